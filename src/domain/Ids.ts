@@ -1,0 +1,35 @@
+/**
+ * Identifiers as clients see them. Those born in the engine are an ordinal (journal sequence and index
+ * within the record) in base 36, so that replay gives the same ones. Opaque to clients.
+ */
+
+/** How many ids of one kind a single record may give birth to. */
+export const idsPerRecord = 64
+
+/** The ordinal of the `index`th thing born in the record `sequence`. */
+export const ordinal = (sequence: number, index: number): number => sequence * idsPerRecord + index
+
+const text = (prefix: string, value: number): string => prefix + value.toString(36)
+
+const parse = (prefix: string, id: string): number | undefined => {
+  if (!id.startsWith(prefix) || id.length > prefix.length + 11) return undefined
+  const value = Number.parseInt(id.slice(prefix.length), 36)
+  return Number.isSafeInteger(value) && value >= 0 && text(prefix, value) === id ? value : undefined
+}
+
+/** `ord_...` of an order number. */
+export const orderId = (orderNumber: number): string => text("ord_", orderNumber)
+/** The order number of an `ord_...`, or undefined for anything that no order could be called. */
+export const parseOrderId = (id: string): number | undefined => parse("ord_", id)
+/** `acc_...` of an account's birth ordinal. */
+export const accountId = (born: number): string => text("acc_", born)
+/** `pos_...` of an episode's birth ordinal. */
+export const positionId = (born: number): string => text("pos_", born)
+
+const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
+/** Whether a text may be a clientOrderId: 1..64 of `[A-Za-z0-9._:-]`. */
+export const isClientOrderId = (value: string): boolean => clientOrderIdPattern.test(value)
+
+const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
+/** Whether a text may be an Idempotency-Key: 1..255 visible ASCII characters. */
+export const isIdempotencyKey = (value: string): boolean => idempotencyKeyPattern.test(value)

@@ -1,0 +1,90 @@
+/** A market's parameters, their rules, and what follows from them. */
+import { Schema } from "effect"
+import { bpsOne, moneyScale, powerOfTen } from "./Units.js"
+
+/** Market statuses of the contract, in the order of their codes. */
+export const statuses = ["draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only"] as const
+export type Status = (typeof statuses)[number]
+
+/** Whether an operator may move a market from one status to another: draft -> backfilling -> open, and the rest among each other. */
+export const mayMove = (from: Status, to: Status): boolean => {
+  if (from === to) return true
+  if (from === "draft") return to === "backfilling"
+  if (from === "backfilling") return to === "open"
+  return to !== "draft" && to !== "backfilling"
+}
+
+/** Whether the public sees a market in this status. */
+export const isListed = (status: Status): boolean => status !== "draft" && status !== "backfilling"
+
+const Atoms = Schema.Int.pipe(Schema.between(0, Number.MAX_SAFE_INTEGER))
+const Bps = Schema.Int.pipe(Schema.between(0, 1_000_000))
+const Asset = Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}$/))
+
+/** One slice of the maintenance schedule: notional above the threshold (money atoms) costs this many bps. */
+export const MaintenanceTier = Schema.Struct({ notionalThresholdAtoms: Atoms, maintenanceMarginBps: Bps })
+
+/**
+ * Everything an operator sets about a market. Prices in price atoms (10^-priceScale quote), quantities in
+ * size atoms (10^-quantityScale base).
+ */
+export const Parameters = Schema.Struct({
+  marketId: Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}-[A-Z0-9]{1,12}-PERP$/)),
+  baseAsset: Asset,
+  quoteAsset: Asset,
+  settlementAsset: Schema.Literal("USDC"),
+  underlyingSymbol: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32)),
+  marketType: Schema.Literal("crypto"),
+  logoUrl: Schema.String.pipe(Schema.maxLength(512)),
+  priceScale: Schema.Int.pipe(Schema.between(0, moneyScale)),
+  quantityScale: Schema.Int.pipe(Schema.between(0, moneyScale)),
+  minPriceAtoms: Atoms,
+  maxPriceAtoms: Atoms,
+  minQuantityAtoms: Atoms,
+  maxQuantityAtoms: Atoms,
+  maxPositionQuantityAtoms: Atoms,
+  initialMarginBps: Bps,
+  maintenanceMarginTiers: Schema.Array(MaintenanceTier).pipe(Schema.minItems(1), Schema.maxItems(16)),
+  maxLeverageX: Schema.Int.pipe(Schema.between(1, 1000)),
+  makerFeeBps: Schema.Int.pipe(Schema.between(0, 1000)),
+  takerFeeBps: Schema.Int.pipe(Schema.between(0, 1000)),
+  priceBandBps: Schema.Int.pipe(Schema.between(1, 9999))
+}).annotations({ identifier: "MarketParameters" })
+export type Parameters = typeof Parameters.Type
+
+/** K of the risk rules: money atoms per price atom and size atom. */
+export const notionalFactor = (market: Pick<Parameters, "priceScale" | "quantityScale">): number =>
+  powerOfTen(moneyScale - market.priceScale - market.quantityScale)
+
+/** `BASE/QUOTE:SETTLE`, the market's name in the compatibility layer. */
+export const symbol = (market: Pick<Parameters, "baseAsset" | "quoteAsset" | "settlementAsset">): string =>
+  `${market.baseAsset}/${market.quoteAsset}:${market.settlementAsset}`
+
+/** The first rule that a parameter set breaks, as a sentence; undefined when it is valid. */
+export const fault = (market: Parameters): string | undefined => {
+  if (market.priceScale + market.quantityScale > moneyScale) return "priceScale + quantityScale must be at most 6"
+  if (market.marketId !== `${market.baseAsset}-${market.quoteAsset}-PERP`) return "marketId must be BASE-QUOTE-PERP"
+  if (market.minPriceAtoms < 1 || market.minPriceAtoms > market.maxPriceAtoms) return "1 <= minPrice <= maxPrice must hold"
+  if (market.minQuantityAtoms < 1 || market.minQuantityAtoms > market.maxQuantityAtoms) {
+    return "1 <= minQuantity <= maxQuantity must hold"
+  }
+  if (market.maxQuantityAtoms > market.maxPositionQuantityAtoms) return "maxQuantity must be at most maxPositionQuantity"
+  if (market.maxPriceAtoms > 2 ** 31 - 1) return "maxPrice must be below 2^31 price atoms"
+  const largest = BigInt(market.maxPriceAtoms) * BigInt(market.maxPositionQuantityAtoms) * BigInt(notionalFactor(market))
+  if (largest >= 2n ** 53n) return "maxPrice x maxPositionQuantity must stay below 2^53 money atoms"
+  if (market.initialMarginBps < 1 || market.initialMarginBps > bpsOne) return "initialMarginBps must be 1..10000"
+  if (market.maxLeverageX * market.initialMarginBps > bpsOne) return "maxLeverageX must be at most 10000 / initialMarginBps"
+  const [first] = market.maintenanceMarginTiers
+  if (first === undefined || first.notionalThresholdAtoms !== 0) return "the first maintenance tier must start at 0"
+  for (let index = 1; index < market.maintenanceMarginTiers.length; index++) {
+    const below = market.maintenanceMarginTiers[index - 1]!
+    const tier = market.maintenanceMarginTiers[index]!
+    if (tier.notionalThresholdAtoms <= below.notionalThresholdAtoms || tier.maintenanceMarginBps <= below.maintenanceMarginBps) {
+      return "maintenance tiers must ascend strictly in threshold and bps"
+    }
+  }
+  if (first.maintenanceMarginBps < 1 || first.maintenanceMarginBps >= market.initialMarginBps) {
+    return "the first tier's bps must lie between 0 and initialMarginBps"
+  }
+  return undefined
+}

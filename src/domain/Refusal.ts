@@ -1,0 +1,198 @@
+/**
+ * Every refusal a command can meet, by code, grouped by the stage that refuses. One table says how each
+ * looks from outside: error code, guard, HTTP status, the compatibility layer's name and what to do next.
+ * Refusals are values: nothing here is thrown.
+ */
+
+/** Machine-readable hints of what a client should do next. */
+export const recoveryActions = [
+  "none",
+  "fix_request",
+  "authenticate",
+  "sign_in_with_passkey",
+  "wait_and_retry_same_identity",
+  "retry_same_identity",
+  "refresh_state",
+  "restart_from_first_page",
+  "contact_operator"
+] as const
+export type RecoveryAction = (typeof recoveryActions)[number]
+
+/** How a refusal looks from outside. */
+export interface Description {
+  /** The fact, as a name. */
+  readonly name: string
+  /** HTTP status when it refuses a whole request. */
+  readonly status: number
+  /** `code` of the native envelope. */
+  readonly code: string
+  /** `rejectionGuard` of the native envelope, where the code alone does not tell. */
+  readonly guard?: string
+  /** `apiKeyRejection` of the native envelope. */
+  readonly apiKeyRejection?: string
+  /** `name` of the compatibility envelope. */
+  readonly compatName: string
+  readonly retryable: boolean
+  readonly recoveryActions: ReadonlyArray<RecoveryAction>
+  /** What a person may be told; reveals nothing about others. */
+  readonly safeMessage: string
+}
+
+export const Refusal = {
+  /** Not a refusal. */
+  none: 0,
+  // Stage 1, before anything is journaled: never remembered under the idempotency key.
+  engineHalted: 1,
+  inboxFull: 2,
+  tableFull: 3,
+  idempotencyConflict: 4,
+  keyRevoked: 5,
+  keyExpired: 6,
+  keyScopeMissing: 7,
+  keyAccountMismatch: 8,
+  // Stage 2, validity, status and session.
+  marketNotFound: 20,
+  accountNotEnabled: 21,
+  clientOrderIdInUse: 22,
+  marketNotAccepting: 23,
+  // Stage 3, bounds.
+  priceOutOfBounds: 30,
+  priceOffGrid: 31,
+  quantityOutOfBounds: 32,
+  quantityOffGrid: 33,
+  priceBandExceeded: 34,
+  openOrderLimit: 35,
+  positionLimit: 36,
+  // Stage 4, reduce-only, margin, post-only, matching.
+  reduceOnlyWouldIncrease: 40,
+  marginInsufficient: 41,
+  postOnlyWouldCross: 42,
+  noLiquidity: 43,
+  // Cancels.
+  orderNotFound: 50,
+  // Operator commands.
+  marketInvalid: 60,
+  marketUnknown: 61,
+  statusMoveRefused: 62,
+  indexPriceInvalid: 63,
+  accountTotalLimit: 64
+} as const
+export type Refusal = (typeof Refusal)[keyof typeof Refusal]
+
+const rejected = (name: string, guard: string, compatName: string, safeMessage: string): Description => ({
+  name,
+  status: 422,
+  code: "order_rejected",
+  guard,
+  compatName,
+  retryable: false,
+  recoveryActions: ["fix_request"],
+  safeMessage
+})
+
+const invalid = (name: string, safeMessage: string): Description => ({
+  name,
+  status: 400,
+  code: "invalid_request",
+  compatName: "BadRequest",
+  retryable: false,
+  recoveryActions: ["fix_request"],
+  safeMessage
+})
+
+const descriptions = new Map<number, Description>([
+  [Refusal.engineHalted, {
+    name: "EngineHalted", status: 503, code: "engine_halted", compatName: "OnMaintenance", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The venue is halted: no trading command is taken. Nothing was done."
+  }],
+  [Refusal.inboxFull, {
+    name: "InboxFull", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The venue is overloaded. Nothing was done; repeat the same request with the same Idempotency-Key."
+  }],
+  [Refusal.tableFull, {
+    name: "TableFull", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The venue remembers as many orders as it can hold. Nothing was done; repeat the same request later."
+  }],
+  [Refusal.idempotencyConflict, {
+    name: "IdempotencyConflict", status: 409, code: "idempotency_key_conflict", compatName: "BadRequest", retryable: false,
+    recoveryActions: ["fix_request"],
+    safeMessage: "This Idempotency-Key was used with another body. Nothing was done."
+  }],
+  [Refusal.keyRevoked, {
+    name: "KeyRevoked", status: 401, code: "unauthorized", apiKeyRejection: "revoked", compatName: "AuthenticationError",
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key was revoked."
+  }],
+  [Refusal.keyExpired, {
+    name: "KeyExpired", status: 401, code: "unauthorized", apiKeyRejection: "expired", compatName: "AuthenticationError",
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key has expired."
+  }],
+  [Refusal.keyScopeMissing, {
+    name: "KeyScopeMissing", status: 403, code: "scope_missing", apiKeyRejection: "scope_missing", compatName: "PermissionDenied",
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key lacks the scope this operation needs."
+  }],
+  [Refusal.keyAccountMismatch, {
+    name: "KeyAccountMismatch", status: 400, code: "invalid_request", apiKeyRejection: "account_mismatch", compatName: "BadRequest",
+    retryable: false, recoveryActions: ["fix_request"], safeMessage: "The account is not one this credential may act for."
+  }],
+  [Refusal.marketNotFound, {
+    name: "MarketNotFound", status: 404, code: "market_not_found", compatName: "BadSymbol", retryable: false,
+    recoveryActions: ["fix_request"], safeMessage: "There is no such market."
+  }],
+  [Refusal.accountNotEnabled, {
+    name: "AccountNotEnabled", status: 403, code: "account_not_enabled", compatName: "AccountNotEnabled", retryable: false,
+    recoveryActions: ["contact_operator"], safeMessage: "The account is not enabled for trading."
+  }],
+  [Refusal.clientOrderIdInUse, {
+    name: "ClientOrderIdInUse", status: 409, code: "client_order_id_in_use", compatName: "DuplicateOrderId", retryable: false,
+    recoveryActions: ["refresh_state"], safeMessage: "An order with this clientOrderId exists."
+  }],
+  [Refusal.marketNotAccepting,
+    rejected("MarketNotAccepting", "market_not_accepting", "OnMaintenance", "The market takes no such order in its present state.")],
+  [Refusal.priceOutOfBounds,
+    rejected("PriceOutOfBounds", "price_out_of_bounds", "InvalidOrder", "The price is outside the market's bounds.")],
+  [Refusal.priceOffGrid,
+    rejected("PriceOffGrid", "price_out_of_bounds", "InvalidOrder", "The price is not on the market's grid.")],
+  [Refusal.quantityOutOfBounds,
+    rejected("QuantityOutOfBounds", "quantity_out_of_bounds", "InvalidOrder", "The quantity is outside the market's bounds.")],
+  [Refusal.quantityOffGrid,
+    rejected("QuantityOffGrid", "quantity_out_of_bounds", "InvalidOrder", "The quantity is not on the market's grid.")],
+  [Refusal.priceBandExceeded,
+    rejected("PriceBandExceeded", "price_band_exceeded", "InvalidOrder", "The order would trade outside the price band around the mark.")],
+  [Refusal.openOrderLimit,
+    rejected("OpenOrderLimit", "open_order_limit", "InvalidOrder", "The account has as many open orders in this market as it may.")],
+  [Refusal.positionLimit,
+    rejected("PositionLimit", "position_limit", "InvalidOrder", "Position and open orders would exceed the market's position limit.")],
+  [Refusal.reduceOnlyWouldIncrease,
+    rejected("ReduceOnlyWouldIncrease", "reduce_only_would_increase", "InvalidOrder", "A reduce-only order may not open or grow a position.")],
+  [Refusal.marginInsufficient,
+    rejected("MarginInsufficient", "margin_insufficient", "InsufficientFunds", "The account's margin does not cover this order.")],
+  [Refusal.postOnlyWouldCross,
+    rejected("PostOnlyWouldCross", "post_only_would_cross", "InvalidOrder", "A post-only order would have traded at once.")],
+  [Refusal.noLiquidity,
+    rejected("NoLiquidity", "no_liquidity", "InvalidOrder", "There was nothing to trade against within the price band.")],
+  [Refusal.orderNotFound, {
+    name: "OrderNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
+    recoveryActions: ["refresh_state"], safeMessage: "There is no such open order."
+  }],
+  [Refusal.marketInvalid, invalid("MarketInvalid", "The market's parameters break a rule.")],
+  [Refusal.marketUnknown, {
+    name: "MarketUnknown", status: 404, code: "market_not_found", compatName: "BadSymbol", retryable: false,
+    recoveryActions: ["fix_request"], safeMessage: "There is no such market."
+  }],
+  [Refusal.statusMoveRefused, invalid("StatusMoveRefused", "The market may not move to that status from its present one.")],
+  [Refusal.indexPriceInvalid, invalid("IndexPriceInvalid", "The index price is not a price of this market.")],
+  [Refusal.accountTotalLimit, invalid("AccountTotalLimit", "The account would hold more than the venue can account for exactly.")]
+])
+
+/** How a refusal looks from outside. Not for `none`. */
+export const describe = (refusal: Refusal): Description => {
+  const description = descriptions.get(refusal)
+  if (description === undefined) throw new Error(`refusal ${refusal} has no description`)
+  return description
+}
+
+/** Every refusal with its description, for catalogues and tests. */
+export const all: ReadonlyArray<readonly [number, Description]> = [...descriptions]

@@ -1,0 +1,49 @@
+/**
+ * The listener leaf, above HTTP framing: whole requests in, whole responses out. `node:http` is one layer of
+ * it, the simulator's network another.
+ */
+import { Context, Schema } from "effect"
+import type { Effect, Scope } from "effect"
+
+/** A request that was framed well. Header names are lower case; a repeated header is joined as HTTP says. */
+export interface Request {
+  readonly method: string
+  /** Path and query as sent. */
+  readonly target: string
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** The whole body, at most the listener's limit; empty where there was none. */
+  readonly body: Uint8Array
+  readonly remoteAddress: string
+}
+
+/** Why a request never became one. The edge says how each is answered; the listener closes the connection after it. */
+export type Misframed = "malformed" | "headers_too_large" | "body_too_large" | "timeout"
+
+export interface Response {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Called once for each request, now or later, from anywhere. */
+export type Reply = (response: Response) => void
+
+/** What the edge gives the listener. Neither function throws. */
+export interface Application {
+  readonly handle: (request: Request, reply: Reply) => void
+  readonly misframed: (reason: Misframed) => Response
+}
+
+/** The address could not be listened on. */
+export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
+  address: Schema.String,
+  cause: Schema.Defect
+}) {}
+
+export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {
+  /**
+   * Serves until the scope closes; then no new request is taken, those under way are answered, and
+   * connections are closed.
+   */
+  readonly serve: (application: Application) => Effect.Effect<{ readonly address: string; readonly port: number }, ListenError, Scope.Scope>
+}>() {}

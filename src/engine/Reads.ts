@@ -1,0 +1,157 @@
+/**
+ * What may be read from the engine between two records. Current state is never copied: the edge reads it
+ * here and lets nothing out before the sequence it was read at is durable (the barrier).
+ *
+ * Views are fresh plain objects; a caller may keep them.
+ */
+import type * as Market from "../domain/Market.js"
+import type * as Order from "../domain/Order.js"
+
+/** A market: its parameters and what changes while it trades. */
+export interface MarketView {
+  readonly index: number
+  readonly parameters: Market.Parameters
+  readonly status: Market.Status
+  /** Price atoms of the last trade; 0 before the first. */
+  readonly lastPriceAtoms: number
+  /** Price atoms of the last index sample, which is the mark until marks exist; 0 before the first. */
+  readonly indexPriceAtoms: number
+  /** When that sample was taken, by its source; 0 before the first. */
+  readonly indexSourceEpochMs: number
+  /** Last trade against the last trade 24 h earlier (or the first ever), truncated toward zero; 0 without trades. */
+  readonly change24hBps: number
+  /** The last record that changed the book as sent. */
+  readonly bookSequence: number
+  /** The last record that changed the market's snapshot (status, parameters, last price). */
+  readonly marketSequence: number
+}
+
+/** An order, open or remembered. Atoms as in the market; notional in money atoms. */
+export interface OrderView {
+  readonly orderNumber: number
+  readonly account: number
+  readonly market: number
+  readonly status: Order.Status
+  readonly cancelReason: Order.CancelReason
+  readonly side: Order.Side
+  readonly type: Order.Type
+  readonly timeInForce: Order.TimeInForce
+  /** 0 for a market order without a worst price. */
+  readonly priceAtoms: number
+  readonly quantityAtoms: number
+  readonly filledAtoms: number
+  readonly filledNotionalAtoms: number
+  readonly canceledAtoms: number
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
+  readonly selfTradePrevention: Order.SelfTradePrevention
+  /** Empty when the client gave none. */
+  readonly clientOrderId: string
+  readonly idempotencyKey: string
+  readonly createdAtEpochMs: number
+  readonly updatedAtEpochMs: number
+  readonly lastSequence: number
+}
+
+/** A position that is not flat. */
+export interface PositionView {
+  /** Birth ordinal of the episode, for `positionId`. */
+  readonly born: number
+  readonly account: number
+  readonly market: number
+  /** Size atoms, long positive. Never 0. */
+  readonly quantityAtoms: number
+  /** Money atoms, unsigned. */
+  readonly entryNotionalAtoms: number
+  readonly markPriceAtoms: number
+  /** Money atoms, at mark. */
+  readonly unrealizedPnlAtoms: number
+  /** Money atoms realised in this episode, before fees. */
+  readonly realizedPnlAtoms: number
+  /** Money atoms of fees paid in this episode. */
+  readonly feesPaidAtoms: number
+  readonly openedAtEpochMs: number
+  readonly lastSequence: number
+}
+
+/** An account's money at a moment. All in money atoms. */
+export interface BalanceView {
+  readonly account: number
+  readonly accountId: string
+  readonly collateralAtoms: number
+  /** Collateral plus unrealised PnL at mark. */
+  readonly equityAtoms: number
+  /** Collateral plus unrealised losses only: what backs new risk. */
+  readonly marginEquityAtoms: number
+  readonly unrealizedPnlAtoms: number
+  readonly initialMarginAtoms: number
+  readonly maintenanceMarginAtoms: number
+  /** What the open orders would lose at once if filled. */
+  readonly orderLossAtoms: number
+  /** max(0, marginEquity - orderLoss - initialMargin). */
+  readonly availableAtoms: number
+  /** The last record that changed this account. */
+  readonly lastSequence: number
+}
+
+/** Price levels as [priceAtoms, sizeAtoms], best first. */
+export interface BookView {
+  readonly bids: ReadonlyArray<readonly [number, number]>
+  readonly asks: ReadonlyArray<readonly [number, number]>
+}
+
+/** An API key as the venue knows it. */
+export interface ApiKeyView {
+  readonly index: number
+  readonly keyId: string
+  readonly account: number
+  readonly displayPrefix: string
+  readonly secretSha256: string
+  readonly scopes: number
+  readonly createdAtEpochMs: number
+  readonly expiresAtEpochMs: number
+  /** 0 while not revoked. */
+  readonly revokedAtEpochMs: number
+}
+
+/** How full each bounded table is. */
+export interface Occupancy {
+  readonly orders: number
+  readonly orderCapacity: number
+  readonly openOrders: number
+  readonly idempotencyEntries: number
+  readonly idempotencyCapacity: number
+  readonly accounts: number
+  readonly apiKeys: number
+}
+
+export interface Reads {
+  /** The last record applied, and its time. A read holds at this sequence. */
+  readonly sequence: number
+  readonly atEpochMs: number
+  /** Whether a global halt is on. */
+  readonly halted: boolean
+  /** Account index by id, or -1. */
+  readonly findAccount: (accountId: string) => number
+  readonly accountId: (account: number) => string
+  /** Market index by `marketId`, or -1. Drafts included: whether the public may see one is the reader's to check. */
+  readonly findMarket: (marketId: string) => number
+  /** Market index by compat symbol, or -1. */
+  readonly findSymbol: (symbol: string) => number
+  readonly marketCount: number
+  readonly market: (market: number) => MarketView
+  /** The last record that changed any market's snapshot: the registry's sequence. */
+  readonly registrySequence: number
+  /** The order if the venue remembers it and it is this account's. */
+  readonly findOrder: (account: number, orderNumber: number) => OrderView | undefined
+  /** Open orders of an account, oldest first; of one market unless -1. */
+  readonly openOrders: (account: number, market: number) => ReadonlyArray<OrderView>
+  /** Positions that are not flat, by market index. */
+  readonly positions: (account: number) => ReadonlyArray<PositionView>
+  readonly balance: (account: number) => BalanceView
+  /** At most `depth` levels a side. */
+  readonly book: (market: number, depth: number) => BookView
+  /** API key by `keyId`, or undefined. */
+  readonly findApiKey: (keyId: string) => ApiKeyView | undefined
+  readonly occupancy: Occupancy
+}

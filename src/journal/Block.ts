@@ -1,0 +1,2 @@
+export interface Encoded { readonly bytes: Uint8Array }
+export interface Block { readonly epoch: number }

@@ -1,0 +1,54 @@
+/**
+ * The disk leaf: the few file operations that the journal, snapshots and the lock are built on. The same
+ * journal code runs over a real directory and over a simulated disk that tears, loses and flips.
+ */
+import { Context, Schema } from "effect"
+import type { Effect, Scope } from "effect"
+
+/** A file operation failed. Nothing may be assumed about what reached the disk. */
+export class DiskError extends Schema.TaggedError<DiskError>()("DiskError", {
+  operation: Schema.String,
+  path: Schema.String,
+  /** The system's error code: `EIO`, `ENOSPC`, `ENOENT`, ... */
+  code: Schema.String
+}) {
+  override get message() {
+    return `${this.operation} of ${this.path} failed: ${this.code}`
+  }
+}
+
+/** Another process holds the lock. */
+export class Locked extends Schema.TaggedError<Locked>()("Locked", { path: Schema.String }) {
+  override get message() {
+    return `another process holds ${this.path}`
+  }
+}
+
+/** An open file. Positions and lengths in bytes. */
+export interface File {
+  readonly path: string
+  /** Writes all of `bytes` at `position`. Not durable before `dataSync`. */
+  readonly writeAt: (position: number, bytes: Uint8Array) => Effect.Effect<void, DiskError>
+  /** Makes durable every write that finished before this began. */
+  readonly dataSync: Effect.Effect<void, DiskError>
+  /** Up to `length` bytes from `position`: fewer only at the end of the file. */
+  readonly readAt: (position: number, length: number) => Effect.Effect<Uint8Array, DiskError>
+  readonly size: Effect.Effect<number, DiskError>
+}
+
+/** Paths are relative to the data directory, with `/`. */
+export class Disk extends Context.Tag("venue/journal/Disk")<Disk, {
+  /** Opens a file for as long as the scope lives. `create` makes an empty one and fails with `EEXIST` where there is one. */
+  readonly open: (path: string, mode: "read" | "write" | "create") => Effect.Effect<File, DiskError, Scope.Scope>
+  /** Makes a directory and what is above it; fine if it is there. */
+  readonly makeDirectory: (path: string) => Effect.Effect<void, DiskError>
+  /** The names of files in a directory, sorted. */
+  readonly list: (path: string) => Effect.Effect<ReadonlyArray<string>, DiskError>
+  /** Replaces `to`, atomically. Durable only after `syncDirectory`. */
+  readonly rename: (from: string, to: string) => Effect.Effect<void, DiskError>
+  readonly remove: (path: string) => Effect.Effect<void, DiskError>
+  /** Makes creations, renames and removals in a directory durable. */
+  readonly syncDirectory: (path: string) => Effect.Effect<void, DiskError>
+  /** Holds an exclusive lock while the scope lives. The kernel drops it when the process dies. */
+  readonly lock: (path: string) => Effect.Effect<void, Locked | DiskError, Scope.Scope>
+}>() {}

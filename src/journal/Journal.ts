@@ -1,0 +1,61 @@
+/**
+ * The journal port: the only durable record of what happened, in order. It speaks of blocks and epochs, so
+ * that a journal on another machine can stand behind it.
+ */
+import { Context, Schema } from "effect"
+import type { Effect, Stream } from "effect"
+import type * as Block from "./Block.js"
+
+/** The block is not the next one of the current writer: another epoch has taken over, or the chain moved. The writer must stop. */
+export class Fenced extends Schema.TaggedError<Fenced>()("JournalFenced", { reason: Schema.String }) {}
+
+/** The tail is unknown after this: the writer must stop and recover. Nothing is retried. */
+export class Unknown extends Schema.TaggedError<Unknown>()("JournalUnknown", { cause: Schema.Defect }) {}
+
+/** There is no room for the block. The writer must stop; nothing acknowledged is lost. */
+export class Full extends Schema.TaggedError<Full>()("JournalFull", { cause: Schema.Defect }) {}
+
+/** The stored journal is damaged in a way that a crash cannot explain. It is never served. */
+export class Corrupt extends Schema.TaggedError<Corrupt>()("JournalCorrupt", {
+  segment: Schema.String,
+  /** Byte offset in the segment. */
+  offset: Schema.Number,
+  /** The first sequence that cannot be read. */
+  sequence: Schema.Number,
+  reason: Schema.String
+}) {
+  override get message() {
+    return `${this.segment} is corrupt at offset ${this.offset} (sequence ${this.sequence}): ${this.reason}`
+  }
+}
+
+/** What an append is compared with: the writer's epoch, and the digest of the block before (32 bytes). */
+export interface Fence {
+  readonly epoch: number
+  readonly previousDigest: Uint8Array
+}
+
+/** Where the journal ends. */
+export interface Head {
+  /** The epoch this process writes under: one more than the last block's. */
+  readonly epoch: number
+  readonly nextSequence: number
+  /** The time of the last record, or 0. */
+  readonly atEpochMs: number
+  /** Digest of the last block, or 32 zero bytes for a new journal. */
+  readonly digest: Uint8Array
+  /** What opening had to cut, if anything: an unfinished write of the last process. */
+  readonly torn: { readonly segment: string; readonly offset: number; readonly bytes: number } | undefined
+}
+
+export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
+  /** Where the journal ended when it was opened. */
+  readonly opened: Head
+  /**
+   * Appends one encoded block as a unit behind `fence.previousDigest`. Success means durable, not merely
+   * written. At most four may be outstanding; they become durable in the order of their calls.
+   */
+  readonly append: (block: Block.Encoded, fence: Fence) => Effect.Effect<void, Fenced | Unknown | Full>
+  /** Durable blocks that hold `fromSequence` or a later one, oldest first. */
+  readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Corrupt | Unknown>
+}>() {}

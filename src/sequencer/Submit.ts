@@ -1,0 +1,31 @@
+/** The way in for every command, and the way out for everything computed from the engine. */
+import { Context } from "effect"
+import type { Command } from "../domain/Command.js"
+import type { Outcome } from "../domain/Outcome.js"
+import type { Reads } from "../engine/Reads.js"
+
+/** Called once, when the decision is durable. */
+export type Answer = (outcome: Outcome) => void
+
+/**
+ * Callers cannot tell a local writer from a remote one. An answer means durable; no answer at all (the
+ * process ended) means unknown, and the same command with the same key finds out.
+ */
+export class Submit extends Context.Tag("venue/sequencer/Submit")<Submit, {
+  /**
+   * Puts a command in the inbox. It is answered exactly once: decided and durable, or refused without a
+   * record (`outcome.refusal`). `inboxFull` may be answered before this returns. Never throws.
+   */
+  readonly submit: (command: Command, answer: Answer) => void
+}>() {}
+
+/** Nothing computed from the engine leaves the process before the sequence it was computed at is durable. */
+export class Barrier extends Context.Tag("venue/sequencer/Barrier")<Barrier, {
+  /** Calls back when `sequence` is durable: at once if it is. After a failed write it never does. */
+  readonly whenDurable: (sequence: number, callback: () => void) => void
+  /** The last durable sequence. */
+  readonly durableSequence: () => number
+}>() {}
+
+/** The engine's current state, for reading behind the barrier. */
+export class State extends Context.Tag("venue/sequencer/State")<State, Reads>() {}
