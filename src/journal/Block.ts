@@ -1,2 +1,322 @@
-export interface Encoded { readonly bytes: Uint8Array }
-export interface Block { readonly epoch: number }
+/**
+ * Blocks: what one writer turn leaves in the journal, as bytes on whole 512-byte sectors. A block's digest
+ * says what it holds and what came before it; its header's checksum also says where it lies. No sector of an
+ * intact block is zero, which is how an unfinished write is told from damage. README.md has the layout.
+ */
+import * as crypto from "node:crypto"
+import { assert } from "../domain/Assert.js"
+import type { Command } from "../domain/Command.js"
+import * as CommandCodec from "./CommandCodec.js"
+import type { Record } from "./Record.js"
+
+/** What a disk writes whole or not at all, in bytes. */
+export const sectorBytes = 512
+/** Bytes of a SHA-256. */
+export const digestBytes = 32
+/** The largest block a journal takes unless told otherwise, in bytes. */
+export const defaultMaxBytes = 1 << 20
+
+/** A block read back. */
+export interface Block {
+  readonly epoch: number
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly previousDigest: Uint8Array
+  /** Digest of what the records decided, as the sequencer gave it. */
+  readonly outcomeDigest: Uint8Array
+  readonly digest: Uint8Array
+  readonly records: ReadonlyArray<Record>
+}
+
+/** A finished block, ready to be appended. */
+export interface Encoded {
+  /** Whole sectors. Belongs to the journal from `append` on, which fills in where the block lies. */
+  readonly bytes: Buffer
+  readonly epoch: number
+  readonly firstSequence: number
+  readonly lastSequence: number
+  /** The time of the last record. */
+  readonly atEpochMs: number
+  readonly previousDigest: Uint8Array
+  readonly outcomeDigest: Uint8Array
+  /** The next block's `previousDigest`. Does not depend on where the block comes to lie. */
+  readonly digest: Uint8Array
+}
+
+/** What a new journal's first block names as its predecessor. */
+export const genesisDigest: Uint8Array = Buffer.alloc(digestBytes)
+
+// Layout. Magic and trailer hold only bytes that UTF-8 text cannot, each with at least two bits set.
+const magic = Buffer.from([0xfa, 0xf5, 0xfb, 0xf6, 0xfd, 0xf7, 0xfe, 0xf9])
+const trailer = Buffer.from([0xf9, 0xfe, 0xf7, 0xfd, 0xf6, 0xfb, 0xf5, 0xfa])
+const version = 1
+const filler = 0xa5
+const checksumAt = 8
+const checksumBytes = 8
+const segmentAt = 16
+const offsetAt = 24
+const syncedAt = 32
+/** From here on the block's digest covers everything up to itself. */
+const contentAt = 40
+const versionAt = 40
+const epochAt = 44
+const firstSequenceAt = 48
+const countAt = 56
+const recordsBytesAt = 60
+const previousDigestAt = 64
+const outcomeDigestAt = 96
+const headerBytes = 128
+const footerBytes = digestBytes + trailer.length
+
+// Record: payload length (4), sequence (8), atEpochMs (8), kind code (1), payload.
+const recordHeaderBytes = 21
+
+const blockBytes = (recordsBytes: number): number =>
+  Math.ceil((headerBytes + recordsBytes + footerBytes) / sectorBytes) * sectorBytes
+
+const two32 = 2 ** 32
+
+/** Writes a safe integer as 8 bytes, little-endian. */
+export const writeWhole = (bytes: Buffer, value: number, at: number): void => {
+  bytes.writeUInt32LE(value % two32, at)
+  bytes.writeUInt32LE(Math.floor(value / two32), at + 4)
+}
+
+/** Reads 8 bytes as an integer; above 2^53 it is no longer exact, and no longer a sequence. */
+export const readWhole = (bytes: Buffer, at: number): number => bytes.readUInt32LE(at + 4) * two32 + bytes.readUInt32LE(at)
+
+/** SHA-256, 32 bytes. */
+export const sha256 = (bytes: Uint8Array): Buffer => crypto.hash("sha256", bytes, "buffer")
+
+/**
+ * Builds one block after the other in a buffer of its own. `begin`, `add` for each record, `finish`: the
+ * digest is known then, so the next block can begin while this one is still on its way to the disk.
+ */
+export class Builder {
+  private buffer: Buffer
+  private end = headerBytes
+  private epoch = 0
+  private firstSequence = 0
+  private records = 0
+  private lastAtEpochMs = 0
+  private previousDigest: Uint8Array = genesisDigest
+
+  constructor(initialBytes: number = 64 * 1024) {
+    assert(initialBytes >= sectorBytes, "a builder starts with at least one sector")
+    this.buffer = Buffer.allocUnsafeSlow(initialBytes)
+  }
+
+  /** Starts a block, dropping whatever was unfinished. */
+  begin(block: { readonly epoch: number; readonly firstSequence: number; readonly previousDigest: Uint8Array }): void {
+    assert(Number.isSafeInteger(block.epoch) && block.epoch >= 1 && block.epoch < two32, "an epoch is 1..2^32-1")
+    assert(Number.isSafeInteger(block.firstSequence) && block.firstSequence >= 1, "sequences start at 1")
+    assert(block.previousDigest.length === digestBytes, "a digest has 32 bytes")
+    this.end = headerBytes
+    this.epoch = block.epoch
+    this.firstSequence = block.firstSequence
+    this.records = 0
+    this.lastAtEpochMs = 0
+    this.previousDigest = block.previousDigest
+  }
+
+  /** Adds the next record: gapless sequence, time not going back. */
+  add(sequence: number, atEpochMs: number, command: Command): void {
+    assert(sequence === this.firstSequence + this.records, "sequences within a block are gapless")
+    assert(Number.isSafeInteger(atEpochMs) && atEpochMs >= this.lastAtEpochMs, "time never goes back")
+    const payload = CommandCodec.encode(command)
+    this.reserve(recordHeaderBytes + payload.length * 3)
+    const buffer = this.buffer
+    const at = this.end
+    const length = buffer.write(payload, at + recordHeaderBytes, "utf8")
+    buffer.writeUInt32LE(length, at)
+    writeWhole(buffer, sequence, at + 4)
+    writeWhole(buffer, atEpochMs, at + 12)
+    buffer[at + 20] = CommandCodec.kindCode(command)
+    this.end = at + recordHeaderBytes + length
+    this.records++
+    this.lastAtEpochMs = atEpochMs
+  }
+
+  /** Records in the block so far. */
+  get count(): number {
+    return this.records
+  }
+
+  /** The block's size if it were finished now, in bytes. */
+  get byteLength(): number {
+    return blockBytes(this.end - headerBytes)
+  }
+
+  /** Finishes the block, with the digest of what its records decided. The builder may begin the next at once. */
+  finish(outcomeDigest: Uint8Array): Encoded {
+    assert(this.records > 0, "a block holds at least one record")
+    assert(outcomeDigest.length === digestBytes, "a digest has 32 bytes")
+    const recordsBytes = this.end - headerBytes
+    const bytes = Buffer.allocUnsafeSlow(blockBytes(recordsBytes))
+    this.buffer.copy(bytes, headerBytes, headerBytes, this.end)
+    magic.copy(bytes, 0)
+    bytes.fill(0, checksumAt, contentAt)
+    bytes.writeUInt32LE(version, versionAt)
+    bytes.writeUInt32LE(this.epoch, epochAt)
+    writeWhole(bytes, this.firstSequence, firstSequenceAt)
+    bytes.writeUInt32LE(this.records, countAt)
+    bytes.writeUInt32LE(recordsBytes, recordsBytesAt)
+    bytes.set(this.previousDigest, previousDigestAt)
+    bytes.set(outcomeDigest, outcomeDigestAt)
+    const digestAt = bytes.length - footerBytes
+    bytes.fill(filler, this.end, digestAt)
+    const digest = sha256(bytes.subarray(contentAt, digestAt))
+    digest.copy(bytes, digestAt)
+    trailer.copy(bytes, digestAt + digestBytes)
+    return {
+      bytes,
+      epoch: this.epoch,
+      firstSequence: this.firstSequence,
+      lastSequence: this.firstSequence + this.records - 1,
+      atEpochMs: this.lastAtEpochMs,
+      previousDigest: this.previousDigest,
+      outcomeDigest,
+      digest
+    }
+  }
+
+  private reserve(more: number): void {
+    if (this.end + more <= this.buffer.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.end + more))
+    this.buffer.copy(larger, 0, 0, this.end)
+    this.buffer = larger
+  }
+}
+
+/** Where a block lies: its segment by the segment's first sequence, and the offset in it in bytes. */
+export interface Position {
+  readonly segment: number
+  readonly offset: number
+}
+
+/** Fills in where the block will lie and what was durable when it was written, and seals its header. */
+export const place = (block: Encoded, position: Position, syncedSequence: number): void => {
+  const { bytes } = block
+  writeWhole(bytes, position.segment, segmentAt)
+  writeWhole(bytes, position.offset, offsetAt)
+  writeWhole(bytes, syncedSequence, syncedAt)
+  checksum(bytes, 0).copy(bytes, checksumAt)
+}
+
+const checksum = (bytes: Buffer, at: number): Buffer =>
+  sha256(bytes.subarray(at + segmentAt, at + headerBytes)).subarray(0, checksumBytes)
+
+/** A header whose checksum holds: some writer wrote it, whether or not it lies where it was meant to. */
+export interface Header {
+  readonly position: Position
+  /** The last sequence that was durable when the block was written. */
+  readonly syncedSequence: number
+  readonly epoch: number
+  readonly firstSequence: number
+  readonly lastSequence: number
+  /** The whole block's size in bytes. */
+  readonly blockBytes: number
+  readonly recordsBytes: number
+}
+
+/** The header at `at`, or undefined where there is none or it is damaged. Reads one sector at most. */
+export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
+  if (at + headerBytes > bytes.length || magic.compare(bytes, at, at + magic.length) !== 0) return undefined
+  if (checksum(bytes, at).compare(bytes, at + checksumAt, at + checksumAt + checksumBytes) !== 0) return undefined
+  if (bytes.readUInt32LE(at + versionAt) !== version) return undefined
+  const firstSequence = readWhole(bytes, at + firstSequenceAt)
+  const recordsBytes = bytes.readUInt32LE(at + recordsBytesAt)
+  return {
+    position: { segment: readWhole(bytes, at + segmentAt), offset: readWhole(bytes, at + offsetAt) },
+    syncedSequence: readWhole(bytes, at + syncedAt),
+    epoch: bytes.readUInt32LE(at + epochAt),
+    firstSequence,
+    lastSequence: firstSequence + bytes.readUInt32LE(at + countAt) - 1,
+    blockBytes: blockBytes(recordsBytes),
+    recordsBytes
+  }
+}
+
+/** The digest in the header at `at` of the block before. */
+export const previousDigestAtHeader = (bytes: Buffer, at: number): Buffer =>
+  bytes.subarray(at + previousDigestAt, at + previousDigestAt + digestBytes)
+
+/** The digest of the whole block at `at`, or undefined if the block does not have the one it claims. */
+export const verifiedDigest = (bytes: Buffer, at: number, header: Header): Buffer | undefined => {
+  const digestAt = at + header.blockBytes - footerBytes
+  const digest = sha256(bytes.subarray(at + contentAt, digestAt))
+  const intact = digest.compare(bytes, digestAt, digestAt + digestBytes) === 0
+    && trailer.compare(bytes, digestAt + digestBytes, digestAt + footerBytes) === 0
+  return intact ? digest : undefined
+}
+
+/** A block whose digest holds but whose records could not have been written by this program. */
+export class Malformed extends Error {
+  override readonly name = "Malformed"
+  constructor(readonly sequence: number, reason: string) {
+    super(reason)
+  }
+}
+
+/**
+ * Checks the framing of a verified block's records and that their time does not go back behind
+ * `afterEpochMs`, without decoding payloads. Returns the time of the last. Throws `Malformed`.
+ */
+export const checkRecords = (bytes: Buffer, at: number, header: Header, afterEpochMs: number): number => {
+  let atEpochMs = afterEpochMs
+  eachRecord(bytes, at, header, (sequence, recordAt) => {
+    const next = readWhole(bytes, recordAt + 12)
+    if (next < atEpochMs) throw new Malformed(sequence, "its time goes back")
+    atEpochMs = next
+  })
+  return atEpochMs
+}
+
+/** Decodes a verified block. Throws `Malformed`. */
+export const read = (bytes: Buffer, at: number, header: Header, digest: Uint8Array): Block => {
+  const records: Array<Record> = []
+  eachRecord(bytes, at, header, (sequence, recordAt, payloadEnd) => {
+    records.push({
+      sequence,
+      atEpochMs: readWhole(bytes, recordAt + 12),
+      command: decodePayload(sequence, bytes[recordAt + 20]!, bytes.toString("utf8", recordAt + recordHeaderBytes, payloadEnd))
+    })
+  })
+  return {
+    epoch: header.epoch,
+    firstSequence: header.firstSequence,
+    lastSequence: header.lastSequence,
+    previousDigest: Buffer.from(previousDigestAtHeader(bytes, at)),
+    outcomeDigest: Buffer.from(bytes.subarray(at + outcomeDigestAt, at + outcomeDigestAt + digestBytes)),
+    digest,
+    records
+  }
+}
+
+const decodePayload = (sequence: number, code: number, text: string): Command => {
+  try {
+    return CommandCodec.decode(code, text)
+  } catch (error) {
+    if (error instanceof CommandCodec.Malformed) throw new Malformed(sequence, error.message)
+    throw error
+  }
+}
+
+const eachRecord = (
+  bytes: Buffer,
+  at: number,
+  header: Header,
+  visit: (sequence: number, recordAt: number, payloadEnd: number) => void
+): void => {
+  const end = at + headerBytes + header.recordsBytes
+  let recordAt = at + headerBytes
+  for (let sequence = header.firstSequence; sequence <= header.lastSequence; sequence++) {
+    if (recordAt + recordHeaderBytes > end) throw new Malformed(sequence, "its record is cut off")
+    const payloadEnd = recordAt + recordHeaderBytes + bytes.readUInt32LE(recordAt)
+    if (payloadEnd > end) throw new Malformed(sequence, "its record is cut off")
+    if (readWhole(bytes, recordAt + 4) !== sequence) throw new Malformed(sequence, "its record names another sequence")
+    visit(sequence, recordAt, payloadEnd)
+    recordAt = payloadEnd
+  }
+  if (recordAt !== end) throw new Malformed(header.lastSequence, "there are bytes behind the last record")
+}

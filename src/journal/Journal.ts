@@ -56,6 +56,12 @@ export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
    * written. At most four may be outstanding; they become durable in the order of their calls.
    */
   readonly append: (block: Block.Encoded, fence: Fence) => Effect.Effect<void, Fenced | Unknown | Full>
+  /**
+   * `append` without a fiber: compared and given its place before this returns, so that calls are appended
+   * in their order under any scheduler. Calls back exactly once, with what `append` would fail with or
+   * undefined for durable; a refusal may come before this returns.
+   */
+  readonly begin: (block: Block.Encoded, fence: Fence, done: (failure: Fenced | Unknown | Full | undefined) => void) => void
   /** Durable blocks that hold `fromSequence` or a later one, oldest first. */
   readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Corrupt | Unknown>
 }>() {}
