@@ -1,0 +1,46 @@
+/**
+ * Measures the venue against its references: `node dist/scripts/bench.js [--only P1[,P5]] [--json FILE] [--runs N]`.
+ * Every section brings its own reference and measures it in the same run.
+ */
+import { writeFileSync } from "node:fs"
+import { parseArgs } from "node:util"
+import { section as p1 } from "./bench/P1.js"
+import type { Result, Section } from "./bench/Section.js"
+import { table } from "./bench/Targets.js"
+
+/** In the order they run. */
+const sections: ReadonlyArray<Section> = [p1]
+
+const usage = `usage: bench [--only ${sections.map(({ name }) => name).join(",")}] [--json FILE] [--runs N, at least 3]`
+
+const fail = (message: string): never => {
+  process.stderr.write(`${message}\n${usage}\n`)
+  process.exit(2)
+}
+
+const options = (() => {
+  try {
+    return parseArgs({
+      options: { only: { type: "string" }, json: { type: "string" }, runs: { type: "string", default: "3" } }
+    }).values
+  } catch (cause) {
+    return fail(cause instanceof Error ? cause.message : String(cause))
+  }
+})()
+
+const runs = Number(options.runs)
+if (!Number.isInteger(runs) || runs < 3) fail("--runs takes a whole number of at least 3")
+
+const wanted = options.only?.split(",") ?? sections.map(({ name }) => name)
+for (const name of wanted) {
+  if (!sections.some((section) => section.name === name)) fail(`there is no section ${name}`)
+}
+
+const results: Array<Result> = []
+for (const section of sections) {
+  if (!wanted.includes(section.name)) continue
+  results.push(...await section.run({ runs, log: (line) => process.stderr.write(`${line}\n`) }))
+}
+
+process.stdout.write(`${table(results)}\n`)
+if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify(results, null, 2)}\n`)

@@ -1,0 +1,113 @@
+/**
+ * P1: the book alone, with string ids and objects in and out, against npm `nodejs-order-book` on the same
+ * operations. Before anything is timed, both run the stream side by side and must say the same about every
+ * operation and end with the same depth.
+ */
+import * as Assert from "node:assert/strict"
+import { OrderBook, Side } from "nodejs-order-book"
+import { generate, type Operation } from "./BookOperations.js"
+import { compare, type Options, type Section } from "./Section.js"
+import { StringBook } from "./StringBook.js"
+
+const operationCount = 1_000_000
+const steadyLimit = 2_000
+/** Room for every order of the stream at once. */
+const capacity = 2 ** 20
+
+const sideOf = (side: "buy" | "sell"): Side => side === "buy" ? Side.BUY : Side.SELL
+
+/** Operations with the reference's own side values, so that translating is not part of its measure. */
+type ReferenceOperation =
+  | { readonly kind: "limit"; readonly options: { id: string; side: Side; size: number; price: number } }
+  | { readonly kind: "cancel"; readonly id: string }
+  | { readonly kind: "market"; readonly options: { side: Side; size: number } }
+
+const forReference = (operation: Operation): ReferenceOperation => {
+  switch (operation.kind) {
+    case "limit": {
+      const { id, price, side, size } = operation
+      return { kind: "limit", options: { id, side: sideOf(side), size, price } }
+    }
+    case "market":
+      return { kind: "market", options: { side: sideOf(operation.side), size: operation.size } }
+    case "cancel":
+      return operation
+  }
+}
+
+/** Runs a stream and answers operations per second. What the book returns is looked at, so that it must be made. */
+const timeReference = (operations: ReadonlyArray<ReferenceOperation>): number => {
+  const book = new OrderBook()
+  let seen = 0
+  const startedAt = performance.now()
+  for (const operation of operations) {
+    if (operation.kind === "limit") seen += book.limit(operation.options).done.length
+    else if (operation.kind === "cancel") seen += book.cancel(operation.id) === undefined ? 0 : 1
+    else seen += book.market(operation.options).done.length
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  Assert.ok(seen > 0)
+  return operations.length / seconds
+}
+
+const timeOurs = (operations: ReadonlyArray<Operation>): number => {
+  const book = new StringBook(capacity)
+  let seen = 0
+  const startedAt = performance.now()
+  for (const operation of operations) {
+    if (operation.kind === "limit") seen += book.limit(operation).done.length
+    else if (operation.kind === "cancel") seen += book.cancel(operation.id) === undefined ? 0 : 1
+    else seen += book.market(operation).done.length
+  }
+  const seconds = (performance.now() - startedAt) / 1000
+  Assert.ok(seen > 0)
+  return operations.length / seconds
+}
+
+/** Both books on the same stream: every answer and the final depth must agree. Answers how many orders rest at the end. */
+const check = (operations: ReadonlyArray<Operation>): number => {
+  const reference = new OrderBook()
+  const ours = new StringBook(capacity)
+  for (const operation of operations) {
+    const theirs = forReference(operation)
+    if (operation.kind === "cancel") {
+      const wanted = reference.cancel(operation.id)?.order
+      const got = ours.cancel(operation.id)
+      Assert.equal(got?.id, wanted?.id)
+      Assert.equal(got?.size, wanted?.size)
+      continue
+    }
+    const wanted = theirs.kind === "limit" ? reference.limit(theirs.options) : theirs.kind === "market" ? reference.market(theirs.options) : undefined
+    const got = operation.kind === "limit" ? ours.limit(operation) : ours.market(operation)
+    Assert.ok(wanted !== undefined && wanted.err === null && got.err === null)
+    Assert.equal(got.quantityLeft, wanted.quantityLeft)
+    Assert.equal(got.done.length, wanted.done.length)
+    for (let at = 0; at < got.done.length; at++) Assert.equal(got.done[at]!.id, wanted.done[at]!.id)
+    Assert.equal(got.partial?.id, wanted.partial?.id)
+    Assert.equal(got.partialQuantityProcessed, wanted.partialQuantityProcessed)
+    let filled = 0
+    for (const fill of got.fills) filled += fill.size
+    Assert.equal(filled, operation.size - got.quantityLeft)
+  }
+  const [asks, bids] = reference.depth()
+  const ascending = (a: [number, number], b: [number, number]): number => a[0] - b[0]
+  const descending = (a: [number, number], b: [number, number]): number => b[0] - a[0]
+  Assert.deepEqual(ours.depth(), [[...asks].sort(ascending), [...bids].sort(descending)])
+  return ours.book.orderCount
+}
+
+const measure = async (section: string, liveLimit: number, seed: number, options: Options) => {
+  const operations = generate(operationCount, liveLimit, seed)
+  const resting = check(operations)
+  options.log(`${section}: ${operations.length.toLocaleString("en-US")} operations, both books agree; ${resting} orders rest at the end`)
+  const referenceOperations = operations.map(forReference)
+  return compare(section, "ops/s", options, () => timeReference(referenceOperations), () => timeOurs(operations))
+}
+
+export const section: Section = {
+  name: "P1",
+  run: async (options) => [
+    await measure("P1-steady", steadyLimit, 1, options),
+    await measure("P1-grow", Number.POSITIVE_INFINITY, 2, options)
+  ]
+}

@@ -1,0 +1,167 @@
+/**
+ * A matching book that speaks strings and objects, over the venue's own pool and book: what a caller of an
+ * order-book library would see. It exists so that P1 compares like with like; the engine uses slots.
+ */
+import { assert } from "../../src/domain/Assert.js"
+import * as Order from "../../src/domain/Order.js"
+import { Book } from "../../src/engine/Book.js"
+import { none, Orders } from "../../src/engine/Orders.js"
+
+export type Side = "buy" | "sell"
+
+export interface LimitOrder {
+  readonly id: string
+  readonly side: Side
+  readonly size: number
+  readonly price: number
+}
+
+export interface MarketOrder {
+  readonly side: Side
+  readonly size: number
+}
+
+/** An order as it stood when something happened to it: `size` is what it had left then. */
+export interface OrderState {
+  readonly id: string
+  readonly side: Side
+  readonly size: number
+  readonly origSize: number
+  readonly price: number
+}
+
+/** One trade of the incoming order, at the maker's price. */
+export interface Fill {
+  readonly makerId: string
+  readonly price: number
+  readonly size: number
+}
+
+/** What became of an incoming order, in the terms of the reference library, and its trades. */
+export interface Processed {
+  /** Makers that were filled whole, in the order they traded; last the incoming limit order if it was. */
+  readonly done: Array<OrderState>
+  /** The maker that was filled in part; or the incoming order when it rests after trading. */
+  partial: OrderState | null
+  partialQuantityProcessed: number
+  /** Size of the incoming order that did not trade. */
+  quantityLeft: number
+  readonly fills: Array<Fill>
+  err: "OrderExists" | "InvalidSize" | "InvalidPrice" | null
+}
+
+const processed = (size: number): Processed =>
+  ({ done: [], partial: null, partialQuantityProcessed: 0, quantityLeft: size, fills: [], err: null })
+
+const codeOf = (side: Side): Order.Side => side === "buy" ? Order.buy : Order.sell
+
+export class StringBook {
+  readonly orders: Orders
+  readonly book: Book
+
+  constructor(capacity: number) {
+    this.orders = new Orders(capacity)
+    this.book = new Book(this.orders)
+  }
+
+  /** Trades a limit order against the book and rests what is left of it. */
+  limit(order: LimitOrder): Processed {
+    const { id, price, size } = order
+    const outcome = processed(size)
+    const orders = this.orders
+    if (orders.findClient(0, id) !== none) outcome.err = "OrderExists"
+    else if (!(Number.isSafeInteger(size) && size > 0)) outcome.err = "InvalidSize"
+    else if (!(price > 0 && (price | 0) === price)) outcome.err = "InvalidPrice"
+    if (outcome.err !== null) return outcome
+    const side = codeOf(order.side)
+    const left = this.match(side, size, price, outcome)
+    if (left === 0) {
+      outcome.done.push({ id, side: order.side, size, origSize: size, price })
+      return outcome
+    }
+    if (left < size) {
+      outcome.partial = { id, side: order.side, size: left, origSize: size, price }
+      outcome.partialQuantityProcessed = size - left
+    }
+    const slot = orders.allocate()
+    assert(slot !== none, "the pool was made large enough")
+    orders.account[slot] = 0
+    orders.flags[slot] = side
+    orders.priceAtoms[slot] = price
+    orders.quantity[slot] = size
+    orders.remaining[slot] = left
+    orders.clientOrderId[slot] = id
+    orders.indexClient(slot)
+    this.book.insert(slot)
+    return outcome
+  }
+
+  /** Trades as much as the other side has. */
+  market(order: MarketOrder): Processed {
+    const outcome = processed(order.size)
+    if (!(Number.isSafeInteger(order.size) && order.size > 0)) {
+      outcome.err = "InvalidSize"
+      return outcome
+    }
+    const side = codeOf(order.side)
+    this.match(side, order.size, side === Order.buy ? 0x7fffffff : 0, outcome)
+    return outcome
+  }
+
+  /** Takes an order out and says how it stood; undefined when no such order rests. */
+  cancel(id: string): OrderState | undefined {
+    const slot = this.orders.findClient(0, id)
+    if (slot === none) return undefined
+    const state = this.state(slot)
+    this.takeOut(slot)
+    return state
+  }
+
+  /** [asks, bids], each level as [price, size]: asks ascending, bids descending. */
+  depth(): [Array<[number, number]>, Array<[number, number]>] {
+    return [this.book.levels(Order.sell, Number.POSITIVE_INFINITY), this.book.levels(Order.buy, Number.POSITIVE_INFINITY)]
+  }
+
+  private match(side: Order.Side, size: number, limitPrice: number, outcome: Processed): number {
+    const { book, orders } = this
+    const against: Order.Side = side === Order.buy ? Order.sell : Order.buy
+    let left = size
+    while (left > 0) {
+      const maker = book.best(against)
+      if (maker === none) break
+      const price = orders.priceAtoms[maker]!
+      if (side === Order.buy ? price > limitPrice : price < limitPrice) break
+      const resting = orders.remaining[maker]!
+      const traded = Math.min(left, resting)
+      left -= traded
+      outcome.fills.push({ makerId: orders.clientOrderId[maker]!, price, size: traded })
+      if (traded === resting) {
+        outcome.done.push(this.state(maker))
+        this.takeOut(maker)
+      } else {
+        book.reduce(maker, traded)
+        outcome.partial = this.state(maker)
+        outcome.partialQuantityProcessed = traded
+      }
+    }
+    outcome.quantityLeft = left
+    return left
+  }
+
+  private takeOut(slot: number): void {
+    this.book.remove(slot)
+    this.orders.unindexClient(slot)
+    this.orders.release(slot)
+  }
+
+  private state(slot: number): OrderState {
+    const orders = this.orders
+    return {
+      id: orders.clientOrderId[slot]!,
+      side: orders.side(slot) === Order.buy ? "buy" : "sell",
+      size: orders.remaining[slot]!,
+      origSize: orders.quantity[slot]!,
+      price: orders.priceAtoms[slot]!
+    }
+  }
+}

@@ -1,0 +1,66 @@
+/** The ratio every section is to reach, and the table that holds the results against it. */
+import Table from "cli-table3"
+import { format, type Result } from "./Section.js"
+
+interface Target {
+  /** Whether a ratio should be at least or at most the bound. */
+  readonly atLeast: boolean
+  readonly bound: number
+  readonly reference: string
+}
+
+const atLeast = (bound: number, reference: string): Target => ({ atLeast: true, bound, reference })
+const atMost = (bound: number, reference: string): Target => ({ atLeast: false, bound, reference })
+
+const targets: ReadonlyMap<string, Target> = new Map([
+  ["P1-steady", atLeast(15, "nodejs-order-book")],
+  ["P1-grow", atLeast(45, "nodejs-order-book")],
+  ["P1-flat-orders", atMost(1.5, "1,000 resting orders")],
+  ["P1-flat-markets", atMost(1.5, "one market")],
+  ["P1-memory", atMost(1, "250 bytes allowed")],
+  ["P2", atLeast(1.5, "nodejs-order-book alone")],
+  ["P3", atLeast(0.5, "bare node:http")],
+  ["P3-p99", atMost(4, "bare node:http")],
+  ["P4", atLeast(2, "bare node:http")],
+  ["P5-1", atLeast(1, "append + fdatasync")],
+  ["P5-10", atLeast(1, "append + fdatasync")],
+  ["P5-100", atLeast(1, "append + fdatasync")],
+  ["P5-100x2", atLeast(2, "append + fdatasync")],
+  ["P6", atLeast(0.5, "the engine alone")],
+  ["P7-single", atLeast(1.1, "ws")],
+  ["P7-turn", atLeast(5, "ws")],
+  ["P8-realtime", atLeast(300, "wall clock")],
+  ["P8-commands", atLeast(3000, "a wall second")],
+  ["P9", atMost(1, "2 s allowed")]
+])
+
+/** Whether a result is where it should be; undefined when nothing was asked of it. */
+export const reached = (row: Result): boolean | undefined => {
+  const target = targets.get(row.section)
+  if (target === undefined) return undefined
+  return target.atLeast ? row.ratio >= target.bound : row.ratio <= target.bound
+}
+
+/** The results as a table for people. */
+export const table = (rows: ReadonlyArray<Result>): string => {
+  const printed = new Table({
+    head: ["section", "ours", "reference", "unit", "against", "ratio", "target", ""],
+    colAligns: ["left", "right", "right", "left", "left", "right", "right", "left"],
+    style: { head: [], border: [] }
+  })
+  for (const row of rows) {
+    const target = targets.get(row.section)
+    const good = reached(row)
+    printed.push([
+      row.section,
+      format(row.value),
+      format(row.reference),
+      row.unit,
+      target === undefined ? "" : target.reference,
+      `${format(row.ratio)}x`,
+      target === undefined ? "" : `${target.atLeast ? ">=" : "<="} ${target.bound}x`,
+      good === undefined ? "" : good ? "reached" : "missed"
+    ])
+  }
+  return printed.toString()
+}
