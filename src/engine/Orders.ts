@@ -315,9 +315,8 @@ export class Orders {
     table[hole] = 0
   }
 
-  /** The slot indexed under an account's clientOrderId, or -1. */
-  findClient(account: number, clientOrderId: string): number {
-    const hash = this.hashClient(account, clientOrderId)
+  /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
+  findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
     const table = this.clientTable
     const mask = this.tableMask
     for (let at = hash & mask;; at = (at + 1) & mask) {
@@ -329,12 +328,11 @@ export class Orders {
     }
   }
 
-  /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. */
-  indexClient(slot: number): void {
+  /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
+  indexClient(slot: number, hash: number = this.hashClient(this.account[slot]!, this.clientOrderId[slot]!)): void {
     const account = this.account[slot]!
     const clientOrderId = this.clientOrderId[slot]!
     assert(clientOrderId !== "", "an empty clientOrderId is not indexed")
-    const hash = this.hashClient(account, clientOrderId)
     const table = this.clientTable
     const mask = this.tableMask
     let at = hash & mask
@@ -484,25 +482,22 @@ export class Orders {
     this.tableMask = mask
   }
 
-  /** HalfSipHash-1-3 of the account and the text's code units, four to a word as if each were a byte. */
-  private hashClient(account: number, text: string): number {
+  /** HalfSipHash-1-3 of the text's code units, four to a word as if each were a byte, with the account in the key. */
+  hashClient(account: number, text: string): number {
     const length = text.length
     let v0 = this.key0
-    let v1 = this.key1
+    let v1 = this.key1 ^ account
     let v2 = 0x6c796765 ^ this.key0
-    let v3 = 0x74656462 ^ this.key1
-    for (let at = -4; at <= length; at += 4) {
-      let word = account
-      if (at >= 0) {
-        word = length << 24
-        const rest = length - at
-        if (rest >= 4) {
-          word = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8) | (text.charCodeAt(at + 2) << 16) | (text.charCodeAt(at + 3) << 24)
-        } else {
-          if (rest > 0) word ^= text.charCodeAt(at)
-          if (rest > 1) word ^= text.charCodeAt(at + 1) << 8
-          if (rest > 2) word ^= text.charCodeAt(at + 2) << 16
-        }
+    let v3 = 0x74656462 ^ v1
+    for (let at = 0; at <= length; at += 4) {
+      const rest = length - at
+      let word = length << 24
+      if (rest >= 4) {
+        word = text.charCodeAt(at) | (text.charCodeAt(at + 1) << 8) | (text.charCodeAt(at + 2) << 16) | (text.charCodeAt(at + 3) << 24)
+      } else {
+        if (rest > 0) word ^= text.charCodeAt(at)
+        if (rest > 1) word ^= text.charCodeAt(at + 1) << 8
+        if (rest > 2) word ^= text.charCodeAt(at + 2) << 16
       }
       v3 ^= word
       v0 = (v0 + v1) | 0

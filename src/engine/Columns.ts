@@ -1,0 +1,21 @@
+/** Typed-array columns that grow together: the storage of everything the engine has many of. */
+
+/** The larger of double and `needed`, at most `capacity`. */
+export const grownLength = (length: number, needed: number, capacity = Number.MAX_SAFE_INTEGER): number =>
+  Math.min(capacity, Math.max(needed, length * 2))
+
+/** A longer copy, the rest filled with `fill`. */
+export const growFloats = (column: Float64Array, length: number, fill = 0): Float64Array<ArrayBuffer> => {
+  const grown = new Float64Array(length)
+  grown.set(column)
+  if (fill !== 0) grown.fill(fill, column.length)
+  return grown
+}
+
+/** A longer copy, the rest filled with `fill`. */
+export const growInts = (column: Int32Array, length: number, fill = 0): Int32Array<ArrayBuffer> => {
+  const grown = new Int32Array(length)
+  grown.set(column)
+  if (fill !== 0) grown.fill(fill, column.length)
+  return grown
+}

@@ -1,0 +1,442 @@
+/**
+ * What was decided under each Idempotency-Key, for as long as it is remembered: until 24 h after the orders
+ * it resulted in have ended, and at least 24 h. A table of fixed size, of 128-bit digests and compact
+ * outcomes, from which the original response is rebuilt. Nothing is evicted early: a full table refuses.
+ */
+import { assert } from "../domain/Assert.js"
+import { type Command, Operation } from "../domain/Command.js"
+import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
+import type { CancelReason, Status } from "../domain/Order.js"
+import type { Refusal } from "../domain/Refusal.js"
+import { none } from "./Accounts.js"
+import { growFloats, grownLength, growInts } from "./Columns.js"
+import { Digest128 } from "./Digest128.js"
+
+/** How long a key and an ended order are remembered at least. */
+export const retentionMs = 24 * 3_600_000
+
+/** When the last order an outcome speaks of ended: `Infinity` while one is open, 0 when all are forgotten. */
+export type EndOf = (orderNumber: number) => number
+
+const intColumns = ["key0", "key1", "key2", "key3", "body0", "body1", "body2", "body3", "account", "first"] as const
+const floatColumns = ["sequence", "at", "queuedAt"] as const
+const outcomeColumns = ["orderNumber", "filled", "filledNotional", "canceled", "limit", "actual", "nearest"] as const
+
+/** What of the table a snapshot holds. */
+export type IdempotencyDump =
+  & { readonly [K in (typeof intColumns)[number]]: Int32Array }
+  & { readonly [K in (typeof floatColumns)[number]]: Float64Array }
+  & { readonly [K in (typeof outcomeColumns)[number]]: Float64Array }
+  & { readonly codes: Int32Array; readonly nextOutcome: Int32Array; readonly next: Int32Array; readonly heads: Int32Array }
+
+const digest = new Digest128()
+
+/** The scope of a command's key: its account (-1 for the operator), or undefined where a command carries no key. */
+export const scopeOf = (command: Command): { readonly account: number; readonly operation: number; readonly key: string } | undefined => {
+  switch (command.kind) {
+    case "PlaceOrders":
+    case "CancelOrders":
+      return { account: command.account, operation: command.operation, key: command.idempotencyKey }
+    case "PutMarket":
+      return { account: none, operation: Operation.putMarket, key: command.idempotencyKey }
+    case "SetMarketStatus":
+      return { account: none, operation: Operation.setMarketStatus, key: command.idempotencyKey }
+    case "SetIndexPrice":
+      return command.idempotencyKey === "" ? undefined : { account: none, operation: Operation.setIndexPrice, key: command.idempotencyKey }
+    case "HaltEngine":
+      return { account: none, operation: Operation.haltEngine, key: command.idempotencyKey }
+    case "ResumeEngine":
+      return { account: none, operation: Operation.resumeEngine, key: command.idempotencyKey }
+    case "OpenDemoAccounts":
+      return { account: none, operation: Operation.openDemoAccounts, key: command.idempotencyKey }
+    case "OpenVenue":
+      return undefined
+  }
+}
+
+/** Feeds everything of a command's body that a client can vary, in a fixed order. */
+const feedBody = (command: Command): void => {
+  switch (command.kind) {
+    case "PlaceOrders":
+      digest.word(command.entries.length)
+      for (const entry of command.entries) {
+        digest.word(entry.market)
+        digest.text(entry.clientOrderId)
+        digest.word(
+          entry.side | (entry.type << 1) | (entry.timeInForce << 2) | (entry.postOnly ? 8 : 0) | (entry.reduceOnly ? 16 : 0)
+            | (entry.selfTradePrevention << 5) | (entry.fault << 8)
+        )
+        digest.number(entry.priceAtoms)
+        digest.number(entry.quantityAtoms)
+        digest.text(entry.raw)
+      }
+      return
+    case "CancelOrders":
+      digest.word(command.entries.length)
+      for (const entry of command.entries) {
+        digest.word(entry.market)
+        digest.number(entry.orderNumber)
+        digest.text(entry.raw)
+      }
+      return
+    case "PutMarket":
+      digest.text(JSON.stringify(command.parameters))
+      return
+    case "SetMarketStatus":
+      digest.word(command.market)
+      digest.text(command.status)
+      return
+    case "SetIndexPrice":
+      digest.word(command.market)
+      digest.number(command.priceAtoms)
+      return
+    case "OpenDemoAccounts":
+      digest.number(command.collateralAtoms)
+      digest.word(command.keys.length)
+      for (const key of command.keys) {
+        digest.text(key.keyId)
+        digest.text(key.secretSha256)
+        digest.word(key.scopes)
+      }
+      return
+    case "HaltEngine":
+    case "ResumeEngine":
+    case "OpenVenue":
+      return
+  }
+}
+
+/** What a lookup found: a remembered outcome, `conflict` for another body under the same key, or nothing. */
+export type Found = Outcome | "conflict" | undefined
+
+export class Idempotency {
+  private used = 0
+  private highWater = 0
+  /** Entry + 1 by hash; 0 is empty. At most half full. */
+  private readonly table: Int32Array
+  private readonly mask: number
+  private key0 = new Int32Array(256)
+  private key1 = new Int32Array(256)
+  private key2 = new Int32Array(256)
+  private key3 = new Int32Array(256)
+  private body0 = new Int32Array(256)
+  private body1 = new Int32Array(256)
+  private body2 = new Int32Array(256)
+  private body3 = new Int32Array(256)
+  /** Account of the scope; -1 for the operator, -2 in a free entry. */
+  private account = new Int32Array(256)
+  private first = new Int32Array(256)
+  private sequence = new Float64Array(256)
+  private at = new Float64Array(256)
+  /** When the entry was last put at the end of the queue: never going back along it. */
+  private queuedAt = new Float64Array(256)
+  /** The queue, oldest first; or the chain of free entries. */
+  private next = new Int32Array(256).fill(none)
+  private oldest = none
+  private newest = none
+  private free = none
+
+  // Outcomes, one for each entry of a command, chained.
+  private outcomeEnd = 0
+  private freeOutcome = none
+  private nextOutcome = new Int32Array(256).fill(none)
+  /** refusal | status << 8 | cancelReason << 16. */
+  private codes = new Int32Array(256)
+  private orderNumber = new Float64Array(256)
+  private filled = new Float64Array(256)
+  private filledNotional = new Float64Array(256)
+  private canceled = new Float64Array(256)
+  private limit = new Float64Array(256)
+  private actual = new Float64Array(256)
+  private nearest = new Float64Array(256)
+
+  constructor(readonly capacity: number) {
+    let size = 16
+    while (size < capacity * 2) size *= 2
+    this.table = new Int32Array(size)
+    this.mask = size - 1
+  }
+
+  /** How many keys are in the table. */
+  get size(): number {
+    return this.used
+  }
+
+  private slotAt(account: number): number {
+    for (let at = digest.a & this.mask;; at = (at + 1) & this.mask) {
+      const entry = this.table[at]! - 1
+      if (entry === none) return none
+      if (
+        this.key0[entry] === digest.a && this.key1[entry] === digest.b && this.key2[entry] === digest.c
+        && this.key3[entry] === digest.d && this.account[entry] === account
+      ) return entry
+    }
+  }
+
+  private static digestKey(account: number, operation: number, key: string): void {
+    digest.reset(account)
+    digest.word(operation)
+    digest.text(key)
+    digest.finish()
+  }
+
+  private static digestBody(command: Command): void {
+    digest.reset(0)
+    feedBody(command)
+    digest.finish()
+  }
+
+  /** What is remembered under a command's key at a time. */
+  lookup(command: Command, atEpochMs: number, endOf: EndOf): Found {
+    const scope = scopeOf(command)
+    if (scope === undefined) return undefined
+    Idempotency.digestKey(scope.account, scope.operation, scope.key)
+    const entry = this.slotAt(scope.account)
+    if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
+    Idempotency.digestBody(command)
+    if (
+      this.body0[entry] !== digest.a || this.body1[entry] !== digest.b || this.body2[entry] !== digest.c
+      || this.body3[entry] !== digest.d
+    ) return "conflict"
+    return this.outcome(entry)
+  }
+
+  /** When an entry may be forgotten: `Infinity` while an order of it is open. */
+  private expiry(entry: number, endOf: EndOf): number {
+    let end = this.at[entry]!
+    for (let outcome = this.first[entry]!; outcome !== none; outcome = this.nextOutcome[outcome]!) {
+      if ((this.codes[outcome]! & 0xff) !== 0) continue
+      const number = this.orderNumber[outcome]!
+      if (number >= 0) end = Math.max(end, endOf(number))
+    }
+    return end + retentionMs
+  }
+
+  private outcome(entry: number): Outcome {
+    const entries: Array<EntryOutcome> = []
+    for (let at = this.first[entry]!; at !== none; at = this.nextOutcome[at]!) {
+      const codes = this.codes[at]!
+      entries.push({
+        refusal: (codes & 0xff) as Refusal,
+        orderNumber: this.orderNumber[at]!,
+        status: ((codes >>> 8) & 0xff) as Status,
+        cancelReason: (codes >>> 16) as CancelReason,
+        filledAtoms: this.filled[at]!,
+        filledNotionalAtoms: this.filledNotional[at]!,
+        canceledAtoms: this.canceled[at]!,
+        limit: this.limit[at]!,
+        actual: this.actual[at]!,
+        nearest: this.nearest[at]!
+      })
+    }
+    return { sequence: this.sequence[entry]!, atEpochMs: this.at[entry]!, refusal: 0, replayed: true, entries }
+  }
+
+  /**
+   * Whether a new key has room at a time: a free entry, or an oldest one that may be forgotten by then. An
+   * eighth of the table is kept for commands that only take risk away.
+   */
+  hasRoom(reduction: boolean, atEpochMs: number, endOf: EndOf): boolean {
+    const bound = reduction ? this.capacity : this.capacity - Math.floor(this.capacity / 8)
+    return this.used < bound || (this.oldest !== none && this.expiry(this.oldest, endOf) <= atEpochMs)
+  }
+
+  /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */
+  remember(command: Command, outcome: Outcome): void {
+    const scope = scopeOf(command)
+    if (scope === undefined) return
+    Idempotency.digestKey(scope.account, scope.operation, scope.key)
+    let entry = this.slotAt(scope.account)
+    if (entry !== none) this.forget(entry, this.before(entry))
+    Idempotency.digestKey(scope.account, scope.operation, scope.key)
+    entry = this.allocate()
+    this.key0[entry] = digest.a
+    this.key1[entry] = digest.b
+    this.key2[entry] = digest.c
+    this.key3[entry] = digest.d
+    let at = digest.a & this.mask
+    while (this.table[at] !== 0) at = (at + 1) & this.mask
+    this.table[at] = entry + 1
+    Idempotency.digestBody(command)
+    this.body0[entry] = digest.a
+    this.body1[entry] = digest.b
+    this.body2[entry] = digest.c
+    this.body3[entry] = digest.d
+    this.account[entry] = scope.account
+    this.sequence[entry] = outcome.sequence
+    this.at[entry] = outcome.atEpochMs
+    this.first[entry] = none
+    for (let index = outcome.entries.length - 1; index >= 0; index--) {
+      const slot = this.allocateOutcome()
+      const one = outcome.entries[index]!
+      this.codes[slot] = one.refusal | (one.status << 8) | (one.cancelReason << 16)
+      this.orderNumber[slot] = one.orderNumber
+      this.filled[slot] = one.filledAtoms
+      this.filledNotional[slot] = one.filledNotionalAtoms
+      this.canceled[slot] = one.canceledAtoms
+      this.limit[slot] = one.limit
+      this.actual[slot] = one.actual
+      this.nearest[slot] = one.nearest
+      this.nextOutcome[slot] = this.first[entry]!
+      this.first[entry] = slot
+    }
+    this.enqueue(entry, outcome.atEpochMs)
+  }
+
+  /**
+   * Forgets, from the oldest on, every key whose time is over. One that an open order keeps goes to the end
+   * of the queue, to be looked at a day later; so each is looked at once a day.
+   */
+  expire(atEpochMs: number, endOf: EndOf): void {
+    while (this.oldest !== none && this.queuedAt[this.oldest]! + retentionMs <= atEpochMs) {
+      const entry = this.oldest
+      if (this.expiry(entry, endOf) <= atEpochMs) {
+        this.forget(entry, none)
+      } else {
+        this.oldest = this.next[entry]!
+        if (this.oldest === none) this.newest = none
+        this.enqueue(entry, atEpochMs)
+      }
+    }
+  }
+
+  private enqueue(entry: number, atEpochMs: number): void {
+    this.queuedAt[entry] = atEpochMs
+    this.next[entry] = none
+    if (this.newest === none) this.oldest = entry
+    else this.next[this.newest] = entry
+    this.newest = entry
+  }
+
+  /** The entry before one in the queue: a walk, for the rare key that is used again before its turn to be forgotten came. */
+  private before(entry: number): number {
+    let previous = none
+    for (let at = this.oldest; at !== entry; at = this.next[at]!) {
+      assert(at !== none, "a remembered key is in the queue")
+      previous = at
+    }
+    return previous
+  }
+
+  private forget(entry: number, previous: number): void {
+    const next = this.next[entry]!
+    if (previous === none) this.oldest = next
+    else this.next[previous] = next
+    if (this.newest === entry) this.newest = previous
+    this.unindex(entry)
+    for (let at = this.first[entry]!; at !== none;) {
+      const following = this.nextOutcome[at]!
+      this.nextOutcome[at] = this.freeOutcome
+      this.freeOutcome = at
+      at = following
+    }
+    this.account[entry] = -2
+    this.next[entry] = this.free
+    this.free = entry
+    this.used--
+  }
+
+  private unindex(entry: number): void {
+    const { mask, table } = this
+    let hole = this.key0[entry]! & mask
+    while (table[hole] !== entry + 1) {
+      assert(table[hole] !== 0, "a remembered key is in the table")
+      hole = (hole + 1) & mask
+    }
+    for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
+      const home = this.key0[table[at]! - 1]! & mask
+      if (((at - home) & mask) >= ((at - hole) & mask)) {
+        table[hole] = table[at]!
+        hole = at
+      }
+    }
+    table[hole] = 0
+  }
+
+  private allocate(): number {
+    assert(this.used < this.capacity, "a key is remembered where there is room")
+    this.used++
+    if (this.free !== none) {
+      const entry = this.free
+      this.free = this.next[entry]!
+      return entry
+    }
+    if (this.highWater === this.account.length) this.grow(grownLength(this.highWater, this.highWater + 1, this.capacity))
+    return this.highWater++
+  }
+
+  private allocateOutcome(): number {
+    if (this.freeOutcome !== none) {
+      const slot = this.freeOutcome
+      this.freeOutcome = this.nextOutcome[slot]!
+      return slot
+    }
+    if (this.outcomeEnd === this.codes.length) this.growOutcomes(grownLength(this.outcomeEnd, this.outcomeEnd + 1))
+    return this.outcomeEnd++
+  }
+
+  private grow(length: number): void {
+    for (const column of intColumns) this[column] = growInts(this[column], length)
+    for (const column of floatColumns) this[column] = growFloats(this[column], length)
+    this.next = growInts(this.next, length, none)
+  }
+
+  private growOutcomes(length: number): void {
+    for (const column of outcomeColumns) this[column] = growFloats(this[column], length)
+    this.codes = growInts(this.codes, length)
+    this.nextOutcome = growInts(this.nextOutcome, length, none)
+  }
+
+  /** Feeds the content, oldest key first. */
+  canonical(feed: (line: string) => void): void {
+    for (let entry = this.oldest; entry !== none; entry = this.next[entry]!) {
+      feed(
+        `key ${this.account[entry]} ${this.key0[entry]} ${this.key1[entry]} ${this.key2[entry]} ${this.key3[entry]} `
+          + `${this.body0[entry]} ${this.body1[entry]} ${this.body2[entry]} ${this.body3[entry]} ${this.queuedAt[entry]} `
+          + JSON.stringify(this.outcome(entry))
+      )
+    }
+  }
+
+  dump(): IdempotencyDump {
+    const dump: Record<string, Int32Array | Float64Array> = {}
+    for (const column of intColumns) dump[column] = this[column].slice(0, this.highWater)
+    for (const column of floatColumns) dump[column] = this[column].slice(0, this.highWater)
+    for (const column of outcomeColumns) dump[column] = this[column].slice(0, this.outcomeEnd)
+    dump["codes"] = this.codes.slice(0, this.outcomeEnd)
+    dump["nextOutcome"] = this.nextOutcome.slice(0, this.outcomeEnd)
+    dump["next"] = this.next.slice(0, this.highWater)
+    dump["heads"] = Int32Array.of(this.oldest, this.newest, this.free, this.freeOutcome, this.used)
+    return dump as unknown as IdempotencyDump
+  }
+
+  static restore(dump: IdempotencyDump, capacity: number): Idempotency {
+    const restored = new Idempotency(capacity)
+    const end = dump.account.length
+    assert(end <= capacity, "a dumped table fits the capacity it is restored to")
+    if (end > restored.account.length) restored.grow(end)
+    const outcomeEnd = dump.codes.length
+    if (outcomeEnd > restored.codes.length) restored.growOutcomes(outcomeEnd)
+    for (const column of intColumns) restored[column].set(dump[column])
+    for (const column of floatColumns) restored[column].set(dump[column])
+    for (const column of outcomeColumns) restored[column].set(dump[column])
+    restored.codes.set(dump.codes)
+    restored.nextOutcome.set(dump.nextOutcome)
+    restored.next.set(dump.next)
+    restored.highWater = end
+    restored.outcomeEnd = outcomeEnd
+    const [oldest, newest, free, freeOutcome, used] = dump.heads
+    restored.oldest = oldest!
+    restored.newest = newest!
+    restored.free = free!
+    restored.freeOutcome = freeOutcome!
+    restored.used = used!
+    for (let entry = 0; entry < end; entry++) {
+      if (restored.account[entry] === -2) continue
+      let at = restored.key0[entry]! & restored.mask
+      while (restored.table[at] !== 0) at = (at + 1) & restored.mask
+      restored.table[at] = entry + 1
+    }
+    return restored
+  }
+}

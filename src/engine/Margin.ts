@@ -1,0 +1,214 @@
+/**
+ * Cross margin (risk.md 3): what an account's positions and orders need, and the accept rule. All in money
+ * atoms; requirements are rounded up. Sums per account are cached and brought up to date when a mark moves.
+ */
+import * as Order from "../domain/Order.js"
+import type * as Market from "../domain/Market.js"
+import { bpsOne } from "../domain/Units.js"
+import { none } from "./Accounts.js"
+import type { MarketState } from "./Markets.js"
+import type { State } from "./State.js"
+
+/** ceil(notional * bps / 10^4), exact for every safe notional. */
+export const bpsCeil = (notional: number, bps: number): number => {
+  const rest = notional % bpsOne
+  return ((notional - rest) / bpsOne) * bps + Math.ceil((rest * bps) / bpsOne)
+}
+
+/**
+ * Maintenance margin of a notional: each slice above a threshold at that tier's bps, as income tax, one ceil
+ * on the sum. Slices are split at 10^4 so that no product leaves the safe integers.
+ */
+export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], notional: number): number => {
+  let whole = 0
+  let parts = 0
+  for (let index = 0; index < tiers.length; index++) {
+    const tier = tiers[index]!
+    if (notional <= tier.notionalThresholdAtoms) break
+    const next = tiers[index + 1]
+    const slice = Math.min(notional, next === undefined ? notional : next.notionalThresholdAtoms) - tier.notionalThresholdAtoms
+    const rest = slice % bpsOne
+    whole += ((slice - rest) / bpsOne) * tier.maintenanceMarginBps
+    parts += rest * tier.maintenanceMarginBps
+  }
+  return whole + Math.ceil(parts / bpsOne)
+}
+
+/** Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2))`. */
+export const initial = (parameters: Market.Parameters, notional: number): number =>
+  Math.max(
+    bpsCeil(notional, parameters.initialMarginBps),
+    Math.ceil((3 * maintenance(parameters.maintenanceMarginTiers, notional)) / 2)
+  )
+
+/** What one market asks of one account; two are reused for all. */
+export class Requirement {
+  initialMargin = 0
+  maintenanceMargin = 0
+  unrealizedPnl = 0
+  orderLoss = 0
+}
+
+/** Fills `into` with what a position and open orders in a market come to at its mark. */
+export const require = (
+  into: Requirement,
+  market: MarketState,
+  quantity: number,
+  entryNotional: number,
+  openBuys: number,
+  openSells: number,
+  buyLoss: number,
+  sellLoss: number
+): void => {
+  const exposure = Math.max(Math.abs(quantity + openBuys), Math.abs(quantity - openSells))
+  const unit = market.mark * market.factor
+  const notional = Math.abs(quantity) * unit
+  into.initialMargin = exposure === 0 ? 0 : initial(market.parameters, exposure * unit)
+  into.maintenanceMargin = quantity === 0 ? 0 : maintenance(market.parameters.maintenanceMarginTiers, notional)
+  into.unrealizedPnl = quantity >= 0 ? notional - entryNotional : entryNotional - notional
+  into.orderLoss = Math.max(buyLoss, sellLoss)
+}
+
+/** What `sizeAtoms` at a price would lose at once against the mark: 0 for a price of 0 (a market order names none). */
+export const lossAtOnce = (market: MarketState, side: Order.Side, priceAtoms: number, sizeAtoms: number): number => {
+  if (priceAtoms === 0) return 0
+  const adverse = side === Order.buy ? priceAtoms - market.mark : market.mark - priceAtoms
+  return adverse > 0 ? adverse * sizeAtoms * market.factor : 0
+}
+
+const scratch = new Requirement()
+
+/** Recomputes a position's cached contributions, also what its resting orders would lose when the mark has moved. */
+const refreshPosition = (state: State, slot: number): void => {
+  const positions = state.positions
+  const market = state.markets[positions.market[slot]!]!
+  if (positions.riskEpoch[slot] !== market.riskEpoch) {
+    let buys = 0
+    let sells = 0
+    const orders = state.orders
+    for (let order = positions.firstOrder[slot]!; order !== none; order = orders.accountNext[order]!) {
+      if (orders.reduceOnly(order)) continue
+      const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms[order]!, orders.remaining[order]!)
+      if (orders.side(order) === Order.buy) buys += loss
+      else sells += loss
+    }
+    positions.buyLoss[slot] = buys
+    positions.sellLoss[slot] = sells
+    positions.riskEpoch[slot] = market.riskEpoch
+  }
+  require(
+    scratch,
+    market,
+    positions.quantity[slot]!,
+    positions.entryNotional[slot]!,
+    positions.openBuys[slot]!,
+    positions.openSells[slot]!,
+    positions.buyLoss[slot]!,
+    positions.sellLoss[slot]!
+  )
+  positions.initialMargin[slot] = scratch.initialMargin
+  positions.maintenanceMargin[slot] = scratch.maintenanceMargin
+  positions.unrealizedPnl[slot] = scratch.unrealizedPnl
+}
+
+/** Brings an account's sums up to date with every mark. */
+export const refreshAccount = (state: State, account: number): void => {
+  const { accounts, positions } = state
+  if (accounts.riskEpoch[account] === state.riskEpoch) return
+  let initialMargin = 0
+  let maintenanceMargin = 0
+  let pnl = 0
+  let loss = 0
+  let orderLoss = 0
+  for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
+    if (positions.riskEpoch[slot] !== state.markets[positions.market[slot]!]!.riskEpoch) refreshPosition(state, slot)
+    initialMargin += positions.initialMargin[slot]!
+    maintenanceMargin += positions.maintenanceMargin[slot]!
+    const unrealized = positions.unrealizedPnl[slot]!
+    pnl += unrealized
+    if (unrealized < 0) loss += unrealized
+    orderLoss += Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!)
+  }
+  accounts.sumInitialMargin[account] = initialMargin
+  accounts.sumMaintenanceMargin[account] = maintenanceMargin
+  accounts.sumUnrealizedPnl[account] = pnl
+  accounts.sumUnrealizedLoss[account] = loss
+  accounts.sumOrderLoss[account] = orderLoss
+  accounts.riskEpoch[account] = state.riskEpoch
+}
+
+/** After a position or its open sizes changed: recomputes it and moves the account's sums along. */
+export const changed = (state: State, slot: number): void => {
+  const { accounts, positions } = state
+  const account = positions.account[slot]!
+  if (accounts.riskEpoch[account] !== state.riskEpoch) {
+    refreshPosition(state, slot)
+    return
+  }
+  const initialMargin = positions.initialMargin[slot]!
+  const maintenanceMargin = positions.maintenanceMargin[slot]!
+  const pnl = positions.unrealizedPnl[slot]!
+  refreshPosition(state, slot)
+  accounts.sumInitialMargin[account]! += positions.initialMargin[slot]! - initialMargin
+  accounts.sumMaintenanceMargin[account]! += positions.maintenanceMargin[slot]! - maintenanceMargin
+  const unrealized = positions.unrealizedPnl[slot]!
+  accounts.sumUnrealizedPnl[account]! += unrealized - pnl
+  accounts.sumUnrealizedLoss[account]! += Math.min(0, unrealized) - Math.min(0, pnl)
+}
+
+/** Adds to the open, growing size of one side (negative: takes away), with what it would lose at once. */
+export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms: number, lossAtoms: number): void => {
+  const { accounts, positions } = state
+  const before = Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!)
+  if (side === Order.buy) {
+    positions.openBuys[slot]! += sizeAtoms
+    positions.buyLoss[slot]! += lossAtoms
+  } else {
+    positions.openSells[slot]! += sizeAtoms
+    positions.sellLoss[slot]! += lossAtoms
+  }
+  accounts.sumOrderLoss[positions.account[slot]!]! += Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!) - before
+}
+
+/** Why the accept rule fails, for the refusal's machine fields; one is reused. */
+export const shortfall = { requiredAtoms: 0, availableAtoms: 0 }
+
+/** `a * b >= c * d` for non-negative safe integers, exact. */
+const productAtLeast = (a: number, b: number, c: number, d: number): boolean => {
+  const left = a * b
+  const right = c * d
+  return left <= Number.MAX_SAFE_INTEGER && right <= Number.MAX_SAFE_INTEGER
+    ? left >= right
+    : BigInt(a) * BigInt(b) >= BigInt(c) * BigInt(d)
+}
+
+/**
+ * The accept rule (risk.md 3) for one account, if one of its markets came to `after` and its collateral to
+ * `collateral`: `marginEquity' - orderLoss' >= sum of IM'`; or, where the order `reduces` only, `equity' >=
+ * sum of MM'`, or `equity' >= 0` and `equity' * MM >= equity * MM'`. A total that would leave the safe
+ * integers fails: nothing is accounted for inexactly.
+ */
+export const accepts = (state: State, slot: number, after: Requirement, collateral: number, reduces: boolean): boolean => {
+  const { accounts, positions } = state
+  const account = positions.account[slot]!
+  const pnlBefore = positions.unrealizedPnl[slot]!
+  const lossBefore = Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!)
+  const pnl = accounts.sumUnrealizedPnl[account]! - pnlBefore + after.unrealizedPnl
+  const loss = accounts.sumUnrealizedLoss[account]! - Math.min(0, pnlBefore) + Math.min(0, after.unrealizedPnl)
+  const orderLoss = accounts.sumOrderLoss[account]! - lossBefore + after.orderLoss
+  const initialMargin = accounts.sumInitialMargin[account]! - positions.initialMargin[slot]! + after.initialMargin
+  const backing = collateral + loss - orderLoss
+  const equity = collateral + pnl
+  if (!Number.isSafeInteger(collateral) || !Number.isSafeInteger(backing) || !Number.isSafeInteger(equity)) return false
+  if (!Number.isSafeInteger(initialMargin)) return false
+  if (backing >= initialMargin) return true
+  shortfall.requiredAtoms = initialMargin
+  shortfall.availableAtoms = backing
+  if (!reduces) return false
+  const maintenanceBefore = accounts.sumMaintenanceMargin[account]!
+  const maintenanceMargin = maintenanceBefore - positions.maintenanceMargin[slot]! + after.maintenanceMargin
+  if (equity >= maintenanceMargin) return true
+  if (equity < 0) return false
+  const equityBefore = accounts.collateral[account]! + accounts.sumUnrealizedPnl[account]!
+  return equityBefore <= 0 || productAtLeast(equity, maintenanceBefore, equityBefore, maintenanceMargin)
+}

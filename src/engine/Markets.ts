@@ -1,0 +1,130 @@
+/** Markets as the engine trades them: parameters, status, prices and what follows from them. */
+import * as Market from "../domain/Market.js"
+import { bpsOne } from "../domain/Units.js"
+
+/** Minutes of last prices kept for the 24 h change. */
+const minutesKept = 1440
+const minuteMs = 60_000
+
+/** What of a market a snapshot holds. */
+export interface MarketDump {
+  readonly parameters: Market.Parameters
+  readonly status: Market.Status
+  readonly lastPrice: number
+  readonly indexPrice: number
+  readonly indexSource: number
+  readonly bookSequence: number
+  readonly marketSequence: number
+  readonly openInterest: number
+  readonly firstMinute: number
+  readonly lastMinute: number
+  readonly firstPrice: number
+  readonly closes: ReadonlyArray<number>
+}
+
+export class MarketState {
+  status: Market.Status = "draft"
+  /** Money atoms per price atom and size atom. */
+  factor = 1
+  /** Price atoms; 0 before the first. */
+  lastPrice = 0
+  indexPrice = 0
+  indexSource = 0
+  /** Price atoms; 0 while there is none. Constant between the records that set it. */
+  mark = 0
+  /** No trade prints outside these, price atoms. */
+  bandLow = 0
+  bandHigh = 0
+  /** Counts changes of mark and parameters: cached margins of an older one are recomputed. */
+  riskEpoch = 0
+  bookSequence = 0
+  marketSequence = 0
+  /** Sum of long sizes, size atoms. */
+  openInterest = 0
+
+  // Last prices by minute, a ring over the last day; gaps carry the price before.
+  private firstMinute = -1
+  private lastMinute = -1
+  private firstPrice = 0
+  private closes: Float64Array = new Float64Array(minutesKept + 1)
+
+  constructor(readonly index: number, public parameters: Market.Parameters) {
+    this.factor = Market.notionalFactor(parameters)
+  }
+
+  setParameters(parameters: Market.Parameters): void {
+    this.parameters = parameters
+    this.factor = Market.notionalFactor(parameters)
+    this.setMark(this.mark)
+  }
+
+  /** Sets the mark and, around it, the band: rounded inward, to the side that admits less. */
+  setMark(mark: number): void {
+    this.mark = mark
+    const band = this.parameters.priceBandBps
+    this.bandLow = Math.ceil((mark * (bpsOne - band)) / bpsOne)
+    this.bandHigh = Math.floor((mark * (bpsOne + band)) / bpsOne)
+    this.riskEpoch++
+  }
+
+  traded(priceAtoms: number, atEpochMs: number): void {
+    const minute = Math.floor(atEpochMs / minuteMs)
+    if (this.firstMinute < 0) {
+      this.firstMinute = minute
+      this.firstPrice = priceAtoms
+    } else {
+      for (let gap = Math.max(this.lastMinute + 1, minute - minutesKept); gap < minute; gap++) {
+        this.closes[gap % (minutesKept + 1)] = this.lastPrice
+      }
+    }
+    this.lastMinute = minute
+    this.lastPrice = priceAtoms
+    this.closes[minute % (minutesKept + 1)] = priceAtoms
+  }
+
+  /** Last price against the last of 24 h before `atEpochMs` (or the first ever), bps toward zero; 0 without trades. */
+  change24hBps(atEpochMs: number): number {
+    if (this.lastPrice === 0) return 0
+    const reference = Math.floor(atEpochMs / minuteMs) - minutesKept
+    const before = reference >= this.lastMinute
+      ? this.lastPrice
+      : reference < this.firstMinute
+      ? this.firstPrice
+      : this.closes[reference % (minutesKept + 1)]!
+    return before === 0 ? 0 : Math.trunc(((this.lastPrice - before) * bpsOne) / before)
+  }
+
+  dump(): MarketDump {
+    return {
+      parameters: this.parameters,
+      status: this.status,
+      lastPrice: this.lastPrice,
+      indexPrice: this.indexPrice,
+      indexSource: this.indexSource,
+      bookSequence: this.bookSequence,
+      marketSequence: this.marketSequence,
+      openInterest: this.openInterest,
+      firstMinute: this.firstMinute,
+      lastMinute: this.lastMinute,
+      firstPrice: this.firstPrice,
+      closes: Array.from(this.closes)
+    }
+  }
+
+  static restore(index: number, dump: MarketDump): MarketState {
+    const market = new MarketState(index, dump.parameters)
+    market.status = dump.status
+    market.lastPrice = dump.lastPrice
+    market.indexPrice = dump.indexPrice
+    market.indexSource = dump.indexSource
+    market.bookSequence = dump.bookSequence
+    market.marketSequence = dump.marketSequence
+    market.openInterest = dump.openInterest
+    market.firstMinute = dump.firstMinute
+    market.lastMinute = dump.lastMinute
+    market.firstPrice = dump.firstPrice
+    market.closes.set(dump.closes)
+    market.setMark(dump.indexPrice)
+    return market
+  }
+}

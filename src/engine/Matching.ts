@@ -1,0 +1,359 @@
+/**
+ * Price-time matching and everything a fill does: both positions, both collaterals, fees, and the reduce-only
+ * orders that a smaller position no longer holds.
+ */
+import { assert } from "../domain/Assert.js"
+import * as Order from "../domain/Order.js"
+import { none } from "./Accounts.js"
+import type { Book } from "./Book.js"
+import { Event } from "./EventLog.js"
+import * as Margin from "./Margin.js"
+import type { MarketState } from "./Markets.js"
+import * as Positions from "./Positions.js"
+import type { State } from "./State.js"
+
+const { CancelReason } = Order
+
+/** Why matching stopped with something left. */
+export type Stop = "NotCrossing" | "Filled" | "BandReached" | "SelfTrade" | "MarginUnbacked"
+
+const makerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
+const takerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
+const required = new Margin.Requirement()
+
+/** Whether a taker with a limit price (0: none) trades at a resting price. */
+export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: number): boolean =>
+  limitAtoms === 0 || (side === Order.buy ? restingAtoms <= limitAtoms : restingAtoms >= limitAtoms)
+
+/** Whether an order only takes from a position: opposite to it, and no larger than it with every other order that could follow. */
+const onlyReduces = (state: State, slot: number, order: number): boolean => {
+  const { orders, positions } = state
+  const quantity = positions.quantity[slot]!
+  const side = orders.side(order)
+  if (side === Order.buy ? quantity >= 0 : quantity <= 0) return false
+  const growing = side === Order.buy ? positions.openBuys[slot]! : positions.openSells[slot]!
+  return growing + (orders.reduceOnly(order) ? orders.remaining[order]! : 0) <= Math.abs(quantity)
+}
+
+/** Whether one side of a fill keeps the accept rule after it, fee included. Fills `filled` with the position after it. */
+const keepsAcceptRule = (
+  state: State,
+  market: MarketState,
+  slot: number,
+  order: number,
+  filled: Positions.Filled,
+  sizeAtoms: number,
+  priceAtoms: number,
+  feeAtoms: number
+): boolean => {
+  const { accounts, orders, positions } = state
+  const side = orders.side(order)
+  const buying = side === Order.buy
+  Positions.fill(
+    filled,
+    positions.quantity[slot]!,
+    positions.entryNotional[slot]!,
+    buying,
+    sizeAtoms,
+    priceAtoms,
+    market.factor
+  )
+  let openBuys = positions.openBuys[slot]!
+  let openSells = positions.openSells[slot]!
+  let buyLoss = positions.buyLoss[slot]!
+  let sellLoss = positions.sellLoss[slot]!
+  if (!orders.reduceOnly(order)) {
+    const loss = Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms)
+    if (buying) {
+      openBuys -= sizeAtoms
+      buyLoss -= loss
+    } else {
+      openSells -= sizeAtoms
+      sellLoss -= loss
+    }
+  }
+  Margin.require(required, market, filled.quantity, filled.entryNotional, openBuys, openSells, buyLoss, sellLoss)
+  const collateral = accounts.collateral[positions.account[slot]!]! + filled.realizedPnl - feeAtoms
+  return Margin.accepts(state, slot, required, collateral, onlyReduces(state, slot, order))
+}
+
+/** Writes one side of a fill into its position, collateral and open sizes. The order's own columns are the caller's. */
+const applyFill = (
+  state: State,
+  market: MarketState,
+  slot: number,
+  order: number,
+  filled: Positions.Filled,
+  sizeAtoms: number,
+  feeAtoms: number
+): void => {
+  const { accounts, events, orders, positions } = state
+  const account = positions.account[slot]!
+  const side = orders.side(order)
+  const before = positions.quantity[slot]!
+  market.openInterest += Math.max(0, filled.quantity) - Math.max(0, before)
+  if (filled.opens) {
+    positions.born[slot] = ++state.episodes
+    positions.openedAt[slot] = state.atEpochMs
+    positions.realizedPnl[slot] = 0
+    positions.feesPaid[slot] = 0
+  } else {
+    positions.realizedPnl[slot]! += filled.realizedPnl
+  }
+  positions.feesPaid[slot]! += feeAtoms
+  positions.quantity[slot] = filled.quantity
+  positions.entryNotional[slot] = filled.entryNotional
+  positions.lastSequence[slot] = state.sequence
+  accounts.lastSequence[account] = state.sequence
+  const collateral = accounts.collateral[account]! + filled.realizedPnl - feeAtoms
+  accounts.collateral[account] = collateral
+  state.addFee(feeAtoms)
+  if (!orders.reduceOnly(order)) {
+    Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms))
+  }
+  Margin.changed(state, slot)
+  events.event6(
+    Event.PositionChanged,
+    account,
+    market.index,
+    filled.quantity,
+    filled.entryNotional,
+    positions.realizedPnl[slot]!,
+    positions.feesPaid[slot]!
+  )
+  events.event2(Event.CollateralChanged, account, collateral)
+}
+
+/** Marks an order as ended, its rest cancelled. It is out of its book and its open sizes are settled. */
+const end = (state: State, order: number, status: Order.Status, reason: Order.CancelReason): void => {
+  const { events, orders } = state
+  orders.canceled[order]! += orders.remaining[order]!
+  orders.remaining[order] = 0
+  orders.setStatus(order, status)
+  orders.setCancelReason(order, reason)
+  orders.updatedAt[order] = state.atEpochMs
+  orders.lastSequence[order] = state.sequence
+  state.pushEnded(order)
+  events.event5(Event.OrderEnded, orders.number[order]!, status, reason, orders.filled[order]!, orders.canceled[order]!)
+}
+
+/** Ends an order of which nothing is left: `closed` when all was filled, `canceled` when some of it had been trimmed. */
+const endFilled = (state: State, order: number): void => {
+  if (state.orders.canceled[order] === 0) end(state, order, Order.closed, CancelReason.none)
+  else end(state, order, Order.canceled, CancelReason.reduceOnlyExceeded)
+}
+
+const link = (state: State, slot: number, order: number): void => {
+  const { orders, positions } = state
+  const last = positions.lastOrder[slot]!
+  orders.accountPrev[order] = last
+  orders.accountNext[order] = none
+  if (last === none) positions.firstOrder[slot] = order
+  else orders.accountNext[last] = order
+  positions.lastOrder[slot] = order
+  positions.openCount[slot]!++
+  state.openOrders++
+}
+
+const unlink = (state: State, slot: number, order: number): void => {
+  const { orders, positions } = state
+  const next = orders.accountNext[order]!
+  const prev = orders.accountPrev[order]!
+  if (prev === none) positions.firstOrder[slot] = next
+  else orders.accountNext[prev] = next
+  if (next === none) positions.lastOrder[slot] = prev
+  else orders.accountPrev[next] = prev
+  orders.accountNext[order] = none
+  orders.accountPrev[order] = none
+  positions.openCount[slot]!--
+  state.openOrders--
+}
+
+/** Lessens what a position has open for an order: growing size with its loss at once, or reduce-only size. */
+const settleOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void => {
+  const { orders, positions } = state
+  const side = orders.side(order)
+  if (orders.reduceOnly(order)) {
+    if (side === Order.buy) positions.reduceBuys[slot]! -= sizeAtoms
+    else positions.reduceSells[slot]! -= sizeAtoms
+    return
+  }
+  Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms))
+  Margin.changed(state, slot)
+}
+
+/** Takes a resting order out of the book for good. */
+export const cancelResting = (state: State, order: number, reason: Order.CancelReason): void => {
+  const { accounts, orders, positions } = state
+  const account = orders.account[order]!
+  const market = state.markets[orders.market[order]!]!
+  const slot = positions.find(accounts, account, market.index)
+  assert(slot !== none, "a resting order has a position slot")
+  Margin.refreshAccount(state, account)
+  state.books[market.index]!.remove(order)
+  settleOpen(state, market, slot, order, orders.remaining[order]!)
+  unlink(state, slot, order)
+  end(state, order, Order.canceled, reason)
+  market.bookSequence = state.sequence
+  accounts.lastSequence[account] = state.sequence
+}
+
+/**
+ * Holds resting reduce-only orders to the position: cumulatively per side at most |q|, newest trimmed first,
+ * all of the growing side. Called after every fill of the account, so that none of them can ever grow it.
+ */
+const enforceReduceOnly = (state: State, market: MarketState, slot: number): void => {
+  const { positions } = state
+  const quantity = positions.quantity[slot]!
+  if (positions.reduceBuys[slot]! > Math.max(0, -quantity)) trim(state, market, slot, Order.buy, Math.max(0, -quantity))
+  if (positions.reduceSells[slot]! > Math.max(0, quantity)) trim(state, market, slot, Order.sell, Math.max(0, quantity))
+}
+
+const trim = (state: State, market: MarketState, slot: number, side: Order.Side, allowedAtoms: number): void => {
+  const { events, orders, positions } = state
+  const reduce = side === Order.buy ? positions.reduceBuys : positions.reduceSells
+  for (let order = positions.lastOrder[slot]!; order !== none && reduce[slot]! > allowedAtoms;) {
+    const older = orders.accountPrev[order]!
+    if (orders.reduceOnly(order) && orders.side(order) === side) {
+      const byAtoms = reduce[slot]! - allowedAtoms
+      if (byAtoms >= orders.remaining[order]!) {
+        cancelResting(state, order, CancelReason.reduceOnlyExceeded)
+      } else {
+        state.books[market.index]!.reduce(order, byAtoms)
+        orders.canceled[order]! += byAtoms
+        orders.updatedAt[order] = state.atEpochMs
+        orders.lastSequence[order] = state.sequence
+        reduce[slot]! -= byAtoms
+        market.bookSequence = state.sequence
+        events.event3(Event.OrderTrimmed, orders.number[order]!, byAtoms, orders.remaining[order]!)
+      }
+    }
+    order = older
+  }
+  assert(reduce[slot]! <= allowedAtoms, "trimmed reduce-only orders fit the position")
+}
+
+/** Whether a fill would grow the maker's position, which a reduce-only market does not allow. */
+const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number): boolean =>
+  makerSide === Order.buy ? quantity + sizeAtoms > 0 : quantity - sizeAtoms < 0
+
+/**
+ * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
+ * At each meeting, in this order: the price band, self-trade prevention, the market's reduce-only status, the
+ * maker's accept rule (a failing maker is cancelled and matching goes on) and the taker's (it stops).
+ */
+export const matchTaker = (state: State, market: MarketState, book: Book, takerSlot: number, taker: number): Stop => {
+  const { accounts, events, orders, positions } = state
+  const side = orders.side(taker)
+  const opposite: Order.Side = side === Order.buy ? Order.sell : Order.buy
+  const takerAccount = orders.account[taker]!
+  const limitAtoms = orders.priceAtoms[taker]!
+  const { makerFeeBps, takerFeeBps } = market.parameters
+  assert(orders.remaining[taker]! > 0, "a taker has something left to fill")
+  for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
+    const priceAtoms = orders.priceAtoms[maker]!
+    if (!crosses(side, limitAtoms, priceAtoms)) return "NotCrossing"
+    if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return "BandReached"
+    const makerAccount = orders.account[maker]!
+    if (makerAccount === takerAccount) {
+      const mode = orders.selfTradePrevention(taker)
+      if (mode !== Order.cancelIncoming) cancelResting(state, maker, CancelReason.selfTrade)
+      if (mode !== Order.cancelResting) return "SelfTrade"
+      continue
+    }
+    const sizeAtoms = Math.min(orders.remaining[taker]!, orders.remaining[maker]!)
+    const makerSlot = positions.find(accounts, makerAccount, market.index)
+    assert(makerSlot !== none, "a resting order has a position slot")
+    if (market.status === "reduce_only" && growsMaker(positions.quantity[makerSlot]!, opposite, sizeAtoms)) {
+      cancelResting(state, maker, CancelReason.marketReduceOnly)
+      continue
+    }
+    const notional = priceAtoms * sizeAtoms * market.factor
+    const makerFee = Margin.bpsCeil(notional, makerFeeBps)
+    const takerFee = Margin.bpsCeil(notional, takerFeeBps)
+    Margin.refreshAccount(state, makerAccount)
+    if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, sizeAtoms, priceAtoms, makerFee)) {
+      cancelResting(state, maker, CancelReason.marginUnbacked)
+      continue
+    }
+    if (!keepsAcceptRule(state, market, takerSlot, taker, takerFilled, sizeAtoms, priceAtoms, takerFee)) return "MarginUnbacked"
+
+    events.event10(
+      Event.Traded,
+      market.index,
+      priceAtoms,
+      sizeAtoms,
+      orders.number[maker]!,
+      orders.number[taker]!,
+      makerAccount,
+      takerAccount,
+      side,
+      makerFee,
+      takerFee
+    )
+    const makerLeft = orders.remaining[maker]! - sizeAtoms
+    if (makerLeft === 0) {
+      book.remove(maker)
+      orders.remaining[maker] = 0
+    } else {
+      book.reduce(maker, sizeAtoms)
+    }
+    orders.filled[maker]! += sizeAtoms
+    orders.filledNotional[maker]! += notional
+    orders.updatedAt[maker] = state.atEpochMs
+    orders.lastSequence[maker] = state.sequence
+    if (orders.reduceOnly(maker)) {
+      if (opposite === Order.buy) positions.reduceBuys[makerSlot]! -= sizeAtoms
+      else positions.reduceSells[makerSlot]! -= sizeAtoms
+    }
+    orders.remaining[taker]! -= sizeAtoms
+    orders.filled[taker]! += sizeAtoms
+    orders.filledNotional[taker]! += notional
+    applyFill(state, market, makerSlot, maker, makerFilled, sizeAtoms, makerFee)
+    applyFill(state, market, takerSlot, taker, takerFilled, sizeAtoms, takerFee)
+    if (makerLeft === 0) {
+      unlink(state, makerSlot, maker)
+      endFilled(state, maker)
+    }
+    market.traded(priceAtoms, state.atEpochMs)
+    market.bookSequence = state.sequence
+    market.marketSequence = state.sequence
+    state.registrySequence = state.sequence
+    enforceReduceOnly(state, market, makerSlot)
+    enforceReduceOnly(state, market, takerSlot)
+    if (orders.remaining[taker] === 0) return "Filled"
+  }
+  return "NotCrossing"
+}
+
+/** What becomes of a taker after matching: filled, its rest cancelled, or resting. */
+export const settleTaker = (state: State, market: MarketState, book: Book, slot: number, order: number, stop: Stop): void => {
+  const { events, orders, positions } = state
+  if (stop === "Filled") {
+    endFilled(state, order)
+    return
+  }
+  const immediate = orders.timeInForce(order) === Order.ioc
+  const reason = stop === "SelfTrade"
+    ? CancelReason.selfTrade
+    : stop === "MarginUnbacked"
+    ? CancelReason.marginUnbacked
+    : immediate
+    ? CancelReason.iocRemainder
+    : stop === "BandReached"
+    ? CancelReason.priceBandExceeded
+    : CancelReason.none
+  if (reason !== CancelReason.none) {
+    if (!orders.reduceOnly(order)) settleOpen(state, market, slot, order, orders.remaining[order]!)
+    end(state, order, Order.canceled, reason)
+    return
+  }
+  book.insert(order)
+  link(state, slot, order)
+  if (orders.reduceOnly(order)) {
+    if (orders.side(order) === Order.buy) positions.reduceBuys[slot]! += orders.remaining[order]!
+    else positions.reduceSells[slot]! += orders.remaining[order]!
+  }
+  market.bookSequence = state.sequence
+  events.event2(Event.OrderRested, orders.number[order]!, orders.remaining[order]!)
+}

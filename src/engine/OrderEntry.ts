@@ -1,0 +1,276 @@
+/**
+ * Placing and cancelling: the checks in their order (validity, status, bounds, reduce-only, margin, post-only),
+ * then matching. A refusal leaves no trace but its event.
+ */
+import { assert } from "../domain/Assert.js"
+import type { CancelEntry, CancelOrders, PlaceEntry, PlaceOrders } from "../domain/Command.js"
+import { ordinal } from "../domain/Ids.js"
+import * as Order from "../domain/Order.js"
+import { type EntryOutcome, refusedEntry } from "../domain/Outcome.js"
+import { Refusal } from "../domain/Refusal.js"
+import { none } from "./Accounts.js"
+import type { Book } from "./Book.js"
+import { Event } from "./EventLog.js"
+import * as Margin from "./Margin.js"
+import type { MarketState } from "./Markets.js"
+import * as Matching from "./Matching.js"
+import { packFlags } from "./Orders.js"
+import type { State } from "./State.js"
+
+/** Open orders of one account in one market. */
+export const maxOpenOrders = 200
+
+const required = new Margin.Requirement()
+
+/** Places one entry of a command and says what it came to. The pool has room. */
+export const place = (state: State, command: PlaceOrders, index: number): EntryOutcome => {
+  const entry = command.entries[index]!
+  const number = ordinal(state.sequence, index)
+  if (entry.fault !== Refusal.none) return refusedEntry(entry.fault, number)
+  const { account } = command
+  if (entry.clientOrderId !== "" && state.orders.findClient(account, entry.clientOrderId) !== none) {
+    return refusedEntry(Refusal.clientOrderIdInUse, number)
+  }
+  const market = state.markets[entry.market]
+  if (market === undefined) return refusedEntry(Refusal.marketNotFound, number)
+  const book = state.books[market.index]!
+  Margin.refreshAccount(state, account)
+  const slot = state.touchPosition(account, market.index)
+  const refused = check(state, market, book, slot, entry, number)
+  if (refused !== undefined) return refused
+
+  const { orders } = state
+  const order = orders.allocate()
+  assert(order !== none, "an order is placed where the pool has room")
+  orders.number[order] = number
+  orders.priceAtoms[order] = entry.priceAtoms
+  orders.remaining[order] = entry.quantityAtoms
+  orders.quantity[order] = entry.quantityAtoms
+  orders.createdAt[order] = state.atEpochMs
+  orders.updatedAt[order] = state.atEpochMs
+  orders.lastSequence[order] = state.sequence
+  orders.account[order] = account
+  orders.market[order] = market.index
+  orders.flags[order] = packFlags(
+    entry.side,
+    entry.type,
+    entry.timeInForce,
+    entry.postOnly,
+    entry.reduceOnly,
+    entry.selfTradePrevention
+  )
+  orders.clientOrderId[order] = entry.clientOrderId
+  orders.idempotencyKey[order] = command.idempotencyKey
+  orders.index(order)
+  if (entry.clientOrderId !== "") orders.indexClient(order)
+  state.accounts.lastSequence[account] = state.sequence
+  if (!entry.reduceOnly) {
+    Margin.addOpen(
+      state,
+      slot,
+      entry.side,
+      entry.quantityAtoms,
+      Margin.lossAtOnce(market, entry.side, entry.priceAtoms, entry.quantityAtoms)
+    )
+    Margin.changed(state, slot)
+  }
+  state.events.event8(
+    Event.OrderAccepted,
+    number,
+    account,
+    market.index,
+    entry.side,
+    entry.type,
+    entry.timeInForce,
+    entry.priceAtoms,
+    entry.quantityAtoms
+  )
+  const stop = Matching.matchTaker(state, market, book, slot, order)
+  Matching.settleTaker(state, market, book, slot, order, stop)
+  return outcomeOf(state, order)
+}
+
+/** What an order has come to by now. */
+const outcomeOf = (state: State, order: number): EntryOutcome => {
+  const { orders } = state
+  return {
+    refusal: Refusal.none,
+    orderNumber: orders.number[order]!,
+    status: orders.status(order),
+    cancelReason: orders.cancelReason(order),
+    filledAtoms: orders.filled[order]!,
+    filledNotionalAtoms: orders.filledNotional[order]!,
+    canceledAtoms: orders.canceled[order]!,
+    limit: Number.NaN,
+    actual: Number.NaN,
+    nearest: Number.NaN
+  }
+}
+
+/** The refusal of an entry, or undefined. Changes nothing. */
+const check = (
+  state: State,
+  market: MarketState,
+  book: Book,
+  slot: number,
+  entry: PlaceEntry,
+  number: number
+): EntryOutcome | undefined => {
+  const { positions } = state
+  const { parameters, status } = market
+  const quantity = positions.quantity[slot]!
+  const buying = entry.side === Order.buy
+  const opposed = buying ? quantity < 0 : quantity > 0
+  const held = Math.abs(quantity)
+  const growing = buying ? positions.openBuys[slot]! : positions.openSells[slot]!
+  const reducing = buying ? positions.reduceBuys[slot]! : positions.reduceSells[slot]!
+
+  if (status !== "open") {
+    const reduces = entry.reduceOnly || (opposed && entry.quantityAtoms + growing + reducing <= held)
+    if (status !== "reduce_only" || !reduces) return refusedEntry(Refusal.marketNotAccepting, number)
+  }
+  if (market.mark === 0) return refusedEntry(Refusal.marketNotAccepting, number)
+
+  if (entry.priceAtoms !== 0 || entry.type === Order.limit) {
+    if (entry.priceAtoms < parameters.minPriceAtoms) {
+      return refusedEntry(Refusal.priceOutOfBounds, number, parameters.minPriceAtoms, entry.priceAtoms, parameters.minPriceAtoms)
+    }
+    if (entry.priceAtoms > parameters.maxPriceAtoms) {
+      return refusedEntry(Refusal.priceOutOfBounds, number, parameters.maxPriceAtoms, entry.priceAtoms, parameters.maxPriceAtoms)
+    }
+  }
+  if (entry.quantityAtoms < parameters.minQuantityAtoms) {
+    return refusedEntry(
+      Refusal.quantityOutOfBounds,
+      number,
+      parameters.minQuantityAtoms,
+      entry.quantityAtoms,
+      parameters.minQuantityAtoms
+    )
+  }
+  if (entry.quantityAtoms > parameters.maxQuantityAtoms) {
+    return refusedEntry(
+      Refusal.quantityOutOfBounds,
+      number,
+      parameters.maxQuantityAtoms,
+      entry.quantityAtoms,
+      parameters.maxQuantityAtoms
+    )
+  }
+  if (entry.type === Order.limit && !entry.postOnly && beyondBand(state, market, book, entry)) {
+    const bound = buying ? market.bandHigh : market.bandLow
+    return refusedEntry(Refusal.priceBandExceeded, number, bound, entry.priceAtoms, bound)
+  }
+  if (entry.timeInForce === Order.gtc && positions.openCount[slot]! >= maxOpenOrders) {
+    return refusedEntry(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount[slot]! + 1)
+  }
+  if (!entry.reduceOnly) {
+    const reached = (buying ? quantity : -quantity) + growing + entry.quantityAtoms
+    if (reached > parameters.maxPositionQuantityAtoms) {
+      const nearest = entry.quantityAtoms - (reached - parameters.maxPositionQuantityAtoms)
+      return refusedEntry(
+        Refusal.positionLimit,
+        number,
+        parameters.maxPositionQuantityAtoms,
+        reached,
+        nearest >= parameters.minQuantityAtoms ? nearest : Number.NaN
+      )
+    }
+  } else {
+    const claimed = entry.quantityAtoms + (entry.timeInForce === Order.gtc ? reducing : 0)
+    const allowed = opposed ? held : 0
+    if (claimed > allowed) {
+      const nearest = entry.quantityAtoms - (claimed - allowed)
+      return refusedEntry(
+        Refusal.reduceOnlyWouldIncrease,
+        number,
+        allowed,
+        claimed,
+        nearest >= parameters.minQuantityAtoms ? nearest : Number.NaN
+      )
+    }
+  }
+  if (!backed(state, market, slot, entry, opposed, growing, held)) {
+    return refusedEntry(Refusal.marginInsufficient, number, Margin.shortfall.availableAtoms, Margin.shortfall.requiredAtoms)
+  }
+  const best = book.bestPrice(buying ? Order.sell : Order.buy)
+  if (entry.postOnly && best !== none && Matching.crosses(entry.side, entry.priceAtoms, best)) {
+    return refusedEntry(Refusal.postOnlyWouldCross, number, best, entry.priceAtoms, restingPrice(market, entry.side, best))
+  }
+  if (
+    entry.type === Order.market
+    && (best === none || best < market.bandLow || best > market.bandHigh || !Matching.crosses(entry.side, entry.priceAtoms, best))
+  ) return refusedEntry(Refusal.noLiquidity, number)
+  return undefined
+}
+
+/** The price nearest to the opposite best at which an order of a side would rest; NaN where the market has none. */
+const restingPrice = (market: MarketState, side: Order.Side, oppositeBest: number): number => {
+  const price = side === Order.buy ? oppositeBest - 1 : oppositeBest + 1
+  return price >= market.parameters.minPriceAtoms && price <= market.parameters.maxPriceAtoms ? price : Number.NaN
+}
+
+/** Whether a limit order, walking the book within its limit until its quantity is covered, would touch a price outside the band. */
+const beyondBand = (state: State, market: MarketState, book: Book, entry: PlaceEntry): boolean => {
+  const outside = entry.side === Order.buy ? entry.priceAtoms > market.bandHigh : entry.priceAtoms < market.bandLow
+  if (!outside) return false
+  const { orders } = state
+  let wanted = entry.quantityAtoms
+  for (
+    let maker = book.best(entry.side === Order.buy ? Order.sell : Order.buy);
+    maker !== none && wanted > 0;
+    maker = book.nextSlot(maker)
+  ) {
+    const priceAtoms = orders.priceAtoms[maker]!
+    if (!Matching.crosses(entry.side, entry.priceAtoms, priceAtoms)) return false
+    if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return true
+    wanted -= orders.remaining[maker]!
+  }
+  return false
+}
+
+/** The accept rule at placement, with the order counted as open; a reduce-only order is left out of exposure and loss. */
+const backed = (
+  state: State,
+  market: MarketState,
+  slot: number,
+  entry: PlaceEntry,
+  opposed: boolean,
+  growing: number,
+  held: number
+): boolean => {
+  const { accounts, positions } = state
+  let openBuys = positions.openBuys[slot]!
+  let openSells = positions.openSells[slot]!
+  let buyLoss = positions.buyLoss[slot]!
+  let sellLoss = positions.sellLoss[slot]!
+  if (!entry.reduceOnly) {
+    const loss = Margin.lossAtOnce(market, entry.side, entry.priceAtoms, entry.quantityAtoms)
+    if (entry.side === Order.buy) {
+      openBuys += entry.quantityAtoms
+      buyLoss += loss
+    } else {
+      openSells += entry.quantityAtoms
+      sellLoss += loss
+    }
+  }
+  const position = positions.quantity[slot]!
+  Margin.require(required, market, position, positions.entryNotional[slot]!, openBuys, openSells, buyLoss, sellLoss)
+  const reduces = opposed && entry.quantityAtoms + growing <= held
+  return Margin.accepts(state, slot, required, accounts.collateral[positions.account[slot]!]!, reduces)
+}
+
+/** Cancels one entry of a command and says what it came to. */
+export const cancel = (state: State, command: CancelOrders, entry: CancelEntry): EntryOutcome => {
+  const { orders } = state
+  const order = entry.orderNumber < 0 ? none : orders.find(entry.orderNumber)
+  if (
+    order === none || orders.account[order] !== command.account || orders.status(order) !== Order.open
+    || (entry.market !== anyMarket && orders.market[order] !== entry.market)
+  ) return refusedEntry(Refusal.orderNotFound, entry.orderNumber)
+  Matching.cancelResting(state, order, Order.CancelReason.user)
+  return outcomeOf(state, order)
+}
+
+/** A cancel that names no market. */
+const anyMarket = -2

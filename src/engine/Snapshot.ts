@@ -1,0 +1,238 @@
+/**
+ * The engine's state as named byte sections, to bound start-up time, and its canonical form, to compare two
+ * states however they are stored. A snapshot is never trusted over the journal: replay proves it.
+ */
+import { assert } from "../domain/Assert.js"
+import * as Market from "../domain/Market.js"
+import * as Order from "../domain/Order.js"
+import { Accounts, type AccountsDump, none } from "./Accounts.js"
+import { Book } from "./Book.js"
+import { Idempotency, type IdempotencyDump } from "./Idempotency.js"
+import { type MarketDump, MarketState } from "./Markets.js"
+import { type Dump as OrdersDump, Orders } from "./Orders.js"
+import { Positions, type PositionsDump } from "./Positions.js"
+import { type Capacity, State } from "./State.js"
+
+/** One named run of bytes. */
+export interface Section {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** Everything that is not a column. */
+interface Meta {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly environment: string
+  readonly rules: number
+  readonly halted: boolean
+  readonly registrySequence: number
+  readonly episodes: number
+  readonly openOrders: number
+  readonly feesLow: number
+  readonly feesHigh: number
+  readonly creditedLow: number
+  readonly creditedHigh: number
+  readonly markets: ReadonlyArray<MarketDump>
+  readonly apiKeys: AccountsDump["apiKeys"]
+  readonly freeHead: number
+}
+
+/** Separates texts in a section; no id may hold it. */
+const separator = "\n"
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+type Column = Float64Array | Int32Array
+
+const bytesOf = (column: Column): Uint8Array => new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+
+/** The state as sections. The bytes are copies: the engine may go on at once. */
+export const encode = (state: State): ReadonlyArray<Section> => {
+  const accounts = state.accounts.dump()
+  const orders = state.orders.dump()
+  const meta: Meta = {
+    sequence: state.sequence,
+    atEpochMs: state.atEpochMs,
+    environment: state.environment,
+    rules: state.rules,
+    halted: state.halted,
+    registrySequence: state.registrySequence,
+    episodes: state.episodes,
+    openOrders: state.openOrders,
+    feesLow: state.feesLow,
+    feesHigh: state.feesHigh,
+    creditedLow: state.creditedLow,
+    creditedHigh: state.creditedHigh,
+    markets: state.markets.map((market) => market.dump()),
+    apiKeys: accounts.apiKeys,
+    freeHead: orders.freeHead
+  }
+  const sections: Array<Section> = [{ name: "meta", bytes: encoder.encode(JSON.stringify(meta)) }]
+  const put = (group: string, columns: object) => {
+    for (const [name, column] of Object.entries(columns)) {
+      if (column instanceof Float64Array || column instanceof Int32Array) sections.push({ name: `${group}.${name}`, bytes: bytesOf(column) })
+    }
+  }
+  put("accounts", accounts)
+  put("positions", state.positions.dump())
+  put("orders", orders)
+  sections.push({ name: "orders.clientOrderId", bytes: encoder.encode(orders.clientOrderId.join(separator)) })
+  sections.push({ name: "orders.idempotencyKey", bytes: encoder.encode(orders.idempotencyKey.join(separator)) })
+  put("idempotency", state.idempotency.dump())
+  sections.push({ name: "ended", bytes: bytesOf(state.endedSlots()) })
+  state.books.forEach((book, market) => sections.push({ name: `book.${market}`, bytes: bytesOf(book.heads()) }))
+  return sections
+}
+
+/** The state that was encoded. Throws where the sections are not a state's, or are one's that the capacity cannot hold. */
+export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacity): State => {
+  const byName = new Map(sections.map((section) => [section.name, section.bytes]))
+  const bytes = (name: string): Uint8Array => {
+    const found = byName.get(name)
+    assert(found !== undefined, `a snapshot has a section ${name}`)
+    return found
+  }
+  /** Copied out, so that columns are aligned and own their memory. */
+  const buffer = (name: string): ArrayBuffer => {
+    const from = bytes(name)
+    const copy = new ArrayBuffer(from.byteLength)
+    new Uint8Array(copy).set(from)
+    return copy
+  }
+  const floats = (name: string) => new Float64Array(buffer(name))
+  const ints = (name: string) => new Int32Array(buffer(name))
+  const texts = (name: string, count: number): Array<string> => count === 0 ? [] : decoder.decode(bytes(name)).split(separator)
+  const group = (name: string, intColumns: ReadonlySet<string>): Record<string, Column> => {
+    const columns: Record<string, Column> = {}
+    for (const section of sections) {
+      if (!section.name.startsWith(`${name}.`)) continue
+      const column = section.name.slice(name.length + 1)
+      if (!textColumns.has(section.name)) columns[column] = intColumns.has(column) ? ints(section.name) : floats(section.name)
+    }
+    return columns
+  }
+
+  const meta = JSON.parse(decoder.decode(bytes("meta"))) as Meta
+  const state = new State(capacity)
+  state.sequence = meta.sequence
+  state.atEpochMs = meta.atEpochMs
+  state.environment = meta.environment
+  state.rules = meta.rules
+  state.halted = meta.halted
+  state.registrySequence = meta.registrySequence
+  state.episodes = meta.episodes
+  state.openOrders = meta.openOrders
+  state.feesLow = meta.feesLow
+  state.feesHigh = meta.feesHigh
+  state.creditedLow = meta.creditedLow
+  state.creditedHigh = meta.creditedHigh
+  for (const dump of meta.markets) {
+    const market = MarketState.restore(state.markets.length, dump)
+    state.markets.push(market)
+    state.marketById.set(dump.parameters.marketId, market.index)
+    state.marketBySymbol.set(Market.symbol(dump.parameters), market.index)
+  }
+  state.accounts = Accounts.restore({
+    born: floats("accounts.born"),
+    collateral: floats("accounts.collateral"),
+    lastSequence: floats("accounts.lastSequence"),
+    apiKeys: meta.apiKeys
+  })
+  state.positions = Positions.restore(state.accounts, group("positions", positionInts) as unknown as PositionsDump)
+  const orders = group("orders", orderInts)
+  const count = orders["number"]!.length
+  state.orders = Orders.restore({
+    ...orders as unknown as OrdersDump,
+    clientOrderId: texts("orders.clientOrderId", count),
+    idempotencyKey: texts("orders.idempotencyKey", count),
+    freeHead: meta.freeHead
+  }, capacity.orders)
+  state.idempotency = Idempotency.restore(
+    group("idempotency", idempotencyInts) as unknown as IdempotencyDump,
+    capacity.idempotencyKeys
+  )
+  state.setEnded(floats("ended"))
+  for (let market = 0; market < state.markets.length; market++) state.books.push(Book.restore(state.orders, ints(`book.${market}`)))
+  return state
+}
+
+const textColumns: ReadonlySet<string> = new Set(["orders.clientOrderId", "orders.idempotencyKey"])
+const positionInts: ReadonlySet<string> = new Set(["account", "market", "firstOrder", "lastOrder", "openCount"])
+const orderInts: ReadonlySet<string> = new Set([
+  "priceAtoms",
+  "account",
+  "market",
+  "flags",
+  "next",
+  "prev",
+  "accountNext",
+  "accountPrev",
+  "indexed",
+  "clientIndexed"
+])
+const idempotencyInts: ReadonlySet<string> = new Set([
+  "key0",
+  "key1",
+  "key2",
+  "key3",
+  "body0",
+  "body1",
+  "body2",
+  "body3",
+  "account",
+  "first",
+  "codes",
+  "nextOutcome",
+  "next",
+  "heads"
+])
+
+/**
+ * Feeds the state's content in an order that does not depend on how it is stored: two states are the same
+ * exactly when what they feed is. Numbers and texts come one line each.
+ */
+export const canonical = (state: State, feed: (line: string) => void): void => {
+  feed(
+    `venue ${state.sequence} ${state.atEpochMs} ${state.environment} ${state.rules} ${state.halted} ${state.registrySequence} `
+      + `${state.episodes} ${state.fees} ${state.credited}`
+  )
+  for (const market of state.markets) feed(`market ${JSON.stringify(market.dump())}`)
+  const { accounts, orders, positions } = state
+  for (let account = 0; account < accounts.count; account++) {
+    feed(`account ${account} ${accounts.born[account]} ${accounts.collateral[account]} ${accounts.lastSequence[account]}`)
+    for (let market = 0; market < state.markets.length; market++) {
+      const slot = positions.find(accounts, account, market)
+      if (slot === none) continue
+      feed(
+        `position ${account} ${market} ${positions.quantity[slot]} ${positions.entryNotional[slot]} ${positions.realizedPnl[slot]} `
+          + `${positions.feesPaid[slot]} ${positions.born[slot]} ${positions.openedAt[slot]} ${positions.lastSequence[slot]} `
+          + `${positions.openBuys[slot]} ${positions.openSells[slot]} ${positions.reduceBuys[slot]} ${positions.reduceSells[slot]} `
+          + `${positions.openCount[slot]}`
+      )
+      for (let order = positions.firstOrder[slot]!; order !== none; order = orders.accountNext[order]!) feed(`open ${orders.number[order]}`)
+    }
+  }
+  for (const key of accounts.apiKeys) feed(`key ${JSON.stringify(key)}`)
+  const slots: Array<number> = []
+  for (let order = 0; order < orders.end; order++) if (orders.holds(order)) slots.push(order)
+  slots.sort((one, other) => orders.number[one]! - orders.number[other]!)
+  for (const order of slots) {
+    feed(
+      `order ${orders.number[order]} ${orders.account[order]} ${orders.market[order]} ${orders.flags[order]} ${orders.priceAtoms[order]} `
+        + `${orders.quantity[order]} ${orders.remaining[order]} ${orders.filled[order]} ${orders.filledNotional[order]} `
+        + `${orders.canceled[order]} ${orders.createdAt[order]} ${orders.updatedAt[order]} ${orders.lastSequence[order]} `
+        + `${orders.clientOrderId[order]} ${orders.idempotencyKey[order]}`
+    )
+  }
+  state.books.forEach((book, market) => {
+    for (const side of [Order.buy, Order.sell] as const) {
+      for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
+        feed(`resting ${market} ${side} ${orders.priceAtoms[order]} ${orders.number[order]} ${orders.remaining[order]}`)
+      }
+    }
+  })
+  for (const order of state.endedSlots()) feed(`ended ${orders.number[order]}`)
+  state.idempotency.canonical(feed)
+}

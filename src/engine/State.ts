@@ -1,0 +1,130 @@
+/** Everything the engine knows. Changed only by applying commands, in order. */
+import { Accounts, none } from "./Accounts.js"
+import { Book } from "./Book.js"
+import { EventLog } from "./EventLog.js"
+import { Idempotency } from "./Idempotency.js"
+import type { MarketState } from "./Markets.js"
+import { Orders } from "./Orders.js"
+import { Positions } from "./Positions.js"
+import { growFloats, grownLength } from "./Columns.js"
+
+/** The bounds of what the engine remembers. */
+export interface Capacity {
+  /** Orders, open or ended less than the retention ago. */
+  readonly orders: number
+  /** Idempotency keys. */
+  readonly idempotencyKeys: number
+}
+
+export class State {
+  /** The last record applied, and its time. */
+  sequence = 0
+  atEpochMs = 0
+  environment = ""
+  rules = 0
+  halted = false
+  accounts = new Accounts()
+  positions = new Positions()
+  orders: Orders
+  readonly markets: Array<MarketState> = []
+  readonly books: Array<Book> = []
+  readonly marketById = new Map<string, number>()
+  readonly marketBySymbol = new Map<string, number>()
+  idempotency: Idempotency
+  readonly events = new EventLog()
+  /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
+  riskEpoch = 0
+  /** The last record that changed any market's snapshot. */
+  registrySequence = 0
+  /** Episodes opened so far. */
+  episodes = 0
+  openOrders = 0
+  /** Venue fees collected, money atoms: beyond the safe integers in time, so two limbs of 2^40. */
+  feesLow = 0
+  feesHigh = 0
+  /** Credited so far, money atoms, in the same two limbs. */
+  creditedLow = 0
+  creditedHigh = 0
+
+  // Ended orders by time of their end: a ring of slots.
+  private ended = new Float64Array(256)
+  private endedHead = 0
+  private endedCount = 0
+
+  constructor(readonly capacity: Capacity) {
+    this.orders = new Orders(capacity.orders)
+    this.idempotency = new Idempotency(capacity.idempotencyKeys)
+  }
+
+  /** The position slot of a pair, made if need be, its account's margins up to date. */
+  touchPosition(account: number, market: number): number {
+    const before = this.positions.count
+    const slot = this.positions.touch(this.accounts, account, market)
+    if (this.positions.count !== before) this.positions.riskEpoch[slot] = this.markets[market]!.riskEpoch
+    return slot
+  }
+
+  addFee(atoms: number): void {
+    this.feesLow += atoms
+    if (this.feesLow >= limb) {
+      const carry = Math.floor(this.feesLow / limb)
+      this.feesHigh += carry
+      this.feesLow -= carry * limb
+    }
+  }
+
+  addCredit(atoms: number): void {
+    this.creditedLow += atoms
+    if (this.creditedLow >= limb) {
+      const carry = Math.floor(this.creditedLow / limb)
+      this.creditedHigh += carry
+      this.creditedLow -= carry * limb
+    }
+  }
+
+  /** Fees collected, exactly. */
+  get fees(): bigint {
+    return BigInt(this.feesHigh) * BigInt(limb) + BigInt(this.feesLow)
+  }
+
+  /** Money credited, exactly. */
+  get credited(): bigint {
+    return BigInt(this.creditedHigh) * BigInt(limb) + BigInt(this.creditedLow)
+  }
+
+  /** Puts an ended order in line to be forgotten. Ends come in the order of time. */
+  pushEnded(slot: number): void {
+    if (this.endedCount === this.ended.length) {
+      const line = this.endedSlots()
+      this.ended = growFloats(line, grownLength(line.length, line.length + 1))
+      this.endedHead = 0
+    }
+    this.ended[(this.endedHead + this.endedCount) % this.ended.length] = slot
+    this.endedCount++
+  }
+
+  /** The order that ended longest ago, or -1. */
+  oldestEnded(): number {
+    return this.endedCount === 0 ? none : this.ended[this.endedHead]!
+  }
+
+  shiftEnded(): void {
+    this.endedHead = (this.endedHead + 1) % this.ended.length
+    this.endedCount--
+  }
+
+  /** Slots of ended orders, oldest end first. */
+  endedSlots(): Float64Array<ArrayBuffer> {
+    const line = new Float64Array(this.endedCount)
+    for (let index = 0; index < this.endedCount; index++) line[index] = this.ended[(this.endedHead + index) % this.ended.length]!
+    return line
+  }
+
+  setEnded(slots: Float64Array): void {
+    this.ended = growFloats(slots, Math.max(256, slots.length))
+    this.endedHead = 0
+    this.endedCount = slots.length
+  }
+}
+
+const limb = 2 ** 40
