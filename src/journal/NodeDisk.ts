@@ -1,0 +1,115 @@
+/**
+ * The real disk: files below one root directory. Operations are not interruptible, so that no file is
+ * closed while the system still works on it.
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
+import { Effect, Layer } from "effect"
+import { Disk, DiskError, Locked } from "./Disk.js"
+import type { File } from "./Disk.js"
+
+/** A disk over `root`, which is made if it is not there. */
+export const layer = (root: string): Layer.Layer<Disk, DiskError> =>
+  Layer.effect(Disk, Effect.as(makeDirectory(root, ""), make(root)))
+
+const errorOf = (operation: string, file: string) => (cause: unknown): DiskError =>
+  new DiskError({ operation, path: file, code: codeOf(cause) })
+
+const codeOf = (cause: unknown): string =>
+  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : String(cause)
+
+/** Calls a function of `node:fs` that ends in a callback. */
+const call = <A>(
+  operation: string,
+  file: string,
+  start: (done: (error: NodeJS.ErrnoException | null, value?: A) => void) => void
+): Effect.Effect<A, DiskError> =>
+  Effect.uninterruptible(Effect.async<A, DiskError>((resume) => {
+    start((error, value) => resume(error ? Effect.fail(errorOf(operation, file)(error)) : Effect.succeed(value as A)))
+  }))
+
+const makeDirectory = (root: string, directory: string): Effect.Effect<void, DiskError> =>
+  Effect.asVoid(call<string | undefined>("makeDirectory", directory, (done) =>
+    fs.mkdir(path.join(root, directory), { recursive: true }, done)))
+
+const make = (root: string): Disk["Type"] => {
+  const at = (file: string): string => path.join(root, file)
+  return Disk.of({
+    open: (file, mode) => Effect.map(openDescriptor("open", at(file), file, flags[mode]), (fd) => fileOf(file, fd)),
+    makeDirectory: (directory) => makeDirectory(root, directory),
+    list: (directory) =>
+      Effect.map(
+        call<Array<fs.Dirent>>("list", directory, (done) => fs.readdir(at(directory), { withFileTypes: true }, done)),
+        (entries) => entries.filter((entry) => entry.isFile()).map((entry) => entry.name).sort()
+      ),
+    rename: (from, to) => call<void>("rename", from, (done) => fs.rename(at(from), at(to), done)),
+    remove: (file) => call<void>("remove", file, (done) => fs.unlink(at(file), done)),
+    syncDirectory: (directory) =>
+      Effect.scoped(Effect.flatMap(
+        openDescriptor("syncDirectory", at(directory), directory, "r"),
+        (fd) => call<void>("syncDirectory", directory, (done) => fs.fsync(fd, done))
+      )),
+    lock: (file) => lock(at(file), file)
+  })
+}
+
+const flags = { read: "r", write: "r+", create: "wx+" } as const
+
+const openDescriptor = (operation: string, absolute: string, file: string, flag: string) =>
+  Effect.acquireRelease(
+    call<number>(operation, file, (done) => fs.open(absolute, flag, done)),
+    // A failure to close says nothing that a sync before it did not say.
+    (fd) => Effect.ignore(call<void>("close", file, (done) => fs.close(fd, done)))
+  )
+
+const fileOf = (file: string, fd: number): File => ({
+  path: file,
+  writeAt: (position, bytes) =>
+    call<void>("writeAt", file, (done) => {
+      const rest = (from: number): void =>
+        fs.write(fd, bytes, from, bytes.length - from, position + from, (error, written) => {
+          if (error || from + written >= bytes.length) done(error)
+          else rest(from + written)
+        })
+      rest(0)
+    }),
+  dataSync: call<void>("dataSync", file, (done) => fs.fdatasync(fd, done)),
+  readAt: (position, length) =>
+    call<Uint8Array>("readAt", file, (done) => {
+      const bytes = Buffer.allocUnsafeSlow(length)
+      const rest = (from: number): void =>
+        fs.read(fd, bytes, from, length - from, position + from, (error, read) => {
+          if (error) done(error)
+          else if (read === 0 || from + read === length) done(null, bytes.subarray(0, from + read))
+          else rest(from + read)
+        })
+      rest(0)
+    }),
+  size: Effect.map(call<fs.Stats>("size", file, (done) => fs.fstat(fd, done)), (stats) => stats.size)
+})
+
+/**
+ * SQLite's exclusive lock on a file of its own: the kernel drops it with the process, and it is held against
+ * other connections of the same process too.
+ */
+const lock = (absolute: string, file: string) =>
+  Effect.asVoid(Effect.acquireRelease(
+    Effect.try({ try: () => acquire(absolute), catch: (cause) => codeOf(cause) }).pipe(
+      Effect.mapError((code) =>
+        code.startsWith("SQLITE_BUSY") ? new Locked({ path: file }) : new DiskError({ operation: "lock", path: file, code })
+      )
+    ),
+    (database) => Effect.sync(() => database.close())
+  ))
+
+const acquire = (absolute: string): SqliteDatabase.Database => {
+  const database = new SqliteDatabase(absolute, { timeout: 0 })
+  try {
+    database.exec("BEGIN EXCLUSIVE")
+    return database
+  } catch (error) {
+    database.close()
+    throw error
+  }
+}

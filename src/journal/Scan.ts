@@ -1,0 +1,339 @@
+/**
+ * Reading segments: follows the chain of blocks as far as it holds, and judges what lies behind it. An
+ * unfinished write of a process that ended is told from damage here, and nowhere else.
+ */
+import { Effect } from "effect"
+import * as Block from "./Block.js"
+import { Disk } from "./Disk.js"
+import type { DiskError, File } from "./Disk.js"
+import { Corrupt } from "./Journal.js"
+import * as Segment from "./Segment.js"
+
+/** How much of a segment is read at a time, in bytes. */
+const pieceBytes = 1 << 20
+
+/** Sectors of a block always hold more non-zero bytes than this; fewer are damage in zeros. */
+const fewestBlockBytes = 32
+
+/** How far the chain has been followed. */
+export interface Chain {
+  readonly nextSequence: number
+  readonly epoch: number
+  readonly atEpochMs: number
+  readonly digest: Uint8Array
+}
+
+/** Before the first block. */
+export const genesis: Chain = { nextSequence: 1, epoch: 0, atEpochMs: 0, digest: Block.genesisDigest }
+
+/** Where a segment's chain begins when nothing before it was read. */
+export const chainBefore = (header: Segment.Header): Chain => ({
+  nextSequence: header.firstSequence,
+  epoch: 0,
+  atEpochMs: 0,
+  digest: header.previousDigest
+})
+
+/** A block found in a piece. */
+export interface Found {
+  /** Where in the piece. */
+  readonly at: number
+  readonly header: Block.Header
+  readonly digest: Buffer
+}
+
+/** Consecutive intact blocks of one segment. */
+export interface Piece {
+  readonly bytes: Buffer
+  readonly blocks: ReadonlyArray<Found>
+  /** The offset in the segment behind the last of them. */
+  readonly nextOffset: number
+  readonly chain: Chain
+  /** Whether the chain stops at `nextOffset`: what is there is not the next block. */
+  readonly stopped: boolean
+}
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const read = (file: File, position: number, length: number): Effect.Effect<Buffer, DiskError> =>
+  Effect.map(file.readAt(position, length), asBuffer)
+
+const corrupt = (segment: number, offset: number, sequence: number, reason: string): Corrupt =>
+  new Corrupt({ segment: Segment.pathOf(segment), offset, sequence, reason })
+
+/** First sequences of the segments there are, ascending. */
+export const segments: Effect.Effect<ReadonlyArray<number>, DiskError, Disk> = Effect.gen(function*() {
+  const disk = yield* Disk
+  const names = yield* disk.list(Segment.directory)
+  return names.flatMap((name) => Segment.firstSequenceOf(name) ?? []).sort((a, b) => a - b)
+})
+
+/** A segment's header, checked against its name and its size. */
+export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Segment.Header, Corrupt | DiskError> =>
+  Effect.gen(function*() {
+    const header = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
+    if (header === undefined) return yield* corrupt(segment, 0, segment, "its header is damaged")
+    if (header.firstSequence !== segment) return yield* corrupt(segment, 0, segment, "its header names another sequence")
+    const size = yield* file.size
+    if (size !== header.segmentBytes) {
+      return yield* corrupt(segment, size, segment, `it has ${size} bytes instead of ${header.segmentBytes}`)
+    }
+    return header
+  })
+
+/** Reads the blocks from `offset` on, about `pieceBytes` at a time. */
+export const readPiece = (
+  file: File,
+  segment: Segment.Header,
+  offset: number,
+  chain: Chain
+): Effect.Effect<Piece, Corrupt | DiskError> =>
+  Effect.gen(function*() {
+    const rest = segment.segmentBytes - offset
+    let bytes = yield* read(file, offset, Math.min(pieceBytes, rest))
+    const first = Block.readHeader(bytes, 0)
+    if (first !== undefined && first.blockBytes > bytes.length && first.blockBytes <= rest) {
+      bytes = yield* read(file, offset, first.blockBytes)
+    }
+    return yield* follow(bytes, segment, offset, chain)
+  })
+
+const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Chain): Effect.Effect<Piece, Corrupt> => {
+  const blocks: Array<Found> = []
+  let chain = from
+  let at = 0
+  let stopped = false
+  while (at < bytes.length) {
+    const header = Block.readHeader(bytes, at)
+    if (header === undefined || misfit(bytes, at, header, segment, offset + at, chain) !== undefined) {
+      stopped = true
+      break
+    }
+    if (at + header.blockBytes > bytes.length) {
+      // Only the piece's first block may need more than the piece, and that has been read whole.
+      stopped = blocks.length === 0
+      break
+    }
+    const digest = Block.verifiedDigest(bytes, at, header)
+    if (digest === undefined) {
+      stopped = true
+      break
+    }
+    try {
+      const atEpochMs = Block.checkRecords(bytes, at, header, chain.atEpochMs)
+      chain = { nextSequence: header.lastSequence + 1, epoch: header.epoch, atEpochMs, digest }
+    } catch (error) {
+      if (error instanceof Block.Malformed) {
+        return Effect.fail(corrupt(segment.firstSequence, offset + at, error.sequence, error.message))
+      }
+      throw error
+    }
+    blocks.push({ at, header, digest })
+    at += header.blockBytes
+  }
+  return Effect.succeed({ bytes, blocks, nextOffset: offset + at, chain, stopped })
+}
+
+/** Why a header is not that of the next block in its place; undefined if it is. */
+const misfit = (
+  bytes: Buffer,
+  at: number,
+  header: Block.Header,
+  segment: Segment.Header,
+  offset: number,
+  chain: Chain
+): string | undefined => {
+  if (!liesAt(header, segment, offset)) return misdirected(header)
+  if (offset + header.blockBytes > segment.segmentBytes) return "a block that does not fit its segment"
+  if (header.firstSequence !== chain.nextSequence) return `a block of sequence ${header.firstSequence} is in its place`
+  if (header.lastSequence < header.firstSequence) return "a block without records"
+  if (header.epoch < chain.epoch) return `epoch ${header.epoch} follows epoch ${chain.epoch}`
+  if (Block.previousDigestAtHeader(bytes, at).compare(chain.digest) !== 0) return "it names another block before it"
+  return undefined
+}
+
+const liesAt = (header: Block.Header, segment: Segment.Header, offset: number): boolean =>
+  header.position.segment === segment.firstSequence && header.position.offset === offset
+
+const misdirected = (header: Block.Header): string =>
+  `a block lies here that was written for ${Segment.pathOf(header.position.segment)} at ${header.position.offset}`
+
+/** What lies behind the last block of a segment. */
+export type Tail =
+  | { readonly _tag: "Zeros" }
+  /** Remains of blocks that nobody was told of, up to `endOffset`. */
+  | { readonly _tag: "Torn"; readonly endOffset: number }
+  | { readonly _tag: "Damage"; readonly offset: number; readonly reason: string }
+
+const zeros = Buffer.alloc(pieceBytes)
+
+const isZero = (bytes: Buffer, start: number, end: number): boolean => zeros.compare(bytes, start, end, 0, end - start) === 0
+
+const nonZeroBytes = (bytes: Buffer, start: number, end: number): number => {
+  let count = 0
+  for (let at = start; at < end; at++) if (bytes[at] !== 0) count++
+  return count
+}
+
+/**
+ * Judges everything from `offset`, where the chain stopped, to the end of the segment. README.md gives the
+ * rules and why a crash explains what is called torn, and only that.
+ */
+export const readTail = (
+  file: File,
+  segment: Segment.Header,
+  offset: number,
+  chain: Chain
+): Effect.Effect<Tail, DiskError> =>
+  Effect.gen(function*() {
+    const damage = (at: number, reason: string): Tail => ({ _tag: "Damage", offset: at, reason })
+    let endOffset = offset
+    let strayOffset: number | undefined
+    // The block that was being written at `offset`, and whether a whole sector of it never arrived.
+    let unfinished: Block.Header | undefined
+    let lacksSector = false
+    for (let start = offset; start < segment.segmentBytes; start += pieceBytes) {
+      const bytes = yield* read(file, start, Math.min(pieceBytes, segment.segmentBytes - start))
+      const wholly = isZero(bytes, 0, bytes.length)
+      for (let at = 0; at < bytes.length; at += Block.sectorBytes) {
+        const here = start + at
+        const end = Math.min(at + Block.sectorBytes, bytes.length)
+        if (wholly || isZero(bytes, at, end)) {
+          if (unfinished === undefined || here >= offset + unfinished.blockBytes) {
+            if (wholly) break
+            continue
+          }
+          lacksSector = true
+          continue
+        }
+        endOffset = start + end
+        const header = Block.readHeader(bytes, at)
+        if (here === offset) {
+          if (header === undefined) return damage(here, "what lies where the next block belongs is no block")
+          const reason = misfit(bytes, at, header, segment, here, chain)
+          if (reason !== undefined) return damage(here, reason)
+          unfinished = header
+        } else if (header !== undefined) {
+          if (!liesAt(header, segment, here)) return damage(here, misdirected(header))
+          if (header.syncedSequence >= chain.nextSequence) {
+            return damage(offset, `block ${header.firstSequence} behind it was written when it was already durable`)
+          }
+        }
+        if (strayOffset === undefined && nonZeroBytes(bytes, at, end) < fewestBlockBytes) strayOffset = here
+      }
+    }
+    if (endOffset === offset) return { _tag: "Zeros" }
+    if (unfinished !== undefined && !lacksSector) return damage(offset, "the block's digest does not match its bytes")
+    if (strayOffset !== undefined) return damage(strayOffset, "stray bytes in the zeros behind the last block")
+    return { _tag: "Torn", endOffset }
+  })
+
+const movingTailTries = 4
+const movingTailPause = "50 millis"
+
+/** `readTail` beside a writer. Where the next block turns up by itself, it was the writer's and all is well. */
+const readMovingTail = (
+  file: File,
+  segment: Segment.Header,
+  offset: number,
+  chain: Chain
+): Effect.Effect<Tail, Corrupt | DiskError> =>
+  Effect.gen(function*() {
+    let tail = yield* readTail(file, segment, offset, chain)
+    for (let tries = 1; tail._tag !== "Zeros" && tries < movingTailTries; tries++) {
+      const piece = yield* readPiece(file, segment, offset, chain)
+      if (piece.blocks.length > 0) return { _tag: "Zeros" }
+      yield* Effect.sleep(movingTailPause)
+      tail = yield* readTail(file, segment, offset, chain)
+    }
+    return tail
+  })
+
+/** Where the journal ends. */
+export interface End {
+  readonly segment: Segment.Header
+  readonly offset: number
+  readonly chain: Chain
+  /** Where the remains of unfinished writes end; `offset` if there are none. */
+  readonly tornEndOffset: number
+  /** Where the blocks begin that may not be durable yet, should the last process have failed to sync them. */
+  readonly unsyncedOffset: number
+}
+
+/** Reads and checks the whole journal, of at least one segment, that nobody writes to. */
+export const readAll = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | DiskError, Disk> =>
+  readSegments(firstSequences, false)
+
+/** The same beside a writer, whose latest blocks may be half there: the journal ends before them. */
+export const readAllBeside = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | DiskError, Disk> =>
+  readSegments(firstSequences, true)
+
+const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
+  Effect.gen(function*() {
+    let chain = genesis
+    let end: End | undefined
+    for (const [index, firstSequence] of firstSequences.entries()) {
+      if (end !== undefined) yield* nothingLost(end, firstSequence)
+      const last = index === firstSequences.length - 1
+      const followed: End = yield* Effect.scoped(readSegment(firstSequence, chain, last && beside))
+      if (!last && followed.tornEndOffset !== followed.offset) {
+        return yield* corrupt(
+          firstSequence,
+          followed.offset,
+          followed.chain.nextSequence,
+          "an unfinished block, and a later segment that was begun when it was durable"
+        )
+      }
+      end = followed
+      chain = followed.chain
+    }
+    if (end === undefined) return yield* corrupt(1, 0, 1, "there is no segment")
+    return end
+  })
+
+const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt> =>
+  nextSegment === end.chain.nextSequence ? Effect.void : Effect.fail(corrupt(
+    end.segment.firstSequence,
+    end.offset,
+    end.chain.nextSequence,
+    `the next segment begins with sequence ${nextSegment}`
+  ))
+
+const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
+  Effect.gen(function*() {
+    if (firstSequence !== before.nextSequence) {
+      return yield* corrupt(firstSequence, 0, before.nextSequence, "the segments before it are missing")
+    }
+    const disk = yield* Disk
+    const file = yield* disk.open(Segment.pathOf(firstSequence), "read")
+    const segment = yield* readSegmentHeader(file, firstSequence)
+    if (Buffer.compare(segment.previousDigest, before.digest) !== 0) {
+      return yield* corrupt(firstSequence, 0, firstSequence, "its header names another block before it")
+    }
+    let chain = before
+    let offset = Block.sectorBytes
+    // Places of the last blocks: no more than four were ever unsynced.
+    let recent: ReadonlyArray<{ readonly offset: number; readonly lastSequence: number }> = []
+    let syncedSequence = 0
+    while (offset < segment.segmentBytes) {
+      const piece: Piece = yield* readPiece(file, segment, offset, chain)
+      const start = offset
+      recent = [
+        ...recent,
+        ...piece.blocks.slice(-8).map(({ at, header }) => ({ offset: start + at, lastSequence: header.lastSequence }))
+      ].slice(-8)
+      syncedSequence = piece.blocks.at(-1)?.header.syncedSequence ?? syncedSequence
+      chain = piece.chain
+      offset = piece.nextOffset
+      if (piece.stopped) break
+    }
+    const tail: Tail = yield* (beside ? readMovingTail : readTail)(file, segment, offset, chain)
+    if (tail._tag === "Damage") return yield* corrupt(firstSequence, tail.offset, chain.nextSequence, tail.reason)
+    return {
+      segment,
+      offset,
+      chain,
+      tornEndOffset: tail._tag === "Torn" ? tail.endOffset : offset,
+      unsyncedOffset: recent.find((block) => block.lastSequence > syncedSequence)?.offset ?? offset
+    } satisfies End
+  })

@@ -1,0 +1,435 @@
+/**
+ * The journal over segment files on a `Disk`. Opening decides what the last process left and makes it
+ * durable; appending keeps up to four blocks in flight and stops for good at the first failure.
+ */
+import { Cause, Chunk, Effect, ExecutionStrategy, Exit, Layer, Option, Runtime, Scope, Stream } from "effect"
+import { assert } from "../domain/Assert.js"
+import * as Block from "./Block.js"
+import { Disk, DiskError } from "./Disk.js"
+import type { File, Locked } from "./Disk.js"
+import { Corrupt, Fenced, Full, Journal, Unknown } from "./Journal.js"
+import type { Fence, Head } from "./Journal.js"
+import * as Scan from "./Scan.js"
+import * as Segment from "./Segment.js"
+
+/** The file whose lock makes a process the only writer of a data directory. */
+export const lockPath = "lock.db"
+
+/** Blocks that may be written and not yet durable. */
+export const maxOutstanding = 4
+
+export interface Options {
+  /** The size of new segments, in bytes. */
+  readonly segmentBytes: number
+  /** The largest block, in bytes: less than a segment. */
+  readonly maxBlockBytes: number
+}
+
+export const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, maxBlockBytes: Block.defaultMaxBytes }
+
+/** How much of a new segment is zeroed at a time, so that the disk serves appends in between; in bytes. */
+const zeroingBytes = 1 << 20
+
+/** Opens the journal for its only writer. */
+export const layer = (options: Partial<Options> = {}): Layer.Layer<Journal, Corrupt | Locked | DiskError, Disk> =>
+  Layer.scoped(Journal, open({ ...defaultOptions, ...options }))
+
+const open = Effect.fnUntraced(function*(options: Options) {
+  assert(options.segmentBytes % Block.sectorBytes === 0, "a segment is whole sectors")
+  assert(options.maxBlockBytes <= options.segmentBytes - Block.sectorBytes, "the largest block fits a segment")
+  const disk = yield* Disk
+  yield* disk.lock(lockPath)
+  yield* disk.makeDirectory(Segment.directory)
+  yield* disk.syncDirectory("")
+  yield* removeUnfinished
+  if ((yield* Scan.segments).length === 0) {
+    yield* Effect.scoped(createSegment({
+      firstSequence: 1,
+      previousDigest: Block.genesisDigest,
+      segmentBytes: options.segmentBytes
+    }))
+  }
+  const end = yield* Scan.readAll(yield* Scan.segments)
+  // Files are closed after the writer, which waits for what still runs on them.
+  const files = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
+  const { file, scope } = yield* openIn(files, disk.open(Segment.pathOf(end.segment.firstSequence), "write"))
+  yield* settle(file, end, options)
+  const runtime = yield* Effect.runtime<Disk>()
+  const writer = new Writer(runtime, files, options, end, { header: end.segment, file, scope })
+  yield* Effect.addFinalizer(() => writer.close)
+  return Journal.of({
+    opened: headOf(end),
+    begin: (block, fence, done) => writer.begin(block, fence, done),
+    append: (block, fence) =>
+      Effect.async((resume) =>
+        writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
+      ),
+    replay: (fromSequence) => replay(disk, fromSequence, () => writer.durableSequence)
+  })
+})
+
+/**
+ * Reads the journal without the lock and without writing, also beside a running writer: it then ends where
+ * the writer was when it was opened. Nothing can be appended to it.
+ */
+export const layerReadOnly: Layer.Layer<Journal, Corrupt | DiskError, Disk> = Layer.effect(
+  Journal,
+  Effect.gen(function*() {
+    const disk = yield* Disk
+    const end = yield* Scan.readAllBeside(yield* Scan.segments)
+    const refusal = new Fenced({ reason: "the journal was opened for reading only" })
+    return Journal.of({
+      opened: headOf(end),
+      begin: (_block, _fence, done) => done(refusal),
+      append: () => Effect.fail(refusal),
+      replay: (fromSequence) => replay(disk, fromSequence, () => end.chain.nextSequence - 1)
+    })
+  })
+)
+
+const headOf = (end: Scan.End): Head => ({
+  epoch: end.chain.epoch + 1,
+  nextSequence: end.chain.nextSequence,
+  atEpochMs: end.chain.atEpochMs,
+  digest: end.chain.digest,
+  torn: end.tornEndOffset === end.offset ? undefined : {
+    segment: Segment.pathOf(end.segment.firstSequence),
+    offset: end.offset,
+    bytes: end.tornEndOffset - end.offset
+  }
+})
+
+const removeUnfinished = Effect.gen(function*() {
+  const disk = yield* Disk
+  const names = yield* disk.list(Segment.directory)
+  if (names.includes(Segment.unfinishedName)) yield* disk.remove(Segment.unfinishedPath)
+  // Also makes durable a segment that the last process had just named.
+  yield* disk.syncDirectory(Segment.directory)
+})
+
+/**
+ * Makes what was read the durable truth. The last process may have ended on a failed sync, after which the
+ * system shows blocks that the disk does not have and a new sync would say nothing of it; so the blocks
+ * that it may not have synced are written again as they are, and what may hold remains of its unfinished
+ * ones is zeroed, before anything new is written. A crash in the midst of it changes nothing: the same
+ * bytes over the same bytes, and remains with fewer sectors are still remains.
+ */
+const settle = Effect.fnUntraced(function*(file: File, end: Scan.End, options: Options) {
+  if (end.unsyncedOffset < end.offset) {
+    yield* file.writeAt(end.unsyncedOffset, yield* file.readAt(end.unsyncedOffset, end.offset - end.unsyncedOffset))
+  }
+  const reach = Math.max(end.tornEndOffset, end.offset + maxOutstanding * options.maxBlockBytes)
+  yield* zero(file, end.offset, Math.min(reach, end.segment.segmentBytes))
+  yield* file.dataSync
+})
+
+const zero = Effect.fnUntraced(function*(file: File, start: number, end: number) {
+  const zeros = Buffer.alloc(Math.min(zeroingBytes, end - start))
+  for (let at = start; at < end; at += zeros.length) {
+    yield* file.writeAt(at, zeros.subarray(0, Math.min(zeros.length, end - at)))
+  }
+})
+
+/** A segment under its temporary name, all zeros. */
+const prepareSegment = Effect.fnUntraced(function*(segmentBytes: number) {
+  const disk = yield* Disk
+  const file = yield* disk.open(Segment.unfinishedPath, "create")
+  for (let at = 0; at < segmentBytes; at += zeroingBytes) {
+    yield* zero(file, at, Math.min(at + zeroingBytes, segmentBytes))
+    yield* file.dataSync
+  }
+  return file
+})
+
+/** Gives a prepared segment its header and its name. It exists from then on, whatever crashes. */
+const nameSegment = Effect.fnUntraced(function*(file: File, header: Segment.Header) {
+  const disk = yield* Disk
+  yield* file.writeAt(0, Segment.encodeHeader(header))
+  yield* file.dataSync
+  yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(header.firstSequence))
+  yield* disk.syncDirectory(Segment.directory)
+})
+
+const createSegment = Effect.fnUntraced(function*(header: Segment.Header) {
+  yield* nameSegment(yield* prepareSegment(header.segmentBytes), header)
+})
+
+/** Opens a file in a scope of its own under `parent`. */
+const openIn = Effect.fnUntraced(function*<R>(parent: Scope.Scope, open: Effect.Effect<File, DiskError, R | Scope.Scope>) {
+  const scope = yield* Scope.fork(parent, ExecutionStrategy.sequential)
+  return { file: yield* Scope.extend(open, scope), scope }
+})
+
+type Failure = Unknown | Full
+
+interface OpenSegment {
+  readonly header: Segment.Header
+  readonly file: File
+  readonly scope: Scope.CloseableScope
+}
+
+/** A block on its way. */
+interface Outstanding {
+  readonly block: Block.Encoded
+  readonly done: (failure: Fenced | Failure | undefined) => void
+  /** Whether it begins a new segment; then it waits until all before it is durable. */
+  readonly opensSegment: boolean
+  readonly offset: number
+  state: "waiting" | "writing" | "written" | "syncing" | "durable"
+}
+
+/**
+ * The writer's side. Every write is issued at once at its own place; a sync begins when none is being
+ * written, and covers all that finished before. What was asked for in one order ends in that order.
+ */
+class Writer {
+  durableSequence: number
+  private readonly epoch: number
+  private readonly outstanding: Array<Outstanding> = []
+  private segment: OpenSegment
+  private nextSequence: number
+  private lastAtEpochMs: number
+  private endDigest: Uint8Array
+  private endOffset: number
+  private failure: Failure | undefined
+  private prepared: { readonly file: File; readonly scope: Scope.CloseableScope } | "none" | "underway" = "none"
+  private naming = false
+  private syncing = false
+  private running = 0
+  private whenIdle: (() => void) | undefined
+
+  constructor(
+    private readonly runtime: Runtime.Runtime<Disk>,
+    private readonly files: Scope.Scope,
+    private readonly options: Options,
+    end: Scan.End,
+    segment: OpenSegment
+  ) {
+    this.segment = segment
+    this.epoch = end.chain.epoch + 1
+    this.nextSequence = end.chain.nextSequence
+    this.durableSequence = end.chain.nextSequence - 1
+    this.lastAtEpochMs = end.chain.atEpochMs
+    this.endDigest = end.chain.digest
+    this.endOffset = end.offset
+  }
+
+  begin(block: Block.Encoded, fence: Fence, done: Outstanding["done"]): void {
+    if (this.failure !== undefined) return done(this.failure)
+    const fenced = this.compare(block, fence)
+    if (fenced !== undefined) return done(new Fenced({ reason: fenced }))
+    assert(this.outstanding.length < maxOutstanding, "at most four blocks are in flight")
+    assert(block.bytes.length <= this.options.maxBlockBytes, "a block is within the largest size")
+    assert(block.atEpochMs >= this.lastAtEpochMs, "time never goes back")
+    const opensSegment = this.endOffset + block.bytes.length > this.endSegmentBytes()
+    const offset = opensSegment ? Block.sectorBytes : this.endOffset
+    this.endOffset = offset + block.bytes.length
+    this.nextSequence = block.lastSequence + 1
+    this.endDigest = block.digest
+    this.lastAtEpochMs = block.atEpochMs
+    this.outstanding.push({ block, done, opensSegment, offset, state: "waiting" })
+    this.issue()
+  }
+
+  /** Refuses from now on, and waits until nothing is running on the files any more. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    this.fail(new Unknown({ cause: new Error("the journal is closed") }))
+    return this.running === 0 ? Effect.void : Effect.async<void>((resume) => {
+      this.whenIdle = () => resume(Effect.void)
+    })
+  })
+
+  private compare(block: Block.Encoded, fence: Fence): string | undefined {
+    if (fence.epoch !== this.epoch) return `the journal is written under epoch ${this.epoch}, not ${fence.epoch}`
+    if (block.epoch !== this.epoch) return `the block names epoch ${block.epoch} instead of ${this.epoch}`
+    if (
+      Buffer.compare(fence.previousDigest, this.endDigest) !== 0 || Buffer.compare(block.previousDigest, this.endDigest) !== 0
+    ) return `the block does not follow sequence ${this.nextSequence - 1} as it was written`
+    if (block.firstSequence !== this.nextSequence) {
+      return `the block begins at sequence ${block.firstSequence} instead of ${this.nextSequence}`
+    }
+    return undefined
+  }
+
+  /** The size of the segment that the last placed block lies in: new segments have the configured one. */
+  private endSegmentBytes(): number {
+    return this.outstanding.some((each) => each.opensSegment) ? this.options.segmentBytes : this.segment.header.segmentBytes
+  }
+
+  /** Starts every write that may start. */
+  private issue(): void {
+    for (let index = 0; index < this.outstanding.length && this.failure === undefined; index++) {
+      const next = this.outstanding[index]!
+      if (next.state !== "waiting") continue
+      if (next.opensSegment && this.segment.header.firstSequence !== next.block.firstSequence) {
+        if (index === 0) this.openSegment(next)
+        return
+      }
+      this.write(next)
+    }
+  }
+
+  private write(next: Outstanding): void {
+    const { file, header } = this.segment
+    next.state = "writing"
+    Block.place(next.block, { segment: header.firstSequence, offset: next.offset }, this.durableSequence)
+    this.run(file.writeAt(next.offset, next.block.bytes), () => {
+      next.state = "written"
+      this.scheduleSync()
+    })
+    if (next.offset + next.block.bytes.length > header.segmentBytes / 2) this.prepare()
+  }
+
+  /**
+   * One turn of the scheduler later: whoever was just answered may append again first, and its write is
+   * then covered by the same sync.
+   */
+  private scheduleSync(): void {
+    this.run(Effect.yieldNow(), () => this.sync())
+  }
+
+  private sync(): void {
+    if (this.syncing || this.outstanding.some((each) => each.state === "writing")) return
+    const covered = this.outstanding.filter((each) => each.state === "written")
+    if (covered.length === 0) return
+    this.syncing = true
+    for (const each of covered) each.state = "syncing"
+    this.run(this.segment.file.dataSync, () => {
+      this.syncing = false
+      for (const each of covered) each.state = "durable"
+      this.complete()
+      this.issue()
+      this.scheduleSync()
+    })
+  }
+
+  private complete(): void {
+    while (this.outstanding[0]?.state === "durable") {
+      const { block, done } = this.outstanding.shift()!
+      this.durableSequence = block.lastSequence
+      done(undefined)
+    }
+  }
+
+  /** Prepares the segment after the current one, so that going over to it takes no zeroing. */
+  private prepare(): void {
+    if (this.prepared !== "none") return
+    this.prepared = "underway"
+    this.run(openIn(this.files, prepareSegment(this.options.segmentBytes)), (prepared) => {
+      this.prepared = prepared
+      this.issue()
+    })
+  }
+
+  private openSegment(first: Outstanding): void {
+    assert(first.block.firstSequence === this.durableSequence + 1, "a segment begins when all before it is durable")
+    const { prepared } = this
+    if (typeof prepared === "string") return this.prepare()
+    if (this.naming) return
+    this.naming = true
+    const header: Segment.Header = {
+      firstSequence: first.block.firstSequence,
+      previousDigest: first.block.previousDigest,
+      segmentBytes: this.options.segmentBytes
+    }
+    this.run(Effect.zipRight(nameSegment(prepared.file, header), Scope.close(this.segment.scope, Exit.void)), () => {
+      this.segment = { header, ...prepared }
+      this.prepared = "none"
+      this.naming = false
+      this.issue()
+    })
+  }
+
+  /** Runs an operation of the disk. Once one has failed, nothing that another still brings is taken note of. */
+  private run<A>(effect: Effect.Effect<A, DiskError, Disk>, then: (value: A) => void): void {
+    this.running++
+    Runtime.runCallback(this.runtime)(effect, {
+      onExit: (exit) => {
+        this.running--
+        if (this.failure === undefined) {
+          if (Exit.isSuccess(exit)) then(exit.value)
+          else this.fail(failureOf(exit.cause))
+        }
+        if (this.running === 0) this.whenIdle?.()
+      }
+    })
+  }
+
+  private fail(failure: Failure): void {
+    this.failure ??= failure
+    for (const { done } of this.outstanding.splice(0)) done(this.failure)
+  }
+}
+
+const failureOf = (cause: Cause.Cause<DiskError>): Failure => {
+  const error = Option.getOrUndefined(Cause.failureOption(cause)) ?? Cause.squash(cause)
+  return error instanceof DiskError && error.code === "ENOSPC" ? new Full({ cause: error }) : new Unknown({ cause: error })
+}
+
+/** Blocks that hold `fromSequence` or a later one, up to what was durable when the stream began. */
+const replay = (
+  disk: Disk["Type"],
+  fromSequence: number,
+  durableSequence: () => number
+): Stream.Stream<Block.Block, Corrupt | Unknown> =>
+  Stream.unwrap(Effect.gen(function*() {
+    const until = durableSequence()
+    const segments = yield* Scan.segments
+    const start = segments.findLast((first) => first <= fromSequence) ?? segments[0]
+    if (start === undefined || until < 1) return Stream.empty
+    return Stream.paginateChunkEffect(
+      { segment: start, offset: Block.sectorBytes, chain: undefined } as ReplayAt,
+      (at) => Effect.map(readReplay(at, fromSequence, until), ([blocks, next]) => [Chunk.unsafeFromArray(blocks), next] as const)
+    )
+  })).pipe(
+    Stream.provideService(Disk, disk),
+    Stream.catchTag("DiskError", (cause) => Stream.fail(new Unknown({ cause })))
+  )
+
+interface ReplayAt {
+  readonly segment: number
+  readonly offset: number
+  /** Undefined at the start: the segment's header says what comes before. */
+  readonly chain: Scan.Chain | undefined
+}
+
+const readReplay = (at: ReplayAt, fromSequence: number, until: number) =>
+  Effect.scoped(Effect.gen(function*() {
+    const disk = yield* Disk
+    const file = yield* disk.open(Segment.pathOf(at.segment), "read")
+    const header = yield* Scan.readSegmentHeader(file, at.segment)
+    const piece = yield* Scan.readPiece(file, header, at.offset, at.chain ?? Scan.chainBefore(header))
+    const blocks: Array<Block.Block> = []
+    for (const found of piece.blocks) {
+      if (found.header.lastSequence < fromSequence || found.header.firstSequence > until) continue
+      blocks.push(yield* decode(piece, found, header, at.offset))
+    }
+    const { nextSequence } = piece.chain
+    if (nextSequence > until) return [blocks, Option.none<ReplayAt>()] as const
+    if (!piece.stopped && piece.nextOffset < header.segmentBytes) {
+      return [blocks, Option.some<ReplayAt>({ ...at, offset: piece.nextOffset, chain: piece.chain })] as const
+    }
+    if (!(yield* Scan.segments).includes(nextSequence)) {
+      return yield* new Corrupt({
+        segment: Segment.pathOf(at.segment),
+        offset: piece.nextOffset,
+        sequence: nextSequence,
+        reason: "a block that was durable cannot be read"
+      })
+    }
+    return [blocks, Option.some<ReplayAt>({ segment: nextSequence, offset: Block.sectorBytes, chain: piece.chain })] as const
+  }))
+
+const decode = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, offset: number) =>
+  Effect.try({
+    try: () => Block.read(piece.bytes, found.at, found.header, found.digest),
+    catch: (error) => {
+      if (!(error instanceof Block.Malformed)) throw error
+      return new Corrupt({
+        segment: Segment.pathOf(segment.firstSequence),
+        offset: offset + found.at,
+        sequence: error.sequence,
+        reason: error.message
+      })
+    }
+  })
