@@ -21,7 +21,7 @@ export interface MarketOrder {
   readonly size: number
 }
 
-/** An order as it stood when something happened to it: `size` is what it had left then. */
+/** An order as it stood when something happened to it: `size` is what it had left before it was filled whole or cancelled, or after a trade that left some. */
 export interface OrderState {
   readonly id: string
   readonly side: Side
@@ -30,28 +30,20 @@ export interface OrderState {
   readonly price: number
 }
 
-/** One trade of the incoming order, at the maker's price. */
-export interface Fill {
-  readonly makerId: string
-  readonly price: number
-  readonly size: number
-}
-
-/** What became of an incoming order, in the terms of the reference library, and its trades. */
+/** What became of an incoming order, in the terms of the reference library: every trade is a `done` maker or the `partial` one. */
 export interface Processed {
   /** Makers that were filled whole, in the order they traded; last the incoming limit order if it was. */
-  readonly done: Array<OrderState>
+  done: Array<OrderState>
   /** The maker that was filled in part; or the incoming order when it rests after trading. */
   partial: OrderState | null
   partialQuantityProcessed: number
   /** Size of the incoming order that did not trade. */
   quantityLeft: number
-  readonly fills: Array<Fill>
   err: "OrderExists" | "InvalidSize" | "InvalidPrice" | null
 }
 
 const processed = (size: number): Processed =>
-  ({ done: [], partial: null, partialQuantityProcessed: 0, quantityLeft: size, fills: [], err: null })
+  ({ done: [], partial: null, partialQuantityProcessed: 0, quantityLeft: size, err: null })
 
 const codeOf = (side: Side): Order.Side => side === "buy" ? Order.buy : Order.sell
 
@@ -69,7 +61,8 @@ export class StringBook {
     const { id, price, size } = order
     const outcome = processed(size)
     const orders = this.orders
-    if (orders.findClient(0, id) !== none) outcome.err = "OrderExists"
+    const hash = orders.hashClient(0, id)
+    if (orders.findClient(0, id, hash) !== none) outcome.err = "OrderExists"
     else if (!(Number.isSafeInteger(size) && size > 0)) outcome.err = "InvalidSize"
     else if (!(price > 0 && (price | 0) === price)) outcome.err = "InvalidPrice"
     if (outcome.err !== null) return outcome
@@ -91,7 +84,7 @@ export class StringBook {
     orders.quantity[slot] = size
     orders.remaining[slot] = left
     orders.clientOrderId[slot] = id
-    orders.indexClient(slot)
+    orders.indexClient(slot, hash)
     this.book.insert(slot)
     return outcome
   }
@@ -134,7 +127,6 @@ export class StringBook {
       const resting = orders.remaining[maker]!
       const traded = Math.min(left, resting)
       left -= traded
-      outcome.fills.push({ makerId: orders.clientOrderId[maker]!, price, size: traded })
       if (traded === resting) {
         outcome.done.push(this.state(maker))
         this.takeOut(maker)
