@@ -1,0 +1,227 @@
+/**
+ * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
+ * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
+ */
+import type { SimRandom } from "../world/SimRandom.js"
+
+/** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
+export interface Options {
+  readonly network: {
+    readonly requestLoss: number
+    readonly replyLoss: number
+    readonly duplication: number
+    readonly halfOpen: number
+    readonly maxDelayMs: number
+  }
+  readonly disk: {
+    /** A write or sync fails (the process must stop). */
+    readonly errorRate: number
+    /** Of failing calls, how many say there is no room. */
+    readonly noSpaceShare: number
+    /** How long a write and a sync take at most. */
+    readonly maxWriteMs: number
+    readonly maxSyncMs: number
+    /** On a crash: probability that an unsynced write is torn, and that it is lost whole. */
+    readonly tornRate: number
+    readonly lostRate: number
+  }
+  readonly process: {
+    /** Mean time between crashes; 0 for none. */
+    readonly meanCrashMs: number
+    /** Probability that a start is crashed while it recovers. */
+    readonly crashInRecovery: number
+    /** Probability that a stop is asked for (SIGTERM) where a crash was due. */
+    readonly gracefulShare: number
+    /** How long the supervisor waits before it starts the process again. */
+    readonly maxRestartMs: number
+    /** Probability per fiber step that it yields. */
+    readonly preemption: number
+  }
+  readonly clock: {
+    /** Mean time between clock faults; 0 for none. */
+    readonly meanFaultMs: number
+    readonly maxJumpMs: number
+    readonly freezeShare: number
+  }
+  readonly workload: {
+    readonly traders: number
+    /** Mean pause of a trader between calls. */
+    readonly meanPauseMs: number
+    /** Calls a trader has under way at once. */
+    readonly concurrency: number
+    /** USDC each account starts with. */
+    readonly collateral: number
+    readonly timeoutMs: number
+    /** Mean time between operator acts; 0 for none. */
+    readonly meanOperatorMs: number
+    /** How much an ordinary index move is, in bps, and how often it is a jump beyond the band. */
+    readonly indexMoveBps: number
+    readonly indexJumpShare: number
+    readonly haltShare: number
+    readonly statusShare: number
+    readonly weights: Readonly<Record<Intent, number>>
+  }
+}
+
+/** What a trader may mean to do. */
+export const intents = [
+  "make",
+  "take",
+  "market order",
+  "post only",
+  "reduce only",
+  "close whole position",
+  "flip",
+  "margin edge",
+  "immediate",
+  "bad value",
+  "place batch",
+  "v2 batch",
+  "v2 order",
+  "v2 with timeInForce",
+  "cancel own",
+  "cancel foreign",
+  "cancel dead",
+  "cancel batch",
+  "v2 cancel",
+  "same key again",
+  "key with another body",
+  "twenty duplicates",
+  "old clientOrderId",
+  "read",
+  "malformed"
+] as const
+export type Intent = (typeof intents)[number]
+
+export const profiles = ["calm", "swarm", "crash", "network", "disk"] as const
+export type Profile = (typeof profiles)[number]
+
+const baseWeights: Readonly<Record<Intent, number>> = {
+  make: 22,
+  take: 14,
+  "market order": 5,
+  "post only": 5,
+  "reduce only": 5,
+  "close whole position": 3,
+  flip: 3,
+  "margin edge": 4,
+  immediate: 4,
+  "bad value": 3,
+  "place batch": 4,
+  "v2 batch": 4,
+  "v2 order": 5,
+  "v2 with timeInForce": 1,
+  "cancel own": 8,
+  "cancel foreign": 1,
+  "cancel dead": 2,
+  "cancel batch": 2,
+  "v2 cancel": 2,
+  "same key again": 3,
+  "key with another body": 1,
+  "twenty duplicates": 0.5,
+  "old clientOrderId": 1,
+  read: 12,
+  malformed: 1
+}
+
+const quiet: Pick<Options, "network" | "disk" | "process" | "clock"> = {
+  network: { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0, maxDelayMs: 3 },
+  disk: { errorRate: 0, noSpaceShare: 0, maxWriteMs: 0.2, maxSyncMs: 1, tornRate: 0.9, lostRate: 0.3 },
+  process: { meanCrashMs: 0, crashInRecovery: 0, gracefulShare: 0, maxRestartMs: 200, preemption: 0 },
+  clock: { meanFaultMs: 0, maxJumpMs: 0, freezeShare: 0 }
+}
+
+/** A rate in (0, most], or 0: half of the seeds leave the fault off. */
+const swarm = (random: SimRandom, most: number, present = 0.5): number => {
+  const value = random.next() * most
+  return random.next() < present ? value : 0
+}
+
+const workload = (random: SimRandom): Options["workload"] => {
+  const weights = { ...baseWeights }
+  for (const intent of intents) {
+    const factor = random.pick([0, 0.3, 1, 1, 1, 2, 4])
+    weights[intent] = baseWeights[intent] * factor
+  }
+  // Without makers nothing ever happens: they are always there.
+  weights.make = Math.max(weights.make, 8)
+  weights.take = Math.max(weights.take, 4)
+  return {
+    traders: random.between(3, 10),
+    meanPauseMs: random.pick([20, 50, 100, 400]),
+    concurrency: random.between(1, 4),
+    collateral: random.pick([500, 5_000, 50_000, 1_000_000]),
+    timeoutMs: random.pick([250, 1_000, 3_000]),
+    meanOperatorMs: random.pick([0, 500, 2_000, 10_000]),
+    indexMoveBps: random.pick([5, 30, 200]),
+    indexJumpShare: swarm(random, 0.2),
+    haltShare: swarm(random, 0.1),
+    statusShare: swarm(random, 0.4),
+    weights
+  }
+}
+
+/** Draws a run's options. `random` is the generator named `options`. */
+export const draw = (profile: Profile, random: SimRandom): Options => {
+  const drawn: Options = {
+    network: {
+      requestLoss: swarm(random, 0.2),
+      replyLoss: swarm(random, 0.2),
+      duplication: swarm(random, 0.3),
+      halfOpen: swarm(random, 0.05),
+      maxDelayMs: random.pick([1, 3, 20, 300])
+    },
+    disk: {
+      errorRate: swarm(random, 0.003, 0.3),
+      noSpaceShare: random.next(),
+      maxWriteMs: random.pick([0.1, 1, 5]),
+      maxSyncMs: random.pick([0.5, 3, 20]),
+      tornRate: 0.8 + 0.2 * random.next(),
+      lostRate: random.next()
+    },
+    process: {
+      meanCrashMs: swarm(random, 20_000),
+      crashInRecovery: swarm(random, 0.4),
+      gracefulShare: swarm(random, 0.5),
+      maxRestartMs: random.pick([10, 200, 2_000]),
+      preemption: swarm(random, 0.02)
+    },
+    clock: {
+      meanFaultMs: swarm(random, 10_000),
+      maxJumpMs: random.pick([1_000, 60_000, 3_600_000]),
+      freezeShare: random.next()
+    },
+    workload: workload(random)
+  }
+  switch (profile) {
+    case "swarm":
+      return drawn
+    case "calm":
+      return {
+        ...quiet,
+        workload: {
+          ...drawn.workload,
+          haltShare: 0,
+          statusShare: 0,
+          indexJumpShare: 0,
+          collateral: 1_000_000,
+          weights: baseWeights
+        }
+      }
+    case "crash":
+      return {
+        ...drawn,
+        network: quiet.network,
+        disk: { ...drawn.disk, errorRate: 0 },
+        process: { ...drawn.process, meanCrashMs: 400 + random.below(2_000), crashInRecovery: 0.3, gracefulShare: 0.2 }
+      }
+    case "network":
+      return {
+        ...quiet,
+        network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
+        workload: drawn.workload
+      }
+    case "disk":
+      return { ...drawn, network: quiet.network, disk: { ...drawn.disk, errorRate: 0.002 + 0.01 * random.next() } }
+  }
+}

@@ -1,0 +1,755 @@
+/**
+ * A naive reference model of the venue, written from the specification alone and sharing no code with the
+ * engine but the vocabulary. It is fed the committed records in order and says what each must come to.
+ *
+ * Slow and obvious on purpose: orders in plain arrays, the best order found by looking at every one, margins
+ * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
+ * place says what was chosen.
+ */
+import type { CancelEntry, Command, PlaceEntry, PlaceOrders } from "../../src/domain/Command.js"
+import { ordinal } from "../../src/domain/Ids.js"
+import * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { CancelReason } from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Record } from "../../src/journal/Record.js"
+
+/** How long an order and a key are remembered after their end. */
+export const retentionMs = 24 * 60 * 60 * 1000
+
+/** Most open orders of one account in one market. */
+const openOrderLimit = 200
+
+/** An order, from its placement for as long as the model lives. Quantities in size atoms. */
+export interface NaiveOrder {
+  readonly number: number
+  readonly account: number
+  readonly market: number
+  readonly side: Order.Side
+  readonly type: Order.Type
+  readonly timeInForce: Order.TimeInForce
+  readonly price: number
+  readonly quantity: number
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
+  readonly selfTradePrevention: Order.SelfTradePrevention
+  readonly clientOrderId: string
+  readonly idempotencyKey: string
+  readonly createdAtEpochMs: number
+  status: Order.Status
+  cancelReason: Order.CancelReason
+  filled: number
+  filledNotional: bigint
+  canceled: number
+  /** Size taken off by reduce-only enforcement so far. */
+  trimmed: number
+  updatedAtEpochMs: number
+  lastSequence: number
+  /** 0 while open. */
+  endedAtEpochMs: number
+}
+
+/** A position; size signed, long positive. Flat ones are absent. */
+export interface NaivePosition {
+  readonly quantity: number
+  readonly entryNotional: bigint
+}
+
+export interface NaiveAccount {
+  readonly index: number
+  readonly born: number
+  readonly deposited: bigint
+  collateral: bigint
+  /** By market index. */
+  readonly positions: Map<number, NaivePosition>
+  /** Open orders, oldest first. */
+  open: Array<NaiveOrder>
+}
+
+export interface NaiveMarket {
+  readonly index: number
+  parameters: Market.Parameters
+  /** Money atoms per price atom and size atom. */
+  readonly factor: bigint
+  status: Market.Status
+  mark: number
+  lastPrice: number
+  /** Resting orders, oldest first. */
+  resting: Array<NaiveOrder>
+}
+
+/** What one entry must have come to. */
+export interface NaiveOutcome {
+  readonly refusal: Refusal
+  /** The order placed or cancelled, also of a refused attempt; an account's index; otherwise -1. */
+  readonly orderNumber: number
+  readonly status: Order.Status
+  readonly cancelReason: Order.CancelReason
+  readonly filled: number
+  readonly filledNotional: bigint
+  readonly canceled: number
+}
+
+/** One trade, as it happened. */
+export interface NaiveFill {
+  readonly market: number
+  readonly maker: NaiveOrder
+  readonly taker: NaiveOrder
+  readonly price: number
+  readonly size: number
+  readonly makerPositionBefore: number
+  readonly takerPositionBefore: number
+}
+
+/** What one record must have done. */
+export interface NaiveDecision {
+  readonly outcomes: ReadonlyArray<NaiveOutcome>
+  readonly fills: ReadonlyArray<NaiveFill>
+  /** Orders that the record created or changed. */
+  readonly touchedOrders: ReadonlySet<NaiveOrder>
+  /** Accounts whose money, positions or orders it changed. */
+  readonly touchedAccounts: ReadonlySet<number>
+  /** A rule about records as such that it broke: the venue should never have journaled it. */
+  readonly illegal: string | undefined
+}
+
+/** What is remembered under an Idempotency-Key. */
+export interface NaiveMemory {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly fingerprint: string
+  readonly outcomes: ReadonlyArray<NaiveOutcome>
+  readonly orders: ReadonlyArray<NaiveOrder>
+}
+
+const abs = (value: bigint): bigint => (value < 0n ? -value : value)
+const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
+const largestTotal = BigInt(Number.MAX_SAFE_INTEGER)
+
+const remaining = (order: NaiveOrder): number => order.quantity - order.filled - order.canceled
+const signed = (side: Order.Side, size: number): number => (side === Order.buy ? size : -size)
+const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.sell : Order.buy)
+
+/** Account, operation and key: the scope of an Idempotency-Key. */
+export const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
+
+/** What tells one command's body from another's: all of the command but its credential and key. */
+export const fingerprintOf = (command: Command): string =>
+  JSON.stringify(command, (name, value: unknown) => (name === "apiKey" || name === "idempotencyKey" ? undefined : value))
+
+/** The scope that a command is remembered under, or undefined where it carries no key. */
+export const scopeOfCommand = (command: Command): string | undefined => {
+  switch (command.kind) {
+    case "PlaceOrders":
+    case "CancelOrders":
+      return scopeOf(command.account, command.operation, command.idempotencyKey)
+    case "OpenVenue":
+      return undefined
+    default:
+      return command.idempotencyKey === "" ? undefined : `operator/${command.kind}/${command.idempotencyKey}`
+  }
+}
+
+const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
+  refusal,
+  orderNumber,
+  status: Order.canceled,
+  cancelReason: CancelReason.none,
+  filled: 0,
+  filledNotional: 0n,
+  canceled: 0
+})
+
+const done = (subject: number): NaiveOutcome => ({ ...refused(Refusal.none, subject), status: Order.open })
+
+const stateOf = (order: NaiveOrder): NaiveOutcome => ({
+  refusal: Refusal.none,
+  orderNumber: order.number,
+  status: order.status,
+  cancelReason: order.cancelReason,
+  filled: order.filled,
+  filledNotional: order.filledNotional,
+  canceled: order.canceled
+})
+
+/** An account's money with what is open, summed anew. All in money atoms. */
+export interface NaiveMargin {
+  readonly equity: bigint
+  readonly marginEquity: bigint
+  readonly unrealizedPnl: bigint
+  readonly initialMargin: bigint
+  readonly maintenanceMargin: bigint
+  readonly orderLoss: bigint
+}
+
+export class NaiveVenue {
+  sequence = 0
+  atEpochMs = 0
+  halted = false
+  readonly accounts: Array<NaiveAccount> = []
+  readonly markets: Array<NaiveMarket> = []
+  readonly orders = new Map<number, NaiveOrder>()
+  readonly memory = new Map<string, NaiveMemory>()
+  /** Money atoms of fees collected so far, by the venue's rules. */
+  feesCollected = 0n
+  deposited = 0n
+  /** The last order of each account and clientOrderId: older ones had been forgotten by then. */
+  readonly #clientOrderIds = new Map<string, NaiveOrder>()
+  #touchedOrders = new Set<NaiveOrder>()
+  #touchedAccounts = new Set<number>()
+  #fills: Array<NaiveFill> = []
+
+  /** What the record must come to. Records come in order, each once. */
+  apply(record: Record): NaiveDecision {
+    const { command } = record
+    this.#touchedOrders = new Set()
+    this.#touchedAccounts = new Set()
+    this.#fills = []
+    const illegal = this.#illegal(record)
+    this.sequence = record.sequence
+    this.atEpochMs = record.atEpochMs
+    const outcomes = this.#decide(command)
+    const scope = scopeOfCommand(command)
+    if (scope !== undefined) {
+      const orders = outcomes.flatMap((outcome) => {
+        const order = command.kind === "PlaceOrders" ? this.orders.get(outcome.orderNumber) : undefined
+        return order === undefined ? [] : [order]
+      })
+      this.memory.set(scope, {
+        sequence: record.sequence,
+        atEpochMs: record.atEpochMs,
+        fingerprint: fingerprintOf(command),
+        outcomes,
+        orders
+      })
+    }
+    return { outcomes, fills: this.#fills, touchedOrders: this.#touchedOrders, touchedAccounts: this.#touchedAccounts, illegal }
+  }
+
+  /** Whether what was decided under a scope must still be remembered at a time. */
+  isRemembered(memory: NaiveMemory, atEpochMs: number): boolean {
+    let ended = memory.atEpochMs
+    for (const order of memory.orders) {
+      if (order.status === Order.open) return true
+      if (order.endedAtEpochMs > ended) ended = order.endedAtEpochMs
+    }
+    return atEpochMs < ended + retentionMs
+  }
+
+  #illegal(record: Record): string | undefined {
+    const { command } = record
+    if (this.halted && (command.kind === "PlaceOrders" || command.kind === "CancelOrders")) {
+      return "a trading command was journaled under a global halt"
+    }
+    const scope = scopeOfCommand(command)
+    const known = scope === undefined ? undefined : this.memory.get(scope)
+    if (known !== undefined && this.isRemembered(known, record.atEpochMs)) {
+      return `the key of record ${known.sequence} was journaled again`
+    }
+    return undefined
+  }
+
+  #decide(command: Command): ReadonlyArray<NaiveOutcome> {
+    switch (command.kind) {
+      case "PlaceOrders":
+        return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
+      case "CancelOrders":
+        return command.entries.map((entry) => this.#cancelByUser(command.account, entry))
+      case "OpenVenue":
+        return [done(-1)]
+      case "PutMarket":
+        return [this.#putMarket(command.parameters)]
+      case "SetMarketStatus": {
+        const market = this.markets[command.market]
+        if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
+        if (!Market.mayMove(market.status, command.status)) return [refused(Refusal.statusMoveRefused, -1)]
+        market.status = command.status
+        return [done(-1)]
+      }
+      case "SetIndexPrice": {
+        const market = this.markets[command.market]
+        if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
+        const { minPriceAtoms, maxPriceAtoms } = market.parameters
+        if (command.priceAtoms < minPriceAtoms || command.priceAtoms > maxPriceAtoms) {
+          return [refused(Refusal.indexPriceInvalid, -1)]
+        }
+        market.mark = command.priceAtoms
+        return [done(-1)]
+      }
+      case "HaltEngine":
+        this.halted = true
+        return [done(-1)]
+      case "ResumeEngine":
+        this.halted = false
+        return [done(-1)]
+      case "OpenDemoAccounts":
+        return command.keys.map((_, index) => {
+          const account: NaiveAccount = {
+            index: this.accounts.length,
+            born: ordinal(this.sequence, index),
+            deposited: BigInt(command.collateralAtoms),
+            collateral: BigInt(command.collateralAtoms),
+            positions: new Map(),
+            open: []
+          }
+          this.accounts.push(account)
+          this.deposited += account.deposited
+          this.#touchedAccounts.add(account.index)
+          return done(account.index)
+        })
+    }
+  }
+
+  #putMarket(parameters: Market.Parameters): NaiveOutcome {
+    if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
+    const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
+    if (known === undefined) {
+      this.markets.push({
+        index: this.markets.length,
+        parameters,
+        factor: BigInt(Market.notionalFactor(parameters)),
+        status: "draft",
+        mark: 0,
+        lastPrice: 0,
+        resting: []
+      })
+      return done(-1)
+    }
+    // Scales are what atoms mean: an update may not change them.
+    if (known.parameters.priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
+      return refused(Refusal.marketInvalid, -1)
+    }
+    known.parameters = parameters
+    return done(-1)
+  }
+
+  // --- placing -------------------------------------------------------------------------------------------
+
+  #place(command: PlaceOrders, entry: PlaceEntry, number: number): NaiveOutcome {
+    const refusal = this.#refusal(command.account, entry)
+    if (refusal !== Refusal.none) return refused(refusal, number)
+    const order: NaiveOrder = {
+      number,
+      account: command.account,
+      market: entry.market,
+      side: entry.side,
+      type: entry.type,
+      timeInForce: entry.timeInForce,
+      price: entry.priceAtoms,
+      quantity: entry.quantityAtoms,
+      postOnly: entry.postOnly,
+      reduceOnly: entry.reduceOnly,
+      selfTradePrevention: entry.selfTradePrevention,
+      clientOrderId: entry.clientOrderId,
+      idempotencyKey: command.idempotencyKey,
+      createdAtEpochMs: this.atEpochMs,
+      status: Order.open,
+      cancelReason: CancelReason.none,
+      filled: 0,
+      filledNotional: 0n,
+      canceled: 0,
+      trimmed: 0,
+      updatedAtEpochMs: this.atEpochMs,
+      lastSequence: this.sequence,
+      endedAtEpochMs: 0
+    }
+    this.orders.set(number, order)
+    this.#touch(order)
+    if (order.clientOrderId !== "") this.#clientOrderIds.set(`${order.account}/${order.clientOrderId}`, order)
+    this.#match(order)
+    return stateOf(order)
+  }
+
+  /** The first check that the entry fails, in the published order. */
+  #refusal(accountIndex: number, entry: PlaceEntry): Refusal {
+    if (entry.fault !== Refusal.none) return entry.fault
+    const account = this.accounts[accountIndex]
+    if (account === undefined) return Refusal.accountNotEnabled
+    if (entry.clientOrderId !== "") {
+      const earlier = this.#clientOrderIds.get(`${accountIndex}/${entry.clientOrderId}`)
+      if (earlier !== undefined && (earlier.status === Order.open || this.atEpochMs < earlier.endedAtEpochMs + retentionMs)) {
+        return Refusal.clientOrderIdInUse
+      }
+    }
+    const market = this.markets[entry.market]
+    if (market === undefined) return Refusal.marketNotFound
+    const { parameters } = market
+    const { priceAtoms: price, quantityAtoms: quantity, side } = entry
+    const held = this.#quantity(account, market)
+    const sameSide = account.open.filter((order) => order.market === market.index && order.side === side)
+    const opposes = held !== 0 && held > 0 === (side === Order.sell)
+    const onlyReduces = opposes && quantity + sum(sameSide.map(remaining)) <= Math.abs(held)
+
+    if (market.status === "reduce_only") {
+      if (!entry.reduceOnly && !onlyReduces) return Refusal.marketNotAccepting
+    } else if (market.status !== "open") return Refusal.marketNotAccepting
+    if (market.mark === 0) return Refusal.marketNotAccepting
+
+    const isPriced = entry.type === Order.limit || price !== 0
+    if (isPriced && (price < parameters.minPriceAtoms || price > parameters.maxPriceAtoms)) return Refusal.priceOutOfBounds
+    if (quantity < parameters.minQuantityAtoms || quantity > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
+
+    if (entry.type === Order.limit && !entry.postOnly) {
+      const worst = this.#worstTouched(market, side, price, quantity)
+      if (worst !== undefined && !this.#withinBand(market, worst)) return Refusal.priceBandExceeded
+    }
+    if (entry.type === Order.limit && entry.timeInForce === Order.gtc) {
+      const open = account.open.filter((order) => order.market === market.index).length
+      if (open >= openOrderLimit) return Refusal.openOrderLimit
+    }
+    if (!entry.reduceOnly) {
+      const committed = sum(sameSide.filter((order) => !order.reduceOnly).map(remaining))
+      const towards = side === Order.buy ? held : -held
+      if (towards + committed + quantity > parameters.maxPositionQuantityAtoms) return Refusal.positionLimit
+    } else {
+      const rests = entry.type === Order.limit && entry.timeInForce === Order.gtc
+      const resting = rests ? sum(sameSide.filter((order) => order.reduceOnly).map(remaining)) : 0
+      if (!opposes || quantity + resting > Math.abs(held)) return Refusal.reduceOnlyWouldIncrease
+    }
+
+    const asOpen = entry.reduceOnly ? undefined : { market: market.index, side, price, size: quantity }
+    const margin = this.margin(account, asOpen)
+    const backed = margin.marginEquity - margin.orderLoss >= margin.initialMargin
+    // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
+    if (!backed && !(onlyReduces && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))) {
+      return Refusal.marginInsufficient
+    }
+
+    const best = this.#best(market, opposite(side))
+    if (entry.postOnly && best !== undefined && crosses(side, price, best.price)) return Refusal.postOnlyWouldCross
+    if (entry.type === Order.market) {
+      const reachable = market.resting.some((order) =>
+        order.side !== side && this.#withinBand(market, order.price) && (price === 0 || crosses(side, price, order.price))
+      )
+      if (!reachable) return Refusal.noLiquidity
+    }
+    return Refusal.none
+  }
+
+  /** The worst price that an order would trade at, looking only at prices and sizes; undefined if it meets nothing. */
+  #worstTouched(market: NaiveMarket, side: Order.Side, limit: number, quantity: number): number | undefined {
+    const met = market.resting
+      .filter((order) => order.side !== side && crosses(side, limit, order.price))
+      .sort((a, b) => (side === Order.buy ? a.price - b.price : b.price - a.price))
+    let left = quantity
+    let worst: number | undefined
+    for (const order of met) {
+      if (left <= 0) break
+      worst = order.price
+      left -= remaining(order)
+    }
+    return worst
+  }
+
+  /** Whether a trade may print here: mark * (1 -+ band), rounded towards the mark. */
+  #withinBand(market: NaiveMarket, price: number): boolean {
+    const mark = BigInt(market.mark)
+    const band = BigInt(market.parameters.priceBandBps)
+    const upper = (mark * (10_000n + band)) / 10_000n
+    const lower = ceilDiv(mark * (10_000n - band), 10_000n)
+    return BigInt(price) >= lower && BigInt(price) <= upper
+  }
+
+  /** The resting order of a side that is next to trade: best price, then oldest. */
+  #best(market: NaiveMarket, side: Order.Side): NaiveOrder | undefined {
+    let best: NaiveOrder | undefined
+    for (const order of market.resting) {
+      if (order.side !== side) continue
+      if (best === undefined || (side === Order.buy ? order.price > best.price : order.price < best.price)) best = order
+    }
+    return best
+  }
+
+  // --- matching ------------------------------------------------------------------------------------------
+
+  #match(taker: NaiveOrder): void {
+    const market = this.markets[taker.market]!
+    const account = this.accounts[taker.account]!
+    while (remaining(taker) > 0) {
+      const maker = this.#best(market, opposite(taker.side))
+      if (maker === undefined) break
+      if ((taker.type === Order.limit || taker.price !== 0) && !crosses(taker.side, taker.price, maker.price)) break
+
+      if (maker.account === taker.account) {
+        if (taker.selfTradePrevention !== Order.cancelIncoming) this.#cancel(maker, CancelReason.selfTrade)
+        if (taker.selfTradePrevention !== Order.cancelResting) return this.#cancel(taker, CancelReason.selfTrade)
+        continue
+      }
+      if (!this.#withinBand(market, maker.price)) {
+        const rests = taker.type === Order.limit && taker.timeInForce === Order.gtc
+        return this.#cancel(taker, rests ? CancelReason.priceBandExceeded : CancelReason.iocRemainder)
+      }
+      const size = Math.min(remaining(taker), remaining(maker))
+      const makerAccount = this.accounts[maker.account]!
+      if (market.status === "reduce_only" && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
+        this.#cancel(maker, CancelReason.marketReduceOnly)
+        continue
+      }
+      if (!this.#accepts(makerAccount, market, maker, undefined, maker.price, size, market.parameters.makerFeeBps)) {
+        this.#cancel(maker, CancelReason.marginUnbacked)
+        continue
+      }
+      if (!this.#accepts(account, market, taker, taker, maker.price, size, market.parameters.takerFeeBps)) {
+        return this.#cancel(taker, CancelReason.marginUnbacked)
+      }
+      this.#fill(market, maker, taker, size)
+    }
+    if (remaining(taker) === 0) return
+    if (taker.type === Order.market || taker.timeInForce === Order.ioc) return this.#cancel(taker, CancelReason.iocRemainder)
+    market.resting.push(taker)
+    account.open.push(taker)
+  }
+
+  /** The accept rule for one side of one fill, after its fee. `asOpen`: the taker, whose rest counts as if it rested. */
+  #accepts(
+    account: NaiveAccount,
+    market: NaiveMarket,
+    order: NaiveOrder,
+    asOpen: NaiveOrder | undefined,
+    price: number,
+    size: number,
+    feeBps: number
+  ): boolean {
+    const held = this.#quantity(account, market)
+    const before = this.margin(account, undefined)
+    const others = account.open.filter((other) =>
+      other !== order && other.market === market.index && other.side === order.side
+    )
+    const opposes = held !== 0 && held > 0 === (order.side === Order.sell)
+    const onlyReduces = opposes && remaining(order) + sum(others.map(remaining)) <= Math.abs(held)
+
+    const notional = BigInt(size) * BigInt(price) * market.factor
+    const traded = trade(account.positions.get(market.index), signed(order.side, size), notional)
+    const after: NaiveAccount = {
+      ...account,
+      collateral: account.collateral + traded.realized - ceilDiv(notional * BigInt(feeBps), 10_000n),
+      positions: new Map(account.positions).set(market.index, traded.position),
+      open: account.open.map((other) => (other === order ? { ...order, filled: order.filled + size } : other))
+    }
+    const rest = remaining(order) - size
+    const margin = this.margin(
+      after,
+      asOpen === undefined || asOpen.reduceOnly
+        ? undefined
+        : { market: market.index, side: order.side, price: order.price, size: rest }
+    )
+    if (abs(after.collateral) > largestTotal || abs(margin.equity) > largestTotal) return false
+    if (margin.marginEquity - margin.orderLoss >= margin.initialMargin) return true
+    if (!onlyReduces) return false
+    return margin.equity >= margin.maintenanceMargin
+      || (margin.equity >= 0n && margin.equity * before.maintenanceMargin >= before.equity * margin.maintenanceMargin)
+  }
+
+  #fill(market: NaiveMarket, maker: NaiveOrder, taker: NaiveOrder, size: number): void {
+    const notional = BigInt(size) * BigInt(maker.price) * market.factor
+    const sides = [[maker, market.parameters.makerFeeBps], [taker, market.parameters.takerFeeBps]] as const
+    const heldBefore = sides.map(([order]) => this.#quantity(this.accounts[order.account]!, market))
+    for (const [order, feeBps] of sides) {
+      const account = this.accounts[order.account]!
+      const traded = trade(account.positions.get(market.index), signed(order.side, size), notional)
+      const fee = ceilDiv(notional * BigInt(feeBps), 10_000n)
+      account.collateral += traded.realized - fee
+      this.feesCollected += fee
+      if (traded.position.quantity === 0) account.positions.delete(market.index)
+      else account.positions.set(market.index, traded.position)
+      order.filled += size
+      order.filledNotional += notional
+      this.#touch(order)
+      if (remaining(order) === 0) {
+        this.#end(order, order.canceled === 0 ? Order.closed : Order.canceled)
+        if (order.canceled > 0) order.cancelReason = CancelReason.reduceOnlyExceeded
+      }
+    }
+    market.lastPrice = maker.price
+    this.#fills.push({
+      market: market.index,
+      maker,
+      taker,
+      price: maker.price,
+      size,
+      makerPositionBefore: heldBefore[0]!,
+      takerPositionBefore: heldBefore[1]!
+    })
+    this.#holdReduceOnly(this.accounts[maker.account]!, market)
+    this.#holdReduceOnly(this.accounts[taker.account]!, market)
+  }
+
+  /** Holds an account's resting reduce-only orders to what there is to reduce, newest first. */
+  #holdReduceOnly(account: NaiveAccount, market: NaiveMarket): void {
+    const held = this.#quantity(account, market)
+    const reduceOnly = account.open.filter((order) => order.market === market.index && order.reduceOnly)
+    for (const side of [Order.buy, Order.sell] as const) {
+      const orders = reduceOnly.filter((order) => order.side === side)
+      const closes = held !== 0 && held > 0 === (side === Order.sell)
+      let excess = sum(orders.map(remaining)) - (closes ? Math.abs(held) : 0)
+      for (const order of [...orders].reverse()) {
+        if (excess <= 0) break
+        const taken = Math.min(excess, remaining(order))
+        excess -= taken
+        if (taken === remaining(order)) {
+          this.#cancel(order, CancelReason.reduceOnlyExceeded)
+        } else {
+          order.canceled += taken
+          order.trimmed += taken
+          this.#touch(order)
+        }
+      }
+    }
+  }
+
+  // --- cancelling ----------------------------------------------------------------------------------------
+
+  #cancelByUser(account: number, entry: CancelEntry): NaiveOutcome {
+    const order = this.orders.get(entry.orderNumber)
+    const known = order !== undefined && order.account === account && order.status === Order.open
+      && (entry.market === -2 || entry.market === order.market)
+    if (!known) return refused(Refusal.orderNotFound, entry.orderNumber)
+    this.#cancel(order, CancelReason.user)
+    return stateOf(order)
+  }
+
+  #cancel(order: NaiveOrder, reason: Order.CancelReason): void {
+    order.canceled += remaining(order)
+    order.cancelReason = reason
+    this.#end(order, Order.canceled)
+    this.#touch(order)
+  }
+
+  #end(order: NaiveOrder, status: Order.Status): void {
+    order.status = status
+    order.endedAtEpochMs = this.atEpochMs
+    const market = this.markets[order.market]!
+    const account = this.accounts[order.account]!
+    market.resting = market.resting.filter((other) => other !== order)
+    account.open = account.open.filter((other) => other !== order)
+  }
+
+  #touch(order: NaiveOrder): void {
+    order.updatedAtEpochMs = this.atEpochMs
+    order.lastSequence = this.sequence
+    this.#touchedOrders.add(order)
+    this.#touchedAccounts.add(order.account)
+  }
+
+  // --- money ---------------------------------------------------------------------------------------------
+
+  #quantity(account: NaiveAccount, market: NaiveMarket): number {
+    return account.positions.get(market.index)?.quantity ?? 0
+  }
+
+  /** Equity and requirements of an account, with one more order counted as open. */
+  margin(
+    account: NaiveAccount,
+    extra: { readonly market: number; readonly side: Order.Side; readonly price: number; readonly size: number } | undefined
+  ): NaiveMargin {
+    let unrealizedPnl = 0n
+    let losses = 0n
+    let initialMargin = 0n
+    let maintenanceMargin = 0n
+    let orderLoss = 0n
+    for (const market of this.markets) {
+      const mark = BigInt(market.mark)
+      const position = account.positions.get(market.index)
+      const held = position?.quantity ?? 0
+      if (position !== undefined && held !== 0) {
+        const value = BigInt(Math.abs(held)) * mark * market.factor
+        const pnl = held > 0 ? value - position.entryNotional : position.entryNotional - value
+        unrealizedPnl += pnl
+        if (pnl < 0n) losses += pnl
+        maintenanceMargin += maintenance(market.parameters, value)
+      }
+      let buys = 0
+      let sells = 0
+      let buyLoss = 0n
+      let sellLoss = 0n
+      const count = (side: Order.Side, price: number, size: number): void => {
+        if (side === Order.buy) {
+          buys += size
+          if (price > market.mark) buyLoss += BigInt(price - market.mark) * BigInt(size) * market.factor
+        } else {
+          sells += size
+          if (price !== 0 && price < market.mark) sellLoss += BigInt(market.mark - price) * BigInt(size) * market.factor
+        }
+      }
+      for (const order of account.open) {
+        if (order.market === market.index && !order.reduceOnly) count(order.side, order.price, remaining(order))
+      }
+      if (extra?.market === market.index) count(extra.side, extra.price, extra.size)
+      orderLoss += buyLoss > sellLoss ? buyLoss : sellLoss
+      const exposure = Math.max(Math.abs(held + buys), Math.abs(held - sells))
+      if (exposure !== 0) initialMargin += initial(market.parameters, BigInt(exposure) * mark * market.factor)
+    }
+    return {
+      equity: account.collateral + unrealizedPnl,
+      marginEquity: account.collateral + losses,
+      unrealizedPnl,
+      initialMargin,
+      maintenanceMargin,
+      orderLoss
+    }
+  }
+
+  /** Aggregated levels of a side as [priceAtoms, sizeAtoms], best first. */
+  levels(market: number, side: Order.Side): ReadonlyArray<readonly [number, number]> {
+    const sizes = new Map<number, number>()
+    for (const order of this.markets[market]!.resting) {
+      if (order.side === side) sizes.set(order.price, (sizes.get(order.price) ?? 0) + remaining(order))
+    }
+    return [...sizes].sort((a, b) => (side === Order.buy ? b[0] - a[0] : a[0] - b[0]))
+  }
+}
+
+const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
+
+/** Whether a taker of `side` with this limit would trade at `price`. */
+const crosses = (side: Order.Side, limit: number, price: number): boolean =>
+  side === Order.buy ? price <= limit : price >= limit
+
+/** Whether a fill does anything but reduce what is held. A flip grows: its second half opens a position. */
+const grows = (held: number, change: number): boolean =>
+  held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
+
+/** A fill applied to a position: what it realises (money atoms, before fees) and what is left. */
+const trade = (
+  position: NaivePosition | undefined,
+  change: number,
+  notional: bigint
+): { readonly realized: bigint; readonly position: NaivePosition } => {
+  const held = position?.quantity ?? 0
+  const entry = position?.entryNotional ?? 0n
+  if (held === 0 || held > 0 === change > 0) {
+    return { realized: 0n, position: { quantity: held + change, entryNotional: entry + notional } }
+  }
+  const size = Math.abs(change)
+  const closed = Math.min(size, Math.abs(held))
+  // What the closed part cost: rounded against the account, up for a long, down for a short.
+  const released = held > 0
+    ? ceilDiv(entry * BigInt(closed), BigInt(held))
+    : (entry * BigInt(closed)) / BigInt(-held)
+  const closedNotional = (notional * BigInt(closed)) / BigInt(size)
+  const realized = held > 0 ? closedNotional - released : released - closedNotional
+  const quantity = held + change
+  return {
+    realized,
+    position: { quantity, entryNotional: size > closed ? notional - closedNotional : entry - released }
+  }
+}
+
+/** Maintenance margin of a notional: each slice above a threshold at its tier's bps, one ceil on the sum. */
+const maintenance = (parameters: Market.Parameters, notional: bigint): bigint => {
+  let total = 0n
+  parameters.maintenanceMarginTiers.forEach((tier, index) => {
+    const from = BigInt(tier.notionalThresholdAtoms)
+    const next = parameters.maintenanceMarginTiers[index + 1]
+    const to = next === undefined || notional < BigInt(next.notionalThresholdAtoms) ? notional : BigInt(next.notionalThresholdAtoms)
+    if (to > from) total += (to - from) * BigInt(tier.maintenanceMarginBps)
+  })
+  return ceilDiv(total, 10_000n)
+}
+
+/** Initial margin of a notional: the market's bps, and never less than one and a half times maintenance. */
+const initial = (parameters: Market.Parameters, notional: bigint): bigint => {
+  const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)
+  const byMaintenance = ceilDiv(3n * maintenance(parameters, notional), 2n)
+  return byBps > byMaintenance ? byBps : byMaintenance
+}

@@ -1,0 +1,38 @@
+/** Every property of the simulator. All of them watch every run. */
+import { answersEqualModel } from "./answersEqualModel.js"
+import { batch } from "./batch.js"
+import { book } from "./book.js"
+import { cancel } from "./cancel.js"
+import { conservation } from "./conservation.js"
+import { durability } from "./durability.js"
+import { everyCommandAnswered } from "./everyCommandAnswered.js"
+import { idempotency } from "./idempotency.js"
+import { orderOfThings } from "./orderOfThings.js"
+import { watch, type Watcher } from "./Property.js"
+import { quantity } from "./quantity.js"
+import { readyAgain } from "./readyAgain.js"
+import { reduceOnly } from "./reduceOnly.js"
+import { replay } from "./replay.js"
+import { schemaConformance } from "./schemaConformance.js"
+import { stateEqualsModel } from "./stateEqualsModel.js"
+import { zeroSum } from "./zeroSum.js"
+
+/** Fresh watchers for one run, in the order in which they are asked. */
+export const watchers = (): ReadonlyArray<Watcher> => [
+  watch(orderOfThings),
+  watch(conservation),
+  watch(zeroSum),
+  watch(book),
+  watch(quantity),
+  watch(idempotency),
+  watch(batch),
+  watch(cancel),
+  watch(durability),
+  watch(replay),
+  watch(reduceOnly),
+  watch(answersEqualModel),
+  watch(stateEqualsModel),
+  watch(schemaConformance),
+  watch(everyCommandAnswered),
+  watch(readyAgain)
+]

@@ -1,0 +1,99 @@
+/**
+ * What properties see of a run: what clients asked and were told, what the disk holds of the journal, what a
+ * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
+ */
+import type { Reads } from "../../src/engine/Reads.js"
+import type { Record } from "../../src/journal/Record.js"
+import type { NaiveDecision, NaiveMemory, NaiveVenue } from "../model/NaiveVenue.js"
+
+/** One thing a client wants, however often it has to ask: method, target, key and body never change. */
+export interface Call {
+  /** Counts up from 0 within a run. */
+  readonly id: number
+  readonly client: string
+  /** The endpoint's name in the contract, or "" for requests that meet none. */
+  readonly endpoint: string
+  readonly method: string
+  readonly target: string
+  readonly body: string
+  readonly credential: "trader" | "operator" | "none" | "wrong"
+  /** The bearer token sent, if any. */
+  readonly token: string
+  /** The engine's index of the account that acts, or -1. */
+  readonly account: number
+  readonly accountId: string
+  readonly idempotencyKey: string | undefined
+  /** What the key is remembered under, where the call is a command; undefined for reads. */
+  readonly scope: string | undefined
+  /** What the client meant by it, for traces and counts. */
+  readonly intent: string
+  /** Whether the client asks again, under the same identity, until it is told. */
+  readonly persistent: boolean
+}
+
+/** A response as its client got it. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<globalThis.Record<string, string>>
+  readonly text: string
+  /** The parsed body; undefined where it is empty or no JSON. */
+  readonly json: unknown
+}
+
+export type Observation =
+  /** A client sent a call, for the first time or again. */
+  | { readonly _tag: "Asked"; readonly call: Call; readonly attempt: number }
+  /** A client got a reply. `memory` is what the model remembers of the call's scope by now; `sequence` is the last record known durable. */
+  | {
+    readonly _tag: "Answered"
+    readonly call: Call
+    readonly attempt: number
+    readonly answer: Answer
+    readonly memory: NaiveMemory | undefined
+    readonly sequence: number
+    readonly atEpochMs: number
+    readonly model: NaiveVenue
+  }
+  /** A client got none. */
+  | { readonly _tag: "Unanswered"; readonly call: Call; readonly attempt: number; readonly refused: boolean }
+  /** A client has what it wanted, or gave up on something it need not insist on. */
+  | { readonly _tag: "Settled"; readonly call: Call }
+  /** A record became durable: on the disk, whole, in a block whose digests hold. */
+  | {
+    readonly _tag: "Committed"
+    readonly record: Record
+    readonly decision: NaiveDecision
+    readonly model: NaiveVenue
+    /** Where its block begins, and how many records that has. */
+    readonly block: { readonly epoch: number; readonly firstSequence: number; readonly count: number }
+  }
+  /** The engine was looked at with the model at the same record. `whole`: everything; otherwise what `decision` touched. */
+  | {
+    readonly _tag: "Inspected"
+    readonly reads: Reads
+    readonly model: NaiveVenue
+    readonly decision: NaiveDecision | undefined
+    readonly whole: boolean
+  }
+  | { readonly _tag: "Started"; readonly incarnation: number; readonly atEpochMs: number }
+  | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
+  | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
+  /** The process ended by itself: asked to, or because it could not go on. */
+  | {
+    readonly _tag: "Ended"
+    readonly incarnation: number
+    readonly asked: boolean
+    readonly failure: string | undefined
+    readonly atEpochMs: number
+  }
+  /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */
+  | { readonly _tag: "Replayed"; readonly from: string; readonly sequence: number; readonly digest: string; readonly fault: string | undefined }
+  /** All faults have stopped. */
+  | { readonly _tag: "Healed"; readonly atEpochMs: number }
+  /** Nothing more is to come. */
+  | {
+    readonly _tag: "Finished"
+    readonly atEpochMs: number
+    readonly unsettled: ReadonlyArray<Call>
+    readonly ready: boolean
+  }

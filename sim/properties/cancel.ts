@@ -1,0 +1,63 @@
+/**
+ * Safety (I7). A cancel works whatever the market's status, is refused under a global halt, cancels an order
+ * at most once, and tells foreign and ended orders from missing ones in nothing but the id that was asked for.
+ */
+import { CancelReason, canceled } from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { broken, holds, type Property } from "./Property.js"
+
+interface State {
+  /** Orders that a user's cancel ended, with the record that did. */
+  readonly cancelled: Map<number, number>
+  /** How a not-found single cancel looks, by family, with all that names the request taken out. */
+  readonly notFound: Map<string, string>
+  /** Whether the journal so far has the venue halted. */
+  halted: boolean
+}
+
+const moving = /"(requestId|occurredAtEpochMs|timestamp|datetime)":("[^"]*"|[0-9]+),?/g
+
+export const cancel: Property<State> = {
+  name: "cancels-work-and-tell-nothing",
+  invariant: "I7",
+  kind: "safety",
+  initial: () => ({ cancelled: new Map(), notFound: new Map(), halted: false }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      const { command, sequence } = seen.record
+      if (command.kind === "HaltEngine") state.halted = true
+      if (command.kind === "ResumeEngine") state.halted = false
+      if (command.kind !== "CancelOrders") return holds
+      if (state.halted) return broken(`cancel ${sequence} was journaled under a global halt`)
+      for (const outcome of seen.decision.outcomes) {
+        if (outcome.refusal !== Refusal.none) continue
+        const earlier = state.cancelled.get(outcome.orderNumber)
+        if (earlier !== undefined) return broken(`order ${outcome.orderNumber} was cancelled by ${earlier} and by ${sequence}`)
+        state.cancelled.set(outcome.orderNumber, sequence)
+      }
+      return holds
+    }
+    if (seen._tag === "Inspected") {
+      // A cancel that was decided must show: the order has ended, by the user, in any status of its market.
+      if (seen.decision === undefined) return holds
+      for (const order of seen.decision.touchedOrders) {
+        if (!state.cancelled.has(order.number)) continue
+        const view = seen.reads.findOrder(order.account, order.number)
+        if (view === undefined || view.status !== canceled || view.cancelReason !== CancelReason.user) {
+          return broken(`order ${order.number} was cancelled and is ${view === undefined ? "gone" : `${view.status}/${view.cancelReason}`}`)
+        }
+      }
+      return holds
+    }
+    if (seen._tag !== "Answered" || !seen.call.endpoint.includes("ancel")) return holds
+    const { answer, call, memory } = seen
+    if (answer.status !== 404) return holds
+    if (memory === undefined) return holds
+    const family = call.target.startsWith("/v2/") ? "v2" : "v1"
+    const text = answer.text.replace(moving, "")
+    const first = state.notFound.get(family)
+    if (first === undefined) state.notFound.set(family, text)
+    else if (first !== text) return broken(`two cancels of nothing open are answered differently: ${first} and ${text}`)
+    return holds
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * Safety (I5). While a key is remembered, the same scope, key and body get the same response and no new
+ * record, whatever crashed or was retried between; another body is refused and does nothing; and there are
+ * never two orders for one clientOrderId.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import { retentionMs, scopeOfCommand } from "../model/NaiveVenue.js"
+import type { Answer, Call } from "./Observation.js"
+import { broken, holds, type Property } from "./Property.js"
+
+interface State {
+  /** The first decided answer by scope and body. */
+  readonly answers: Map<string, { readonly answer: string; readonly status: number }>
+  /** The record that carried each scope. */
+  readonly records: Map<string, number>
+  /** Accepted orders by account and clientOrderId. */
+  readonly clientOrderIds: Map<string, number>
+}
+
+/** All that may differ between two responses to the same request. */
+const moving = /"requestId":"[^"]*",?/g
+
+/** A decision of the engine, success or refusal, as opposed to a refusal to decide. */
+const isDecision = (answer: Answer): boolean =>
+  answer.status === 200 || answer.status === 403 || answer.status === 404 || answer.status === 422
+  || (answer.status === 409 && answer.text.includes("client_order_id_in_use"))
+
+const identity = (call: Call): string => `${call.scope}\n${call.target}\n${call.body}`
+
+export const idempotency: Property<State> = {
+  name: "same-key-same-answer-and-no-new-record",
+  invariant: "I5",
+  kind: "safety",
+  initial: () => ({ answers: new Map(), records: new Map(), clientOrderIds: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      const { command, sequence } = seen.record
+      if (seen.decision.illegal !== undefined) return broken(`record ${sequence}: ${seen.decision.illegal}`)
+      const scope = scopeOfCommand(command)
+      if (scope !== undefined) state.records.set(scope, sequence)
+      if (command.kind === "PlaceOrders") {
+        for (let index = 0; index < command.entries.length; index++) {
+          const entry = command.entries[index]!
+          const outcome = seen.decision.outcomes[index]!
+          if (outcome.refusal !== Refusal.none || entry.clientOrderId === "") continue
+          const name = `${command.account}/${entry.clientOrderId}`
+          const earlier = state.clientOrderIds.get(name)
+          const order = earlier === undefined ? undefined : seen.model.orders.get(earlier)
+          if (order !== undefined && (order.endedAtEpochMs === 0 || seen.record.atEpochMs < order.endedAtEpochMs + retentionMs)) {
+            return broken(`record ${sequence}: orders ${earlier} and ${outcome.orderNumber} share clientOrderId ${entry.clientOrderId}`)
+          }
+          state.clientOrderIds.set(name, outcome.orderNumber)
+        }
+      }
+      return holds
+    }
+    if (seen._tag !== "Answered" || seen.call.scope === undefined) return holds
+    const { answer, call, memory, model } = seen
+    if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
+    if (!isDecision(answer)) return holds
+    const name = identity(call)
+    const text = answer.text.replace(moving, "")
+    const first = state.answers.get(name)
+    if (first === undefined) {
+      state.answers.set(name, { answer: text, status: answer.status })
+      return holds
+    }
+    if (first.status !== answer.status || first.answer !== text) {
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint}: first ${first.status} ${first.answer}, then ${answer.status} ${text}`)
+    }
+    return holds
+  }
+}

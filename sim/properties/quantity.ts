@@ -1,0 +1,46 @@
+/**
+ * Safety (I4). Filled + remaining + cancelled = ordered, with nothing remaining once an order has ended; and
+ * nothing ever happens to an order that has ended.
+ */
+import type { OrderView } from "../../src/engine/Reads.js"
+import { canceled, closed, open } from "../../src/domain/Order.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** What an ended order looked like when it ended, by number. */
+type Ended = Map<number, string>
+
+const judge = (ended: Ended, view: OrderView): Verdict => {
+  const name = `order ${view.orderNumber}`
+  const remaining = view.quantityAtoms - view.filledAtoms - view.canceledAtoms
+  if (view.filledAtoms < 0 || view.canceledAtoms < 0 || remaining < 0) {
+    return broken(`${name}: filled ${view.filledAtoms} + canceled ${view.canceledAtoms} is more than ${view.quantityAtoms}`)
+  }
+  if (view.status === open && remaining === 0) return broken(`${name} is open with nothing remaining`)
+  if (view.status === closed && view.filledAtoms !== view.quantityAtoms) return broken(`${name} is closed and filled ${view.filledAtoms} of ${view.quantityAtoms}`)
+  if (view.status === canceled && remaining !== 0) return broken(`${name} is canceled with ${remaining} remaining`)
+  if (view.status === canceled && view.cancelReason === 0) return broken(`${name} is canceled for no reason`)
+  const state = `${view.status}/${view.cancelReason}/${view.filledAtoms}/${view.filledNotionalAtoms}/${view.canceledAtoms}/${view.updatedAtEpochMs}/${view.lastSequence}`
+  const before = ended.get(view.orderNumber)
+  if (before !== undefined && before !== state) return broken(`${name} had ended as ${before} and is ${state}`)
+  if (view.status !== open) ended.set(view.orderNumber, state)
+  return holds
+}
+
+export const quantity: Property<Ended> = {
+  name: "quantities-add-up-and-ended-orders-rest",
+  invariant: "I4",
+  kind: "safety",
+  initial: () => new Map(),
+  observe: (ended, seen) => {
+    if (seen._tag !== "Inspected") return holds
+    const orders = seen.whole ? seen.model.orders.values() : seen.decision?.touchedOrders ?? []
+    for (const order of orders) {
+      // A forgotten order may be gone; that it is remembered long enough is the model comparison's to say.
+      const view = seen.reads.findOrder(order.account, order.number)
+      if (view === undefined) continue
+      const verdict = judge(ended, view)
+      if (verdict !== undefined) return verdict
+    }
+    return holds
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Liveness (L4). The venue is ready again after a crash: always within the budget once faults have stopped,
+ * and a process that ends by itself says why.
+ */
+import { broken, holds, type Property } from "./Property.js"
+
+interface State {
+  startedAtEpochMs: number
+  ready: boolean
+  healed: boolean
+  lastFailure: string | undefined
+}
+
+/** Milliseconds that a start may take once nothing fails any more. */
+const budgetMs = 10_000
+
+export const readyAgain: Property<State> = {
+  name: "venue-is-ready-again",
+  invariant: "L4",
+  kind: "liveness",
+  initial: () => ({ startedAtEpochMs: 0, ready: false, healed: false, lastFailure: undefined }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.startedAtEpochMs = seen.atEpochMs
+        state.ready = false
+        return holds
+      case "Ready":
+        state.ready = true
+        if (state.healed && seen.atEpochMs - state.startedAtEpochMs > budgetMs) {
+          return broken(`a start without faults took ${seen.atEpochMs - state.startedAtEpochMs} ms`)
+        }
+        return holds
+      case "Ended":
+        state.ready = false
+        if (seen.failure === undefined && !seen.asked) return broken("the process ended, unasked, without saying why")
+        state.lastFailure = seen.failure
+        if (state.healed && !seen.asked) return broken(`without faults the process ended by itself: ${seen.failure}`)
+        return holds
+      case "Crashed":
+        state.ready = false
+        return holds
+      case "Healed":
+        state.healed = true
+        return holds
+      case "Finished":
+        return seen.ready ? holds : broken(`the venue is not ready at the end; it last said: ${state.lastFailure ?? "nothing"}`)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * Safety (I15). A reduce-only order never opens or grows a position, neither when it trades nor by what rests
+ * of it; and an immediate one that fits the position is never refused as growing it.
+ */
+import { ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { broken, holds, type Property } from "./Property.js"
+
+/** Size atoms filled of each reduce-only order so far, by number, as the engine showed it. */
+interface State {
+  readonly filled: Map<number, number>
+  /** Signed position by account and market as the engine last showed it. */
+  readonly held: Map<string, number>
+}
+
+export const reduceOnly: Property<State> = {
+  name: "reduce-only-only-reduces",
+  invariant: "I15",
+  kind: "safety",
+  initial: () => ({ filled: new Map(), held: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      for (const fill of seen.decision.fills) {
+        for (const [order, held] of [[fill.maker, fill.makerPositionBefore], [fill.taker, fill.takerPositionBefore]] as const) {
+          if (!order.reduceOnly) continue
+          const closes = held !== 0 && held > 0 === (order.side === sell) && fill.size <= Math.abs(held)
+          if (!closes) return broken(`reduce-only order ${order.number} filled ${fill.size} against a position of ${held}`)
+        }
+      }
+      return holds
+    }
+    if (seen._tag === "Answered") {
+      const { answer, call, memory, model } = seen
+      if (call.intent !== "close whole position" || memory === undefined || answer.status !== 422) return holds
+      const [outcome] = memory.outcomes
+      if (answer.text.includes("reduce_only_would_increase") && outcome?.refusal !== Refusal.reduceOnlyWouldIncrease) {
+        return broken(`a close that fits the position was refused at ${memory.sequence} (model at ${model.sequence})`)
+      }
+      return holds
+    }
+    if (seen._tag !== "Inspected") return holds
+    const accounts = seen.whole
+      ? seen.model.accounts.map((account) => account.index)
+      : [...seen.decision?.touchedAccounts ?? []]
+    for (const account of accounts) {
+      const held = new Map<number, number>()
+      for (const position of seen.reads.positions(account)) held.set(position.market, position.quantityAtoms)
+      const resting = new Map<string, number>()
+      for (const order of seen.reads.openOrders(account, -1)) {
+        if (!order.reduceOnly) continue
+        if (order.timeInForce === ioc || order.type === marketOrder) return broken(`immediate order ${order.orderNumber} rests`)
+        const name = `${order.market}/${order.side}`
+        const sum = (resting.get(name) ?? 0) + order.quantityAtoms - order.filledAtoms - order.canceledAtoms
+        resting.set(name, sum)
+        const size = held.get(order.market) ?? 0
+        const closes = size !== 0 && size > 0 === (order.side === sell)
+        if (!closes) return broken(`reduce-only order ${order.orderNumber} rests beside a position of ${size}`)
+        if (sum > Math.abs(size)) return broken(`reduce-only orders of account ${account} rest for ${sum} beside a position of ${size}`)
+      }
+    }
+    return holds
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * Safety (I2). Per market, what some are long others are short; and what trading gave to some, realised or
+ * not, it took from others.
+ */
+import { broken, holds, type Property } from "./Property.js"
+
+export const zeroSum: Property<null> = {
+  name: "positions-are-zero-sum",
+  invariant: "I2",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Inspected" || !seen.whole) return holds
+    const sizes = new Map<number, number>()
+    let unrealized = 0n
+    let traded = seen.model.feesCollected - seen.model.deposited
+    for (let account = 0; account < seen.model.accounts.length; account++) {
+      traded += BigInt(seen.reads.balance(account).collateralAtoms)
+      for (const position of seen.reads.positions(account)) {
+        sizes.set(position.market, (sizes.get(position.market) ?? 0) + position.quantityAtoms)
+        unrealized += BigInt(position.unrealizedPnlAtoms)
+      }
+    }
+    for (const [market, size] of sizes) {
+      if (size !== 0) return broken(`market ${market} is ${size} size atoms more long than short`)
+    }
+    return traded + unrealized === 0n ? holds : broken(`realised ${traded} + unrealised ${unrealized} is not zero`)
+  }
+}

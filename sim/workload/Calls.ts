@@ -1,0 +1,200 @@
+/**
+ * Calls as clients make them: one function per endpoint, from plain values to a method, a target and a body.
+ * Bodies are what a client library would send; nothing here knows what the venue will say.
+ */
+import { Operation } from "../../src/domain/Command.js"
+import type { Parameters } from "../../src/domain/Market.js"
+import { symbol } from "../../src/domain/Market.js"
+import { formatDecimal, toNumber } from "../../src/domain/Units.js"
+import { scopeOf } from "../model/NaiveVenue.js"
+import type { Call } from "../properties/Observation.js"
+
+/** Atoms as a client would write them: no more decimals than the scale has. */
+export const decimal = (atoms: number, scale: number): string => scale === 0 ? String(atoms) : formatDecimal(atoms, scale)
+
+/** Who acts: an account with its key. */
+export interface Identity {
+  readonly client: string
+  readonly account: number
+  readonly accountId: string
+  readonly apiKey: string
+}
+
+/** An order as a trader thinks of it. Atoms are on the market's grid; prices and quantities may be out of bounds. */
+export interface Wish {
+  readonly market: Parameters
+  readonly side: "buy" | "sell"
+  readonly type: "limit" | "market"
+  readonly timeInForce?: "GTC" | "IOC"
+  /** 0: none. */
+  readonly priceAtoms: number
+  readonly quantityAtoms: number
+  readonly postOnly?: boolean
+  readonly reduceOnly?: boolean
+  readonly selfTradePrevention?: "cancel_resting" | "cancel_incoming" | "cancel_both"
+  readonly clientOrderId: string
+  /** Sent in place of the decimal of the atoms: for values off the grid. */
+  readonly priceText?: string
+  readonly quantityText?: string
+}
+
+/** A call without its number. */
+export type Draft = Omit<Call, "id">
+
+const trade = (
+  who: Identity,
+  intent: string,
+  key: string,
+  endpoint: string,
+  operation: number,
+  target: string,
+  body: unknown
+): Draft => ({
+  client: who.client,
+  endpoint,
+  method: "POST",
+  target,
+  body: JSON.stringify(body),
+  credential: "trader",
+  token: who.apiKey,
+  account: who.account,
+  accountId: who.accountId,
+  idempotencyKey: key,
+  scope: scopeOf(who.account, operation, key),
+  intent,
+  persistent: true
+})
+
+/** The native body of an order. */
+export const nativeBody = (who: Identity, wish: Wish) => ({
+  accountId: who.accountId,
+  marketId: wish.market.marketId,
+  clientOrderId: wish.clientOrderId,
+  side: wish.side,
+  orderType: wish.type,
+  ...(wish.timeInForce === undefined ? {} : { timeInForce: wish.timeInForce }),
+  ...(wish.priceText !== undefined
+    ? { price: wish.priceText }
+    : wish.priceAtoms === 0
+    ? {}
+    : { price: decimal(wish.priceAtoms, wish.market.priceScale) }),
+  quantity: wish.quantityText ?? decimal(wish.quantityAtoms, wish.market.quantityScale),
+  ...(wish.postOnly === undefined ? {} : { postOnly: wish.postOnly }),
+  ...(wish.reduceOnly === undefined ? {} : { reduceOnly: wish.reduceOnly }),
+  ...(wish.selfTradePrevention === undefined ? {} : { selfTradePrevention: wish.selfTradePrevention })
+})
+
+/** The compatibility layer's body of an order. */
+export const compatBody = (wish: Wish) => ({
+  symbol: symbol(wish.market),
+  type: wish.type,
+  side: wish.side,
+  amount: toNumber(wish.quantityAtoms, wish.market.quantityScale),
+  ...(wish.priceAtoms === 0 ? {} : { price: toNumber(wish.priceAtoms, wish.market.priceScale) }),
+  params: {
+    clientOrderId: wish.clientOrderId,
+    ...(wish.postOnly === undefined ? {} : { postOnly: wish.postOnly }),
+    ...(wish.reduceOnly === undefined ? {} : { reduceOnly: wish.reduceOnly })
+  }
+})
+
+export const place = (who: Identity, intent: string, key: string, wish: Wish): Draft =>
+  trade(who, intent, key, "placeOrder", Operation.placeV1, "/v1/orders", nativeBody(who, wish))
+
+export const placeBatch = (who: Identity, intent: string, key: string, wishes: ReadonlyArray<Wish>): Draft =>
+  trade(who, intent, key, "placeOrderBatch", Operation.placeBatchV1, "/v1/orders/batch", {
+    orders: wishes.map((wish) => nativeBody(who, wish))
+  })
+
+export const createOrder = (who: Identity, intent: string, key: string, body: unknown): Draft =>
+  trade(who, intent, key, "createOrder", Operation.placeV2, "/v2/order", body)
+
+export const createOrders = (who: Identity, intent: string, key: string, bodies: ReadonlyArray<unknown>): Draft =>
+  trade(who, intent, key, "createOrders", Operation.placeBatchV2, "/v2/orders", bodies)
+
+export const cancelOrder = (who: Identity, intent: string, key: string, marketId: string, orderId: string): Draft =>
+  trade(who, intent, key, "cancelOrder", Operation.cancelV1, `/v1/orders/${encodeURIComponent(orderId)}/cancel`, {
+    accountId: who.accountId,
+    marketId
+  })
+
+export const cancelBatch = (
+  who: Identity,
+  intent: string,
+  key: string,
+  orders: ReadonlyArray<{ readonly marketId: string; readonly orderId: string }>
+): Draft =>
+  trade(who, intent, key, "cancelOrderBatch", Operation.cancelBatchV1, "/v1/orders/batch/cancel", {
+    orders: orders.map((order) => ({ accountId: who.accountId, ...order }))
+  })
+
+export const cancelCompat = (who: Identity, intent: string, key: string, market: Parameters, orderId: string): Draft =>
+  trade(who, intent, key, "cancelCompatOrder", Operation.cancelV2, `/v2/orders/${encodeURIComponent(orderId)}/cancel`, {
+    symbol: symbol(market)
+  })
+
+/** A read. `credential` "none" for public routes. */
+export const read = (who: Identity, endpoint: string, target: string, credential: "trader" | "none"): Draft => ({
+  client: who.client,
+  endpoint,
+  method: "GET",
+  target,
+  body: "",
+  credential,
+  token: credential === "trader" ? who.apiKey : "",
+  account: who.account,
+  accountId: who.accountId,
+  idempotencyKey: undefined,
+  scope: undefined,
+  intent: "read",
+  persistent: false
+})
+
+/** An operator's command. `kind` is the command that it becomes. */
+export const operate = (
+  token: string,
+  intent: string,
+  endpoint: string,
+  kind: string,
+  key: string,
+  method: "PUT" | "DELETE" | "POST",
+  target: string,
+  body: unknown
+): Draft => ({
+  client: "operator",
+  endpoint,
+  method,
+  target,
+  body: body === undefined ? "" : JSON.stringify(body),
+  credential: "operator",
+  token,
+  account: -1,
+  accountId: "",
+  idempotencyKey: key,
+  scope: `operator/${kind}/${key}`,
+  intent,
+  persistent: true
+})
+
+/** Everything an operator sets about a market, as the route takes it. */
+export const marketBody = (market: Parameters) => ({
+  underlyingSymbol: market.underlyingSymbol,
+  marketType: market.marketType,
+  logoUrl: market.logoUrl,
+  priceScale: market.priceScale,
+  quantityScale: market.quantityScale,
+  minPrice: decimal(market.minPriceAtoms, market.priceScale),
+  maxPrice: decimal(market.maxPriceAtoms, market.priceScale),
+  minQuantity: decimal(market.minQuantityAtoms, market.quantityScale),
+  maxQuantity: decimal(market.maxQuantityAtoms, market.quantityScale),
+  maxPositionQuantity: decimal(market.maxPositionQuantityAtoms, market.quantityScale),
+  initialMarginBps: market.initialMarginBps,
+  maintenanceMarginTiers: market.maintenanceMarginTiers.map((tier) => ({
+    notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
+    maintenanceMarginBps: tier.maintenanceMarginBps
+  })),
+  maxLeverageX: market.maxLeverageX,
+  makerFeeBps: market.makerFeeBps,
+  takerFeeBps: market.takerFeeBps,
+  priceBandBps: market.priceBandBps
+})

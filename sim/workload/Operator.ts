@@ -1,0 +1,104 @@
+/**
+ * The operator: opens the markets and accounts before the run, then moves index prices, now and then beyond
+ * the band, moves markets between statuses, and halts the venue and lifts the halt again.
+ */
+import type { Status } from "../../src/domain/Market.js"
+import type { Options } from "../faults/Options.js"
+import type { NaiveMarket } from "../model/NaiveVenue.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import * as Calls from "./Calls.js"
+import { decimal } from "./Calls.js"
+import type { SimMarket } from "./SimMarkets.js"
+import type { Desk } from "./Trader.js"
+
+export interface Operator {
+  /** What opens markets and accounts, one after the other. */
+  readonly opening: ReadonlyArray<Calls.Draft>
+  readonly start: () => void
+  /** What brings the venue back to ordinary trading once faults have stopped. */
+  readonly restore: () => void
+}
+
+/** How long a market stays in another status, or the venue halted, at most. */
+const maxDisturbanceMs = 3_000
+
+export const make = (
+  desk: Desk,
+  token: string,
+  random: SimRandom,
+  options: Options["workload"],
+  markets: ReadonlyArray<SimMarket>
+): Operator => {
+  let keys = 0
+  const nextKey = (): string => `operator-${keys++}`
+  const path = (marketId: string): string => `/v1/operator/markets/${marketId}`
+
+  const setStatus = (marketId: string, status: Status): Calls.Draft =>
+    Calls.operate(token, `status ${status}`, "setMarketStatus", "SetMarketStatus", nextKey(), "PUT", `${path(marketId)}/status`, { status })
+  const setIndex = (market: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft =>
+    Calls.operate(token, "index price", "setIndexPrice", "SetIndexPrice", nextKey(), "PUT", `${path(market.parameters.marketId)}/index-price`, {
+      price: decimal(priceAtoms, market.parameters.priceScale)
+    })
+  const halt = (): Calls.Draft =>
+    Calls.operate(token, "halt", "haltEngine", "HaltEngine", nextKey(), "PUT", "/v1/operator/engine/halt", undefined)
+  const resume = (): Calls.Draft =>
+    Calls.operate(token, "resume", "resumeEngine", "ResumeEngine", nextKey(), "DELETE", "/v1/operator/engine/halt", undefined)
+
+  const opening = [
+    ...markets.flatMap(({ parameters, startPriceAtoms }) => [
+      Calls.operate(token, "put market", "putMarket", "PutMarket", nextKey(), "PUT", path(parameters.marketId), Calls.marketBody(parameters)),
+      setStatus(parameters.marketId, "backfilling"),
+      setStatus(parameters.marketId, "open"),
+      setIndex({ parameters }, startPriceAtoms)
+    ]),
+    Calls.operate(token, "open accounts", "openDemoAccounts", "OpenDemoAccounts", nextKey(), "POST", "/v1/operator/demo/accounts", {
+      accounts: options.traders,
+      collateral: String(options.collateral)
+    })
+  ]
+
+  const later = (draft: Calls.Draft): void => {
+    desk.time.after(random.next() * maxDisturbanceMs, () => desk.issue(draft, () => {}))
+  }
+
+  const moveIndex = (): void => {
+    const market = random.pick(desk.model.markets)
+    const { parameters } = market
+    const wayUp = random.chance(0.5) ? 1 : -1
+    const bps = random.chance(options.indexJumpShare)
+      ? parameters.priceBandBps * (0.8 + random.next())
+      : options.indexMoveBps * random.next()
+    const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
+    const price = market.mark + wayUp * step
+    desk.issue(setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price))), () => {})
+  }
+
+  const act = (): void => {
+    if (!desk.isOpen()) return
+    const next = (): void => {
+      desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
+    }
+    if (random.chance(options.haltShare)) {
+      desk.issue(halt(), next)
+      later(resume())
+    } else if (random.chance(options.statusShare)) {
+      const { marketId } = random.pick(desk.model.markets).parameters
+      desk.issue(setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"])), next)
+      later(setStatus(marketId, "open"))
+    } else {
+      moveIndex()
+      next()
+    }
+  }
+
+  return {
+    opening,
+    start: () => {
+      if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
+    },
+    restore: () => {
+      desk.issue(resume(), () => {})
+      for (const market of desk.model.markets) desk.issue(setStatus(market.parameters.marketId, "open"), () => {})
+    }
+  }
+}

@@ -1,0 +1,390 @@
+/**
+ * One client: draws what it means to do, makes the call, and goes on. It knows the market as a good trader
+ * does (from the reference model, which follows the journal), so that what it asks for is interesting: near
+ * the margin, across the book, exactly its position. It also does all that a client should not.
+ */
+import { orderId } from "../../src/domain/Ids.js"
+import type { Parameters } from "../../src/domain/Market.js"
+import { symbol } from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import type { Intent, Options } from "../faults/Options.js"
+import type { NaiveAccount, NaiveMarket, NaiveOrder, NaiveVenue } from "../model/NaiveVenue.js"
+import type { Answer, Call } from "../properties/Observation.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { SimTime } from "../world/SimTime.js"
+import * as Calls from "./Calls.js"
+import type { Draft, Identity, Wish } from "./Calls.js"
+
+/** Where clients make their calls. */
+export interface Desk {
+  readonly time: SimTime
+  readonly model: NaiveVenue
+  /** Sends a call; tells its last answer, or undefined if it was given up. */
+  readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
+  /** Whether clients may still begin something new. */
+  readonly isOpen: () => boolean
+}
+
+export interface Trader {
+  readonly start: () => void
+}
+
+/** How many of its past calls a trader remembers, to repeat them. */
+const memorySize = 40
+
+export const make = (desk: Desk, who: Identity, random: SimRandom, options: Options["workload"]): Trader => {
+  const { model, time } = desk
+  const past: Array<Draft> = []
+  let keys = 0
+  let clientOrderIds = 0
+
+  const nextKey = (): string => `${who.client}-k${keys++}`
+  const nextClientOrderId = (): string => `${who.client}.${clientOrderIds++}`
+
+  const me = (): NaiveAccount => model.accounts[who.account]!
+  const tradable = (): NaiveMarket => {
+    const markets = model.markets.filter((market) => market.mark > 0)
+    return random.pick(markets.length === 0 ? model.markets : markets)
+  }
+  const held = (market: NaiveMarket): number => me().positions.get(market.index)?.quantity ?? 0
+  const unit = (market: NaiveMarket): number => Math.max(1, Math.round(market.mark / 2_000))
+  const clampPrice = (market: NaiveMarket, price: number): number =>
+    Math.min(market.parameters.maxPriceAtoms, Math.max(market.parameters.minPriceAtoms, Math.round(price)))
+  const clampQuantity = (market: NaiveMarket, quantity: number): number =>
+    Math.min(market.parameters.maxQuantityAtoms, Math.max(market.parameters.minQuantityAtoms, Math.floor(quantity)))
+
+  /** A size whose notional is a share of what the account could carry. */
+  const ordinaryQuantity = (market: NaiveMarket): number => {
+    const perAtom = Math.max(1, market.mark) * Number(market.factor)
+    const carry = (options.collateral * 1e6 * 10_000) / market.parameters.initialMarginBps
+    return clampQuantity(market, (carry * (0.002 + 0.06 * random.next() ** 2)) / perAtom)
+  }
+
+  const side = (): "buy" | "sell" => (random.next() < 0.5 ? "buy" : "sell")
+  const away = (of: "buy" | "sell", by: number): number => (of === "buy" ? -by : by)
+
+  const wish = (market: NaiveMarket, change: Partial<Wish>): Wish => {
+    const way = change.side ?? side()
+    const steps = Math.floor(12 * random.next() ** 2)
+    return {
+      market: market.parameters,
+      side: way,
+      type: "limit",
+      priceAtoms: clampPrice(market, market.mark + away(way, unit(market) * steps)),
+      quantityAtoms: ordinaryQuantity(market),
+      clientOrderId: nextClientOrderId(),
+      ...(random.chance(0.3)
+        ? { selfTradePrevention: random.pick(["cancel_resting", "cancel_incoming", "cancel_both"] as const) }
+        : {}),
+      ...change
+    }
+  }
+
+  const crossing = (market: NaiveMarket, way: "buy" | "sell"): number =>
+    clampPrice(market, market.mark - away(way, unit(market) * random.between(0, 10)))
+
+  const ofMine = (filter: (order: NaiveOrder) => boolean): NaiveOrder | undefined => {
+    const found: Array<NaiveOrder> = []
+    for (const order of model.orders.values()) if (order.account === who.account && filter(order)) found.push(order)
+    return found.length === 0 ? undefined : random.pick(found.slice(-50))
+  }
+  const myOpen = (): NaiveOrder | undefined => {
+    const { open } = me()
+    return open.length === 0 ? undefined : random.pick(open)
+  }
+  const marketIdOf = (order: NaiveOrder): string => model.markets[order.market]!.parameters.marketId
+
+  /** A reduce-only or closing side for what is held; undefined when flat. */
+  const closing = (): { readonly market: NaiveMarket; readonly side: "buy" | "sell"; readonly size: number } | undefined => {
+    const positions = [...me().positions.keys()]
+    if (positions.length === 0) return undefined
+    const market = model.markets[random.pick(positions)]!
+    const quantity = held(market)
+    return { market, side: quantity > 0 ? "sell" : "buy", size: Math.abs(quantity) }
+  }
+
+  const makeOrder = (intent: Intent): Draft => Calls.place(who, intent, nextKey(), wish(tradable(), {}))
+
+  const takeOrder = (intent: Intent): Draft => {
+    const market = tradable()
+    const way = side()
+    return Calls.place(who, intent, nextKey(), wish(market, { side: way, priceAtoms: crossing(market, way) }))
+  }
+
+  const badWish = (): Wish => {
+    const market = tradable()
+    const { parameters } = market
+    const odd: ReadonlyArray<Partial<Wish>> = [
+      { priceAtoms: parameters.maxPriceAtoms + random.between(1, 5) },
+      { priceAtoms: Math.max(1, parameters.minPriceAtoms - 1) },
+      { quantityAtoms: parameters.maxQuantityAtoms + 1 },
+      { quantityAtoms: parameters.maxQuantityAtoms },
+      { priceText: `1.${"0".repeat(parameters.priceScale)}1` },
+      { quantityText: `1.${"0".repeat(parameters.quantityScale)}5` },
+      { quantityText: "0" },
+      { market: { ...parameters, marketId: "NONE-USDC-PERP" } },
+      { priceAtoms: clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + random.between(-1, 1)), side: "buy" },
+      { priceAtoms: clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + random.between(-1, 1)), side: "sell" },
+      { quantityText: "99999999999999999999" }
+    ]
+    return wish(market, random.pick(odd))
+  }
+
+  const marginEdge = (intent: Intent): Draft => {
+    const market = tradable()
+    const way = side()
+    const margin = model.margin(me(), undefined)
+    const free = Number(margin.marginEquity - margin.orderLoss - margin.initialMargin)
+    const perAtom = (Math.max(1, market.mark) * Number(market.factor) * market.parameters.initialMarginBps) / 10_000
+    const sameWay = held(market) > 0 === (way === "buy") ? 0 : 2 * Math.abs(held(market))
+    const quantity = Math.max(0, free) / perAtom + sameWay + random.between(-2, 2)
+    return Calls.place(who, intent, nextKey(), wish(market, {
+      side: way,
+      quantityAtoms: clampQuantity(market, quantity),
+      priceAtoms: random.chance(0.5) ? crossing(market, way) : clampPrice(market, market.mark + away(way, unit(market)))
+    }))
+  }
+
+  const mixedWishes = (): ReadonlyArray<Wish> => {
+    const count = random.chance(0.1) ? 32 : random.between(1, 6)
+    const wishes: Array<Wish> = []
+    for (let index = 0; index < count; index++) {
+      const kind = random.next()
+      const market = tradable()
+      const way = side()
+      wishes.push(
+        kind < 0.15
+          ? badWish()
+          : kind < 0.3
+          ? wish(market, { side: way, priceAtoms: crossing(market, way) })
+          : kind < 0.4 && wishes.length > 0
+          ? wish(market, { clientOrderId: random.pick(wishes).clientOrderId })
+          : wish(market, {})
+      )
+    }
+    return wishes
+  }
+
+  /** The endpoint layer of /v2 takes limit orders on the grid only: what has no number form is left out. */
+  const compatWishes = (): ReadonlyArray<Wish> => {
+    const wishes = mixedWishes().filter((each) => each.type === "limit" && each.priceText === undefined && each.quantityText === undefined)
+    return wishes.length === 0 ? [wish(tradable(), {})] : wishes
+  }
+
+  const twist = (draft: Draft): Draft => {
+    const body = JSON.parse(draft.body) as { [name: string]: unknown }
+    if (draft.endpoint === "placeOrder") {
+      return { ...draft, intent: "key with another body", body: JSON.stringify({ ...body, side: body["side"] === "buy" ? "sell" : "buy" }) }
+    }
+    return Calls.place(who, "key with another body", draft.idempotencyKey ?? nextKey(), wish(tradable(), {}))
+  }
+
+  const readSomething = (): Draft => {
+    const market = random.pick(model.markets).parameters
+    const order = ofMine(() => true)
+    const number = order?.number ?? 999_999
+    const reads: ReadonlyArray<() => Draft> = [
+      () => Calls.read(who, "getBook", `/v1/markets/${market.marketId}/book`, "none"),
+      () => Calls.read(who, "getCompatBook", `/v2/markets/${encodeURIComponent(symbol(market))}/book?limit=${random.between(1, 20)}`, "none"),
+      () => Calls.read(who, "getMarket", `/v1/markets/${market.marketId}`, "none"),
+      () => Calls.read(who, "listMarkets", "/v1/markets", "none"),
+      () => Calls.read(who, "listCompatMarkets", "/v2/markets", "none"),
+      () => Calls.read(who, "getOrder", `/v1/orders/${orderId(number)}`, "trader"),
+      () => Calls.read(who, "getCompatOrder", `/v2/orders/${orderId(number)}`, "trader"),
+      () => Calls.read(who, "getBalance", `/v1/accounts/${who.accountId}/balance`, "trader"),
+      () => Calls.read(who, "listPositions", `/v1/accounts/${who.accountId}/positions`, "trader"),
+      () => Calls.read(who, "listOrders", `/v1/accounts/${who.accountId}/orders?status=open`, "trader"),
+      () => Calls.read(who, "getCurrentApiKey", "/v1/api-keys/current", "trader"),
+      () => Calls.read(who, "getHealth", "/healthz", "none"),
+      () => Calls.read(who, "getReadiness", "/readyz", "none")
+    ]
+    return random.pick(reads)()
+  }
+
+  const malformed = (): Draft => {
+    const good = makeOrder("malformed")
+    const body = JSON.parse(good.body) as { [name: string]: unknown }
+    const odd: ReadonlyArray<Partial<Draft>> = [
+      { body: good.body.slice(0, random.below(good.body.length)) },
+      { body: "[]" },
+      { body: "null" },
+      { body: "" },
+      { body: JSON.stringify({ ...body, colour: "blue" }) },
+      { body: JSON.stringify({ ...body, quantity: 5 }) },
+      { body: JSON.stringify({ ...body, side: "hold" }) },
+      { body: JSON.stringify({ ...body, price: "1e5" }) },
+      { body: JSON.stringify({ ...body, clientOrderId: "no spaces allowed" }) },
+      { body: JSON.stringify({ ...body, timeInForce: "IOC", postOnly: true }) },
+      { body: `{"a":${"[".repeat(100)}${"]".repeat(100)}}` },
+      { idempotencyKey: undefined },
+      { idempotencyKey: "not visible \u00e9" },
+      { credential: "wrong", token: `${who.apiKey.slice(0, -1)}${who.apiKey.endsWith("A") ? "B" : "A"}` },
+      { credential: "wrong", token: "pk_nonsense" },
+      { credential: "none", token: "" },
+      { target: "/v1/nowhere", endpoint: "" },
+      { target: "/v2/nowhere", endpoint: "" },
+      { method: "PATCH", endpoint: "" }
+    ]
+    return { ...good, scope: undefined, persistent: false, ...random.pick(odd) }
+  }
+
+  const drafts: Readonly<Record<Intent, (intent: Intent) => Draft>> = {
+    make: makeOrder,
+    take: takeOrder,
+    "market order": (intent) => {
+      const market = tradable()
+      const way = side()
+      return Calls.place(who, intent, nextKey(), wish(market, {
+        side: way,
+        type: "market",
+        priceAtoms: random.chance(0.4) ? crossing(market, way) : 0
+      }))
+    },
+    "post only": (intent) => {
+      const market = tradable()
+      const way = side()
+      const price = random.chance(0.3) ? crossing(market, way) : clampPrice(market, market.mark + away(way, unit(market) * random.between(0, 5)))
+      return Calls.place(who, intent, nextKey(), wish(market, { side: way, postOnly: true, priceAtoms: price }))
+    },
+    "reduce only": (intent) => {
+      const position = closing()
+      if (position === undefined) return Calls.place(who, intent, nextKey(), wish(tradable(), { reduceOnly: true }))
+      const { market, side: way, size } = position
+      return Calls.place(who, intent, nextKey(), wish(market, {
+        side: way,
+        reduceOnly: true,
+        quantityAtoms: clampQuantity(market, size * random.pick([0.3, 0.5, 1, 1.01])),
+        priceAtoms: random.chance(0.4) ? crossing(market, way) : clampPrice(market, market.mark + away(way, unit(market) * random.between(1, 6)))
+      }))
+    },
+    "close whole position": (intent) => {
+      const position = closing()
+      if (position === undefined) return takeOrder("take")
+      const { market, side: way, size } = position
+      return Calls.place(who, intent, nextKey(), wish(market, {
+        side: way,
+        reduceOnly: true,
+        type: random.pick(["market", "limit"] as const),
+        timeInForce: "IOC",
+        quantityAtoms: clampQuantity(market, size),
+        priceAtoms: crossing(market, way)
+      }))
+    },
+    flip: (intent) => {
+      const position = closing()
+      if (position === undefined) return takeOrder("take")
+      const { market, side: way, size } = position
+      return Calls.place(who, intent, nextKey(), wish(market, {
+        side: way,
+        quantityAtoms: clampQuantity(market, size * 2),
+        priceAtoms: crossing(market, way)
+      }))
+    },
+    "margin edge": marginEdge,
+    immediate: (intent) => {
+      const market = tradable()
+      const way = side()
+      return Calls.place(who, intent, nextKey(), wish(market, { side: way, timeInForce: "IOC", priceAtoms: crossing(market, way) }))
+    },
+    "bad value": (intent) => Calls.place(who, intent, nextKey(), badWish()),
+    "place batch": (intent) => Calls.placeBatch(who, intent, nextKey(), mixedWishes()),
+    "v2 batch": (intent) => Calls.createOrders(who, intent, nextKey(), compatWishes().map(Calls.compatBody)),
+    "v2 order": (intent) => {
+      const market = tradable()
+      const way = side()
+      return Calls.createOrder(who, intent, nextKey(), Calls.compatBody(wish(market, {
+        side: way,
+        type: random.pick(["limit", "limit", "market"] as const),
+        ...(random.chance(0.5) ? { priceAtoms: crossing(market, way) } : {})
+      })))
+    },
+    "v2 with timeInForce": (intent) => {
+      const body = Calls.compatBody(wish(tradable(), {}))
+      const top = { ...body, timeInForce: "GTC" }
+      const inner = { ...body, params: { ...body.params, timeInForce: "IOC" } }
+      return random.chance(0.5)
+        ? Calls.createOrder(who, intent, nextKey(), random.pick([top, inner]))
+        : Calls.createOrders(who, intent, nextKey(), [body, random.pick([top, inner])])
+    },
+    "cancel own": (intent) => {
+      const order = myOpen()
+      if (order === undefined) return makeOrder("make")
+      return Calls.cancelOrder(who, intent, nextKey(), marketIdOf(order), orderId(order.number))
+    },
+    "cancel foreign": (intent) => {
+      const markets = model.markets.filter((market) => market.resting.some((order) => order.account !== who.account))
+      if (markets.length === 0) return makeOrder("make")
+      const order = random.pick(random.pick(markets).resting.filter((each) => each.account !== who.account))
+      return Calls.cancelOrder(who, intent, nextKey(), marketIdOf(order), orderId(order.number))
+    },
+    "cancel dead": (intent) => {
+      const order = ofMine((each) => each.status !== Order.open)
+      const open = myOpen()
+      if (open !== undefined && random.chance(0.2)) {
+        const other = model.markets[(open.market + 1) % model.markets.length]!
+        return Calls.cancelOrder(who, intent, nextKey(), other.parameters.marketId, orderId(open.number))
+      }
+      if (order === undefined || random.chance(0.3)) {
+        return Calls.cancelOrder(who, intent, nextKey(), "BTC-USDC-PERP", random.pick(["ord_zzzzz", "nonsense", "ord_", "ord_01"]))
+      }
+      return Calls.cancelOrder(who, intent, nextKey(), marketIdOf(order), orderId(order.number))
+    },
+    "cancel batch": (intent) => {
+      const count = random.between(1, 8)
+      const orders: Array<{ readonly marketId: string; readonly orderId: string }> = []
+      for (let index = 0; index < count; index++) {
+        const order = random.chance(0.7) ? myOpen() : ofMine(() => true)
+        orders.push(order === undefined
+          ? { marketId: "BTC-USDC-PERP", orderId: "ord_zzzz" }
+          : { marketId: marketIdOf(order), orderId: orderId(order.number) })
+      }
+      return Calls.cancelBatch(who, intent, nextKey(), orders)
+    },
+    "v2 cancel": (intent) => {
+      const order = random.chance(0.8) ? myOpen() : ofMine(() => true)
+      const parameters: Parameters = order === undefined ? model.markets[0]!.parameters : model.markets[order.market]!.parameters
+      return Calls.cancelCompat(who, intent, nextKey(), parameters, orderId(order?.number ?? 999_999))
+    },
+    "same key again": () => past.length === 0 ? makeOrder("make") : random.pick(past),
+    "key with another body": () => past.length === 0 ? makeOrder("make") : twist(random.pick(past)),
+    "twenty duplicates": makeOrder,
+    "old clientOrderId": (intent) => {
+      const order = ofMine((each) => each.clientOrderId !== "")
+      return Calls.place(who, intent, nextKey(), wish(tradable(), order === undefined ? {} : { clientOrderId: order.clientOrderId }))
+    },
+    read: readSomething,
+    malformed
+  }
+
+  const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
+
+  const act = (): void => {
+    if (!desk.isOpen()) return
+    const intent = random.weighted(options.weights)
+    const draft = drafts[intent](intent)
+    if (draft.scope !== undefined && draft.persistent) {
+      past.push(draft)
+      if (past.length > memorySize) past.shift()
+    }
+    const next = (): void => {
+      time.after(pause(), act)
+    }
+    if (intent !== "twenty duplicates") {
+      desk.issue(draft, next)
+      return
+    }
+    let outstanding = 20
+    for (let index = 0; index < 20; index++) {
+      desk.issue(draft, () => {
+        outstanding--
+        if (outstanding === 0) next()
+      })
+    }
+  }
+
+  return {
+    start: () => {
+      for (let lane = 0; lane < options.concurrency; lane++) time.after(pause(), act)
+    }
+  }
+}

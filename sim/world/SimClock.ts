@@ -1,0 +1,72 @@
+/**
+ * The clock of one simulated process. Sleeping follows the true time, as a monotonic timer does; what the
+ * clock reads is the true time plus an offset that faults move.
+ *
+ * Fault model: the reading jumps forward or back by up to hours, or freezes and later thaws (which is a jump).
+ * Sleeps are never early and never lost, save by the crash of the process, which abandons them all.
+ */
+import { Clock, Duration, Effect } from "effect"
+import type { Cancel, SimTime } from "./SimTime.js"
+
+export interface SimClock extends Clock.Clock {
+  /** Moves the reading by an offset in milliseconds, either way. */
+  readonly jump: (offsetMs: number) => void
+  /** Stops the reading where it is. */
+  readonly freeze: () => void
+  /** Lets the reading go on from where it stopped. */
+  readonly thaw: () => void
+  /** Reads the true time again. */
+  readonly heal: () => void
+  /** Abandons every sleeper: the process has died. */
+  readonly abandon: () => void
+}
+
+/** A real timer cannot be set further ahead; such a sleep never ends. */
+const maxTimerMs = 2 ** 31 - 1
+
+/** A clock over the true time. A sleeper's wake-up is run through `wake`, the process's own ready list. */
+export const make = (time: SimTime, wake: (task: () => void) => void): SimClock => {
+  let offsetMs = 0
+  let frozenAtEpochMs: number | undefined
+  let abandoned = false
+
+  const read = (): number => frozenAtEpochMs ?? Math.max(0, time.nowEpochMs() + offsetMs)
+  const plan = (task: () => void, millis: number): Cancel =>
+    millis > maxTimerMs ? () => false : time.after(millis, () => {
+      if (!abandoned) wake(task)
+    })
+
+  return {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: read,
+    unsafeCurrentTimeNanos: () => BigInt(Math.floor(read())) * 1_000_000n,
+    currentTimeMillis: Effect.sync(read),
+    currentTimeNanos: Effect.sync(() => BigInt(Math.floor(read())) * 1_000_000n),
+    sleep: (duration) =>
+      Effect.async<void>((resume) => {
+        const cancel = plan(() => resume(Effect.void), Duration.toMillis(duration))
+        return Effect.sync(() => {
+          cancel()
+        })
+      }),
+    jump: (by) => {
+      if (frozenAtEpochMs === undefined) offsetMs += by
+      else frozenAtEpochMs = Math.max(0, frozenAtEpochMs + by)
+    },
+    freeze: () => {
+      frozenAtEpochMs = read()
+    },
+    thaw: () => {
+      if (frozenAtEpochMs === undefined) return
+      offsetMs = frozenAtEpochMs - time.nowEpochMs()
+      frozenAtEpochMs = undefined
+    },
+    heal: () => {
+      offsetMs = 0
+      frozenAtEpochMs = undefined
+    },
+    abandon: () => {
+      abandoned = true
+    }
+  }
+}

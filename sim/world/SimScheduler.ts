@@ -1,0 +1,54 @@
+/**
+ * The scheduler of one simulated process: a list of what is ready to run, from which the loop takes by seed.
+ * So two fibers that are both ready run in either order, as on a busy machine they may.
+ *
+ * Fault model: any ready task may run next; a running fiber may be made to yield at any of its steps. A task
+ * runs once, and never while another runs. A crash drops the list whole.
+ */
+import type { Scheduler } from "effect"
+import type { SimRandom } from "./SimRandom.js"
+
+export interface SimScheduler extends Scheduler.Scheduler {
+  /** Puts something that is no fiber (a callback of a leaf) among the ready. */
+  readonly ready: (task: () => void) => void
+  readonly size: () => number
+  /** Runs one of the ready tasks, drawn by seed. False if there is none. */
+  readonly runOne: () => boolean
+  /** Drops all that is ready, for good: the process has died. */
+  readonly abandon: () => void
+}
+
+/** After this many operations a fiber yields to others even where no preemption was drawn. */
+const maxOperations = 2048
+
+/** `preemption` is the probability, per step of a fiber, that it must yield there. */
+export const make = (schedule: SimRandom, preemption: number): SimScheduler => {
+  const tasks: Array<() => void> = []
+  let abandoned = false
+  const add = (task: () => void): void => {
+    if (!abandoned) tasks.push(task)
+  }
+  return {
+    scheduleTask: add,
+    shouldYield: (fiber) =>
+      schedule.chance(preemption) || fiber.currentOpCount > maxOperations
+        ? 0
+        : false,
+    ready: add,
+    size: () => tasks.length,
+    runOne: () => {
+      const count = tasks.length
+      if (count === 0) return false
+      const at = count === 1 ? 0 : schedule.below(count)
+      const task = tasks[at]!
+      const last = tasks.pop()!
+      if (at < tasks.length) tasks[at] = last
+      task()
+      return true
+    },
+    abandon: () => {
+      abandoned = true
+      tasks.length = 0
+    }
+  }
+}
