@@ -327,6 +327,14 @@ export class Engine implements Reads {
     return this.state.atEpochMs
   }
 
+  get environment(): string {
+    return this.state.environment
+  }
+
+  get rules(): number {
+    return this.state.rules
+  }
+
   get halted(): boolean {
     return this.state.halted
   }

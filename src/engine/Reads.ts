@@ -129,6 +129,10 @@ export interface Reads {
   /** The last record applied, and its time. A read holds at this sequence. */
   readonly sequence: number
   readonly atEpochMs: number
+  /** The environment the journal was opened for; empty before it was. */
+  readonly environment: string
+  /** The version of the rules in force; 0 before the venue was opened. */
+  readonly rules: number
   /** Whether a global halt is on. */
   readonly halted: boolean
   /** Account index by id, or -1. */

@@ -1,0 +1,109 @@
+/**
+ * What a new journal begins with: the venue's opening, then the markets of the markets file, each listed and
+ * opened. Later starts only add markets that the file has and the journal does not: an operator's changes
+ * stand.
+ */
+import { Effect, Schema } from "effect"
+import type { Command } from "./domain/Command.js"
+import * as Market from "./domain/Market.js"
+import type { Outcome } from "./domain/Outcome.js"
+import { describe } from "./domain/Refusal.js"
+import { rulesVersion } from "./engine/Engine.js"
+import type { Reads } from "./engine/Reads.js"
+import type { Submit } from "./sequencer/Submit.js"
+import type { Context } from "effect"
+
+/** One market of the markets file. */
+export const ListedMarket = Schema.Struct({
+  parameters: Market.Parameters,
+  /** Where the synthetic index of a development venue starts, price atoms. */
+  developmentIndexPriceAtoms: Schema.Int.pipe(Schema.between(1, 2 ** 31 - 1))
+})
+export type ListedMarket = typeof ListedMarket.Type
+
+/** The markets file: a JSON array. */
+export const MarketsFile = Schema.parseJson(Schema.Array(ListedMarket).pipe(Schema.minItems(1), Schema.maxItems(1024)))
+
+/** The markets file breaks a rule. */
+export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()("MarketsFileInvalid", { reason: Schema.String }) {
+  override get message() {
+    return `the markets file is invalid: ${this.reason}`
+  }
+}
+
+/** The text of a markets file, decoded and held to the rules of markets. */
+export const parseMarkets = (text: string): Effect.Effect<ReadonlyArray<ListedMarket>, MarketsFileInvalid> =>
+  Schema.decode(MarketsFile, { onExcessProperty: "error" })(text).pipe(
+    Effect.mapError((error) => new MarketsFileInvalid({ reason: error.message })),
+    Effect.filterOrElse(
+      (markets) => markets.every((market) => Market.fault(market.parameters) === undefined),
+      (markets) => {
+        const broken = markets.find((market) => Market.fault(market.parameters) !== undefined)!
+        return Effect.fail(
+          new MarketsFileInvalid({ reason: `${broken.parameters.marketId}: ${Market.fault(broken.parameters)}` })
+        )
+      }
+    )
+  )
+
+/** The journal belongs to another environment than the one configured. */
+export class WrongEnvironment extends Schema.TaggedError<WrongEnvironment>()("WrongEnvironment", {
+  journal: Schema.String,
+  configured: Schema.String
+}) {
+  override get message() {
+    return `this data directory belongs to a ${this.journal} venue, and VENUE_ENVIRONMENT is ${this.configured}`
+  }
+}
+
+/** The journal was written under rules this version does not know. */
+export class UnknownRules extends Schema.TaggedError<UnknownRules>()("UnknownRules", { rules: Schema.Number }) {
+  override get message() {
+    return `this journal is under rules version ${this.rules}; this program knows up to ${rulesVersion}`
+  }
+}
+
+/** Submits all of `commands` before any is decided, so that they land in one block or not at all. */
+const submitAll = (
+  submit: Context.Tag.Service<typeof Submit>,
+  commands: ReadonlyArray<Command>
+): Effect.Effect<ReadonlyArray<Outcome>> =>
+  Effect.async((resume) => {
+    const outcomes: Array<Outcome> = []
+    let open = commands.length
+    if (open === 0) resume(Effect.succeed(outcomes))
+    commands.forEach((command, index) =>
+      submit.submit(command, (outcome) => {
+        outcomes[index] = outcome
+        if (--open === 0) resume(Effect.succeed(outcomes))
+      })
+    )
+  })
+
+/** Brings a journal to where requests can be taken. */
+export const run = (
+  reads: Reads,
+  submit: Context.Tag.Service<typeof Submit>,
+  environment: string,
+  markets: ReadonlyArray<ListedMarket>
+): Effect.Effect<void, WrongEnvironment | UnknownRules | MarketsFileInvalid> =>
+  Effect.gen(function*() {
+    if (reads.sequence > 0 && reads.environment !== environment) {
+      return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })
+    }
+    if (reads.rules > rulesVersion) return yield* new UnknownRules({ rules: reads.rules })
+    const missing = markets.filter((market) => reads.findMarket(market.parameters.marketId) < 0)
+    const commands: Array<Command> = []
+    if (reads.sequence === 0) commands.push({ kind: "OpenVenue", environment, rules: rulesVersion })
+    missing.forEach(({ parameters }, index) => {
+      const key = `bootstrap/${parameters.marketId}`
+      const market = reads.marketCount + index
+      commands.push({ kind: "PutMarket", idempotencyKey: key, parameters })
+      commands.push({ kind: "SetMarketStatus", idempotencyKey: `${key}/backfilling`, market, status: "backfilling" })
+      commands.push({ kind: "SetMarketStatus", idempotencyKey: `${key}/open`, market, status: "open" })
+    })
+    for (const outcome of yield* submitAll(submit, commands)) {
+      const refusal = outcome.refusal === 0 ? outcome.entries[0]!.refusal : outcome.refusal
+      if (refusal !== 0) return yield* new MarketsFileInvalid({ reason: describe(refusal).safeMessage })
+    }
+  })

@@ -1,0 +1,86 @@
+/**
+ * The index feed leaf: prices of the underlyings from outside. Every sample is submitted as a command and
+ * takes effect only by its record.
+ */
+import { Chunk, Clock, Context, Effect, Layer, Schedule, Stream } from "effect"
+import type { Reads } from "../engine/Reads.js"
+import type { Submit } from "../sequencer/Submit.js"
+
+/** One price of one market's index. */
+export interface Sample {
+  readonly marketId: string
+  readonly priceAtoms: number
+  /** When the source saw it. */
+  readonly sourceEpochMs: number
+}
+
+export class IndexFeed extends Context.Tag("venue/oracle/IndexFeed")<IndexFeed, {
+  /** Samples as they come. Ends never; a source that is lost is simply silent. */
+  readonly samples: Stream.Stream<Sample>
+}>() {}
+
+/** Prices come by the operator's route only. */
+export const layerPush: Layer.Layer<IndexFeed> = Layer.succeed(IndexFeed, { samples: Stream.never })
+
+/** Where a synthetic index walks: around a price, one step at a time. */
+export interface Walk {
+  readonly marketId: string
+  readonly aroundAtoms: number
+}
+
+/** Time between the steps of a synthetic index. */
+const stepMs = 1000
+
+/**
+ * For development: every second each index follows three slow waves around its starting price, within 2 %
+ * of it. A function of the second alone, and so the same everywhere.
+ */
+export const layerSynthetic = (walks: ReadonlyArray<Walk>): Layer.Layer<IndexFeed> =>
+  Layer.succeed(IndexFeed, {
+    samples: Stream.fromSchedule(Schedule.spaced(stepMs)).pipe(
+      Stream.prepend(Chunk.of(0)),
+      Stream.mapEffect(() => Clock.currentTimeMillis),
+      Stream.mapConcat((now) =>
+        walks.map((walk, index) => ({
+          marketId: walk.marketId,
+          priceAtoms: syntheticPrice(walk.aroundAtoms, index, now),
+          sourceEpochMs: now
+        }))
+      )
+    )
+  })
+
+/** Three slow waves of unlike length around a price, within 2 % of it: a minute, seventeen minutes, four hours. */
+export const syntheticPrice = (aroundAtoms: number, phase: number, atEpochMs: number): number => {
+  const seconds = Math.floor(atEpochMs / stepMs) % 1_000_000
+  const wave = triangle(seconds + phase * 7, 61) * 10 + triangle(seconds + phase * 131, 1021) * 60 + triangle(seconds + phase * 977, 14_401) * 130
+  return Math.max(1, aroundAtoms + Math.round((aroundAtoms * wave) / 10_000))
+}
+
+/** A triangle between -1 and 1 with a period in seconds. */
+const triangle = (seconds: number, period: number): number => {
+  const within = (seconds % period) / period
+  return within < 0.5 ? 4 * within - 1 : 3 - 4 * within
+}
+
+/** Submits what the feed says for markets that exist, as long as it runs. */
+export const drive = (
+  feed: Context.Tag.Service<typeof IndexFeed>,
+  reads: Reads,
+  submit: Context.Tag.Service<typeof Submit>
+): Effect.Effect<void> =>
+  feed.samples.pipe(
+    Stream.runForEach((sample) =>
+      Effect.sync(() => {
+        const market = reads.findMarket(sample.marketId)
+        if (market < 0) return
+        submit.submit({
+          kind: "SetIndexPrice",
+          idempotencyKey: "",
+          market,
+          priceAtoms: sample.priceAtoms,
+          sourceEpochMs: sample.sourceEpochMs
+        }, () => {})
+      })
+    )
+  )

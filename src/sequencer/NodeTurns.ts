@@ -1,0 +1,9 @@
+/** Turns after the event loop has polled for input. */
+import { Layer } from "effect"
+import { Turns } from "./Turns.js"
+
+export const layer: Layer.Layer<Turns> = Layer.succeed(Turns, {
+  schedule: (turn) => {
+    setImmediate(turn)
+  }
+})

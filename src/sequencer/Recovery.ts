@@ -1,0 +1,85 @@
+/**
+ * Brings an engine to where the journal ends: from the newest snapshot that the journal vouches for, then by
+ * running every record behind it again and comparing what it decides with what the block says was decided.
+ */
+import { Context, Effect, Schema, Stream } from "effect"
+import { Engine } from "../engine/Engine.js"
+import * as Snapshot from "../engine/Snapshot.js"
+import type { Capacity } from "../engine/State.js"
+import * as Block from "../journal/Block.js"
+import type { Corrupt, Journal, Unknown } from "../journal/Journal.js"
+import type { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { DiskError } from "../journal/Disk.js"
+
+/** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
+export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
+  firstSequence: Schema.Number,
+  lastSequence: Schema.Number,
+  expectedDigest: Schema.String,
+  actualDigest: Schema.String
+}) {
+  override get message() {
+    return `replaying sequences ${this.firstSequence} to ${this.lastSequence} decides ${this.actualDigest} where the journal says ${this.expectedDigest}`
+  }
+}
+
+/** Where recovery started and what it did. */
+export interface Recovered {
+  readonly engine: Engine
+  /** The snapshot's sequence, 0 without one. */
+  readonly fromSequence: number
+  readonly records: number
+}
+
+/** Runs a block's records and compares the digest of what they decided. The engine's events are those of the block, until the next. */
+export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undefined => {
+  engine.state.events.clear()
+  for (const record of block.records) engine.apply(record.command, record.sequence, record.atEpochMs)
+  const digest = Block.sha256(engine.state.events.bytes())
+  if (digest.equals(block.outcomeDigest)) return undefined
+  return new Diverged({
+    firstSequence: block.firstSequence,
+    lastSequence: block.lastSequence,
+    expectedDigest: Buffer.from(block.outcomeDigest).toString("hex"),
+    actualDigest: digest.toString("hex")
+  })
+}
+
+type JournalService = Context.Tag.Service<typeof Journal>
+type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
+
+/** The engine as of the newest snapshot the journal vouches for, or a new one. */
+const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
+  const snapshot = yield* snapshots.latest
+  if (snapshot === undefined || snapshot.sequence >= journal.opened.nextSequence) return Engine.make(capacity)
+  const vouched = yield* journal.replay(snapshot.sequence).pipe(Stream.take(1), Stream.runCollect)
+  for (const block of vouched) {
+    if (block.lastSequence === snapshot.sequence && Buffer.from(block.digest).equals(snapshot.blockDigest)) {
+      return new Engine(Snapshot.unsafeDecode(snapshot.sections, capacity))
+    }
+  }
+  yield* Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} does not belong to this journal and is passed over`)
+  return Engine.make(capacity)
+})
+
+/** An engine that has applied the whole journal. */
+export const recover = (
+  journal: JournalService,
+  snapshots: SnapshotsService,
+  capacity: Capacity
+): Effect.Effect<Recovered, Corrupt | Unknown | DiskError | Diverged> =>
+  Effect.gen(function*() {
+    const engine = yield* start(journal, snapshots, capacity)
+    const fromSequence = engine.sequence
+    if (fromSequence + 1 < journal.opened.nextSequence) {
+      yield* journal.replay(fromSequence + 1).pipe(
+        Stream.runForEach((block) => {
+          const diverged = applyBlock(engine, block)
+          return diverged === undefined ? Effect.void : Effect.fail(diverged)
+        })
+      )
+    }
+    engine.state.events.clear()
+    return { engine, fromSequence, records: engine.sequence - fromSequence }
+  })
+

@@ -1,0 +1,228 @@
+/**
+ * The single writer. A turn takes what waits in the inbox, stamps sequence and time, runs the engine, and
+ * hands one block to the journal; up to four blocks are on their way to the disk at once. Whatever was
+ * computed is let out only when the sequence it was computed at is durable.
+ *
+ * The first failure of any kind stops the writer for good: nothing more is decided, answered or let out,
+ * and the process ends. It starts again from the journal.
+ */
+import { assert } from "../domain/Assert.js"
+import type { Command } from "../domain/Command.js"
+import { type Outcome, refuse } from "../domain/Outcome.js"
+import { Refusal } from "../domain/Refusal.js"
+import type { Engine } from "../engine/Engine.js"
+import * as Block from "../journal/Block.js"
+import type { Fenced, Full, Journal, Unknown } from "../journal/Journal.js"
+import type { Context } from "effect"
+import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
+import type { Answer } from "./Submit.js"
+import type { Turns } from "./Turns.js"
+
+/** Blocks written and not yet durable. */
+export const maxInFlight = 4
+
+export interface Options {
+  readonly inbox: Bounds
+  /** Most records one block takes. */
+  readonly maxRecords: number
+  /** A block takes no further record from this size on, bytes; well below the journal's own bound. */
+  readonly fullBytes: number
+}
+
+export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024, fullBytes: 512 * 1024 }
+
+/** Why the writer stopped. */
+export type Failure = Fenced | Unknown | Full | { readonly _tag: "Defect"; readonly cause: unknown }
+
+/** What the writer needs from outside. */
+export interface Leaves {
+  readonly engine: Engine
+  readonly journal: Context.Tag.Service<typeof Journal>
+  readonly turns: Context.Tag.Service<typeof Turns>
+  readonly now: () => number
+  /** Called once, when the writer has stopped for good. */
+  readonly failed: (failure: Failure) => void
+  /** Called when a block has been handed to the journal: the engine stands at its last sequence. */
+  readonly built: (block: Block.Encoded) => void
+  /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
+  readonly committed: (lastSequence: number) => void
+}
+
+/** A block on its way to the disk, and who waits for it. */
+interface InFlight {
+  lastSequence: number
+  readonly waiting: Array<() => void>
+}
+
+type State = "running" | "draining" | "failed"
+
+export class Sequencer {
+  private readonly inbox: Inbox
+  private readonly builder = new Block.Builder()
+  private readonly inFlight: Array<InFlight> = []
+  private building: InFlight | undefined
+  private state: State = "running"
+  private turnAsked = false
+  private durable: number
+  private previousDigest: Uint8Array
+  private drained: (() => void) | undefined
+
+  constructor(private readonly leaves: Leaves, private readonly options: Options) {
+    const { opened } = leaves.journal
+    assert(leaves.engine.sequence === opened.nextSequence - 1, "the engine has replayed the whole journal")
+    this.inbox = new Inbox(options.inbox)
+    this.durable = opened.nextSequence - 1
+    this.previousDigest = opened.digest
+  }
+
+  /** The last durable sequence. */
+  get durableSequence(): number {
+    return this.durable
+  }
+
+  /** The digest of the last block handed to the journal. */
+  get headDigest(): Uint8Array {
+    return this.previousDigest
+  }
+
+  get inboxDepth(): number {
+    return this.inbox.depth
+  }
+
+  get blocksInFlight(): number {
+    return this.inFlight.length
+  }
+
+  /** See `Submit`. */
+  submit(command: Command, answer: Answer): void {
+    if (this.state === "failed") return
+    if (this.state === "draining" || !this.inbox.offer({ command, answer })) {
+      answer(refuse(Refusal.inboxFull, this.durable, this.now()))
+      return
+    }
+    this.askForTurn()
+  }
+
+  /** See `Barrier`. */
+  whenDurable(sequence: number, callback: () => void): void {
+    if (this.state === "failed") return
+    if (sequence <= this.durable) {
+      callback()
+      return
+    }
+    for (const block of this.inFlight) {
+      if (sequence <= block.lastSequence) {
+        block.waiting.push(callback)
+        return
+      }
+    }
+    assert(this.building !== undefined && sequence <= this.leaves.engine.sequence, "a read holds at a sequence the engine has reached")
+    this.building.waiting.push(callback)
+  }
+
+  /** Takes nothing more; calls back when all that was taken is durable and answered. Never after a failure. */
+  drain(callback: () => void): void {
+    if (this.state === "failed") return
+    this.state = "draining"
+    this.drained = callback
+    this.whenIdle()
+  }
+
+  private now(): number {
+    return Math.max(this.leaves.engine.atEpochMs, this.leaves.now())
+  }
+
+  private askForTurn(): void {
+    if (this.turnAsked || this.state === "failed" || this.inFlight.length >= maxInFlight || this.inbox.depth === 0) return
+    this.turnAsked = true
+    this.leaves.turns.schedule(this.turn)
+  }
+
+  private whenIdle(): void {
+    if (this.drained === undefined || this.state === "failed" || this.inbox.depth > 0 || this.inFlight.length > 0) return
+    const drained = this.drained
+    this.drained = undefined
+    drained()
+  }
+
+  private readonly turn = (): void => {
+    this.turnAsked = false
+    if (this.state === "failed" || this.inFlight.length >= maxInFlight) return
+    try {
+      this.decide()
+    } catch (cause) {
+      this.fail({ _tag: "Defect", cause })
+      return
+    }
+    this.askForTurn()
+    this.whenIdle()
+  }
+
+  /** One turn: decides what waits, as far as a block holds, and sends the block off. */
+  private decide(): void {
+    const { engine, journal } = this.leaves
+    const atEpochMs = this.now()
+    const block: InFlight = { lastSequence: engine.sequence, waiting: [] }
+    this.building = block
+    this.builder.begin({
+      epoch: journal.opened.epoch,
+      firstSequence: engine.sequence + 1,
+      previousDigest: this.previousDigest
+    })
+    while (this.builder.count < this.options.maxRecords && this.builder.byteLength < this.options.fullBytes) {
+      const next = this.inbox.take()
+      if (next === undefined) break
+      const { answer, command } = next
+      const admitted = engine.admit(command, atEpochMs)
+      if (admitted !== undefined) {
+        this.release(admitted, answer)
+        continue
+      }
+      const sequence = engine.sequence + 1
+      this.builder.add(sequence, atEpochMs, command)
+      const outcome = engine.apply(command, sequence, atEpochMs)
+      block.lastSequence = sequence
+      block.waiting.push(() => answer(outcome))
+    }
+    this.building = undefined
+    if (this.builder.count === 0) return
+    const { events } = engine.state
+    const encoded = this.builder.finish(Block.sha256(events.bytes()))
+    events.clear()
+    const fence = { epoch: journal.opened.epoch, previousDigest: this.previousDigest }
+    this.previousDigest = encoded.digest
+    this.inFlight.push(block)
+    journal.begin(encoded, fence, (failure) => {
+      if (failure === undefined) this.committed(block)
+      else this.fail(failure)
+    })
+    this.leaves.built(encoded)
+  }
+
+  /** Answers what was decided without a record, once the state it was decided on is durable. */
+  private release(outcome: Outcome, answer: Answer): void {
+    this.whenDurable(outcome.sequence, () => answer(outcome))
+  }
+
+  private committed(block: InFlight): void {
+    if (this.state === "failed") return
+    const first = this.inFlight.shift()
+    assert(first === block, "blocks become durable in the order they were written")
+    this.durable = block.lastSequence
+    try {
+      for (const waiting of block.waiting) waiting()
+      this.leaves.committed(block.lastSequence)
+    } catch (cause) {
+      this.fail({ _tag: "Defect", cause })
+      return
+    }
+    this.askForTurn()
+    this.whenIdle()
+  }
+
+  private fail(failure: Failure): void {
+    if (this.state === "failed") return
+    this.state = "failed"
+    this.leaves.failed(failure)
+  }
+}

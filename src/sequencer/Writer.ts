@@ -1,0 +1,121 @@
+/**
+ * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
+ * Provides the way in (`Submit`), the way out (`Barrier`) and the state to read (`State`).
+ */
+import { Clock, Context, Deferred, Effect, Layer, Runtime } from "effect"
+import * as Snapshot from "../engine/Snapshot.js"
+import type { Capacity } from "../engine/State.js"
+import type { Corrupt, Unknown } from "../journal/Journal.js"
+import { Journal } from "../journal/Journal.js"
+import { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { DiskError } from "../journal/Disk.js"
+import { type Diverged, recover } from "./Recovery.js"
+import * as Sequencer from "./Sequencer.js"
+import { Barrier, State, Submit } from "./Submit.js"
+import { Turns } from "./Turns.js"
+
+export interface Options {
+  readonly capacity: Capacity
+  readonly sequencer: Sequencer.Options
+  /** A snapshot is taken after this many records; 0: only at a graceful stop. */
+  readonly snapshotEveryRecords: number
+}
+
+export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
+  /** Never ends while the writer lives; tells why it stopped for good. The process must end then. */
+  readonly failure: Effect.Effect<Sequencer.Failure>
+  /** The snapshot recovery started from (0: none) and how many records it replayed. */
+  readonly recovered: { readonly fromSequence: number; readonly records: number }
+  readonly inboxDepth: () => number
+  readonly inboxCapacity: number
+  readonly blocksInFlight: () => number
+  readonly durableSequence: () => number
+}>() {}
+
+export const layer = (
+  options: Options
+): Layer.Layer<Writer | Submit | Barrier | State, Corrupt | Unknown | DiskError | Diverged, Journal | SnapshotStore | Turns> =>
+  Layer.scopedContext(make(options))
+
+const make = Effect.fnUntraced(function*(options: Options) {
+  const journal = yield* Journal
+  const snapshots = yield* SnapshotStore
+  const turns = yield* Turns
+  const clock = yield* Clock.clockWith(Effect.succeed)
+  const runtime = yield* Effect.runtime()
+  const failure = yield* Deferred.make<Sequencer.Failure>()
+  const { engine, fromSequence, records } = yield* recover(journal, snapshots, options.capacity)
+
+  let failed = false
+  let lastSnapshot = fromSequence
+  let saving = false
+  let taken: { readonly sequence: number; readonly blockDigest: Uint8Array; readonly sections: ReadonlyArray<Snapshot.Section> } | undefined
+
+  /** Takes the state at a block's end; it is saved once the block is durable, so that no snapshot is ahead of the journal. */
+  const takeSnapshot = (blockDigest: Uint8Array): void => {
+    taken = { sequence: engine.sequence, blockDigest, sections: Snapshot.encode(engine.state) }
+    lastSnapshot = engine.sequence
+  }
+
+  const save = (): Effect.Effect<void> => {
+    const snapshot = taken
+    if (snapshot === undefined) return Effect.void
+    taken = undefined
+    return snapshots.save(snapshot).pipe(
+      // A snapshot only shortens a start. Without it the venue goes on, and says so.
+      Effect.catchAll((error) => Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${error.message}`))
+    )
+  }
+
+  const sequencer = new Sequencer.Sequencer({
+    engine,
+    journal,
+    turns,
+    now: () => clock.unsafeCurrentTimeMillis(),
+    failed: (why) => {
+      failed = true
+      Deferred.unsafeDone(failure, Effect.succeed(why))
+    },
+    built: (block) => {
+      if (options.snapshotEveryRecords === 0 || saving || taken !== undefined) return
+      if (block.lastSequence - lastSnapshot >= options.snapshotEveryRecords) takeSnapshot(block.digest)
+    },
+    committed: (lastSequence) => {
+      if (saving || taken === undefined || taken.sequence > lastSequence) return
+      saving = true
+      Runtime.runFork(runtime)(Effect.ensuring(save(), Effect.sync(() => {
+        saving = false
+      })))
+    }
+  }, options.sequencer)
+
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      if (failed) return Effect.void
+      return Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void))).pipe(
+        Effect.raceFirst(Deferred.await(failure)),
+        Effect.zipRight(Effect.suspend(() => {
+          if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
+          takeSnapshot(sequencer.headDigest)
+          return save()
+        }))
+      )
+    })
+  )
+
+  return Context.make(Writer, {
+    failure: Deferred.await(failure),
+    recovered: { fromSequence, records },
+    inboxDepth: () => sequencer.inboxDepth,
+    inboxCapacity: options.sequencer.inbox.capacity,
+    blocksInFlight: () => sequencer.blocksInFlight,
+    durableSequence: () => sequencer.durableSequence
+  }).pipe(
+    Context.add(Submit, { submit: (command, answer) => sequencer.submit(command, answer) }),
+    Context.add(Barrier, {
+      whenDurable: (sequence, callback) => sequencer.whenDurable(sequence, callback),
+      durableSequence: () => sequencer.durableSequence
+    }),
+    Context.add(State, engine)
+  )
+})
