@@ -51,6 +51,8 @@ export interface Piece {
   readonly chain: Chain
   /** Whether the chain stops at `nextOffset`: what is there is not the next block. */
   readonly stopped: boolean
+  /** Set where it stops at an intact block whose records this program could not have written. */
+  readonly malformed: Corrupt | undefined
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -87,7 +89,7 @@ export const readPiece = (
   segment: Segment.Header,
   offset: number,
   chain: Chain
-): Effect.Effect<Piece, Corrupt | DiskError> =>
+): Effect.Effect<Piece, DiskError> =>
   Effect.gen(function*() {
     const rest = segment.segmentBytes - offset
     let bytes = yield* read(file, offset, Math.min(pieceBytes, rest))
@@ -95,14 +97,15 @@ export const readPiece = (
     if (first !== undefined && first.blockBytes > bytes.length && first.blockBytes <= rest) {
       bytes = yield* read(file, offset, first.blockBytes)
     }
-    return yield* follow(bytes, segment, offset, chain)
+    return follow(bytes, segment, offset, chain)
   })
 
-const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Chain): Effect.Effect<Piece, Corrupt> => {
+const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Chain): Piece => {
   const blocks: Array<Found> = []
   let chain = from
   let at = 0
   let stopped = false
+  let malformed: Corrupt | undefined
   while (at < bytes.length) {
     const header = Block.readHeader(bytes, at)
     if (header === undefined || misfit(bytes, at, header, segment, offset + at, chain) !== undefined) {
@@ -123,15 +126,15 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
       const atEpochMs = Block.checkRecords(bytes, at, header, chain.atEpochMs)
       chain = { nextSequence: header.lastSequence + 1, epoch: header.epoch, atEpochMs, digest }
     } catch (error) {
-      if (error instanceof Block.Malformed) {
-        return Effect.fail(corrupt(segment.firstSequence, offset + at, error.sequence, error.message))
-      }
-      throw error
+      if (!(error instanceof Block.Malformed)) throw error
+      malformed = corrupt(segment.firstSequence, offset + at, error.sequence, error.message)
+      stopped = true
+      break
     }
     blocks.push({ at, header, digest })
     at += header.blockBytes
   }
-  return Effect.succeed({ bytes, blocks, nextOffset: offset + at, chain, stopped })
+  return { bytes, blocks, nextOffset: offset + at, chain, stopped, malformed }
 }
 
 /** Why a header is not that of the next block in its place; undefined if it is. */
@@ -237,7 +240,7 @@ const readMovingTail = (
   segment: Segment.Header,
   offset: number,
   chain: Chain
-): Effect.Effect<Tail, Corrupt | DiskError> =>
+): Effect.Effect<Tail, DiskError> =>
   Effect.gen(function*() {
     let tail = yield* readTail(file, segment, offset, chain)
     for (let tries = 1; tail._tag !== "Zeros" && tries < movingTailTries; tries++) {
@@ -317,6 +320,7 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
     let syncedSequence = 0
     while (offset < segment.segmentBytes) {
       const piece: Piece = yield* readPiece(file, segment, offset, chain)
+      if (piece.malformed !== undefined) return yield* piece.malformed
       const start = offset
       recent = [
         ...recent,

@@ -405,6 +405,7 @@ const readReplay = (at: ReplayAt, fromSequence: number, until: number) =>
       blocks.push(yield* decode(piece, found, header, at.offset))
     }
     const { nextSequence } = piece.chain
+    if (piece.malformed !== undefined && nextSequence <= until) return yield* piece.malformed
     if (nextSequence > until) return [blocks, Option.none<ReplayAt>()] as const
     if (!piece.stopped && piece.nextOffset < header.segmentBytes) {
       return [blocks, Option.some<ReplayAt>({ ...at, offset: piece.nextOffset, chain: piece.chain })] as const

@@ -1,0 +1,100 @@
+/**
+ * The operator's way on from a damaged journal: gives up everything from one sequence on, damaged or not.
+ * Nothing in the venue does this by itself.
+ */
+import { Effect } from "effect"
+import * as Block from "./Block.js"
+import { Disk } from "./Disk.js"
+import type { DiskError, Locked } from "./Disk.js"
+import { Corrupt } from "./Journal.js"
+import * as Scan from "./Scan.js"
+import * as Segment from "./Segment.js"
+import { lockPath } from "./SegmentJournal.js"
+
+/** What was given up. */
+export interface Cut {
+  /** The first sequence that is gone: that of the block which held the one asked for. */
+  readonly firstSequence: number
+  readonly segment: string
+  /** Where the zeros begin in it; 0 if the whole file was removed. */
+  readonly offset: number
+  readonly removedSegments: ReadonlyArray<string>
+}
+
+const zeroingBytes = 1 << 20
+
+/**
+ * Zeroes everything from the block that holds `sequence` on, and removes later segments. Asks nothing and
+ * looks at nothing behind that block. Undefined if the journal ends before `sequence`; `Corrupt` if damage
+ * begins earlier, naming the sequence to cut at. When it is interrupted, it is to be run again.
+ */
+export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Corrupt | Locked | DiskError, Disk> =>
+  Effect.scoped(Effect.gen(function*() {
+    const disk = yield* Disk
+    yield* disk.lock(lockPath)
+    const segments = yield* Scan.segments
+    const segment = segments.findLast((first) => first <= sequence) ?? segments[0]
+    if (segment === undefined) return undefined
+    const place = yield* locate(segment, segment === segments.at(-1), sequence)
+    if (place === undefined) return undefined
+    // A segment other than the first that would hold nothing is removed: its header may be what is damaged.
+    const whole = place.offset === 0 || (place.offset === Block.sectorBytes && segment !== segments[0])
+    const removed = segments.filter((first) => whole ? first >= segment : first > segment)
+    for (const first of removed.toReversed()) {
+      yield* disk.remove(Segment.pathOf(first))
+      yield* disk.syncDirectory(Segment.directory)
+    }
+    if (!whole) yield* zeroFrom(segment, place.offset)
+    return {
+      firstSequence: place.firstSequence,
+      segment: Segment.pathOf(segment),
+      offset: whole ? 0 : place.offset,
+      removedSegments: removed.map(Segment.pathOf)
+    }
+  }))
+
+/** Where the block that holds `sequence` begins, or where it would if it can no longer be read. */
+const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, sequence: number) {
+  const disk = yield* Disk
+  const file = yield* disk.open(Segment.pathOf(segment), "read")
+  const header = yield* Scan.readSegmentHeader(file, segment).pipe(
+    Effect.catchTag("JournalCorrupt", (corrupt) => sequence <= segment ? Effect.succeed(undefined) : Effect.fail(corrupt))
+  )
+  if (header === undefined) return { offset: 0, firstSequence: segment }
+  let chain = Scan.chainBefore(header)
+  let offset = Block.sectorBytes
+  let stopped = false
+  let malformed: Corrupt | undefined
+  while (!stopped && offset < header.segmentBytes) {
+    const piece: Scan.Piece = yield* Scan.readPiece(file, header, offset, chain)
+    const found = piece.blocks.find((block) => block.header.lastSequence >= sequence)
+    if (found !== undefined) return { offset: offset + found.at, firstSequence: found.header.firstSequence }
+    chain = piece.chain
+    offset = piece.nextOffset
+    stopped = piece.stopped
+    malformed = piece.malformed
+  }
+  const holdsSequence = chain.nextSequence === sequence
+    || (malformed !== undefined && chain.nextSequence < sequence && sequence <= malformed.sequence)
+  const tail = yield* Scan.readTail(file, header, offset, chain)
+  if (tail._tag === "Zeros" && isLast) return undefined
+  if (holdsSequence) return { offset, firstSequence: chain.nextSequence }
+  return yield* new Corrupt({
+    segment: Segment.pathOf(segment),
+    offset,
+    sequence: chain.nextSequence,
+    reason: tail._tag === "Damage" ? tail.reason : "the block here is missing"
+  })
+})
+
+/** From the end backwards, so that what is left of an interrupted cut never looks whole. */
+const zeroFrom = Effect.fnUntraced(function*(segment: number, offset: number) {
+  const disk = yield* Disk
+  const file = yield* disk.open(Segment.pathOf(segment), "write")
+  const zeros = Buffer.alloc(zeroingBytes)
+  for (let end = yield* file.size; end > offset; end -= zeroingBytes) {
+    const start = Math.max(offset, end - zeroingBytes)
+    yield* file.writeAt(start, zeros.subarray(0, end - start))
+  }
+  yield* file.dataSync
+})

@@ -1,0 +1,177 @@
+/**
+ * Snapshot files: named byte sections with what they belong to, each file under its own digest. A snapshot
+ * that cannot be trusted is passed over, never served; the journal can always do without.
+ */
+import * as crypto from "node:crypto"
+import { Context, Effect, Layer } from "effect"
+import { assert } from "../domain/Assert.js"
+import { digestBytes, sha256 } from "./Block.js"
+import { Disk } from "./Disk.js"
+import type { DiskError, File } from "./Disk.js"
+
+/** One named run of bytes. Read back, it begins at a multiple of 8 of its buffer. */
+export interface Section {
+  readonly name: string
+  readonly bytes: Uint8Array
+}
+
+/** A state, and the place in the journal that it belongs to. */
+export interface Snapshot {
+  /** The last record applied: the last of a block. */
+  readonly sequence: number
+  /** Digest of that block. */
+  readonly blockDigest: Uint8Array
+  /** Digest of the state in its canonical form. */
+  readonly stateDigest: Uint8Array
+  readonly sections: ReadonlyArray<Section>
+}
+
+export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<SnapshotStore, {
+  /** Makes a snapshot durable, then removes all but the newest two. The sections must not change meanwhile. */
+  readonly save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>
+  /** The newest intact snapshot, or undefined. Damaged ones are passed over with a warning. */
+  readonly latest: Effect.Effect<Snapshot | undefined, DiskError>
+  /** Sequences of the snapshots there are, intact or not, ascending. */
+  readonly list: Effect.Effect<ReadonlyArray<number>, DiskError>
+}>() {}
+
+/** Where snapshots live, relative to the data directory. */
+export const directory = "snapshots"
+const unfinishedName = "next.tmp"
+const kept = 2
+
+const pathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.snap`
+const namePattern = /^[0-9]{20}\.snap$/
+
+/** Keeps snapshots on the disk. */
+export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.effect(
+  SnapshotStore,
+  Effect.gen(function*() {
+    const disk = yield* Disk
+    yield* disk.makeDirectory(directory)
+    yield* disk.syncDirectory("")
+    return reading(disk, (snapshot) => save(disk, snapshot))
+  })
+)
+
+/** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
+export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
+  SnapshotStore,
+  Effect.map(Disk, (disk) => reading(disk, () => Effect.dieMessage("snapshots were opened for reading only")))
+)
+
+type DiskService = Context.Tag.Service<typeof Disk>
+
+const reading = (disk: DiskService, save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>) =>
+  SnapshotStore.of({ save, latest: latest(disk), list: list(disk) })
+
+const list = (disk: DiskService) =>
+  disk.list(directory).pipe(
+    Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed([])),
+    Effect.map((names) => names.filter((name) => namePattern.test(name)).map((name) => Number(name.slice(0, 20))))
+  )
+
+const latest = (disk: DiskService): Effect.Effect<Snapshot | undefined, DiskError> =>
+  Effect.gen(function*() {
+    for (const sequence of (yield* list(disk)).toReversed()) {
+      const read = yield* Effect.scoped(load(disk, sequence)).pipe(
+        // A venue beside this reader may remove an old one at any time.
+        Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+      )
+      if (typeof read !== "string") return read
+      yield* Effect.logWarning(`${pathOf(sequence)} is passed over: ${read}`)
+    }
+    return undefined
+  })
+
+// Layout: magic, version (4), manifest length (4), manifest (JSON), sections, SHA-256 of all before. Manifest
+// and sections are padded to multiples of 8.
+const magic = Buffer.from([0xfd, 0xf6, 0xfa, 0xf9, 0xfb, 0xf7, 0xf5, 0xfe])
+const version = 1
+const headBytes = 16
+const alignment = 8
+const writeBytes = 1 << 20
+
+const aligned = (length: number): number => Math.ceil(length / alignment) * alignment
+
+interface Manifest {
+  readonly sequence: number
+  readonly blockDigest: string
+  readonly stateDigest: string
+  readonly sections: ReadonlyArray<readonly [name: string, bytes: number]>
+}
+
+const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskError> =>
+  Effect.gen(function*() {
+    assert(Number.isSafeInteger(snapshot.sequence) && snapshot.sequence >= 1, "a snapshot is of a sequence")
+    const unfinished = `${directory}/${unfinishedName}`
+    if ((yield* disk.list(directory)).includes(unfinishedName)) yield* disk.remove(unfinished)
+    yield* Effect.scoped(Effect.flatMap(disk.open(unfinished, "create"), (file) => write(file, snapshot)))
+    yield* disk.rename(unfinished, pathOf(snapshot.sequence))
+    yield* disk.syncDirectory(directory)
+    for (const old of (yield* list(disk)).slice(0, -kept)) yield* disk.remove(pathOf(old))
+    yield* disk.syncDirectory(directory)
+  })
+
+const write = Effect.fnUntraced(function*(file: File, snapshot: Snapshot) {
+  const hash = crypto.createHash("sha256")
+  let position = 0
+  const put = Effect.fnUntraced(function*(bytes: Uint8Array) {
+    for (let from = 0; from < bytes.length; from += writeBytes) {
+      const part = bytes.subarray(from, from + writeBytes)
+      hash.update(part)
+      yield* file.writeAt(position, part)
+      position += part.length
+    }
+  })
+  yield* put(encodeHead(snapshot))
+  for (const { bytes } of snapshot.sections) {
+    yield* put(bytes)
+    yield* put(Buffer.alloc(aligned(bytes.length) - bytes.length))
+  }
+  yield* file.writeAt(position, hash.digest())
+  yield* file.dataSync
+})
+
+const encodeHead = (snapshot: Snapshot): Buffer => {
+  const manifest: Manifest = {
+    sequence: snapshot.sequence,
+    blockDigest: Buffer.from(snapshot.blockDigest).toString("hex"),
+    stateDigest: Buffer.from(snapshot.stateDigest).toString("hex"),
+    sections: snapshot.sections.map(({ name, bytes }) => [name, bytes.length])
+  }
+  const text = Buffer.from(JSON.stringify(manifest))
+  const head = Buffer.alloc(headBytes + aligned(text.length))
+  magic.copy(head)
+  head.writeUInt32LE(version, 8)
+  head.writeUInt32LE(text.length, 12)
+  text.copy(head, headBytes)
+  return head
+}
+
+/** The snapshot, or why it cannot be trusted. */
+const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number) {
+  const file = yield* disk.open(pathOf(sequence), "read")
+  const read = yield* file.readAt(0, yield* file.size)
+  const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
+  const end = bytes.length - digestBytes
+  if (end < headBytes || sha256(bytes.subarray(0, end)).compare(bytes, end) !== 0) return "its digest does not match its bytes"
+  if (magic.compare(bytes, 0, magic.length) !== 0 || bytes.readUInt32LE(8) !== version) return "it has another format"
+  const textEnd = headBytes + bytes.readUInt32LE(12)
+  // Written by `encodeHead`: the digest above says so.
+  const manifest = JSON.parse(bytes.toString("utf8", headBytes, textEnd)) as Manifest
+  if (manifest.sequence !== sequence) return `it is of sequence ${manifest.sequence}`
+  let at = aligned(textEnd)
+  const sections = manifest.sections.map(([name, length]): Section => {
+    const section = { name, bytes: bytes.subarray(at, at + length) }
+    at += aligned(length)
+    return section
+  })
+  const snapshot: Snapshot = {
+    sequence,
+    blockDigest: Buffer.from(manifest.blockDigest, "hex"),
+    stateDigest: Buffer.from(manifest.stateDigest, "hex"),
+    sections
+  }
+  return snapshot
+})
