@@ -212,8 +212,7 @@ const restingPrice = (market: MarketState, side: Order.Side, oppositeBest: numbe
 
 /** Whether a limit order, walking the book within its limit until its quantity is covered, would touch a price outside the band. */
 const beyondBand = (state: State, market: MarketState, book: Book, entry: PlaceEntry): boolean => {
-  const outside = entry.side === Order.buy ? entry.priceAtoms > market.bandHigh : entry.priceAtoms < market.bandLow
-  if (!outside) return false
+  const reachesOut = entry.side === Order.buy ? entry.priceAtoms > market.bandHigh : entry.priceAtoms < market.bandLow
   const { orders } = state
   let wanted = entry.quantityAtoms
   for (
@@ -224,6 +223,8 @@ const beyondBand = (state: State, market: MarketState, book: Book, entry: PlaceE
     const priceAtoms = orders.priceAtoms[maker]!
     if (!Matching.crosses(entry.side, entry.priceAtoms, priceAtoms)) return false
     if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return true
+    // Prices only get worse from the best: a limit inside the band cannot leave it behind a best that lies inside.
+    if (!reachesOut) return false
     wanted -= orders.remaining[maker]!
   }
   return false
