@@ -55,9 +55,9 @@ export interface Options {
   readonly faults?: Partial<Faults>
   /** Bytes of all files together. */
   readonly capacityBytes?: number
-  /** Simulated milliseconds an operation takes; both 0 takes no time, but still a turn of the scheduler. */
+  /** Simulated milliseconds an operation takes; without it, one to four turns of the scheduler and no time. */
   readonly latencyMs?: { readonly min: number; readonly max: number }
-  /** Makes one operation fail, hang or go astray, besides what chance does. */
+  /** Makes one operation fail, hang or go astray, besides what chance does. May crash the disk: then it has not begun. */
   readonly inject?: (call: Call) => "EIO" | "ENOSPC" | "hang" | "misdirect" | undefined
 }
 
@@ -166,7 +166,7 @@ export const make = (options: Options): SimDisk => {
   const { random } = options
   const faults: Faults = { ...noFaults, ...options.faults }
   const capacityBytes = options.capacityBytes ?? Number.MAX_SAFE_INTEGER
-  const latencyMs = options.latencyMs ?? { min: 0, max: 0 }
+  const { latencyMs } = options
   // Directories are taken to be durable once made: what is in them is not.
   const directories = new Map<string, Directory>([["", newDirectory()]])
   let locks = new Set<string>()
@@ -262,10 +262,14 @@ export const make = (options: Options): SimDisk => {
     /** Nothing happens any more in a process that has crashed. */
     const alive: Effect.Effect<void> = Effect.suspend(() => born === crashes ? Effect.void : Effect.never)
 
-    const pause: Effect.Effect<void> = Effect.suspend(() => {
-      const ms = latencyMs.min + random() * (latencyMs.max - latencyMs.min)
-      return ms > 0 ? Effect.sleep(ms) : Effect.yieldNow()
-    })
+    const pause: Effect.Effect<void> = Effect.suspend(() =>
+      latencyMs === undefined
+        ? turns(1 + Math.floor(random() * 4))
+        : Effect.sleep(latencyMs.min + random() * (latencyMs.max - latencyMs.min))
+    )
+
+    const turns = (count: number): Effect.Effect<void> =>
+      count <= 1 ? Effect.yieldNow() : Effect.flatMap(Effect.yieldNow(), () => turns(count - 1))
 
     /**
      * One operation: `begin` at once, `end` after its time. `abort` does what a failure or hang leaves behind.
@@ -284,6 +288,7 @@ export const make = (options: Options): SimDisk => {
         if (born !== crashes) return Effect.never
         const injected = options.inject?.({ index: calls, operation, path })
         calls++
+        if (born !== crashes) return Effect.never
         const writes = operation === "writeAt"
         const full = injected === "ENOSPC" || ((writes || operation === "open") && chance(faults.full))
         const failed = injected === "EIO" || chance(probability)

@@ -26,7 +26,8 @@ const zeroingBytes = 1 << 20
 /**
  * Zeroes everything from the block that holds `sequence` on, and removes later segments. Asks nothing and
  * looks at nothing behind that block. Undefined if the journal ends before `sequence`; `Corrupt` if damage
- * begins earlier, naming the sequence to cut at. When it is interrupted, it is to be run again.
+ * begins earlier, naming the sequence to cut at. It goes from the front to the back, so that the journal of
+ * an interrupted cut has a hole and is refused until the cut has been run again.
  */
 export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Corrupt | Locked | DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
@@ -38,13 +39,13 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Corrupt 
     const place = yield* locate(segment, segment === segments.at(-1), sequence)
     if (place === undefined) return undefined
     // A segment other than the first that would hold nothing is removed: its header may be what is damaged.
-    const whole = place.offset === 0 || (place.offset === Block.sectorBytes && segment !== segments[0])
+    const whole = place.offset === 0 || (place.offset === Block.sectorBytes && segment !== 1)
+    if (!whole) yield* zeroFrom(segment, place.offset)
     const removed = segments.filter((first) => whole ? first >= segment : first > segment)
-    for (const first of removed.toReversed()) {
+    for (const first of removed) {
       yield* disk.remove(Segment.pathOf(first))
       yield* disk.syncDirectory(Segment.directory)
     }
-    if (!whole) yield* zeroFrom(segment, place.offset)
     return {
       firstSequence: place.firstSequence,
       segment: Segment.pathOf(segment),
@@ -83,18 +84,17 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
     segment: Segment.pathOf(segment),
     offset,
     sequence: chain.nextSequence,
-    reason: tail._tag === "Damage" ? tail.reason : "the block here is missing"
+    reason: malformed?.reason ?? (tail._tag === "Damage" ? tail.reason : "the block here is missing")
   })
 })
 
-/** From the end backwards, so that what is left of an interrupted cut never looks whole. */
 const zeroFrom = Effect.fnUntraced(function*(segment: number, offset: number) {
   const disk = yield* Disk
   const file = yield* disk.open(Segment.pathOf(segment), "write")
   const zeros = Buffer.alloc(zeroingBytes)
-  for (let end = yield* file.size; end > offset; end -= zeroingBytes) {
-    const start = Math.max(offset, end - zeroingBytes)
-    yield* file.writeAt(start, zeros.subarray(0, end - start))
+  const size = yield* file.size
+  for (let at = offset; at < size; at += zeroingBytes) {
+    yield* file.writeAt(at, zeros.subarray(0, Math.min(zeroingBytes, size - at)))
   }
   yield* file.dataSync
 })
