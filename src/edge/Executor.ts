@@ -1,0 +1,204 @@
+/**
+ * Runs the routes that are Effects: decodes what the contract declares, checks who may call, runs the
+ * handler on the venue's own runtime, and lets the answer out once what it was read from is durable.
+ */
+import type { HttpApiEndpoint } from "@effect/platform"
+import { Cause, Effect, Either, Exit, ParseResult, Runtime, Schema } from "effect"
+import { scopeRead, scopeTrade } from "../domain/Command.js"
+import { assert } from "../domain/Assert.js"
+import type { ApiKeyView } from "../engine/Reads.js"
+import * as ApiKeys from "../identity/ApiKeys.js"
+import type { Call } from "./Call.js"
+import type * as Contract from "./Contract.js"
+import * as Errors from "./Errors.js"
+import * as Requests from "./Requests.js"
+
+/** A response body that is already text, for what is too dear to build as values. Tests hold it to the schema. */
+export class Rendered {
+  constructor(readonly body: string, readonly status: number = 200) {}
+}
+
+/** Who calls. */
+export interface Caller {
+  /** The key, on routes that need one. */
+  readonly key: ApiKeyView | undefined
+}
+
+type WithName<Name extends Contract.Name> = Extract<Contract.Endpoint, { readonly name: Name }>
+
+/** What a handler is given: everything its endpoint declares, decoded. */
+export type Input<Name extends Contract.Name> =
+  & Omit<HttpApiEndpoint.HttpApiEndpoint.Request<WithName<Name>>, "request">
+  & { readonly caller: Caller }
+
+/** A handler of one endpoint. */
+export type Handler<Name extends Contract.Name> = (
+  input: Input<Name>
+) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<WithName<Name>> | Rendered, Errors.Failure>
+
+/** Handlers of these endpoints: a missing one does not compile. */
+export type Handlers<Name extends Contract.Name> = { readonly [N in Name]: Handler<N> }
+
+const strict = { onExcessProperty: "error", errors: "first" } as const
+
+/** The path of the first offending part of a value, as `orders[3].price`; empty for the value itself. */
+const offending = (issue: ParseResult.ParseIssue): string => {
+  const path: Array<PropertyKey> = []
+  let current: ParseResult.ParseIssue | undefined = issue
+  while (current !== undefined) {
+    switch (current._tag) {
+      case "Pointer":
+        path.push(...(Array.isArray(current.path) ? current.path : [current.path]) as ReadonlyArray<PropertyKey>)
+        current = current.issue
+        break
+      case "Composite":
+        current = (Array.isArray(current.issues) ? current.issues[0] : current.issues) as ParseResult.ParseIssue | undefined
+        break
+      case "Refinement":
+      case "Transformation":
+        current = current.issue
+        break
+      default:
+        current = undefined
+    }
+  }
+  return path.map((part, index) => typeof part === "number" ? `[${part}]` : `${index === 0 ? "" : "."}${String(part)}`).join("")
+}
+
+/** Names in messages come from the client where a member is unknown: only what could be a name of ours is repeated. */
+const named = (issue: ParseResult.ParseIssue, part: string): string => {
+  const path = offending(issue)
+  return /^[A-Za-z0-9_.[\]-]{1,128}$/.test(path) ? `${part} ${path} is missing, unknown or not valid.` : `The ${part} is not valid.`
+}
+
+const decode = (schema: Schema.Schema<unknown, unknown> | undefined, value: unknown, part: string): Either.Either<unknown, Errors.Failure> =>
+  schema === undefined
+    ? Either.right(undefined)
+    : Either.mapLeft(
+      Schema.decodeUnknownEither(schema, strict)(value),
+      (error) => Errors.invalidRequest(named(error.issue, part))
+    )
+
+/** Who calls, if they may; undefined when the call was answered. */
+const admit = (call: Call): Caller | undefined => {
+  const { access } = call.endpoint
+  switch (access) {
+    case "system":
+    case "public":
+      return { key: undefined }
+    case "key":
+    case "read":
+    case "trade": {
+      const key = call.authorize(access === "read" ? scopeRead : access === "trade" ? scopeTrade : 0)
+      return key === undefined ? undefined : { key }
+    }
+    case "operator": {
+      const { operatorToken } = call.services
+      if (operatorToken === undefined) {
+        call.fail(Errors.routeNotFound)
+        return undefined
+      }
+      const token = ApiKeys.bearerToken(call.request.headers["authorization"] ?? "")
+      if (token === undefined || !ApiKeys.equalConstantTime(ApiKeys.digest(token), ApiKeys.digest(operatorToken))) {
+        call.fail(Errors.operatorRejected)
+        return undefined
+      }
+      return { key: undefined }
+    }
+  }
+}
+
+/** A body on a route that takes none: absent, or an empty object. */
+const noBody = (call: Call): Errors.Failure | undefined => {
+  const { body } = call.request
+  if (body.byteLength === 0) return undefined
+  const json = Requests.json(call.request)
+  if (Requests.isFailure(json)) return json
+  const { value } = json
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+    ? undefined
+    : Errors.invalidRequest("This route takes no body.")
+}
+
+/** What the endpoint declares of a request, decoded; a failure for the first part that is wrong. */
+const read = (call: Call): Record<string, unknown> | Errors.Failure => {
+  const { endpoint, request } = call
+  const headers = endpoint.headersSchema
+  if (headers !== undefined && Requests.idempotencyKey(request) === undefined) return Requests.idempotencyKeyNeeded
+  const path = decode(endpoint.pathSchema, call.params, "path")
+  if (Either.isLeft(path)) return path.left
+  const query = Requests.query(call.query)
+  if (Requests.isFailure(query)) return query
+  if (endpoint.urlParamsSchema === undefined && Object.keys(query).length > 0) {
+    return Errors.invalidRequest("This route takes no query parameter.")
+  }
+  const urlParams = decode(endpoint.urlParamsSchema, query, "query parameter")
+  if (Either.isLeft(urlParams)) return urlParams.left
+  let payload: unknown = undefined
+  if (endpoint.payloadSchema === undefined) {
+    const failure = noBody(call)
+    if (failure !== undefined) return failure
+  } else {
+    const json = Requests.json(request)
+    if (Requests.isFailure(json)) return json
+    const decoded = decode(endpoint.payloadSchema, json.value, "member")
+    if (Either.isLeft(decoded)) return decoded.left
+    payload = decoded.right
+  }
+  return {
+    path: path.right,
+    urlParams: urlParams.right,
+    payload,
+    headers: headers === undefined ? undefined : { "idempotency-key": request.headers["idempotency-key"] }
+  }
+}
+
+/** Serves one endpoint with its handler. The route answers every call exactly once. */
+export const serve = (
+  endpoint: Contract.Described,
+  handler: (input: never) => Effect.Effect<unknown, Errors.Failure>,
+  runtime: Runtime.Runtime<never>
+): (call: Call) => void => {
+  const success = endpoint.answers.get(200)
+  assert(success !== undefined, "an endpoint has a success")
+  const encode = Schema.encodeUnknownSync(success.schema)
+  const release = (call: Call, answer: () => void): void => {
+    if (endpoint.access === "system") return answer()
+    call.services.barrier.whenDurable(call.services.state.sequence, answer)
+  }
+  return (call) => {
+    const caller = admit(call)
+    if (caller === undefined) return
+    const input = read(call)
+    if (Requests.isFailure(input)) return call.fail(input)
+    const effect = Effect.suspend(() => (handler as (input: object) => Effect.Effect<unknown, Errors.Failure>)({ ...input, caller }))
+    Runtime.runCallback(runtime)(effect, {
+      onExit: (exit) => {
+        try {
+          if (Exit.isSuccess(exit)) {
+            const { value } = exit
+            if (value instanceof Rendered) {
+              release(call, () => call.send(value.status, success.contentType, value.body))
+            } else {
+              const encoded = encode(value)
+              const body = success.kind === "text" ? String(encoded) : JSON.stringify(encoded)
+              release(call, () => call.send(200, success.contentType, body))
+            }
+          } else {
+            const failure = Cause.failureOption(exit.cause)
+            if (failure._tag === "Some") release(call, () => call.fail(failure.value))
+            else call.crash(exit.cause)
+          }
+        } catch (cause) {
+          call.crash(cause)
+        }
+      }
+    })
+  }
+}
+
+/** Logs a defect on the venue's runtime. */
+export const report = (runtime: Runtime.Runtime<never>, cause: unknown): void => {
+  const logged = Cause.isCause(cause) ? cause : Cause.die(cause)
+  Runtime.runCallback(runtime)(Effect.logError("A request met a defect", logged))
+}

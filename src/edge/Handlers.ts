@@ -1,0 +1,288 @@
+/** The routes that are Effects: reads, operator commands and the venue's own state. */
+import { Effect } from "effect"
+import * as Command from "../domain/Command.js"
+import { assert } from "../domain/Assert.js"
+import * as Ids from "../domain/Ids.js"
+import * as Market from "../domain/Market.js"
+import type { Outcome } from "../domain/Outcome.js"
+import { Refusal } from "../domain/Refusal.js"
+import * as Units from "../domain/Units.js"
+import type { ApiKeyView, MarketView, OrderView } from "../engine/Reads.js"
+import * as ApiKeys from "../identity/ApiKeys.js"
+import type { Services } from "./Call.js"
+import type { PutMarketBody } from "./contract/Operator.js"
+import * as Contract from "./Contract.js"
+import * as Encode from "./Encode.js"
+import * as Errors from "./Errors.js"
+import { Rendered } from "./Executor.js"
+import type { Caller, Handlers } from "./Executor.js"
+import type * as HotRoutes from "./HotRoutes.js"
+import type { Readiness } from "./Readiness.js"
+import type { Context } from "effect"
+import * as Views from "./Views.js"
+
+/** Endpoints that are not hot. */
+export type Name = Exclude<Contract.Name, HotRoutes.Name>
+
+const defaultDemoAccounts = 2
+const defaultDemoCollateralAtoms = 1_000_000 * 10 ** Units.moneyScale
+const defaultBookDepth = 100
+const defaultPriceBandBps = 1000
+
+const keyOf = (caller: Caller): ApiKeyView => {
+  assert(caller.key !== undefined, "the executor lets nobody in without a key here")
+  return caller.key
+}
+
+const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => Effect.fail(failure)
+
+/** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
+const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
+  const assets = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/.exec(marketId)
+  if (assets === null) return "marketId must be BASE-QUOTE-PERP"
+  const price = (text: string) => Units.parseDecimal(text, body.priceScale)
+  const quantity = (text: string) => Units.parseDecimal(text, body.quantityScale)
+  const minPriceAtoms = price(body.minPrice)
+  const maxPriceAtoms = price(body.maxPrice)
+  const minQuantityAtoms = quantity(body.minQuantity)
+  const maxQuantityAtoms = quantity(body.maxQuantity)
+  const maxPositionQuantityAtoms = quantity(body.maxPositionQuantity)
+  if (typeof minPriceAtoms === "string" || typeof maxPriceAtoms === "string") return "minPrice and maxPrice must fit priceScale"
+  if (typeof minQuantityAtoms === "string" || typeof maxQuantityAtoms === "string" || typeof maxPositionQuantityAtoms === "string") {
+    return "minQuantity, maxQuantity and maxPositionQuantity must fit quantityScale"
+  }
+  const tiers = body.maintenanceMarginTiers.map((tier) => ({
+    notionalThresholdAtoms: Number(tier.notionalThresholdAtoms),
+    maintenanceMarginBps: tier.maintenanceMarginBps
+  }))
+  if (tiers.length > 16 || !tiers.every((tier) => Number.isSafeInteger(tier.notionalThresholdAtoms))) {
+    return "there may be at most 16 maintenance tiers, below 2^53 atoms"
+  }
+  const market: Market.Parameters = {
+    marketId,
+    baseAsset: assets[1]!,
+    quoteAsset: assets[2]!,
+    settlementAsset: "USDC",
+    underlyingSymbol: body.underlyingSymbol,
+    marketType: body.marketType,
+    logoUrl: body.logoUrl ?? "",
+    priceScale: body.priceScale,
+    quantityScale: body.quantityScale,
+    minPriceAtoms,
+    maxPriceAtoms,
+    minQuantityAtoms,
+    maxQuantityAtoms,
+    maxPositionQuantityAtoms,
+    initialMarginBps: body.initialMarginBps,
+    maintenanceMarginTiers: tiers,
+    maxLeverageX: body.maxLeverageX,
+    makerFeeBps: body.makerFeeBps,
+    takerFeeBps: body.takerFeeBps,
+    priceBandBps: body.priceBandBps ?? defaultPriceBandBps
+  }
+  if (market.makerFeeBps > 1000 || market.takerFeeBps > 1000) return "fees must be at most 1000 bps"
+  if (market.maxLeverageX < 1 || market.maxLeverageX > 1000) return "maxLeverageX must be 1..1000"
+  if (market.priceBandBps < 1 || market.priceBandBps > 9999) return "priceBandBps must be 1..9999"
+  return Market.fault(market) ?? market
+}
+
+/** Every handler, over one venue's services. */
+export const make = (services: Services, readiness: Context.Tag.Service<Readiness>): Handlers<Name> => {
+  const { state } = services
+  const views = Views.make(state)
+
+  const submit = (command: Command.Command): Effect.Effect<Outcome, Errors.Failure> =>
+    Effect.async<Outcome, Errors.Failure>((resume) => {
+      services.submit(command, (outcome) => {
+        const decided = outcome.entries.find((entry) => entry.refusal !== Refusal.none)
+        resume(
+          outcome.refusal !== Refusal.none
+            ? fail(Errors.refused(outcome.refusal))
+            : decided !== undefined
+            ? fail({ ...Errors.refused(decided.refusal), decidedAtEpochMs: outcome.atEpochMs })
+            : Effect.succeed(outcome)
+        )
+      })
+    })
+
+  const operated = (
+    operation: "put_market" | "set_market_status" | "set_index_price" | "halt_engine" | "resume_engine",
+    command: Command.Command & { readonly idempotencyKey: string },
+    marketId?: string
+  ) =>
+    Effect.map(submit(command), (outcome) => ({
+      version: "operator-result/v1" as const,
+      operation,
+      idempotencyKey: command.idempotencyKey,
+      ...(marketId === undefined ? undefined : { marketId }),
+      sequence: outcome.sequence,
+      decidedAtEpochMs: outcome.atEpochMs
+    }))
+
+  /** The account of a path, if it is the key's. */
+  const withAccount = <A>(caller: Caller, accountId: string, then: (account: number) => Effect.Effect<A, Errors.Failure>) => {
+    const { account } = keyOf(caller)
+    return state.accountId(account) === accountId ? then(account) : fail(Errors.accountNotFound)
+  }
+
+  const withMarket = <A>(index: number, then: (view: MarketView) => Effect.Effect<A, Errors.Failure>) => {
+    const view = Views.listedMarket(state, index)
+    return view === undefined ? fail(Errors.refused(Refusal.marketNotFound)) : then(view)
+  }
+
+  const withOrder = <A>(caller: Caller, orderId: string, then: (view: OrderView, accountId: string) => Effect.Effect<A, Errors.Failure>) => {
+    const { account } = keyOf(caller)
+    const orderNumber = Ids.parseOrderId(orderId)
+    const view = orderNumber === undefined ? undefined : state.findOrder(account, orderNumber)
+    return view === undefined ? fail(Errors.refused(Refusal.orderNotFound)) : then(view, state.accountId(account))
+  }
+
+  return {
+    getOrder: ({ caller, path }) =>
+      withOrder(caller, path.orderId, (view, accountId) =>
+        Effect.succeed(new Rendered(Encode.order(accountId, state.market(view.market).parameters, view)))),
+
+    getCompatOrder: ({ caller, path, urlParams }) =>
+      withOrder(caller, path.orderId, (view, accountId) => {
+        const market = state.market(view.market).parameters
+        const symbol = Market.symbol(market)
+        if (urlParams.symbol !== undefined && urlParams.symbol !== symbol) return fail(Errors.refused(Refusal.orderNotFound))
+        return Effect.succeed(new Rendered(Encode.compatOrder(symbol, accountId, market, view)))
+      }),
+
+    getBalance: ({ caller, path }) =>
+      withAccount(caller, path.accountId, (account) => Effect.succeed(Views.balance(state, account))),
+
+    listPositions: ({ caller, path }) =>
+      withAccount(caller, path.accountId, (account) =>
+        Effect.succeed({
+          version: "external-position-list/v1" as const,
+          accountId: path.accountId,
+          positions: state.positions(account).map((view) => Views.position(state.market(view.market).parameters, view)),
+          journalSequence: state.sequence
+        })),
+
+    listOrders: ({ caller, path, urlParams }) =>
+      withAccount(caller, path.accountId, (account) => {
+        const market = urlParams.marketId === undefined ? -1 : state.findMarket(urlParams.marketId)
+        if (urlParams.marketId !== undefined && Views.listedMarket(state, market) === undefined) {
+          return fail(Errors.refused(Refusal.marketNotFound))
+        }
+        const orders = state.openOrders(account, market).map((view) =>
+          Encode.order(path.accountId, state.market(view.market).parameters, view)
+        )
+        return Effect.succeed(new Rendered(
+          `{"version":"external-order-list/v1","accountId":${Encode.quote(path.accountId)},"orders":[${orders.join(",")}],"nextCursor":null}`
+        ))
+      }),
+
+    getCurrentApiKey: ({ caller }) =>
+      Effect.succeed({ version: "api-key-current/v1" as const, key: Views.apiKey(state, keyOf(caller), services.now()) }),
+
+    listMarkets: () =>
+      Effect.succeed({ version: "external-market-list/v1" as const, markets: Views.listedMarkets(state).map(views.market) }),
+
+    getMarket: ({ path }) => withMarket(state.findMarket(path.marketId), (view) => Effect.succeed(views.market(view))),
+
+    getBook: ({ path }) => withMarket(state.findMarket(path.marketId), (view) => Effect.succeed(new Rendered(views.book(view)))),
+
+    listCompatMarkets: () => Effect.succeed(Views.listedMarkets(state).map(views.compatMarket)),
+
+    getCompatBook: ({ path, urlParams }) =>
+      withMarket(state.findSymbol(path.symbol), (view) => {
+        const depth = urlParams.limit === undefined ? defaultBookDepth : Number(urlParams.limit)
+        return Effect.succeed(new Rendered(views.compatBook(view, depth)))
+      }),
+
+    putMarket: ({ headers, path, payload }) => {
+      const market = parameters(path.marketId, payload)
+      return typeof market === "string"
+        ? fail(Errors.invalidRequest(`${market}.`))
+        : operated("put_market", { kind: "PutMarket", idempotencyKey: headers["idempotency-key"], parameters: market }, path.marketId)
+    },
+
+    setMarketStatus: ({ headers, path, payload }) => {
+      const market = state.findMarket(path.marketId)
+      if (market < 0) return fail(Errors.refused(Refusal.marketUnknown))
+      return operated(
+        "set_market_status",
+        { kind: "SetMarketStatus", idempotencyKey: headers["idempotency-key"], market, status: payload.status },
+        path.marketId
+      )
+    },
+
+    setIndexPrice: ({ headers, path, payload }) => {
+      const market = state.findMarket(path.marketId)
+      if (market < 0) return fail(Errors.refused(Refusal.marketUnknown))
+      const priceAtoms = Units.parseDecimal(payload.price, state.market(market).parameters.priceScale)
+      if (typeof priceAtoms === "string") return fail(Errors.refused(Refusal.indexPriceInvalid))
+      return operated("set_index_price", {
+        kind: "SetIndexPrice",
+        idempotencyKey: headers["idempotency-key"],
+        market,
+        priceAtoms,
+        sourceEpochMs: payload.sourceEpochMs ?? 0
+      }, path.marketId)
+    },
+
+    haltEngine: ({ headers }) =>
+      operated("halt_engine", { kind: "HaltEngine", idempotencyKey: headers["idempotency-key"] }),
+
+    resumeEngine: ({ headers }) =>
+      operated("resume_engine", { kind: "ResumeEngine", idempotencyKey: headers["idempotency-key"] }),
+
+    openDemoAccounts: ({ headers, payload }) => {
+      if (services.environment !== "development") return fail(Errors.routeNotFound)
+      const collateralAtoms = payload.collateral === undefined
+        ? defaultDemoCollateralAtoms
+        : Units.parseDecimal(payload.collateral, Units.moneyScale)
+      if (typeof collateralAtoms === "string") return fail(Errors.invalidRequest("collateral: must be USDC with at most 6 decimals."))
+      const idempotencyKey = headers["idempotency-key"]
+      const keys = Array.from(
+        { length: payload.accounts ?? defaultDemoAccounts },
+        (_, index) =>
+          ApiKeys.deriveDemoKey(
+            services.signerSecret,
+            services.environment,
+            idempotencyKey,
+            index,
+            Command.scopeRead | Command.scopeTrade
+          )
+      )
+      const command: Command.OpenDemoAccounts = {
+        kind: "OpenDemoAccounts",
+        idempotencyKey,
+        collateralAtoms,
+        keys: keys.map((key) => key.grant)
+      }
+      return Effect.map(submit(command), (outcome) => {
+        assert(outcome.entries.length === keys.length, "every demo account has an outcome")
+        return {
+          version: "demo-accounts/v1" as const,
+          accounts: keys.map((key, index) => ({
+            accountId: state.accountId(outcome.entries[index]!.orderNumber),
+            apiKey: key.text
+          })),
+          sequence: outcome.sequence,
+          decidedAtEpochMs: outcome.atEpochMs
+        }
+      })
+    },
+
+    getHealth: () => Effect.succeed({ version: "health/v1" as const, status: "up" as const }),
+
+    getReadiness: () => {
+      const payload = {
+        version: "readiness/v1" as const,
+        status: readiness.state(),
+        durableSequence: services.barrier.durableSequence(),
+        details: readiness.details()
+      }
+      return Effect.succeed(new Rendered(JSON.stringify(payload), payload.status === "ready" ? 200 : 503))
+    },
+
+    getMetrics: () => services.metrics.render,
+
+    getOpenApi: () => Effect.succeed(new Rendered(JSON.stringify(Contract.openApi())))
+  }
+}

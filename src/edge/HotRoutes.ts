@@ -1,0 +1,412 @@
+/**
+ * Placing and cancelling: plain callbacks from request to inbox and from outcome to reply, without a fiber
+ * or an Effect for a request. The order of checks is the same on every route:
+ *
+ * 1. credential and scope
+ * 2. content type, size, UTF-8, JSON
+ * 3. members that are not supported (501)
+ * 4. idempotency key
+ * 5. shape of the body
+ * 6. the account is the credential's
+ * 7. the market's grid; then everything else is the engine's
+ */
+import * as Command from "../domain/Command.js"
+import * as Ids from "../domain/Ids.js"
+import * as Market from "../domain/Market.js"
+import * as Order from "../domain/Order.js"
+import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
+import { Refusal } from "../domain/Refusal.js"
+import * as Units from "../domain/Units.js"
+import { assert } from "../domain/Assert.js"
+import type { ApiKeyView, MarketView, Reads } from "../engine/Reads.js"
+import type { Call } from "./Call.js"
+import type { CreateOrderBody } from "./contract/Compat.js"
+import type { PlaceOrderBody } from "./contract/Orders.js"
+import * as Decode from "./Decode.js"
+import * as Encode from "./Encode.js"
+import * as Errors from "./Errors.js"
+import * as Requests from "./Requests.js"
+
+/** The names of the endpoints served here. */
+export const names = [
+  "placeOrder",
+  "placeOrderBatch",
+  "cancelOrder",
+  "cancelOrderBatch",
+  "createOrder",
+  "createOrders",
+  "cancelCompatOrder"
+] as const
+export type Name = (typeof names)[number]
+
+/** What was read of a request once its caller, key and body were found good. */
+interface Admitted<Body> {
+  readonly key: ApiKeyView
+  readonly accountId: string
+  readonly idempotencyKey: string
+  readonly body: Body
+}
+
+/** Steps 1 to 5; undefined when the call was answered. */
+const admit = <Body extends object>(
+  call: Call,
+  unsupported: (body: unknown) => string | undefined,
+  decode: (body: unknown) => Body | Decode.Fault
+): Admitted<Body> | undefined => {
+  const key = call.authorize(Command.scopeTrade)
+  if (key === undefined) return undefined
+  const json = Requests.json(call.request)
+  if (Requests.isFailure(json)) {
+    call.fail(json)
+    return undefined
+  }
+  const member = unsupported(json.value)
+  if (member !== undefined) {
+    call.fail(Errors.notSupported(`${member} is not supported here. Nothing was done.`))
+    return undefined
+  }
+  if (call.query !== "") {
+    call.fail(Errors.invalidRequest("This route takes no query parameter."))
+    return undefined
+  }
+  const idempotencyKey = Requests.idempotencyKey(call.request)
+  if (idempotencyKey === undefined) {
+    call.fail(Requests.idempotencyKeyNeeded)
+    return undefined
+  }
+  const body = decode(json.value)
+  if (body instanceof Decode.Fault) {
+    call.fail(Errors.invalidRequest(body.text))
+    return undefined
+  }
+  return { key, accountId: call.services.state.accountId(key.account), idempotencyKey, body }
+}
+
+const nothing = (): undefined => undefined
+const timeInForce = (body: unknown): string | undefined => Decode.hasTimeInForce(body) ? "timeInForce" : undefined
+
+/** A market as the public may name it; undefined for unknown and unlisted ones. */
+const listed = (state: Reads, market: number): MarketView | undefined => {
+  if (market < 0) return undefined
+  const view = state.market(market)
+  return Market.isListed(view.status) ? view : undefined
+}
+
+/** One order on its way to the engine, with the market that its answer is written in. */
+interface Prepared {
+  readonly entry: Command.PlaceEntry
+  readonly market: Market.Parameters | undefined
+}
+
+/** Step 7 of a native order: too many decimals are the client's mistake, anything beyond the engine's range is out of bounds. */
+const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepared | Errors.Failure => {
+  const index = state.findMarket(body.marketId)
+  const market = listed(state, index)?.parameters
+  const type = body.orderType === "limit" ? Order.limit : Order.market
+  let fault: Refusal = Refusal.none
+  let priceAtoms = 0
+  let quantityAtoms = 0
+  if (market === undefined) {
+    fault = Refusal.marketNotFound
+  } else {
+    const price = body.price === undefined ? 0 : Units.parseDecimal(body.price, market.priceScale)
+    if (price === "too_fine") return Errors.invalidRequest(`${at}price: has more than ${market.priceScale} decimals.`)
+    const quantity = Units.parseDecimal(body.quantity, market.quantityScale)
+    if (quantity === "too_fine") return Errors.invalidRequest(`${at}quantity: has more than ${market.quantityScale} decimals.`)
+    if (typeof price === "string" || price > maxPriceAtoms || (price === 0 && body.price !== undefined)) {
+      fault = Refusal.priceOutOfBounds
+    } else priceAtoms = price
+    if (typeof quantity === "string") fault = fault === Refusal.none ? Refusal.quantityOutOfBounds : fault
+    else quantityAtoms = quantity
+  }
+  const faulty = fault !== Refusal.none
+  return {
+    market,
+    entry: {
+      market: market === undefined ? -1 : index,
+      clientOrderId: body.clientOrderId,
+      side: body.side === "buy" ? Order.buy : Order.sell,
+      type,
+      timeInForce: type === Order.market || body.timeInForce === "IOC" ? Order.ioc : Order.gtc,
+      priceAtoms: faulty ? 0 : priceAtoms,
+      quantityAtoms: faulty ? 0 : quantityAtoms,
+      postOnly: body.postOnly === true,
+      reduceOnly: body.reduceOnly === true,
+      selfTradePrevention: stpCode(body.selfTradePrevention),
+      fault,
+      raw: faulty ? JSON.stringify([body.marketId, body.price ?? null, body.quantity]) : ""
+    }
+  }
+}
+
+/** Prices are 32-bit integers in the engine. */
+const maxPriceAtoms = 2 ** 31 - 1
+
+const stpCode = (name: PlaceOrderBody["selfTradePrevention"]): Order.SelfTradePrevention => {
+  switch (name) {
+    case "cancel_incoming":
+      return Order.cancelIncoming
+    case "cancel_both":
+      return Order.cancelBoth
+    case "cancel_resting":
+    case undefined:
+      return Order.cancelResting
+  }
+}
+
+/** Step 7 of a compatibility order: a number off the grid refuses the order, never rounds it. */
+const prepareCompat = (state: Reads, body: CreateOrderBody): Prepared => {
+  const index = state.findSymbol(body.symbol)
+  const market = listed(state, index)?.parameters
+  const type = body.type === "limit" ? Order.limit : Order.market
+  let fault: Refusal = Refusal.none
+  let priceAtoms = 0
+  let quantityAtoms = 0
+  if (market === undefined) {
+    fault = Refusal.marketNotFound
+  } else {
+    const price = body.price === undefined ? 0 : Units.parseNumber(body.price, market.priceScale)
+    const quantity = Units.parseNumber(body.amount, market.quantityScale)
+    if (price === "too_fine") fault = Refusal.priceOffGrid
+    else if (typeof price === "string" || price > maxPriceAtoms || (price === 0 && body.price !== undefined)) {
+      fault = Refusal.priceOutOfBounds
+    } else if (quantity === "too_fine") fault = Refusal.quantityOffGrid
+    else if (typeof quantity === "string") fault = Refusal.quantityOutOfBounds
+    else {
+      priceAtoms = price
+      quantityAtoms = quantity
+    }
+  }
+  return {
+    market,
+    entry: {
+      market: market === undefined ? -1 : index,
+      clientOrderId: body.params?.clientOrderId ?? "",
+      side: body.side === "buy" ? Order.buy : Order.sell,
+      type,
+      timeInForce: type === Order.market ? Order.ioc : Order.gtc,
+      priceAtoms,
+      quantityAtoms,
+      postOnly: body.params?.postOnly === true,
+      reduceOnly: body.params?.reduceOnly === true,
+      selfTradePrevention: Order.cancelResting,
+      fault,
+      raw: fault === Refusal.none ? "" : JSON.stringify([body.symbol, body.price ?? null, body.amount])
+    }
+  }
+}
+
+const place = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Command.Operation,
+  entries: ReadonlyArray<Command.PlaceEntry>,
+  answer: (outcome: Outcome) => void
+): void =>
+  call.services.submit({
+    kind: "PlaceOrders",
+    operation,
+    account: admitted.key.account,
+    apiKey: admitted.key.index,
+    idempotencyKey: admitted.idempotencyKey,
+    entries
+  }, guarded(call, answer))
+
+const cancel = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Command.Operation,
+  entries: ReadonlyArray<Command.CancelEntry>,
+  answer: (outcome: Outcome) => void
+): void =>
+  call.services.submit({
+    kind: "CancelOrders",
+    operation,
+    account: admitted.key.account,
+    apiKey: admitted.key.index,
+    idempotencyKey: admitted.idempotencyKey,
+    entries
+  }, guarded(call, answer))
+
+/** An answer that is written outside the router's own guard: a defect in it must not reach the writer. */
+const guarded = (call: Call, answer: (outcome: Outcome) => void) => (outcome: Outcome): void => {
+  try {
+    if (!call.failedWhole(outcome)) answer(outcome)
+  } catch (cause) {
+    call.crash(cause)
+  }
+}
+
+/** The decision on one entry, which every decided command has for each of its entries. */
+const decidedEntry = (outcome: Outcome, index: number): EntryOutcome => {
+  const entry = outcome.entries[index]
+  assert(entry !== undefined, "a decided command has an outcome for each entry")
+  return entry
+}
+
+const failEntry = (call: Call, decided: EntryOutcome, outcome: Outcome, market: Market.Parameters | undefined): void =>
+  call.fail(Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)), outcome.atEpochMs)
+
+const countRefusal = (call: Call, decided: EntryOutcome): void => {
+  if (decided.refusal !== 0) call.services.metrics.refused(Errors.refused(decided.refusal).description.name)
+}
+
+const placeOrder = (call: Call): void => {
+  const admitted = admit(call, Decode.unsupportedMember, Decode.placeOrder)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
+  const prepared = prepare(call.services.state, body, "")
+  if (Requests.isFailure(prepared)) return call.failDurably(prepared)
+  const { entry, market } = prepared
+  place(call, admitted, Command.Operation.placeV1, [entry], (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    assert(market !== undefined, "an order without a market is refused")
+    call.succeed(Encode.placed(accountId, market, entry, decided, outcome, idempotencyKey))
+  })
+}
+
+const placeOrderBatch = (call: Call): void => {
+  const admitted = admit(call, Decode.unsupportedMember, Decode.placeBatch)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  const prepared: Array<Prepared> = []
+  for (let index = 0; index < body.orders.length; index++) {
+    const order = body.orders[index]!
+    if (order.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
+    const one = prepare(call.services.state, order, `orders[${index}].`)
+    if (Requests.isFailure(one)) return call.failDurably(one)
+    prepared.push(one)
+  }
+  place(call, admitted, Command.Operation.placeBatchV1, prepared.map((one) => one.entry), (outcome) => {
+    let text = ""
+    for (let index = 0; index < prepared.length; index++) {
+      const { entry, market } = prepared[index]!
+      const decided = decidedEntry(outcome, index)
+      countRefusal(call, decided)
+      text += (index === 0 ? "" : ",")
+        + Encode.placedEntry(index, accountId, market, body.orders[index]!, entry, decided, outcome, idempotencyKey)
+    }
+    call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${text}]}`)
+  })
+}
+
+/** One order to cancel; what cannot be any order's id or market is told apart by the text sent. */
+const prepareCancel = (
+  state: Reads,
+  marketIndex: number,
+  marketText: string,
+  orderId: string
+): { readonly entry: Command.CancelEntry; readonly market: Market.Parameters | undefined } => {
+  const market = listed(state, marketIndex)?.parameters
+  const orderNumber = Ids.parseOrderId(orderId) ?? -1
+  return {
+    market,
+    entry: {
+      market: market === undefined ? -1 : marketIndex,
+      orderNumber,
+      raw: market === undefined || orderNumber < 0 ? JSON.stringify([marketText, orderId]) : ""
+    }
+  }
+}
+
+const cancelOrder = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.cancelOrder)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
+  const { state } = call.services
+  const { entry, market } = prepareCancel(state, state.findMarket(body.marketId), body.marketId, call.params["orderId"] ?? "")
+  cancel(call, admitted, Command.Operation.cancelV1, [entry], (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    assert(market !== undefined, "an order without a market cannot be cancelled")
+    call.succeed(Encode.canceled(accountId, market, decided, outcome, idempotencyKey))
+  })
+}
+
+const cancelOrderBatch = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.cancelBatch)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  const { state } = call.services
+  const entries: Array<Command.CancelEntry> = []
+  const markets: Array<Market.Parameters | undefined> = []
+  for (const order of body.orders) {
+    if (order.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
+    const { entry, market } = prepareCancel(state, state.findMarket(order.marketId), order.marketId, order.orderId)
+    entries.push(entry)
+    markets.push(market)
+  }
+  cancel(call, admitted, Command.Operation.cancelBatchV1, entries, (outcome) => {
+    let text = ""
+    for (let index = 0; index < entries.length; index++) {
+      const { marketId, orderId } = body.orders[index]!
+      const decided = decidedEntry(outcome, index)
+      countRefusal(call, decided)
+      text += (index === 0 ? "" : ",")
+        + Encode.canceledEntry(index, accountId, markets[index], orderId, marketId, decided, outcome, idempotencyKey)
+    }
+    call.succeed(`{"version":"external-cancel-order-batch/v1","outcomes":[${text}]}`)
+  })
+}
+
+const createOrder = (call: Call): void => {
+  const admitted = admit(call, timeInForce, Decode.createOrder)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  const { entry, market } = prepareCompat(call.services.state, body)
+  place(call, admitted, Command.Operation.placeV2, [entry], (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    assert(market !== undefined, "an order without a market is refused")
+    call.succeed(Encode.compatPlaced(body.symbol, accountId, market, entry, decided, outcome, idempotencyKey))
+  })
+}
+
+const createOrders = (call: Call): void => {
+  const admitted = admit(call, timeInForce, Decode.createOrders)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  const prepared = body.map((order) => prepareCompat(call.services.state, order))
+  place(call, admitted, Command.Operation.placeBatchV2, prepared.map((one) => one.entry), (outcome) => {
+    let text = ""
+    for (let index = 0; index < prepared.length; index++) {
+      const { entry, market } = prepared[index]!
+      const decided = decidedEntry(outcome, index)
+      countRefusal(call, decided)
+      text += (index === 0 ? "" : ",")
+        + Encode.compatPlacedEntry(index, accountId, market, body[index]!, entry, decided, outcome, idempotencyKey)
+    }
+    call.succeed(`[${text}]`)
+  })
+}
+
+const cancelCompatOrder = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.cancelCompat)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey, key } = admitted
+  const { state } = call.services
+  const { entry, market } = prepareCancel(state, state.findSymbol(body.symbol), body.symbol, call.params["orderId"] ?? "")
+  cancel(call, admitted, Command.Operation.cancelV2, [entry], (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    assert(market !== undefined, "an order without a market cannot be cancelled")
+    const view = state.findOrder(key.account, decided.orderNumber)
+    // Both are kept for 24 h after the order ended; a repeat at the very end may find the order gone first.
+    if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
+    call.succeed(Encode.compatCanceled(body.symbol, accountId, market, view, decided, outcome, idempotencyKey))
+  })
+}
+
+/** The hot routes by name: every one answers exactly once, now or when its outcome is durable. */
+export const routes: Readonly<Record<Name, (call: Call) => void>> = {
+  placeOrder,
+  placeOrderBatch,
+  cancelOrder,
+  cancelOrderBatch,
+  createOrder,
+  createOrders,
+  cancelCompatOrder
+}

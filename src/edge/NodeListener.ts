@@ -1,0 +1,187 @@
+/**
+ * `Listener` over `node:http`. Bounds everything a client can make it hold: header size, body size, and the
+ * time that headers, a whole request and an idle connection may take. What is not HTTP gets the
+ * application's own answer and a closed connection.
+ */
+import * as Http from "node:http"
+import type { AddressInfo, Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { Effect, Layer } from "effect"
+import { ListenError, Listener } from "./Listener.js"
+import type { Application, Misframed, Response } from "./Listener.js"
+
+export interface Options {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Largest request body in bytes. */
+  readonly bodyLimit: number
+  /** All of a request's headers, in bytes. */
+  readonly headerLimit: number
+  readonly headersTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  /** How long a graceful stop waits for requests under way. */
+  readonly drainTimeoutMs: number
+}
+
+export const defaults: Options = {
+  host: "127.0.0.1",
+  port: 8080,
+  bodyLimit: 64 * 1024,
+  headerLimit: 16 * 1024,
+  headersTimeoutMs: 5_000,
+  requestTimeoutMs: 10_000,
+  keepAliveTimeoutMs: 60_000,
+  drainTimeoutMs: 5_000
+}
+
+const empty = new Uint8Array(0)
+
+const misframedBy: Readonly<Record<string, Misframed>> = {
+  HPE_HEADER_OVERFLOW: "headers_too_large",
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: "headers_too_large",
+  ERR_HTTP_REQUEST_TIMEOUT: "timeout"
+}
+
+const statusText = (status: number): string => Http.STATUS_CODES[status] ?? "Unknown"
+
+/** A response as bytes on a socket that no `ServerResponse` was made for. */
+const raw = (response: Response): string => {
+  const headers = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")
+  return `HTTP/1.1 ${response.status} ${statusText(response.status)}\r\n${headers}`
+    + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
+}
+
+const write = (result: Http.ServerResponse, response: Response, close: boolean): void => {
+  if (result.headersSent || result.destroyed) return
+  const headers: Record<string, string | number> = { ...response.headers, "content-length": Buffer.byteLength(response.body) }
+  if (close) headers["connection"] = "close"
+  result.writeHead(response.status, headers).end(response.body)
+}
+
+/** Serves one application on one server. */
+const makeServer = (application: Application, options: Options, stopping: () => boolean): Http.Server => {
+  const server = Http.createServer({
+    maxHeaderSize: options.headerLimit,
+    headersTimeout: options.headersTimeoutMs,
+    requestTimeout: options.requestTimeoutMs,
+    keepAliveTimeout: options.keepAliveTimeoutMs,
+    connectionsCheckingInterval: Math.min(1_000, options.headersTimeoutMs),
+    requireHostHeader: false,
+    noDelay: true
+  })
+
+  const refuse = (request: Http.IncomingMessage, result: Http.ServerResponse, reason: Misframed): void => {
+    write(result, application.misframed(reason), true)
+    request.unpipe()
+    request.resume()
+    result.once("finish", () => request.socket.destroySoon())
+  }
+
+  const dispatch = (request: Http.IncomingMessage, result: Http.ServerResponse, body: Uint8Array): void =>
+    application.handle({
+      method: request.method ?? "",
+      target: request.url ?? "",
+      headers: request.headers as Readonly<Record<string, string | undefined>>,
+      body,
+      remoteAddress: request.socket.remoteAddress ?? ""
+    }, (response) => write(result, response, stopping()))
+
+  server.on("request", (request, result) => {
+    const { headers } = request
+    if (headers.host === undefined && request.httpVersion === "1.1") return refuse(request, result, "malformed")
+    const length = headers["content-length"]
+    if (length === undefined && headers["transfer-encoding"] === undefined) return dispatch(request, result, empty)
+    if (length !== undefined && Number(length) > options.bodyLimit) return refuse(request, result, "body_too_large")
+    let first: Buffer | undefined
+    let rest: Array<Buffer> | undefined
+    let received = 0
+    const onData = (chunk: Buffer): void => {
+      received += chunk.length
+      if (received > options.bodyLimit) {
+        request.off("data", onData)
+        request.off("end", onEnd)
+        refuse(request, result, "body_too_large")
+      } else if (first === undefined) first = chunk
+      else if (rest === undefined) rest = [first, chunk]
+      else rest.push(chunk)
+    }
+    const onEnd = (): void => dispatch(request, result, rest === undefined ? first ?? empty : Buffer.concat(rest))
+    request.on("data", onData)
+    request.on("end", onEnd)
+    // A client that goes away in the middle of its body asked for nothing.
+    request.on("error", () => result.destroy())
+  })
+
+  const answerSocket = (socket: Duplex, reason: Misframed): void => {
+    if (!socket.writable || socket.destroyed) {
+      socket.destroy()
+      return
+    }
+    socket.on("error", () => socket.destroy())
+    socket.end(raw(application.misframed(reason)))
+  }
+
+  server.on("checkExpectation", (request, result) => refuse(request, result, "malformed"))
+  server.on("connect", (_request, socket) => answerSocket(socket, "malformed"))
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
+    if (error.code === "ECONNRESET") {
+      socket.destroy()
+      return
+    }
+    answerSocket(socket, misframedBy[error.code ?? ""] ?? "malformed")
+  })
+  return server
+}
+
+/** What a listener shows of itself. */
+export interface Watch {
+  /** Called once with a reader of the number of open sockets. */
+  readonly openSockets: (read: () => number) => void
+}
+
+/** A listener on these options; `watch` may put its socket count into the metrics. */
+export const layer = (options: Options, watch?: Watch): Layer.Layer<Listener> =>
+  Layer.succeed(Listener, {
+    serve: (application) =>
+      Effect.acquireRelease(
+        Effect.async<{ readonly server: Http.Server; readonly stop: () => void; readonly port: number; readonly address: string }, ListenError>(
+          (resume) => {
+            let stopped = false
+            const sockets = new Set<Socket>()
+            const server = makeServer(application, options, () => stopped)
+            server.on("connection", (socket: Socket) => {
+              sockets.add(socket)
+              socket.once("close", () => sockets.delete(socket))
+            })
+            watch?.openSockets(() => sockets.size)
+            const onError = (cause: Error): void =>
+              resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
+            server.once("error", onError)
+            server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
+              server.off("error", onError)
+              const { address, port } = server.address() as AddressInfo
+              resume(Effect.succeed({
+                server,
+                address,
+                port,
+                stop: () => {
+                  stopped = true
+                }
+              }))
+            })
+          }
+        ),
+        ({ server, stop }) =>
+          Effect.async<void>((resume) => {
+            stop()
+            const patience = setTimeout(() => server.closeAllConnections(), options.drainTimeoutMs)
+            server.close(() => {
+              clearTimeout(patience)
+              resume(Effect.void)
+            })
+            server.closeIdleConnections()
+          })
+      ).pipe(Effect.map(({ address, port }) => ({ address, port })))
+  })

@@ -1,0 +1,123 @@
+/**
+ * From a framed request to its route. Whatever has no route, or not with that method, gets its family's
+ * envelope; nothing gets through before the venue is ready but the routes that tell so.
+ */
+import FindMyWay from "find-my-way"
+import { assert } from "../domain/Assert.js"
+import { Call } from "./Call.js"
+import type { Params, Services } from "./Call.js"
+import * as Contract from "./Contract.js"
+import * as Errors from "./Errors.js"
+import type { Application, Misframed, Reply, Request, Response } from "./Listener.js"
+import type { RouteCounts } from "./Metrics.js"
+import type { State } from "./Readiness.js"
+
+/** Methods that the contract uses, in the order in which `allow` lists them. */
+const methods = ["GET", "POST", "PUT", "DELETE"] as const
+type Method = (typeof methods)[number]
+const isMethod = (method: string): method is Method => (methods as ReadonlyArray<string>).includes(method)
+
+interface Route {
+  readonly endpoint: Contract.Described
+  readonly counts: RouteCounts
+  readonly run: (call: Call) => void
+}
+
+/** The longest path parameter that is looked at. */
+const maxParamLength = 4096
+
+const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
+  malformed: Errors.invalidRequest("The request is not HTTP/1.1 as this venue reads it."),
+  headers_too_large: Errors.invalidRequest("The request's headers are too large."),
+  body_too_large: Errors.payloadTooLarge,
+  timeout: Errors.invalidRequest("The request did not arrive in time.")
+}
+
+/**
+ * The application over routes by endpoint name. Dies on any difference between the routes and the
+ * contract: one without the other is a defect of the build.
+ */
+export const make = (
+  services: Services,
+  readiness: () => State,
+  routes: Readonly<Record<string, (call: Call) => void>>
+): Application => {
+  const router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength })
+  const unserved = Contract.endpoints.filter((endpoint) => routes[endpoint.name] === undefined)
+  const undeclared = Object.keys(routes).filter((name) => !Contract.endpoints.some((endpoint) => endpoint.name === name))
+  assert(unserved.length === 0, `every endpoint is served: ${unserved.map((endpoint) => endpoint.name).join(", ")}`)
+  assert(undeclared.length === 0, `every route is in the contract: ${undeclared.join(", ")}`)
+  for (const endpoint of Contract.endpoints) {
+    assert(isMethod(endpoint.method), "an endpoint has one of the router's methods")
+    const route: Route = { endpoint, counts: services.metrics.route(endpoint.name), run: routes[endpoint.name]! }
+    router.on(endpoint.method, endpoint.path, () => {}, route)
+  }
+  const unrouted = services.metrics.route("unrouted")
+
+  const refuse = (reply: Reply, path: string, failure: Errors.Failure, headers?: Readonly<Record<string, string>>): void => {
+    const { byStatus } = unrouted
+    const { status } = failure.description
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    services.metrics.refused(failure.description.name)
+    reply(Errors.response(Contract.familyOf(path), failure, services.nextRequestId(), services.now(), headers))
+  }
+
+  /** Why a path has no route with this method. */
+  const unroutable = (path: string, reply: Reply): void => {
+    if (!isPercentEncoded(path)) return refuse(reply, path, Errors.invalidRequest("The path is not percent-encoded UTF-8."))
+    const allowed = methods.filter((method) => {
+      const found = router.find(method, path)
+      return found !== null && !isHidden(found.store as Route)
+    })
+    if (allowed.length === 0) return refuse(reply, path, Errors.routeNotFound)
+    refuse(reply, path, Errors.methodNotAllowed, { allow: allowed.join(", ") })
+  }
+
+  const isHidden = (route: Route): boolean => route.endpoint.access === "operator" && services.operatorToken === undefined
+
+  const handle = (request: Request, reply: Reply): void => {
+    const { target } = request
+    const at = target.indexOf("?")
+    const path = at < 0 ? target : target.slice(0, at)
+    const found = path.charCodeAt(0) === 47 && !path.includes("#") && isMethod(request.method) ? router.find(request.method, path) : null
+    if (found === null) return unroutable(path, reply)
+    const route = found.store as Route
+    if (isHidden(route)) return refuse(reply, path, Errors.routeNotFound)
+    const query = at < 0 ? "" : target.slice(at + 1)
+    const call = new Call(
+      services,
+      route.endpoint,
+      route.counts,
+      request,
+      found.params as Params,
+      query,
+      services.nextRequestId(),
+      reply
+    )
+    if (route.endpoint.access !== "system" && readiness() !== "ready") return call.fail(Errors.starting)
+    try {
+      route.run(call)
+    } catch (cause) {
+      call.crash(cause)
+    }
+  }
+
+  return {
+    handle,
+    misframed: (reason: Misframed): Response => {
+      const failure = misframedFailures[reason]
+      const { status } = failure.description
+      unrouted.byStatus.set(status, (unrouted.byStatus.get(status) ?? 0) + 1)
+      return Errors.response("native", failure, services.nextRequestId(), services.now(), { connection: "close" })
+    }
+  }
+}
+
+const isPercentEncoded = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}

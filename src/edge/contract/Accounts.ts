@@ -1,0 +1,117 @@
+/** An account's balance, positions, open orders, and the key that is asking. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import { Access, ApiKeySecurity } from "./Access.js"
+import * as Fields from "./Fields.js"
+import { OrderList } from "./Orders.js"
+
+/** All money in USDC: decimal strings and 10^-6 atoms. */
+export const Balance = Schema.Struct({
+  version: Schema.Literal("external-account-balance/v1"),
+  accountId: Fields.Text,
+  asset: Schema.Literal("USDC"),
+  collateral: Fields.Decimal,
+  collateralAtoms: Fields.SignedAtoms,
+  equity: Fields.Decimal,
+  equityAtoms: Fields.SignedAtoms,
+  marginEquity: Fields.Decimal,
+  marginEquityAtoms: Fields.SignedAtoms,
+  unrealizedPnl: Fields.Decimal,
+  unrealizedPnlAtoms: Fields.SignedAtoms,
+  initialMargin: Fields.Decimal,
+  initialMarginAtoms: Fields.SignedAtoms,
+  maintenanceMargin: Fields.Decimal,
+  maintenanceMarginAtoms: Fields.SignedAtoms,
+  orderLoss: Fields.Decimal,
+  orderLossAtoms: Fields.SignedAtoms,
+  available: Fields.Decimal,
+  availableAtoms: Fields.SignedAtoms,
+  lastSequence: Fields.Sequence,
+  journalSequence: Fields.Sequence
+}).annotations({ identifier: "AccountBalance" })
+export type Balance = typeof Balance.Type
+
+/** A position that is not flat. `quantity` is unsigned: `side` says the direction. */
+export const Position = Schema.Struct({
+  positionId: Fields.Text,
+  marketId: Fields.Text,
+  side: Schema.Literal("long", "short"),
+  quantity: Fields.Decimal,
+  quantityAtoms: Fields.Atoms,
+  entryNotional: Fields.Decimal,
+  entryNotionalAtoms: Fields.Atoms,
+  avgEntryPrice: Fields.Decimal,
+  avgEntryPriceAtoms: Fields.Atoms,
+  markPrice: Fields.Decimal,
+  markPriceAtoms: Fields.Atoms,
+  unrealizedPnl: Fields.Decimal,
+  unrealizedPnlAtoms: Fields.SignedAtoms,
+  realizedPnl: Fields.Decimal,
+  realizedPnlAtoms: Fields.SignedAtoms,
+  feesPaid: Fields.Decimal,
+  feesPaidAtoms: Fields.SignedAtoms,
+  openedAtEpochMs: Fields.EpochMs,
+  lastSequence: Fields.Sequence
+}).annotations({ identifier: "Position" })
+export type Position = typeof Position.Type
+
+export const PositionList = Schema.Struct({
+  version: Schema.Literal("external-position-list/v1"),
+  accountId: Fields.Text,
+  positions: Schema.Array(Position),
+  journalSequence: Fields.Sequence
+}).annotations({ identifier: "PositionList" })
+
+export const ApiKeyRecord = Schema.Struct({
+  keyId: Fields.Text,
+  accountId: Fields.Text,
+  principalKind: Schema.Literal("agent", "bot"),
+  displayPrefix: Fields.Text,
+  scopes: Schema.Array(Schema.Literal("read", "trade")),
+  state: Schema.Literal("active", "revoked", "expired"),
+  createdAtEpochMs: Fields.EpochMs,
+  expiresAtEpochMs: Fields.EpochMs,
+  revokedAtEpochMs: Schema.NullOr(Fields.EpochMs),
+  lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs)
+}).annotations({ identifier: "ApiKeyRecord" })
+
+export const ApiKeyCurrent = Schema.Struct({
+  version: Schema.Literal("api-key-current/v1"),
+  key: ApiKeyRecord
+}).annotations({ identifier: "ApiKeyCurrent", description: "`rateLimit` joins when rate limits do." })
+
+const AccountPath = Schema.Struct({ accountId: Fields.Name })
+
+export const group = HttpApiGroup.make("accounts", { topLevel: true })
+  .add(
+    HttpApiEndpoint.get("getBalance", "/v1/accounts/:accountId/balance")
+      .setPath(AccountPath)
+      .addSuccess(Balance)
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "Collateral, equity and margin at mark")
+  )
+  .add(
+    HttpApiEndpoint.get("listPositions", "/v1/accounts/:accountId/positions")
+      .setPath(AccountPath)
+      .addSuccess(PositionList)
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "Positions that are not flat")
+  )
+  .add(
+    HttpApiEndpoint.get("listOrders", "/v1/accounts/:accountId/orders")
+      .setPath(AccountPath)
+      .setUrlParams(Schema.Struct({
+        status: Schema.Literal("open").annotations({ description: "Only open orders are listed for now." }),
+        marketId: Fields.optional(Fields.Name)
+      }))
+      .addSuccess(OrderList)
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "Open orders, oldest first")
+  )
+  .add(
+    HttpApiEndpoint.get("getCurrentApiKey", "/v1/api-keys/current")
+      .addSuccess(ApiKeyCurrent)
+      .annotate(Access, "key")
+      .annotate(OpenApi.Summary, "The API key that asks")
+  )
+  .middleware(ApiKeySecurity)

@@ -1,0 +1,131 @@
+/**
+ * The two error envelopes, one schema for each family and status. Every response that is not a success is
+ * one of these, on every path.
+ */
+import { HttpApiSchema } from "@effect/platform"
+import { Schema } from "effect"
+import * as Refusal from "../../domain/Refusal.js"
+import * as Fields from "./Fields.js"
+
+/** The families of the API: `/v2` speaks the compatibility layer's envelope, everything else the native one. */
+export type Family = "native" | "compat"
+
+/** `code` values by HTTP status. */
+export const codes = {
+  400: ["invalid_request", "operation_not_available"],
+  401: ["unauthorized"],
+  403: ["scope_missing", "account_not_enabled"],
+  404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
+  405: ["method_not_allowed"],
+  409: ["idempotency_key_conflict", "client_order_id_in_use"],
+  413: ["payload_too_large"],
+  415: ["unsupported_media_type"],
+  422: ["order_rejected"],
+  500: ["internal_error"],
+  501: ["not_supported"],
+  503: ["engine_halted", "overloaded", "starting", "dependency_unavailable", "snapshot_unavailable"]
+} as const
+export type Status = keyof typeof codes
+
+/** Every status an envelope is sent with. */
+export const statuses: ReadonlyArray<Status> = [400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 501, 503]
+
+/** `rejectionGuard` values: which rule refused an order. */
+export const guards = [
+  "margin_insufficient",
+  "price_out_of_bounds",
+  "quantity_out_of_bounds",
+  "price_band_exceeded",
+  "post_only_would_cross",
+  "reduce_only_would_increase",
+  "open_order_limit",
+  "position_limit",
+  "market_not_accepting",
+  "session_cutoff",
+  "no_liquidity",
+  "trigger_invalid"
+] as const
+export const Guard = Schema.Literal(...guards)
+
+export const ApiKeyRejection = Schema.Literal(
+  "missing",
+  "malformed",
+  "unknown",
+  "revoked",
+  "expired",
+  "scope_missing",
+  "account_mismatch"
+)
+
+const compatNames = [
+  "InvalidOrder",
+  "InsufficientFunds",
+  "OrderNotFound",
+  "NotSupported",
+  "BadRequest",
+  "BadSymbol",
+  "AuthenticationError",
+  "PermissionDenied",
+  "AccountNotEnabled",
+  "RateLimitExceeded",
+  "DuplicateOrderId",
+  "OnMaintenance",
+  "ExchangeNotAvailable",
+  "ExchangeError"
+] as const
+/** Error names of the compatibility layer: exchange-library class names. */
+export const CompatName = Schema.Literal(...compatNames)
+
+/**
+ * What the refusal compared, where it compared: decimal strings in the guard's own unit (a price, a
+ * quantity, money), or a whole number for `open_order_limit`.
+ */
+export const Comparison = {
+  limit: Fields.optional(Fields.Text).annotations({ description: "The bound that refused, in the guard's unit." }),
+  actual: Fields.optional(Fields.Text).annotations({ description: "What the request would have come to, in the guard's unit." }),
+  nearest: Fields.optional(Fields.Text).annotations({ description: "A nearby value that would have passed, in the guard's unit." })
+}
+
+const native = (status: Status) =>
+  Schema.Struct({
+    version: Schema.Literal("external-rest-error/v1"),
+    requestId: Fields.Text,
+    code: Schema.Literal(...codes[status]),
+    safeMessage: Fields.Text,
+    retryable: Schema.Boolean,
+    recoveryActions: Schema.Array(Schema.Literal(...Refusal.recoveryActions)),
+    occurredAtEpochMs: Fields.EpochMs,
+    apiKeyRejection: Fields.optional(ApiKeyRejection),
+    rejectionGuard: Fields.optional(Guard),
+    ...Comparison,
+    dependency: Fields.optional(Schema.Literal("ledger", "index_feed", "journal", "read_model"))
+  })
+
+const compat = (status: Status) =>
+  Schema.Struct({
+    name: CompatName,
+    message: Fields.Text,
+    code: Schema.Literal(...codes[status]),
+    retryable: Schema.Boolean,
+    timestamp: Fields.EpochMs,
+    datetime: Fields.Text,
+    info: native(status).annotations({ identifier: `NativeError${status}` })
+  })
+
+const describe = (status: Status): string => `${status}: ${codes[status].join(", ")}`
+
+/** The native envelope as sent with a status. */
+export const nativeError = (status: Status) =>
+  native(status).annotations({
+    identifier: `NativeError${status}`,
+    description: describe(status),
+    ...HttpApiSchema.annotations({ status })
+  })
+
+/** The compatibility layer's envelope as sent with a status. */
+export const compatError = (status: Status) =>
+  compat(status).annotations({
+    identifier: `CompatError${status}`,
+    description: describe(status),
+    ...HttpApiSchema.annotations({ status })
+  })

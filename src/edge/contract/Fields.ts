@@ -1,0 +1,55 @@
+/**
+ * The fields that payloads of every family share, as schemas: units and shapes of the API's conventions.
+ * Decoded and encoded forms are the same plain JSON, so a payload is its own encoding.
+ */
+import { Schema } from "effect"
+import * as Order from "../../domain/Order.js"
+
+/** `*Atoms` that cannot be negative: a string of digits. */
+export const Atoms = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]*)$/)).annotations({ identifier: "Atoms" })
+/** `*Atoms` that may be negative. */
+export const SignedAtoms = Schema.String.pipe(Schema.pattern(/^(?:0|-?[1-9][0-9]*)$/)).annotations({ identifier: "SignedAtoms" })
+/** A decimal string in a response: optional minus, digits, a dot, digits. */
+export const Decimal = Schema.String.pipe(Schema.pattern(/^-?[0-9]+\.[0-9]+$/)).annotations({ identifier: "Decimal" })
+/** A decimal string in a request: plain digits, at most 40 characters; the market's scale bounds its decimals. */
+export const DecimalInput = Schema.String.pipe(
+  Schema.maxLength(40),
+  Schema.pattern(/^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$/)
+).annotations({ identifier: "DecimalInput" })
+/** Milliseconds since the Unix epoch. */
+export const EpochMs = Schema.Int.pipe(Schema.nonNegative())
+/** A journal sequence. */
+export const Sequence = Schema.Int.pipe(Schema.nonNegative())
+/** A whole number of something, from 0. */
+export const Count = Schema.Int.pipe(Schema.nonNegative())
+/** A number of the compatibility layer that cannot be negative. */
+export const Amount = Schema.Number.pipe(Schema.finite(), Schema.nonNegative())
+/** `sha256:` and 64 lowercase hex characters. */
+export const Digest = Schema.String.pipe(Schema.pattern(/^sha256:[0-9a-f]{64}$/)).annotations({ identifier: "Digest" })
+/** A name of something in a request or a path: an id, a market, a symbol. */
+export const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128)).annotations({ identifier: "Name" })
+/** Any text that is not empty, in a response. */
+export const Text = Schema.String.pipe(Schema.minLength(1))
+/** 1..64 of `[A-Za-z0-9._:-]`. */
+export const ClientOrderId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9._:-]{1,64}$/)).annotations({ identifier: "ClientOrderId" })
+
+export const Side = Schema.Literal(...Order.sides)
+export const OrderType = Schema.Literal(...Order.types)
+export const TimeInForce = Schema.Literal(...Order.timesInForce)
+export const SelfTradePrevention = Schema.Literal(...Order.selfTradePreventions)
+export const OrderStatus = Schema.Literal(...Order.statuses)
+export const CancelReason = Schema.Literal(...Order.cancelReasons.filter((name): name is Order.CancelReasonName => name !== ""))
+
+/** A member that may be absent, and is never null. */
+export const optional = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
+
+/** Required on every placement, cancel and operator command: 1..255 visible ASCII characters. */
+export const IdempotencyHeaders = Schema.Struct({
+  "idempotency-key": Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({
+    description: "1..255 visible ASCII characters. The same key with the same body gets the original response and does nothing again."
+  })
+})
+
+/** Where a stream resumes after this snapshot. */
+export const resync = <Stream extends string>(stream: Stream) =>
+  Schema.Struct({ stream: Schema.Literal(stream), fromSequence: Sequence })

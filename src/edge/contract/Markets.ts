@@ -1,0 +1,111 @@
+/** Public market data: markets and their books. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import * as Market from "../../domain/Market.js"
+import { Access } from "./Access.js"
+import * as Fields from "./Fields.js"
+
+export const MarketStatus = Schema.Literal(...Market.statuses)
+
+export const MarketDetails = Schema.Struct({
+  marketId: Fields.Text,
+  underlyingSymbol: Schema.String,
+  marketType: Schema.Literal("crypto"),
+  logoUrl: Schema.String,
+  logoUnavailable: Schema.Boolean,
+  status: MarketStatus,
+  priceScale: Fields.Count,
+  quantityScale: Fields.Count,
+  minPrice: Fields.Decimal,
+  maxPrice: Fields.Decimal,
+  minQuantity: Fields.Decimal,
+  maxQuantity: Fields.Decimal,
+  maxPositionQuantity: Fields.Decimal,
+  initialMarginBps: Fields.Count,
+  maintenanceMarginTiers: Schema.Array(Schema.Struct({
+    notionalThresholdAtoms: Fields.Atoms,
+    maintenanceMarginBps: Fields.Count
+  })),
+  maxLeverageX: Fields.Count,
+  makerFeeBps: Fields.Count,
+  takerFeeBps: Fields.Count,
+  priceBandBps: Fields.Count,
+  settlementAsset: Fields.Text,
+  symbol: Fields.Text.annotations({ description: "The market's name in the compatibility layer." }),
+  lastPriceAtoms: Fields.Atoms,
+  lastPrice: Fields.Decimal,
+  indexPriceAtoms: Fields.Atoms,
+  indexPrice: Fields.Decimal,
+  change24hBps: Schema.String.pipe(Schema.pattern(/^(?:0|-?[1-9][0-9]*)$/)),
+  favorite: Schema.Boolean
+}).annotations({ identifier: "MarketDetails" })
+
+export const MarketSnapshot = Schema.Struct({
+  version: Schema.Literal("external-market-snapshot/v1"),
+  marketId: Fields.Text,
+  status: MarketStatus,
+  market: MarketDetails,
+  marketSession: Schema.Struct({
+    state: Schema.Literal("open", "reduce_only", "closed"),
+    asOfEpochMs: Fields.EpochMs,
+    nextOpenEpochMs: Fields.EpochMs,
+    nextCloseEpochMs: Fields.EpochMs,
+    riskIncreasingOrderCutoffEpochMs: Fields.EpochMs
+  }),
+  snapshotSequence: Fields.Sequence,
+  readModelDigest: Fields.Digest,
+  resync: Fields.resync("market.status")
+}).annotations({ identifier: "MarketSnapshot" })
+export type MarketSnapshot = typeof MarketSnapshot.Type
+
+export const MarketList = Schema.Struct({
+  version: Schema.Literal("external-market-list/v1"),
+  markets: Schema.Array(MarketSnapshot)
+}).annotations({ identifier: "MarketList" })
+
+export const Level = Schema.Struct({
+  price: Fields.Decimal,
+  priceAtoms: Fields.Atoms,
+  size: Fields.Decimal,
+  sizeAtoms: Fields.Atoms
+}).annotations({ identifier: "BookLevel" })
+
+export const BookSnapshot = Schema.Struct({
+  version: Schema.Literal("external-book-snapshot/v1"),
+  marketId: Fields.Text,
+  snapshotSequence: Fields.Sequence,
+  readModelDigest: Fields.Digest.annotations({
+    description: "SHA-256 over the RFC 8785 canonical JSON of {marketId, snapshotSequence, bids, asks} as sent."
+  }),
+  bids: Schema.Array(Level).pipe(Schema.maxItems(500)),
+  asks: Schema.Array(Level).pipe(Schema.maxItems(500)),
+  checksum: Fields.Digest.annotations({
+    description: "SHA-256 over the best 25 levels a side as lines `b|priceAtoms|sizeAtoms` then `a|...`, best first, joined by a newline."
+  }),
+  resync: Fields.resync("market.book")
+}).annotations({ identifier: "BookSnapshot" })
+export type BookSnapshot = typeof BookSnapshot.Type
+
+const MarketPath = Schema.Struct({ marketId: Fields.Name })
+
+export const group = HttpApiGroup.make("markets", { topLevel: true })
+  .add(
+    HttpApiEndpoint.get("listMarkets", "/v1/markets")
+      .addSuccess(MarketList)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "Snapshots of all public markets")
+  )
+  .add(
+    HttpApiEndpoint.get("getMarket", "/v1/markets/:marketId")
+      .setPath(MarketPath)
+      .addSuccess(MarketSnapshot)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "One market")
+  )
+  .add(
+    HttpApiEndpoint.get("getBook", "/v1/markets/:marketId/book")
+      .setPath(MarketPath)
+      .addSuccess(BookSnapshot)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "The aggregated book, at most 500 levels a side")
+  )

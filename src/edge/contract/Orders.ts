@@ -1,0 +1,241 @@
+/** Native orders: placing, cancelling and reading them. */
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
+import { Schema } from "effect"
+import * as Command from "../../domain/Command.js"
+import { Access, ApiKeySecurity } from "./Access.js"
+import * as Envelopes from "./Envelopes.js"
+import * as Fields from "./Fields.js"
+
+/** Members that later releases will take: refused with 501 `not_supported` wherever they appear, never ignored. */
+export const unsupportedMembers: ReadonlyArray<string> = ["autoClose", "expiresAtEpochMs"]
+
+interface Rules {
+  readonly orderType: "limit" | "market"
+  readonly timeInForce?: "GTC" | "IOC"
+  readonly price?: string
+  readonly postOnly?: boolean
+}
+
+/** The first rule between the members of a placement that is broken, with the member to blame; undefined when none is. */
+export const placementFault = (body: Rules): { readonly field: string; readonly message: string } | undefined => {
+  if (body.orderType === "limit") {
+    if (body.price === undefined) return { field: "price", message: "a limit order needs a price" }
+    if (body.postOnly === true && body.timeInForce === "IOC") {
+      return { field: "postOnly", message: "a post-only order cannot be immediate-or-cancel" }
+    }
+    return undefined
+  }
+  if (body.timeInForce === "GTC") return { field: "timeInForce", message: "a market order is immediate-or-cancel" }
+  if (body.postOnly === true) return { field: "postOnly", message: "a market order cannot be post-only" }
+  return undefined
+}
+
+/** One order to place. */
+export const PlaceOrderBody = Schema.Struct({
+  accountId: Fields.Name,
+  marketId: Fields.Name,
+  clientOrderId: Fields.ClientOrderId,
+  side: Fields.Side,
+  orderType: Fields.OrderType,
+  timeInForce: Fields.optional(Fields.TimeInForce),
+  price: Fields.optional(Fields.DecimalInput),
+  quantity: Fields.DecimalInput,
+  postOnly: Fields.optional(Schema.Boolean),
+  reduceOnly: Fields.optional(Schema.Boolean),
+  selfTradePrevention: Fields.optional(Fields.SelfTradePrevention)
+}).pipe(Schema.filter((body) => placementFault(body)?.message, { jsonSchema: {} })).annotations({
+  identifier: "PlaceOrderBody",
+  description: "A limit order needs `price` and defaults to GTC; a market order is IOC and `price` is its worst price. "
+    + "`autoClose` and `expiresAtEpochMs` are refused with 501 not_supported for now."
+})
+export type PlaceOrderBody = typeof PlaceOrderBody.Type
+
+export const PlaceBatchBody = Schema.Struct({
+  orders: Schema.Array(PlaceOrderBody).pipe(Schema.minItems(1), Schema.maxItems(Command.maxPlaceEntries))
+}).annotations({ identifier: "PlaceBatchBody" })
+export type PlaceBatchBody = typeof PlaceBatchBody.Type
+
+export const CancelOrderBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name }).annotations({
+  identifier: "CancelOrderBody"
+})
+export type CancelOrderBody = typeof CancelOrderBody.Type
+
+export const CancelBatchBody = Schema.Struct({
+  orders: Schema.Array(Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name, orderId: Fields.Name })).pipe(
+    Schema.minItems(1),
+    Schema.maxItems(Command.maxCancelEntries)
+  )
+}).annotations({ identifier: "CancelBatchBody" })
+export type CancelBatchBody = typeof CancelBatchBody.Type
+
+const orderFields = {
+  orderId: Fields.Text,
+  accountId: Fields.Text,
+  marketId: Fields.Text,
+  status: Fields.OrderStatus,
+  lastSequence: Fields.Sequence,
+  idempotencyKey: Schema.String,
+  cancelReason: Fields.optional(Fields.CancelReason),
+  clientOrderId: Fields.optional(Fields.ClientOrderId),
+  side: Fields.Side,
+  orderType: Fields.OrderType,
+  timeInForce: Fields.TimeInForce,
+  price: Fields.optional(Fields.Decimal),
+  priceAtoms: Fields.optional(Fields.Atoms),
+  quantity: Fields.Decimal,
+  quantityAtoms: Fields.Atoms,
+  filledQuantity: Fields.Decimal,
+  filledQuantityAtoms: Fields.Atoms,
+  remainingQuantity: Fields.Decimal,
+  remainingQuantityAtoms: Fields.Atoms,
+  canceledQuantity: Fields.Decimal,
+  canceledQuantityAtoms: Fields.Atoms,
+  averageFillPrice: Fields.optional(Fields.Decimal),
+  averageFillPriceAtoms: Fields.optional(Fields.Atoms),
+  postOnly: Schema.Boolean,
+  reduceOnly: Schema.Boolean,
+  selfTradePrevention: Fields.SelfTradePrevention,
+  createdAtEpochMs: Fields.EpochMs,
+  updatedAtEpochMs: Fields.EpochMs
+}
+
+/** The native order record. */
+export const OrderRecord = Schema.Struct({ version: Schema.Literal("external-order/v1"), ...orderFields }).annotations({
+  identifier: "Order",
+  description: "quantity = filled + remaining + canceled. averageFillPriceAtoms is rounded half up to the market's grid."
+})
+export type OrderRecord = typeof OrderRecord.Type
+
+/** One accepted entry of a placed batch. */
+export const AcceptedEntry = Schema.Struct({ index: Fields.Count, accepted: Schema.Literal(true), ...orderFields }).annotations({
+  identifier: "AcceptedOrderEntry"
+})
+
+/** One refused entry of a placed batch: nothing of it was done. Values are echoed as sent; its id is never listed. */
+export const RefusedEntry = Schema.Struct({
+  index: Fields.Count,
+  accepted: Schema.Literal(false),
+  orderId: Fields.Text,
+  accountId: Fields.Text,
+  marketId: Fields.Text,
+  status: Schema.Literal("canceled"),
+  lastSequence: Fields.Sequence,
+  idempotencyKey: Schema.String,
+  clientOrderId: Fields.optional(Fields.ClientOrderId),
+  side: Fields.Side,
+  orderType: Fields.OrderType,
+  timeInForce: Fields.TimeInForce,
+  price: Fields.optional(Fields.DecimalInput),
+  quantity: Fields.DecimalInput,
+  filledQuantity: Fields.Decimal,
+  filledQuantityAtoms: Fields.Atoms,
+  postOnly: Schema.Boolean,
+  reduceOnly: Schema.Boolean,
+  selfTradePrevention: Fields.SelfTradePrevention,
+  createdAtEpochMs: Fields.EpochMs,
+  updatedAtEpochMs: Fields.EpochMs,
+  code: Fields.Text,
+  rejectionGuard: Fields.optional(Envelopes.Guard),
+  ...Envelopes.Comparison
+}).annotations({ identifier: "RefusedOrderEntry" })
+
+export const PlaceBatchResult = Schema.Struct({
+  version: Schema.Literal("external-place-order-batch/v1"),
+  outcomes: Schema.Array(Schema.Union(AcceptedEntry, RefusedEntry))
+}).annotations({ identifier: "PlaceBatchResult" })
+
+const cancelFields = {
+  orderId: Fields.Text,
+  accountId: Fields.Text,
+  marketId: Fields.Text,
+  status: Fields.OrderStatus,
+  lastSequence: Fields.Sequence,
+  idempotencyKey: Schema.String,
+  cancelReason: Fields.optional(Fields.CancelReason),
+  filledQuantity: Fields.Decimal,
+  filledQuantityAtoms: Fields.Atoms,
+  canceledQuantity: Fields.Decimal,
+  canceledQuantityAtoms: Fields.Atoms,
+  updatedAtEpochMs: Fields.EpochMs
+}
+
+/** What a cancel came to: the order's state as it was decided. */
+export const CancelResult = Schema.Struct({
+  version: Schema.Literal("external-cancel-order/v1"),
+  accepted: Schema.Literal(true),
+  ...cancelFields
+}).annotations({ identifier: "CancelResult" })
+
+export const CancelBatchResult = Schema.Struct({
+  version: Schema.Literal("external-cancel-order-batch/v1"),
+  outcomes: Schema.Array(Schema.Union(
+    Schema.Struct({ index: Fields.Count, accepted: Schema.Literal(true), ...cancelFields }).annotations({
+      identifier: "AcceptedCancelEntry"
+    }),
+    Schema.Struct({
+      index: Fields.Count,
+      accepted: Schema.Literal(false),
+      orderId: Fields.Text,
+      accountId: Fields.Text,
+      marketId: Fields.Text,
+      status: Schema.Literal("canceled").annotations({ description: "Nothing is open under this id." }),
+      lastSequence: Fields.Sequence,
+      idempotencyKey: Schema.String,
+      code: Fields.Text,
+      rejectionGuard: Fields.optional(Envelopes.Guard)
+    }).annotations({ identifier: "RefusedCancelEntry" })
+  ))
+}).annotations({ identifier: "CancelBatchResult" })
+
+export const OrderList = Schema.Struct({
+  version: Schema.Literal("external-order-list/v1"),
+  accountId: Fields.Text,
+  orders: Schema.Array(OrderRecord),
+  nextCursor: Schema.NullOr(Schema.String)
+}).annotations({ identifier: "OrderList" })
+
+const OrderPath = Schema.Struct({ orderId: Fields.Name })
+
+/** Placing, cancelling and reading orders, native. */
+export const group = HttpApiGroup.make("orders", { topLevel: true })
+  .add(
+    HttpApiEndpoint.post("placeOrder", "/v1/orders")
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(PlaceOrderBody)
+      .addSuccess(OrderRecord)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Place one order")
+  )
+  .add(
+    HttpApiEndpoint.post("placeOrderBatch", "/v1/orders/batch")
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(PlaceBatchBody)
+      .addSuccess(PlaceBatchResult)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn")
+  )
+  .add(
+    HttpApiEndpoint.post("cancelOrderBatch", "/v1/orders/batch/cancel")
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(CancelBatchBody)
+      .addSuccess(CancelBatchResult)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Cancel 1..24 orders of one account in one writer turn")
+  )
+  .add(
+    HttpApiEndpoint.post("cancelOrder", "/v1/orders/:orderId/cancel")
+      .setPath(OrderPath)
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(CancelOrderBody)
+      .addSuccess(CancelResult)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Cancel one order")
+  )
+  .add(
+    HttpApiEndpoint.get("getOrder", "/v1/orders/:orderId")
+      .setPath(OrderPath)
+      .addSuccess(OrderRecord)
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "Read one order of the key's account")
+  )
+  .middleware(ApiKeySecurity)

@@ -1,0 +1,6 @@
+/** `SecureRandom` from the operating system. */
+import { randomBytes } from "node:crypto"
+import { Layer } from "effect"
+import { SecureRandom } from "./SecureRandom.js"
+
+export const layer: Layer.Layer<SecureRandom> = Layer.succeed(SecureRandom, { bytes: (count) => randomBytes(count) })
