@@ -389,9 +389,10 @@ export class NaiveVenue {
     if (isPriced && (price < parameters.minPriceAtoms || price > parameters.maxPriceAtoms)) return Refusal.priceOutOfBounds
     if (quantity < parameters.minQuantityAtoms || quantity > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
 
+    // Any price outside the band that the order would touch refuses it, on the good side of the mark too: no
+    // trade may print there, so matching would end the order at once.
     if (entry.type === Order.limit && !entry.postOnly) {
-      const worst = this.#worstTouched(market, side, price, quantity)
-      if (worst !== undefined && !this.#withinBand(market, worst)) return Refusal.priceBandExceeded
+      if (this.#touched(market, side, price, quantity).some((met) => !this.#withinBand(market, met))) return Refusal.priceBandExceeded
     }
     if (entry.type === Order.limit && entry.timeInForce === Order.gtc) {
       const open = account.open.filter((order) => order.market === market.index).length
@@ -407,38 +408,39 @@ export class NaiveVenue {
       if (!opposes || quantity + resting > Math.abs(held)) return Refusal.reduceOnlyWouldIncrease
     }
 
+    const reducesForMargin = opposes && quantity + sum(sameSide.filter((order) => !order.reduceOnly).map(remaining)) <= Math.abs(held)
     const asOpen = entry.reduceOnly ? undefined : { market: market.index, side, price, size: quantity }
     const margin = this.margin(account, asOpen)
+    if (abs(margin.equity) > largestTotal) return Refusal.marginInsufficient
     const backed = margin.marginEquity - margin.orderLoss >= margin.initialMargin
     // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
-    if (!backed && !(onlyReduces && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))) {
+    if (!backed && !(reducesForMargin && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))) {
       return Refusal.marginInsufficient
     }
 
     const best = this.#best(market, opposite(side))
     if (entry.postOnly && best !== undefined && crosses(side, price, best.price)) return Refusal.postOnlyWouldCross
     if (entry.type === Order.market) {
-      const reachable = market.resting.some((order) =>
-        order.side !== side && this.#withinBand(market, order.price) && (price === 0 || crosses(side, price, order.price))
-      )
+      // Matching goes best price first and stops where it may not trade: what lies behind that is out of reach.
+      const reachable = best !== undefined && this.#withinBand(market, best.price) && (price === 0 || crosses(side, price, best.price))
       if (!reachable) return Refusal.noLiquidity
     }
     return Refusal.none
   }
 
-  /** The worst price that an order would trade at, looking only at prices and sizes; undefined if it meets nothing. */
-  #worstTouched(market: NaiveMarket, side: Order.Side, limit: number, quantity: number): number | undefined {
+  /** The prices that an order would meet, looking only at prices and sizes. */
+  #touched(market: NaiveMarket, side: Order.Side, limit: number, quantity: number): ReadonlyArray<number> {
     const met = market.resting
       .filter((order) => order.side !== side && crosses(side, limit, order.price))
       .sort((a, b) => (side === Order.buy ? a.price - b.price : b.price - a.price))
+    const touched: Array<number> = []
     let left = quantity
-    let worst: number | undefined
     for (const order of met) {
       if (left <= 0) break
-      worst = order.price
+      touched.push(order.price)
       left -= remaining(order)
     }
-    return worst
+    return touched
   }
 
   /** Whether a trade may print here: mark * (1 -+ band), rounded towards the mark. */
@@ -470,14 +472,15 @@ export class NaiveVenue {
       if (maker === undefined) break
       if ((taker.type === Order.limit || taker.price !== 0) && !crosses(taker.side, taker.price, maker.price)) break
 
+      // The band comes first: beyond it nothing happens at all, not even to the taker's own orders.
+      if (!this.#withinBand(market, maker.price)) {
+        const rests = taker.type === Order.limit && taker.timeInForce === Order.gtc
+        return this.#cancel(taker, rests ? CancelReason.priceBandExceeded : CancelReason.iocRemainder)
+      }
       if (maker.account === taker.account) {
         if (taker.selfTradePrevention !== Order.cancelIncoming) this.#cancel(maker, CancelReason.selfTrade)
         if (taker.selfTradePrevention !== Order.cancelResting) return this.#cancel(taker, CancelReason.selfTrade)
         continue
-      }
-      if (!this.#withinBand(market, maker.price)) {
-        const rests = taker.type === Order.limit && taker.timeInForce === Order.gtc
-        return this.#cancel(taker, rests ? CancelReason.priceBandExceeded : CancelReason.iocRemainder)
       }
       const size = Math.min(remaining(taker), remaining(maker))
       const makerAccount = this.accounts[maker.account]!
@@ -512,8 +515,10 @@ export class NaiveVenue {
   ): boolean {
     const held = this.#quantity(account, market)
     const before = this.margin(account, undefined)
+    // Other reduce-only orders are left out: they are trimmed to what is left to reduce, so they can never make a
+    // flip of it, and a resting take-profit must not block a close.
     const others = account.open.filter((other) =>
-      other !== order && other.market === market.index && other.side === order.side
+      other !== order && other.market === market.index && other.side === order.side && !other.reduceOnly
     )
     const opposes = held !== 0 && held > 0 === (order.side === Order.sell)
     const onlyReduces = opposes && remaining(order) + sum(others.map(remaining)) <= Math.abs(held)

@@ -1,6 +1,6 @@
 /**
  * Safety (I1). No money atom appears or vanishes: collateral of all accounts + collected fees + entry-notional
- * imbalance = deposits. Collateral and positions are the engine's; fees are what the trades it made must have
+ * imbalance (shorts' less longs': profit that is realised on one side only) = deposits. Collateral and positions are the engine's; fees are what the trades it made must have
  * cost by the published rates.
  */
 import { broken, holds, type Property } from "./Property.js"
@@ -18,7 +18,7 @@ export const conservation: Property<null> = {
       collateral += BigInt(seen.reads.balance(account).collateralAtoms)
       for (const position of seen.reads.positions(account)) {
         const entry = BigInt(position.entryNotionalAtoms)
-        imbalance += position.quantityAtoms > 0 ? entry : -entry
+        imbalance += position.quantityAtoms > 0 ? -entry : entry
       }
     }
     const total = collateral + seen.model.feesCollected + imbalance

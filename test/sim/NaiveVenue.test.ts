@@ -1,0 +1,163 @@
+/** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
+import { expect, test } from "vitest"
+import type { Command, PlaceEntry } from "../../src/domain/Command.js"
+import { Operation } from "../../src/domain/Command.js"
+import * as Order from "../../src/domain/Order.js"
+import type { Outcome } from "../../src/domain/Outcome.js"
+import { Engine } from "../../src/engine/Engine.js"
+import { NaiveVenue, type NaiveMarket } from "../../sim/model/NaiveVenue.js"
+import { watchers } from "../../sim/properties/All.js"
+import { simMarkets } from "../../sim/workload/SimMarkets.js"
+import * as SimRandom from "../../sim/world/SimRandom.js"
+
+const accounts = 6
+
+/** Commands drawn so that fills, flips, margins at their edge and every status are frequent. */
+const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: number): Command => {
+  const account = random.below(accounts)
+  const market: NaiveMarket = random.pick(model.markets)
+  const idempotencyKey = `k${count}`
+  const kind = random.next()
+  if (kind < 0.03 || market.mark === 0) {
+    const step = Math.max(1, Math.round((market.mark * random.below(random.chance(0.2) ? 1_500 : 60)) / 10_000))
+    const priceAtoms = Math.max(market.parameters.minPriceAtoms, market.mark + (random.chance(0.5) ? step : -step))
+    return { kind: "SetIndexPrice", idempotencyKey, market: market.index, priceAtoms, sourceEpochMs: 0 }
+  }
+  if (kind < 0.04 || market.status !== "open" && kind < 0.3) {
+    const odd = random.pick(["reduce_only", "reduce_only", "paused", "halted", "cancel_only"] as const)
+    const status = market.status === "open" ? odd : "open"
+    return { kind: "SetMarketStatus", idempotencyKey, market: market.index, status }
+  }
+  if (kind < 0.15) {
+    const orders = [...model.orders.keys()]
+    const entries = Array.from({ length: random.between(1, 3) }, () => ({
+      market: random.chance(0.1) ? market.index : -2,
+      orderNumber: orders.length === 0 || random.chance(0.1) ? 7 : random.pick(orders.slice(-60)),
+      raw: ""
+    }))
+    return { kind: "CancelOrders", operation: Operation.cancelBatchV1, account, apiKey: -1, idempotencyKey, entries }
+  }
+  const entry = (): PlaceEntry => {
+    const held = model.accounts[account]!.positions.get(market.index)?.quantity ?? 0
+    const closing = held !== 0 && random.chance(0.4)
+    const side: Order.Side = closing ? (held > 0 ? Order.sell : Order.buy) : random.pick([Order.buy, Order.sell] as const)
+    const type: Order.Type = random.chance(0.15) ? Order.market : Order.limit
+    const tick = Math.max(1, Math.round(market.mark / 1_000))
+    const away = random.between(-6, 6) * tick * (side === Order.buy ? -1 : 1)
+    const unit = Math.max(1, Math.floor(2e11 / (market.mark * Number(market.factor))))
+    const quantity = closing && random.chance(0.6)
+      ? Math.max(1, Math.floor(Math.abs(held) * random.pick([0.5, 1, 1, 2])))
+      : Math.max(1, Math.floor(unit * random.next() ** 2 * random.pick([1, 1, 1, 12])))
+    const timeInForce: Order.TimeInForce = type === Order.market || random.chance(0.15) ? Order.ioc : Order.gtc
+    return {
+      market: market.index,
+      clientOrderId: random.chance(0.05) ? "again" : random.chance(0.1) ? "" : `c${count}.${random.below(1e9)}`,
+      side,
+      type,
+      timeInForce,
+      priceAtoms: type === Order.market && random.chance(0.7) ? 0 : Math.max(1, market.mark + away),
+      quantityAtoms: quantity,
+      postOnly: timeInForce === Order.gtc && random.chance(0.1),
+      reduceOnly: random.chance(closing ? 0.6 : 0.05),
+      selfTradePrevention: random.pick([0, 1, 2] as const),
+      fault: 0,
+      raw: ""
+    }
+  }
+  const entries = Array.from({ length: random.chance(0.1) ? random.between(2, 8) : 1 }, entry)
+  return { kind: "PlaceOrders", operation: Operation.placeBatchV1, account, apiKey: -1, idempotencyKey, entries }
+}
+
+const opening = (collateralAtoms: number): ReadonlyArray<Command> => [
+  { kind: "OpenVenue", environment: "development", rules: 1 },
+  ...simMarkets.flatMap(({ parameters, startPriceAtoms }, market): ReadonlyArray<Command> => [
+    { kind: "PutMarket", idempotencyKey: `put${market}`, parameters },
+    { kind: "SetMarketStatus", idempotencyKey: `back${market}`, market, status: "backfilling" },
+    { kind: "SetMarketStatus", idempotencyKey: `open${market}`, market, status: "open" },
+    { kind: "SetIndexPrice", idempotencyKey: `index${market}`, market, priceAtoms: startPriceAtoms, sourceEpochMs: 0 }
+  ]),
+  {
+    kind: "OpenDemoAccounts",
+    idempotencyKey: "accounts",
+    collateralAtoms,
+    keys: Array.from({ length: accounts }, (_, index) => ({
+      keyId: `key_${index}`,
+      displayPrefix: `pk_${index}`,
+      secretSha256: "0".repeat(64),
+      scopes: 3,
+      expiresAtEpochMs: Number.MAX_SAFE_INTEGER
+    }))
+  }
+]
+
+const concernsOrders = (command: Command): boolean => command.kind === "PlaceOrders" || command.kind === "CancelOrders"
+
+const simplified = (command: Command, outcome: Outcome) =>
+  outcome.entries.map((entry) => [
+    entry.refusal,
+    concernsOrders(command) ? entry.orderNumber : -1,
+    entry.status,
+    entry.cancelReason,
+    entry.filledAtoms,
+    String(entry.filledNotionalAtoms),
+    entry.canceledAtoms
+  ])
+
+/** The whole state of the model, as text. */
+const drawn = (model: NaiveVenue): string =>
+  [
+    ...model.markets.map((market) =>
+      `\nmarket ${market.index} ${market.status} mark ${market.mark}` + market.resting.map((order) =>
+        `\n  ${order.number} of ${order.account} ${Order.sides[order.side]} ${order.quantity - order.filled - order.canceled} at ${order.price}${order.reduceOnly ? " reduce-only" : ""}`
+      ).join("")
+    ),
+    ...model.accounts.map((account) =>
+      `\naccount ${account.index} collateral ${account.collateral} positions ${[...account.positions].map(([market, position]) => `${market}: ${position.quantity} for ${position.entryNotional}`).join(", ")}`
+    )
+  ].join("")
+
+const run = (seed: string, commands: number): number => {
+  const random = SimRandom.make(seed)
+  const model = new NaiveVenue()
+  const engine = Engine.make({ orders: 20_000, idempotencyKeys: 20_000 })
+  const watching = watchers()
+  let sequence = 0
+  let atEpochMs = 1_700_000_000_000
+  let fills = 0
+  const apply = (command: Command): void => {
+    sequence++
+    atEpochMs += random.below(50)
+    expect(engine.admit(command, atEpochMs)).toBe(undefined)
+    const before = process.env["MODEL_TRACE"] === undefined ? "" : drawn(model)
+    const outcome = engine.apply(command, sequence, atEpochMs)
+    engine.state.events.clear()
+    const decision = model.apply({ sequence, atEpochMs, command })
+    fills += decision.fills.length
+    const where = `seed ${seed}, record ${sequence}: ${JSON.stringify(command)}${before}`
+    expect(simplified(command, outcome), where).toEqual(decision.outcomes.map((entry) => [
+      entry.refusal,
+      concernsOrders(command) ? entry.orderNumber : -1,
+      entry.status,
+      entry.cancelReason,
+      entry.filled,
+      String(entry.filledNotional),
+      entry.canceled
+    ]))
+    for (const watcher of watching) {
+      const verdict = watcher.observe({ _tag: "Committed", record: { sequence, atEpochMs, command }, decision, model, block: { epoch: 1, firstSequence: sequence, count: 1 } })
+        ?? watcher.observe({ _tag: "Inspected", reads: engine, model, decision, whole: sequence % 97 === 0 })
+      expect(verdict, `${where}\n${watcher.name}`).toBe(undefined)
+    }
+  }
+  for (const command of opening(random.pick([2e9, 2e10, 1e12]))) apply(command)
+  for (let count = 0; count < commands; count++) apply(nextCommand(random, model, count))
+  return fills
+}
+
+test("engine and model come to the same on random records, and trade a lot", () => {
+  const seeds = Number(process.env["MODEL_SEEDS"] ?? 12)
+  const first = Number(process.env["MODEL_FIRST"] ?? 0)
+  let fills = 0
+  for (let seed = first; seed < first + seeds; seed++) fills += run(String(seed), 800)
+  expect(fills).toBeGreaterThan(seeds * 100)
+}, 120_000)
