@@ -66,7 +66,7 @@ export const generate = (count: number, liveLimit: number, seed: number): Readon
       operations.push({ kind: "market", side, size })
       for (const { id } of book.market({ side, size }).done) live.drop(id)
     } else if ((share < 55 && live.size < liveLimit) || live.size === 0) {
-      const id = `order-${at}`
+      const id = `o${at}`
       const price = side === "buy" ? mid - draw(51) : mid + draw(51)
       operations.push({ kind: "limit", id, side, size, price })
       const outcome = book.limit({ id, side, size, price })

@@ -1,4 +1,6 @@
 /** What a benchmark section is, and how ours and a reference are compared fairly within one run. */
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 
 /** One row of the outcome: ours in `value`, the reference measured beside it, and ours over reference. */
 export interface Result {
@@ -30,9 +32,12 @@ export const median = (measurements: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : (sorted[(sorted.length >> 1) - 1]! + upper) / 2
 }
 
+setFlagsFromString("--expose-gc")
+const collectGarbage: () => void = runInNewContext("gc")
+
 /**
  * Measures reference, ours, reference, ours ..., so that a machine that speeds up or slows down does so for
- * both. Each measurement answers in `unit`; the medians make the result.
+ * both, each on a heap without the other's garbage. Each measurement answers in `unit`; the medians make the result.
  */
 export const compare = async (
   section: string,
@@ -44,7 +49,9 @@ export const compare = async (
   const references: Array<number> = []
   const values: Array<number> = []
   for (let run = 0; run < options.runs; run++) {
+    collectGarbage()
     references.push(await reference())
+    collectGarbage()
     values.push(await ours())
     options.log(`${section} run ${run + 1}: ${format(values[run]!)} against ${format(references[run]!)} ${unit}`)
   }

@@ -33,7 +33,7 @@ export interface OrderState {
 /** What became of an incoming order, in the terms of the reference library: every trade is a `done` maker or the `partial` one. */
 export interface Processed {
   /** Makers that were filled whole, in the order they traded; last the incoming limit order if it was. */
-  done: Array<OrderState>
+  done: ReadonlyArray<OrderState>
   /** The maker that was filled in part; or the incoming order when it rests after trading. */
   partial: OrderState | null
   partialQuantityProcessed: number
@@ -42,8 +42,11 @@ export interface Processed {
   err: "OrderExists" | "InvalidSize" | "InvalidPrice" | null
 }
 
+/** What most orders fill: shared, so that a book that answers a million times does not make a million empty lists. */
+const nothing: ReadonlyArray<OrderState> = []
+
 const processed = (size: number): Processed =>
-  ({ done: [], partial: null, partialQuantityProcessed: 0, quantityLeft: size, err: null })
+  ({ done: nothing, partial: null, partialQuantityProcessed: 0, quantityLeft: size, err: null })
 
 const codeOf = (side: Side): Order.Side => side === "buy" ? Order.buy : Order.sell
 
@@ -69,7 +72,7 @@ export class StringBook {
     const side = codeOf(order.side)
     const left = this.match(side, size, price, outcome)
     if (left === 0) {
-      outcome.done.push({ id, side: order.side, size, origSize: size, price })
+      outcome.done = [...outcome.done, { id, side: order.side, size, origSize: size, price }]
       return outcome
     }
     if (left < size) {
@@ -119,6 +122,7 @@ export class StringBook {
     const { book, orders } = this
     const against: Order.Side = side === Order.buy ? Order.sell : Order.buy
     let left = size
+    let done: Array<OrderState> | undefined
     while (left > 0) {
       const maker = book.best(against)
       if (maker === none) break
@@ -128,7 +132,8 @@ export class StringBook {
       const traded = Math.min(left, resting)
       left -= traded
       if (traded === resting) {
-        outcome.done.push(this.state(maker))
+        if (done === undefined) done = [this.state(maker)]
+        else done.push(this.state(maker))
         this.takeOut(maker)
       } else {
         book.reduce(maker, traded)
@@ -136,6 +141,7 @@ export class StringBook {
         outcome.partialQuantityProcessed = traded
       }
     }
+    if (done !== undefined) outcome.done = done
     outcome.quantityLeft = left
     return left
   }

@@ -138,8 +138,10 @@ export class Orders {
   private used = 0
   /** Slot + 1 by hash of the order number; 0 is empty. At most half full. */
   private numberTable: Int32Array
-  /** Slot + 1 by hash of account and clientOrderId; 0 is empty. At most half full. */
+  /** Slot + 1 of the first slot of a chain, by hash of account and clientOrderId; 0 is empty. */
   private clientTable: Int32Array
+  /** Slot + 1 of the next in the chain of `clientTable`, or 0. */
+  private clientChain: Int32Array
   /** Hash of account and clientOrderId of a slot in `clientTable`. */
   private clientHash: Int32Array
   private tableMask: number
@@ -169,6 +171,7 @@ export class Orders {
     this.level = new Int32Array(slots)
     this.accountNext = new Int32Array(slots)
     this.accountPrev = new Int32Array(slots)
+    this.clientChain = new Int32Array(slots)
     this.clientHash = new Int32Array(slots)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
@@ -317,56 +320,44 @@ export class Orders {
 
   /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
   findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
-    const table = this.clientTable
-    const mask = this.tableMask
-    for (let at = hash & mask;; at = (at + 1) & mask) {
-      const slot = table[at]! - 1
-      if (slot === none) return none
+    for (let entry = this.clientTable[hash & this.tableMask]!; entry !== 0; entry = this.clientChain[entry - 1]!) {
+      const slot = entry - 1
       if (this.clientHash[slot] === hash && this.account[slot] === account && this.clientOrderId[slot] === clientOrderId) {
         return slot
       }
     }
+    return none
   }
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account[slot]!, this.clientOrderId[slot]!)): void {
-    const account = this.account[slot]!
     const clientOrderId = this.clientOrderId[slot]!
     assert(clientOrderId !== "", "an empty clientOrderId is not indexed")
-    const table = this.clientTable
-    const mask = this.tableMask
-    let at = hash & mask
-    while (table[at] !== 0) {
-      const other = table[at]! - 1
-      if (this.clientHash[other] === hash) {
-        assert(
-          this.account[other] !== account || this.clientOrderId[other] !== clientOrderId,
-          "an account's clientOrderId is indexed once"
-        )
-      }
-      at = (at + 1) & mask
-    }
+    assert(this.findClient(this.account[slot]!, clientOrderId, hash) === none, "an account's clientOrderId is indexed once")
+    const at = hash & this.tableMask
     this.clientHash[slot] = hash
-    table[at] = slot + 1
+    this.clientChain[slot] = this.clientTable[at]!
+    this.clientTable[at] = slot + 1
   }
 
   /** Takes an indexed slot out of the clientOrderId index. */
   unindexClient(slot: number): void {
-    const table = this.clientTable
-    const mask = this.tableMask
-    let hole = this.clientHash[slot]! & mask
-    while (table[hole] !== slot + 1) {
-      assert(table[hole] !== 0, "only a client-indexed order is unindexed")
-      hole = (hole + 1) & mask
+    const at = this.clientHash[slot]! & this.tableMask
+    const after = this.clientChain[slot]!
+    let entry = this.clientTable[at]!
+    if (entry === slot + 1) {
+      this.clientTable[at] = after
+      return
     }
-    for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
-      const home = this.clientHash[table[at]! - 1]! & mask
-      if (((at - home) & mask) >= ((at - hole) & mask)) {
-        table[hole] = table[at]!
-        hole = at
+    for (;;) {
+      assert(entry !== 0, "only a client-indexed order is unindexed")
+      const next = this.clientChain[entry - 1]!
+      if (next === slot + 1) {
+        this.clientChain[entry - 1] = after
+        return
       }
+      entry = next
     }
-    table[hole] = 0
   }
 
   /** A copy of everything but the hash tables and the levels, which restoring builds again. */
@@ -393,7 +384,7 @@ export class Orders {
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
       indexed: slotsOf(this.numberTable),
-      clientIndexed: slotsOf(this.clientTable),
+      clientIndexed: this.clientIndexed(),
       freeHead: this.freeHead
     }
   }
@@ -444,6 +435,15 @@ export class Orders {
     return orders
   }
 
+  /** The slots in the clientOrderId index, ascending. */
+  private clientIndexed(): Int32Array {
+    const slots: Array<number> = []
+    for (const first of this.clientTable) {
+      for (let entry = first; entry !== 0; entry = this.clientChain[entry - 1]!) slots.push(entry - 1)
+    }
+    return Int32Array.from(slots).sort()
+  }
+
   /** More columns and larger tables; slots keep their content. */
   private grow(slots: number): void {
     this.number = grown(this.number, new Float64Array(slots))
@@ -464,6 +464,7 @@ export class Orders {
     this.level = grown(this.level, new Int32Array(slots))
     this.accountNext = grown(this.accountNext, new Int32Array(slots))
     this.accountPrev = grown(this.accountPrev, new Int32Array(slots))
+    this.clientChain = grown(this.clientChain, new Int32Array(slots))
     this.clientHash = grown(this.clientHash, new Int32Array(slots))
     this.allocated = slots
     const tableSize = tableSizeFor(slots)
@@ -474,8 +475,14 @@ export class Orders {
       if (entry !== 0) place(numbers, mask, hashNumber(this.number[entry - 1]!), entry)
     }
     const clients = new Int32Array(tableSize)
-    for (const entry of this.clientTable) {
-      if (entry !== 0) place(clients, mask, this.clientHash[entry - 1]!, entry)
+    for (const first of this.clientTable) {
+      for (let entry = first; entry !== 0;) {
+        const next = this.clientChain[entry - 1]!
+        const at = this.clientHash[entry - 1]! & mask
+        this.clientChain[entry - 1] = clients[at]!
+        clients[at] = entry
+        entry = next
+      }
     }
     this.numberTable = numbers
     this.clientTable = clients

@@ -1,0 +1,123 @@
+/**
+ * P5: appending blocks of 200-byte records to the journal, from commands to durable, against writing the same
+ * bytes to the end of a fresh file and calling fdatasync, one after the other, on the same disk.
+ */
+import * as fs from "node:fs"
+import { Effect, Layer } from "effect"
+import * as Command from "../../src/domain/Command.js"
+import * as Block from "../../src/journal/Block.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { compare, type Options, type Section } from "./Section.js"
+
+/** Inside the project, so that it is a disk and not memory; removed afterwards. */
+const directory = `data/bench-P5-${process.pid}`
+const blocks = 1_000
+const recordBytes = 200
+/** What frames a record's payload. */
+const recordHeaderBytes = 21
+const firstEpochMs = 1_700_000_000_000
+
+/** A placement whose record takes 200 bytes. */
+const commandOf = (sequence: number): Command.PlaceOrders => {
+  const idempotencyKey = `00000000-0000-4000-8000-${String(sequence).padStart(12, "0")}`
+  const known = `[3,41,17,"${idempotencyKey}",2,"",9,6512345,250000]`.length
+  return {
+    kind: "PlaceOrders",
+    operation: Command.Operation.placeV2,
+    account: 41,
+    apiKey: 17,
+    idempotencyKey,
+    entries: [{
+      market: 2,
+      clientOrderId: String(sequence).padStart(recordBytes - recordHeaderBytes - known, "o"),
+      side: 1,
+      type: 0,
+      timeInForce: 0,
+      priceAtoms: 6_512_345,
+      quantityAtoms: 250_000,
+      postOnly: true,
+      reduceOnly: false,
+      selfTradePrevention: 0,
+      fault: 0,
+      raw: ""
+    }]
+  }
+}
+
+const outcomeDigest = Buffer.alloc(Block.digestBytes, 1)
+
+const buildBlock = (builder: Block.Builder, epoch: number, firstSequence: number, previousDigest: Uint8Array, records: number) => {
+  builder.begin({ epoch, firstSequence, previousDigest })
+  for (let sequence = firstSequence; sequence < firstSequence + records; sequence++) {
+    builder.add(sequence, firstEpochMs + sequence, commandOf(sequence))
+  }
+  return builder.finish(outcomeDigest)
+}
+
+/** Blocks a second through the journal, with `depth` of them in flight. */
+const timeJournal = (records: number, depth: number): Promise<number> =>
+  Effect.gen(function*() {
+    const journal = yield* Journal
+    const { epoch } = journal.opened
+    return yield* Effect.async<number, unknown>((resume) => {
+      const builder = new Block.Builder()
+      let { nextSequence, digest } = journal.opened
+      let begun = 0
+      let durable = 0
+      const startedAt = performance.now()
+      const appendNext = (): void => {
+        const block = buildBlock(builder, epoch, nextSequence, digest, records)
+        const fence = { epoch, previousDigest: digest }
+        nextSequence = block.lastSequence + 1
+        digest = block.digest
+        begun++
+        journal.begin(block, fence, (failure) => {
+          if (failure !== undefined) return resume(Effect.fail(failure))
+          durable++
+          if (durable === blocks) resume(Effect.succeed(blocks / ((performance.now() - startedAt) / 1000)))
+          else if (begun < blocks) appendNext()
+        })
+      }
+      for (let flight = 0; flight < depth; flight++) appendNext()
+    })
+  }).pipe(
+    Effect.provide(SegmentJournal.layer().pipe(Layer.provide(NodeDisk.layer(directory)))),
+    Effect.ensuring(Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))),
+    Effect.runPromise
+  )
+
+/** Writes of the same bytes a second: write at the end, fdatasync, the next. */
+const timeFile = (records: number): Promise<number> => {
+  const { bytes } = buildBlock(new Block.Builder(), 1, 1, Block.genesisDigest, records)
+  fs.mkdirSync(directory, { recursive: true })
+  const descriptor = fs.openSync(`${directory}/appended`, "wx+")
+  return new Promise<number>((resolve, reject) => {
+    const startedAt = performance.now()
+    const next = (done: number): void => {
+      if (done === blocks) return resolve(blocks / ((performance.now() - startedAt) / 1000))
+      fs.write(descriptor, bytes, 0, bytes.length, done * bytes.length, (writeError) => {
+        if (writeError) return reject(writeError)
+        fs.fdatasync(descriptor, (syncError) => syncError ? reject(syncError) : next(done + 1))
+      })
+    }
+    next(0)
+  }).finally(() => {
+    fs.closeSync(descriptor)
+    fs.rmSync(directory, { recursive: true, force: true })
+  })
+}
+
+const measure = (section: string, records: number, depth: number, options: Options) =>
+  compare(section, "blocks/s", options, () => timeFile(records), () => timeJournal(records, depth))
+
+export const section: Section = {
+  name: "P5",
+  run: async (options) => [
+    await measure("P5-1", 1, 1, options),
+    await measure("P5-10", 10, 1, options),
+    await measure("P5-100", 100, 1, options),
+    await measure("P5-100x2", 100, 2, options)
+  ]
+}

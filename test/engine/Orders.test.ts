@@ -1,0 +1,190 @@
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import * as Order from "../../src/domain/Order.js"
+import { none, Orders, packFlags } from "../../src/engine/Orders.js"
+
+const capacity = 24
+
+/** Takes a slot for an order and makes it findable. */
+const place = (orders: Orders, number: number, account = 0, clientOrderId = ""): number => {
+  const slot = orders.allocate()
+  if (slot === none) return none
+  orders.number[slot] = number
+  orders.account[slot] = account
+  orders.clientOrderId[slot] = clientOrderId
+  orders.idempotencyKey[slot] = `key of ${number}`
+  orders.index(slot)
+  if (clientOrderId !== "") orders.indexClient(slot)
+  return slot
+}
+
+const drop = (orders: Orders, slot: number): void => {
+  orders.unindex(slot)
+  if (orders.clientOrderId[slot] !== "") orders.unindexClient(slot)
+  orders.release(slot)
+}
+
+describe("Orders", () => {
+  it.each([
+    { side: Order.buy, type: Order.limit, timeInForce: Order.gtc, postOnly: false, reduceOnly: false, stp: Order.cancelResting },
+    { side: Order.sell, type: Order.market, timeInForce: Order.ioc, postOnly: true, reduceOnly: true, stp: Order.cancelBoth },
+    { side: Order.buy, type: Order.limit, timeInForce: Order.ioc, postOnly: true, reduceOnly: false, stp: Order.cancelIncoming },
+    { side: Order.sell, type: Order.limit, timeInForce: Order.gtc, postOnly: false, reduceOnly: true, stp: Order.cancelResting }
+  ] as const)("keeps flags apart: %o", ({ postOnly, reduceOnly, side, stp, timeInForce, type }) => {
+    const orders = new Orders(1)
+    const slot = orders.allocate()
+    orders.flags[slot] = packFlags(side, type, timeInForce, postOnly, reduceOnly, stp)
+    for (const status of [Order.canceled, Order.closed, Order.open] as const) {
+      for (const reason of Object.values(Order.CancelReason)) {
+        orders.setStatus(slot, status)
+        orders.setCancelReason(slot, reason)
+        expect(orders.status(slot)).toBe(status)
+        expect(orders.cancelReason(slot)).toBe(reason)
+        expect(orders.side(slot)).toBe(side)
+        expect(orders.type(slot)).toBe(type)
+        expect(orders.timeInForce(slot)).toBe(timeInForce)
+        expect(orders.postOnly(slot)).toBe(postOnly)
+        expect(orders.reduceOnly(slot)).toBe(reduceOnly)
+        expect(orders.selfTradePrevention(slot)).toBe(stp)
+      }
+    }
+  })
+
+  it("hands out the slot released last first, and none when full", () => {
+    const orders = new Orders(3)
+    expect([orders.allocate(), orders.allocate(), orders.allocate(), orders.allocate()]).toEqual([0, 1, 2, none])
+    orders.release(0)
+    orders.release(2)
+    expect(orders.size).toBe(1)
+    expect([orders.allocate(), orders.allocate(), orders.allocate()]).toEqual([2, 0, none])
+  })
+
+  it("clears what a slot's last order left behind", () => {
+    const orders = new Orders(1)
+    const slot = place(orders, 7, 3, "mine")
+    orders.filled[slot] = 1
+    orders.filledNotional[slot] = 2
+    orders.canceled[slot] = 3
+    orders.flags[slot] = packFlags(Order.sell, Order.limit, Order.ioc, true, true, Order.cancelBoth)
+    orders.accountNext[slot] = 5
+    drop(orders, slot)
+    expect(orders.allocate()).toBe(slot)
+    expect(orders.flags[slot]).toBe(0)
+    expect(orders.filled[slot]! + orders.filledNotional[slot]! + orders.canceled[slot]!).toBe(0)
+    expect([orders.next, orders.prev, orders.level, orders.accountNext, orders.accountPrev].map((column) => column[slot]))
+      .toEqual([none, none, none, none, none])
+    expect(orders.clientOrderId[slot]).toBe("")
+    expect(orders.idempotencyKey[slot]).toBe("")
+  })
+
+  it("grows to its capacity without losing anything", () => {
+    const orders = new Orders(5000)
+    for (let at = 0; at < 5000; at++) expect(place(orders, at * 64, at % 7, `c${at}`)).toBe(at)
+    expect(orders.allocate()).toBe(none)
+    for (let at = 0; at < 5000; at++) {
+      expect(orders.find(at * 64)).toBe(at)
+      expect(orders.findClient(at % 7, `c${at}`)).toBe(at)
+      expect(orders.findClient((at + 1) % 7, `c${at}`)).toBe(none)
+    }
+  })
+
+  it("finds numbers up to the largest safe integer", () => {
+    const numbers = [0, 1, 63, 64, 2 ** 31, 2 ** 32, 2 ** 32 + 64, 2 ** 38, 2 ** 45 + 64, 2 ** 53 - 1]
+    const orders = new Orders(numbers.length)
+    const slots = numbers.map((number) => place(orders, number))
+    expect(numbers.map((number) => orders.find(number))).toEqual(slots)
+    expect(orders.find(2 ** 53 - 2)).toBe(none)
+  })
+
+  it("finds clientOrderIds of every length, told apart by their last character", () => {
+    const orders = new Orders(200)
+    const ids = Array.from({ length: 64 }, (_, length) => [`${"x".repeat(length)}a`, `${"x".repeat(length)}b`]).flat()
+    const slots = ids.map((id, at) => place(orders, at, 1, id))
+    expect(ids.map((id) => orders.findClient(1, id))).toEqual(slots)
+    expect(orders.findClient(1, "x")).toBe(none)
+  })
+
+  it("refuses to index twice, to unindex what is not, and to release what is free", () => {
+    const orders = new Orders(8)
+    const slot = place(orders, 1, 1, "a")
+    expect(() => orders.index(slot)).toThrow("an order number is indexed once")
+    expect(() => orders.indexClient(slot)).toThrow("an account's clientOrderId is indexed once")
+    const other = orders.allocate()
+    orders.number[other] = 2
+    expect(() => orders.unindex(other)).toThrow("only an indexed order is unindexed")
+    expect(() => orders.unindexClient(other)).toThrow("only a client-indexed order is unindexed")
+    expect(() => orders.indexClient(other)).toThrow("an empty clientOrderId is not indexed")
+    orders.release(other)
+    expect(() => orders.release(other)).toThrow("only a slot that holds an order is released")
+    expect(() => orders.release(5)).toThrow("only a slot that holds an order is released")
+  })
+
+  it("refuses a dump larger than the capacity", () => {
+    const orders = new Orders(4)
+    for (let at = 0; at < 4; at++) place(orders, at)
+    const dump = orders.dump()
+    expect(() => Orders.restore(dump, 3)).toThrow("a dumped pool fits the capacity")
+  })
+
+  it("takes at most 160 bytes an order beside its strings' own bytes", () => {
+    const count = 200_000
+    const orders = new Orders(count)
+    for (let at = 0; at < count; at++) orders.allocate()
+    const columns = Object.values(orders).reduce(
+      (bytes: number, column) => bytes + (ArrayBuffer.isView(column) ? column.byteLength : 0),
+      0
+    )
+    expect(columns / count + 2 * 8).toBeLessThanOrEqual(160)
+  })
+
+  it("finds exactly what a map would, through reuse, a full pool and restores", () => {
+    const Step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ kind: fc.constant("place" as const), account: fc.nat(2), client: fc.nat(12) }) },
+      { weight: 4, arbitrary: fc.record({ kind: fc.constant("drop" as const), pick: fc.nat() }) },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant("restore" as const), key: fc.tuple(fc.integer(), fc.integer()) }) }
+    )
+    fc.assert(fc.property(fc.array(Step, { maxLength: 200, size: "max" }), fc.tuple(fc.integer(), fc.integer()), (steps, key) => {
+      let orders = new Orders(capacity, key)
+      /** The same calls without any restore must give the same slots. */
+      const straight = new Orders(capacity)
+      const byNumber = new Map<number, number>()
+      const byClient = new Map<string, number>()
+      let number = 0
+      for (const step of steps) {
+        if (step.kind === "restore") {
+          const dump = orders.dump()
+          orders = Orders.restore(dump, capacity, step.key)
+          expect(orders.dump()).toEqual(dump)
+        } else if (step.kind === "drop") {
+          const entries = [...byNumber]
+          if (entries.length === 0) continue
+          const [dropped, slot] = entries[step.pick % entries.length]!
+          byNumber.delete(dropped)
+          byClient.delete(`${orders.account[slot]} ${orders.clientOrderId[slot]}`)
+          drop(orders, slot)
+          drop(straight, slot)
+        } else {
+          // A clientOrderId that is taken is refused before a slot is; 0 stands for none.
+          const clientOrderId = step.client === 0 ? "" : `c${step.client}`
+          const taken = byClient.get(`${step.account} ${clientOrderId}`)
+          if (clientOrderId !== "") expect(orders.findClient(step.account, clientOrderId)).toBe(taken ?? none)
+          if (taken !== undefined) continue
+          number += 64
+          const slot = place(orders, number, step.account, clientOrderId)
+          expect(slot).toBe(place(straight, number, step.account, clientOrderId))
+          expect(slot === none).toBe(byNumber.size === capacity)
+          if (slot === none) continue
+          byNumber.set(number, slot)
+          if (clientOrderId !== "") byClient.set(`${step.account} ${clientOrderId}`, slot)
+        }
+        expect(orders.size).toBe(byNumber.size)
+        for (let sought = 64; sought <= number; sought += 64) expect(orders.find(sought)).toBe(byNumber.get(sought) ?? none)
+        for (let account = 0; account <= 2; account++) {
+          for (let client = 1; client <= 12; client++) {
+            expect(orders.findClient(account, `c${client}`)).toBe(byClient.get(`${account} c${client}`) ?? none)
+          }
+        }
+      }
+    }), { numRuns: 60 })
+  })
+})
