@@ -275,17 +275,9 @@ class Writer {
     Block.place(next.block, { segment: header.firstSequence, offset: next.offset }, this.durableSequence)
     this.run(file.writeAt(next.offset, next.block.bytes), () => {
       next.state = "written"
-      this.scheduleSync()
+      this.sync()
     })
     if (next.offset + next.block.bytes.length > header.segmentBytes / 2) this.prepare()
-  }
-
-  /**
-   * One turn of the scheduler later: whoever was just answered may append again first, and its write is
-   * then covered by the same sync.
-   */
-  private scheduleSync(): void {
-    this.run(Effect.yieldNow(), () => this.sync())
   }
 
   private sync(): void {
@@ -299,7 +291,9 @@ class Writer {
       for (const each of covered) each.state = "durable"
       this.complete()
       this.issue()
-      this.scheduleSync()
+      // One turn of the scheduler later: whoever was just answered may append again first, and its write is
+      // then covered by the same sync.
+      if (this.outstanding.some((each) => each.state === "written")) this.run(Effect.yieldNow(), () => this.sync())
     })
   }
 
