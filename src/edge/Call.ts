@@ -24,6 +24,7 @@ export interface Services {
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   readonly signerSecret: string
+  readonly acceptsIndexPrices: boolean
   /** Counts and logs a defect. */
   readonly defect: (cause: unknown) => void
 }

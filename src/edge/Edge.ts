@@ -23,6 +23,8 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly operatorToken: string | undefined
   /** Demo keys are derived from it. */
   readonly signerSecret: string
+  /** Whether an operator may publish index prices: not in production unless the feed is `push`. */
+  readonly acceptsIndexPrices: boolean
 }>() {}
 
 /** Where the edge is served. */
@@ -58,6 +60,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     environment: settings.environment,
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,
+    acceptsIndexPrices: settings.acceptsIndexPrices,
     defect: (cause) => {
       metrics.refused("InternalError")
       Executor.report(runtime, cause)

@@ -110,6 +110,19 @@ export const notSupported = (message: string): Failure => ({
   message
 })
 
+/** Part of the contract that this venue does not do in its present configuration. */
+export const operationNotAvailable = (message: string): Failure => ({
+  description: {
+    ...invalid,
+    name: "OperationNotAvailable",
+    code: "operation_not_available",
+    compatName: "NotSupported",
+    recoveryActions: ["none"],
+    safeMessage: "This operation is not available here."
+  },
+  message
+})
+
 export const starting: Failure = {
   description: {
     ...invalid,
@@ -182,6 +195,7 @@ export const all: ReadonlyArray<Failure> = [
   payloadTooLarge,
   unsupportedMediaType,
   notSupported("timeInForce is not supported."),
+  operationNotAvailable("Index prices do not come from operators here."),
   starting,
   accountNotFound,
   internal,

@@ -212,6 +212,7 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
     },
 
     setIndexPrice: ({ headers, path, payload }) => {
+      if (!services.acceptsIndexPrices) return fail(Errors.operationNotAvailable("Index prices do not come from operators here."))
       const market = state.findMarket(path.marketId)
       if (market < 0) return fail(Errors.refused(Refusal.marketUnknown))
       const priceAtoms = Units.parseDecimal(payload.price, state.market(market).parameters.priceScale)

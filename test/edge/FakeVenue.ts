@@ -293,7 +293,8 @@ export const make = (options: { readonly environment?: "development" | "producti
     Layer.succeed(Edge.Settings, {
       environment: options.environment ?? "development",
       operatorToken: options.hidden === true ? undefined : operatorToken,
-      signerSecret
+      signerSecret,
+      acceptsIndexPrices: options.environment !== "production"
     })
   )
   const application = Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))

