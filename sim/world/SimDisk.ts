@@ -74,6 +74,8 @@ export interface SimDisk {
   readonly flip: (path: string, byte: number, bit: number) => void
   /** A copy of a file as reads see it. */
   readonly bytes: (path: string) => Uint8Array
+  /** A copy of a part of a file as it would survive any crash; empty where the file's name would not. */
+  readonly durable: (path: string, start: number, end: number) => Uint8Array
   /** Overwrites a part of a file at rest, durably. */
   readonly overwrite: (path: string, position: number, bytes: Uint8Array) => void
   /** Paths of all files, sorted. */
@@ -476,6 +478,10 @@ export const make = (options: Options): SimDisk => {
     bytes: (path) => {
       const { current } = nodeAt(path)
       return current.slice(0, current.length)
+    },
+    durable: (path, start, end) => {
+      const [directory, name] = split(path)
+      return directories.get(directory)?.durable.get(name)?.durable.slice(start, end) ?? new Uint8Array(0)
     },
     overwrite: (path, position, bytes) => {
       const node = nodeAt(path)

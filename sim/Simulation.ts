@@ -1,0 +1,586 @@
+/**
+ * One run: a seed, a world made from it, and every property watching. First faults and safety, then all
+ * faults stop and what must come must come within a budget of simulated time.
+ *
+ * Nothing here is random but by the seed, and nothing waits on anything real: two runs of one seed see the
+ * same things in the same order, which the digest over all that was seen shows.
+ */
+import * as crypto from "node:crypto"
+import { Effect, Exit, Layer, Stream } from "effect"
+import { Engine } from "../src/engine/Engine.js"
+import type { Reads } from "../src/engine/Reads.js"
+import * as Snapshot from "../src/engine/Snapshot.js"
+import { Journal } from "../src/journal/Journal.js"
+import * as SegmentJournal from "../src/journal/SegmentJournal.js"
+import { applyBlock } from "../src/sequencer/Recovery.js"
+import * as Sequencer from "../src/sequencer/Sequencer.js"
+import * as Venue from "../src/Venue.js"
+import * as Writer from "../src/sequencer/Writer.js"
+import * as Options from "./faults/Options.js"
+import type { NaiveDecision, NaiveOrder } from "./model/NaiveVenue.js"
+import { NaiveVenue } from "./model/NaiveVenue.js"
+import { watchers } from "./properties/All.js"
+import type { Answer, Call, Observation } from "./properties/Observation.js"
+import type * as Calls from "./workload/Calls.js"
+import * as Operator from "./workload/Operator.js"
+import { simMarkets } from "./workload/SimMarkets.js"
+import * as Trader from "./workload/Trader.js"
+import * as Determinism from "./world/Determinism.js"
+import * as JournalTap from "./world/JournalTap.js"
+import * as SimDisk from "./world/SimDisk.js"
+import * as SimNetwork from "./world/SimNetwork.js"
+import * as SimProcess from "./world/SimProcess.js"
+import * as SimRandom from "./world/SimRandom.js"
+import * as SimScheduler from "./world/SimScheduler.js"
+import * as SimTime from "./world/SimTime.js"
+
+export interface Request {
+  readonly seed: string
+  readonly profile: Options.Profile
+  /** Calls that clients begin before faults stop. */
+  readonly steps: number
+  /** Called with every observation, for traces. */
+  readonly trace?: (step: number, atEpochMs: number, line: string) => void
+}
+
+/** What went wrong. `crash` is a failure of the program itself: a throw, or a run that cannot go on. */
+export interface Failure {
+  readonly kind: "safety" | "liveness" | "crash"
+  /** Names of all properties that broke at the same observation, the first one asked first. */
+  readonly properties: ReadonlyArray<string>
+  readonly invariant: string
+  readonly what: string
+  readonly step: number
+}
+
+export interface Report {
+  readonly seed: string
+  readonly options: Options.Options
+  readonly failure: Failure | undefined
+  /** SHA-256 over everything that was seen, and the journal's last digest. */
+  readonly digest: string
+  readonly commands: number
+  readonly records: number
+  readonly fills: number
+  readonly crashes: number
+  readonly simulatedMs: number
+  /** How often each status was answered, and each observation made. */
+  readonly counts: Readonly<Record<string, number>>
+}
+
+const startEpochMs = 1_760_000_000_000
+const operatorToken = "operator-token-of-the-simulation"
+
+/** Simulated milliseconds in which everything must be answered once faults have stopped. */
+const healingBudgetMs = 120_000
+
+/** The engine is compared as a whole after this many records. */
+const wholeEvery = 251
+
+/** Stops a run from the inside. */
+class Stop extends Error {
+  override readonly name = "Stop"
+}
+
+/** The options that a seed draws. */
+export const optionsOf = (request: Pick<Request, "seed" | "profile">): Options.Options =>
+  Options.draw(request.profile, SimRandom.make(request.seed, "options"))
+
+/** Runs one seed to its end or its first failure. */
+export const run = (request: Request): Report => {
+  const root = SimRandom.make(request.seed)
+  const schedule = root.split("schedule")
+  const time = SimTime.make(startEpochMs, schedule)
+  const foreign = root.split("foreign")
+  return Determinism.isolated(time.nowEpochMs, foreign.next, () => new Run(request, root, schedule, time).toEnd())
+}
+
+class Run {
+  readonly options: Options.Options
+  readonly model = new NaiveVenue()
+  readonly watching = watchers()
+  readonly disk: SimDisk.SimDisk
+  readonly network: SimNetwork.SimNetwork
+  readonly tap: JournalTap.JournalTap
+  readonly faults: SimRandom.SimRandom
+  readonly clockFaults: SimRandom.SimRandom
+  readonly secure: SimRandom.SimRandom
+  readonly pending = new Set<Call>()
+  readonly counts: { [name: string]: number } = {}
+  readonly hash = crypto.createHash("sha256")
+  readonly desk: Trader.Desk
+
+  failure: Failure | undefined
+  process: SimProcess.SimProcess | undefined
+  reads: Reads | undefined
+  incarnation = 0
+  crashes = 0
+  calls = 0
+  records = 0
+  fills = 0
+  steps = 0
+  lastDiskCalls = -1
+  /** Tasks until the crash that was planned strikes; Infinity for none. */
+  crashIn = Number.POSITIVE_INFINITY
+  faulty = false
+  open = false
+  stopping = false
+  ended = false
+  uncompared: { orders: Set<NaiveOrder>; accounts: Set<number>; last: NaiveDecision | undefined } = {
+    orders: new Set(),
+    accounts: new Set(),
+    last: undefined
+  }
+  lastWhole = 0
+
+  constructor(
+    readonly request: Request,
+    readonly root: SimRandom.SimRandom,
+    readonly schedule: SimRandom.SimRandom,
+    readonly time: SimTime.SimTime
+  ) {
+    this.options = optionsOf(request)
+    this.faults = root.split("faults")
+    this.clockFaults = root.split("clock")
+    this.secure = root.split("secure")
+    const { disk } = this.options
+    this.disk = SimDisk.make({
+      random: root.split("disk").next,
+      faults: { whole: 1 - disk.tornRate },
+      latencyMs: { min: 0, max: disk.maxSyncMs }
+    })
+    this.network = SimNetwork.make(time, root.split("network"), SimNetwork.noFaults)
+    this.tap = JournalTap.make(this.disk)
+    this.desk = { time, model: this.model, issue: this.issue, isOpen: () => this.open }
+  }
+
+  toEnd(): Report {
+    try {
+      this.phases()
+    } catch (error) {
+      if (!(error instanceof Stop)) {
+        this.failure = {
+          kind: "crash",
+          properties: ["no-crash"],
+          invariant: "",
+          what: error instanceof Error ? error.stack ?? error.message : String(error),
+          step: this.steps
+        }
+      }
+    }
+    this.hash.update(this.tap.digest())
+    return {
+      seed: this.request.seed,
+      options: this.options,
+      failure: this.failure,
+      digest: this.hash.digest("hex"),
+      commands: this.calls,
+      records: this.records,
+      fills: this.fills,
+      crashes: this.crashes,
+      simulatedMs: this.time.nowEpochMs() - startEpochMs,
+      counts: this.counts
+    }
+  }
+
+  // --- the phases of a run -------------------------------------------------------------------------------
+
+  private phases(): void {
+    const { workload } = this.options
+    this.start()
+    this.until("the first start", () => this.reads !== undefined, 60_000)
+    const operator = Operator.make(this.desk, operatorToken, this.root.split("operator"), workload, simMarkets)
+    const identities = this.prepare(operator)
+
+    this.open = true
+    this.faulty = true
+    this.network.setFaults(this.options.network)
+    Object.assign(this.disk.faults, {
+      write: this.options.disk.errorRate * (1 - this.options.disk.noSpaceShare),
+      sync: this.options.disk.errorRate,
+      full: this.options.disk.errorRate * this.options.disk.noSpaceShare
+    })
+    this.planCrash()
+    this.planClockFault()
+    operator.start()
+    identities.forEach((who, index) => Trader.make(this.desk, who, this.root.split(`trader-${index}`), workload).start())
+    this.until("the workload", () => this.calls >= this.request.steps, Number.POSITIVE_INFINITY)
+
+    this.heal(operator)
+    this.until("healing", () => this.pending.size === 0 && this.reads !== undefined, healingBudgetMs)
+    this.drain()
+    this.finish()
+    this.proveReplay()
+  }
+
+  /** Opens markets and accounts, one thing after the other and without faults. */
+  private prepare(operator: Operator.Operator): ReadonlyArray<Calls.Identity> {
+    let made: Answer | undefined
+    for (const draft of operator.opening) {
+      let answer: Answer | undefined
+      this.issue(draft, (last) => {
+        answer = last
+      })
+      this.until("opening", () => answer !== undefined, 60_000)
+      made = answer
+      if (answer?.status !== 200) throw new Error(`the opening ${draft.intent} was answered ${answer?.status}: ${answer?.text}`)
+    }
+    const { accounts } = made?.json as { readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }> }
+    return accounts.map(({ accountId, apiKey }, account) => ({ client: `trader-${account}`, account, accountId, apiKey }))
+  }
+
+  private heal(operator: Operator.Operator): void {
+    this.open = false
+    this.faulty = false
+    this.network.setFaults(SimNetwork.noFaults)
+    Object.assign(this.disk.faults, SimDisk.noFaults)
+    this.process?.clock.heal()
+    this.crashIn = Number.POSITIVE_INFINITY
+    this.see({ _tag: "Healed", atEpochMs: this.time.nowEpochMs() })
+    if (this.process !== undefined && this.faults.chance(0.5)) this.crash()
+    operator.restore()
+  }
+
+  private finish(): void {
+    this.see({
+      _tag: "Finished",
+      atEpochMs: this.time.nowEpochMs(),
+      unsettled: [...this.pending],
+      ready: this.reads !== undefined
+    })
+    if (this.reads !== undefined) this.inspect(true)
+  }
+
+  /** Stops as SIGTERM does, replays from the beginning, starts again (from the snapshot) and compares. */
+  private proveReplay(): void {
+    this.stopping = true
+    this.process?.stop()
+    this.until("the graceful stop", () => this.process === undefined, 10_000)
+    this.replayFromStart()
+    this.stopping = false
+    this.start()
+    this.until("the last start", () => this.reads !== undefined, 60_000)
+    const { reads } = this
+    if (!(reads instanceof Engine)) throw new Error("the venue reads from something that is no engine")
+    this.see({
+      _tag: "Replayed",
+      from: "the snapshot",
+      sequence: reads.sequence,
+      digest: stateDigest(reads),
+      fault: reads.sequence === this.model.sequence ? undefined : `it stands at ${reads.sequence}, the journal ends at ${this.model.sequence}`
+    })
+    this.inspect(true)
+  }
+
+  private replayFromStart(): void {
+    const engine = Engine.make(capacity)
+    let fault: string | undefined
+    const replayed = Effect.flatMap(Journal, (journal) =>
+      Stream.runForEach(journal.replay(1), (block) =>
+        Effect.sync(() => {
+          const diverged = fault === undefined ? applyBlock(engine, block) : undefined
+          if (diverged !== undefined) fault = diverged.message
+        }))).pipe(Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, this.disk.mount())))
+    const scheduler = SimScheduler.make(this.schedule, 0)
+    const fiber = Effect.runFork(replayed, { scheduler })
+    let exit: Exit.Exit<void, unknown> | undefined
+    fiber.addObserver((result) => {
+      exit = result
+    })
+    while (exit === undefined && (scheduler.runOne() || this.time.advance()));
+    if (exit === undefined || Exit.isFailure(exit)) fault = `it failed: ${exit === undefined ? "it never ended" : String(exit.cause)}`
+    this.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine), fault })
+  }
+
+  // --- the loop ------------------------------------------------------------------------------------------
+
+  /** Lives on until `done`; a failure if that takes longer than the budget of simulated time. */
+  private until(what: string, done: () => boolean, budgetMs: number): void {
+    const endEpochMs = this.time.nowEpochMs() + budgetMs
+    while (!done()) {
+      if (this.failure !== undefined) throw new Stop()
+      if (this.process !== undefined && this.process.readyTasks() > 0) {
+        this.process.runOne()
+        this.crashIn--
+        if (this.crashIn <= 0) this.crash()
+        continue
+      }
+      this.drainIfWritten()
+      if (this.time.nextEpochMs() > endEpochMs) return this.tooLate(what)
+      if (!this.time.advance()) return this.tooLate(what)
+    }
+    if (this.failure !== undefined) throw new Stop()
+  }
+
+  /** What did not come in time is for the liveness properties to name. */
+  private tooLate(what: string): void {
+    if (what === "healing") return
+    this.see({ _tag: "Finished", atEpochMs: this.time.nowEpochMs(), unsettled: [...this.pending], ready: this.reads !== undefined })
+    if (this.failure === undefined) throw new Error(`${what} did not end`)
+    throw new Stop()
+  }
+
+  private see(seen: Observation): void {
+    this.steps++
+    this.counts[seen._tag] = (this.counts[seen._tag] ?? 0) + 1
+    const line = describe(seen)
+    this.hash.update(line)
+    this.request.trace?.(this.steps, this.time.nowEpochMs(), line)
+    const brokenNow = this.watching.flatMap((watcher) => {
+      const verdict = watcher.observe(seen)
+      return verdict === undefined ? [] : [{ watcher, verdict }]
+    })
+    const [first] = brokenNow
+    if (first === undefined || this.failure !== undefined) return
+    this.failure = {
+      kind: first.watcher.kind,
+      properties: brokenNow.map(({ watcher }) => watcher.name),
+      invariant: first.watcher.invariant,
+      what: brokenNow.map(({ verdict, watcher }) => `${watcher.name}: ${verdict}`).join("\n"),
+      step: this.steps
+    }
+  }
+
+  // --- the process ---------------------------------------------------------------------------------------
+
+  private start(): void {
+    this.incarnation++
+    const { incarnation } = this
+    this.see({ _tag: "Started", incarnation, atEpochMs: this.time.nowEpochMs() })
+    this.crashIn = this.faulty && this.faults.chance(this.options.process.crashInRecovery)
+      ? this.faults.between(1, 400)
+      : Number.POSITIVE_INFINITY
+    this.process = SimProcess.start({
+      time: this.time,
+      disk: this.disk,
+      network: this.network,
+      schedule: this.schedule,
+      secure: this.secure,
+      preemption: this.options.process.preemption,
+      venue: venueOptions,
+      ready: (reads) => {
+        this.reads = reads
+        this.drain()
+        this.see({ _tag: "Ready", incarnation, sequence: reads.sequence, atEpochMs: this.time.nowEpochMs() })
+        this.inspect(true)
+      },
+      ended: (failure) => {
+        this.process = undefined
+        this.reads = undefined
+        this.disk.crash("kill")
+        this.see({ _tag: "Ended", incarnation, asked: this.stopping, failure, atEpochMs: this.time.nowEpochMs() })
+        if (!this.stopping) this.restartLater()
+      },
+      log: (line) => this.request.trace?.(this.steps, this.time.nowEpochMs(), `log ${line}`)
+    })
+  }
+
+  private restartLater(): void {
+    this.time.after(this.faults.next() * this.options.process.maxRestartMs, () => {
+      if (this.process === undefined) this.start()
+    })
+  }
+
+  private crash(): void {
+    const ready = this.reads !== undefined
+    this.crashIn = Number.POSITIVE_INFINITY
+    this.process?.crash(this.faults.chance(0.5) ? "power" : "kill")
+    this.process = undefined
+    this.reads = undefined
+    this.crashes++
+    this.see({ _tag: "Crashed", incarnation: this.incarnation, ready, atEpochMs: this.time.nowEpochMs() })
+    this.restartLater()
+  }
+
+  /** Plans the next crash or, now and then, a graceful stop. */
+  private planCrash(): void {
+    const { gracefulShare, meanCrashMs } = this.options.process
+    if (meanCrashMs === 0) return
+    this.time.after(-Math.log(1 - this.faults.next()) * meanCrashMs, () => {
+      if (!this.faulty) return
+      this.planCrash()
+      if (this.process === undefined) return
+      if (this.reads !== undefined && this.faults.chance(gracefulShare)) {
+        this.stopping = true
+        this.process.stop()
+        this.time.after(this.faults.next() * 500, () => {
+          this.stopping = false
+          if (this.process === undefined) this.restartLater()
+        })
+      } else this.crashIn = this.faults.between(1, 60)
+    })
+  }
+
+  private planClockFault(): void {
+    const { freezeShare, maxJumpMs, meanFaultMs } = this.options.clock
+    if (meanFaultMs === 0) return
+    const random = this.clockFaults
+    this.time.after(-Math.log(1 - random.next()) * meanFaultMs, () => {
+      if (!this.faulty) return
+      this.planClockFault()
+      const clock = this.process?.clock
+      if (clock === undefined) return
+      if (random.chance(freezeShare)) {
+        clock.freeze()
+        this.time.after(random.next() * meanFaultMs, () => clock.thaw())
+      } else clock.jump((random.next() * 2 - 1) * maxJumpMs)
+    })
+  }
+
+  // --- what became durable, and how the engine looks -----------------------------------------------------
+
+  private drainIfWritten(): void {
+    const calls = this.disk.calls()
+    if (calls === this.lastDiskCalls) return
+    this.lastDiskCalls = calls
+    this.drain()
+  }
+
+  /** Feeds the model with what is durable by now, and compares the engine where it stands at the same record. */
+  private drain(): void {
+    for (const block of this.tap.next()) {
+      for (const record of block.records) {
+        const decision = this.model.apply(record)
+        this.records++
+        this.fills += decision.fills.length
+        for (const order of decision.touchedOrders) this.uncompared.orders.add(order)
+        for (const account of decision.touchedAccounts) this.uncompared.accounts.add(account)
+        this.uncompared.last = decision
+        this.see({
+          _tag: "Committed",
+          record,
+          decision,
+          model: this.model,
+          block: { epoch: block.epoch, firstSequence: block.firstSequence, count: block.records.length }
+        })
+      }
+    }
+    if (this.uncompared.last !== undefined) this.inspect(this.records - this.lastWhole >= wholeEvery)
+  }
+
+  private inspect(whole: boolean): void {
+    const { reads, uncompared } = this
+    if (reads === undefined || reads.sequence !== this.model.sequence) return
+    const { last } = uncompared
+    const decision = last === undefined ? undefined : { ...last, touchedOrders: uncompared.orders, touchedAccounts: uncompared.accounts }
+    this.uncompared = { orders: new Set(), accounts: new Set(), last: undefined }
+    this.see({ _tag: "Inspected", reads, model: this.model, decision, whole: false })
+    if (!whole) return
+    this.lastWhole = this.records
+    this.see({ _tag: "Inspected", reads, model: this.model, decision: undefined, whole: true })
+  }
+
+  // --- clients -------------------------------------------------------------------------------------------
+
+  readonly issue = (draft: Calls.Draft, settled: (answer: Answer | undefined) => void): Call => {
+    const call: Call = { ...draft, id: this.calls++ }
+    if (call.persistent) this.pending.add(call)
+    this.attempt(call, 1, settled)
+    return call
+  }
+
+  private attempt(call: Call, attempt: number, settled: (answer: Answer | undefined) => void): void {
+    this.see({ _tag: "Asked", call, attempt })
+    const again = (): void => {
+      this.time.after(Math.min(2_000, 20 * attempt) * (0.5 + this.faults.next()), () => this.attempt(call, attempt + 1, settled))
+    }
+    const settle = (answer: Answer | undefined): void => {
+      this.pending.delete(call)
+      this.see({ _tag: "Settled", call })
+      settled(answer)
+    }
+    this.network.send(requestOf(call), this.options.workload.timeoutMs, (result) => {
+      if (result._tag !== "Replied") {
+        this.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
+        if (call.persistent) again()
+        else settle(undefined)
+        return
+      }
+      const { response } = result
+      const answer: Answer = { status: response.status, headers: response.headers, text: response.body, json: parsed(response.body) }
+      this.counts[`answered ${answer.status}`] = (this.counts[`answered ${answer.status}`] ?? 0) + 1
+      this.drain()
+      this.see({
+        _tag: "Answered",
+        call,
+        attempt,
+        answer,
+        memory: call.scope === undefined ? undefined : this.model.memory.get(call.scope),
+        sequence: this.model.sequence,
+        atEpochMs: this.time.nowEpochMs(),
+        model: this.model
+      })
+      if (call.persistent && answer.status === 503) again()
+      else settle(answer)
+    })
+  }
+}
+
+const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
+
+const venueOptions: Venue.Options = {
+  environment: "development",
+  operatorToken,
+  signerSecret: "signer-secret-of-the-simulation",
+  markets: [],
+  capacity,
+  sequencer: { ...Sequencer.defaultOptions, fullBytes: 24 * 1024 },
+  snapshotEveryRecords: 400,
+  journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
+}
+
+const encoder = new TextEncoder()
+
+const requestOf = (call: Call) => ({
+  method: call.method,
+  target: call.target,
+  headers: {
+    ...(call.token === "" ? {} : { authorization: `Bearer ${call.token}` }),
+    ...(call.body === "" ? {} : { "content-type": "application/json" }),
+    ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey })
+  },
+  body: encoder.encode(call.body),
+  remoteAddress: "10.0.0.1"
+})
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const stateDigest = (engine: Engine): string => Buffer.from(Writer.sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
+
+/** An observation as a line: what the run's digest is over, and what a trace shows. */
+const describe = (seen: Observation): string => {
+  switch (seen._tag) {
+    case "Asked":
+      return `asked ${seen.call.id}.${seen.attempt} ${seen.call.client} ${seen.call.intent} ${seen.call.method} ${seen.call.target} ${seen.call.idempotencyKey} ${seen.call.body}`
+    case "Answered":
+      return `answered ${seen.call.id}.${seen.attempt} ${seen.answer.status} ${seen.answer.text}`
+    case "Unanswered":
+      return `unanswered ${seen.call.id}.${seen.attempt} ${seen.refused ? "refused" : "lost"}`
+    case "Settled":
+      return `settled ${seen.call.id}`
+    case "Committed":
+      return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
+    case "Inspected":
+      return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
+    case "Started":
+      return `started ${seen.incarnation} at ${seen.atEpochMs}`
+    case "Ready":
+      return `ready ${seen.incarnation} at record ${seen.sequence}`
+    case "Crashed":
+      return `crashed ${seen.incarnation} at ${seen.atEpochMs}`
+    case "Ended":
+      return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${seen.failure ?? ""}`
+    case "Replayed":
+      return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
+    case "Healed":
+      return "healed"
+    case "Finished":
+      return `finished with ${seen.unsettled.length} unanswered`
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The simulator's command line. Prints the seed and every drawn option before the first step; on a failure
+ * the property, the step and the exact command that repeats it.
+ *
+ * Exit codes: 0 clean; 64 wrong usage; 127 the program itself failed (crash); 128 liveness; 129 safety; 130
+ * equal seeds gave unequal digests.
+ */
+import { spawn } from "node:child_process"
+import * as crypto from "node:crypto"
+import { fileURLToPath } from "node:url"
+import cliProgress from "cli-progress"
+import * as Options from "./faults/Options.js"
+import * as Simulation from "./Simulation.js"
+
+const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130 } as const
+
+interface Arguments {
+  readonly seeds: ReadonlyArray<string>
+  readonly profile: Options.Profile
+  readonly steps: number
+  readonly twice: boolean
+  readonly trace: boolean
+  /** One line per seed for the process that compares: seed, digest. */
+  readonly digests: boolean
+  readonly quiet: boolean
+}
+
+const usage = `usage: npm run sim -- [options]
+  --seed SEED       a number or a commit hash; fresh when absent
+  --seeds N         that many seeds: consecutive from --seed when it is a number, otherwise fresh (default 1)
+  --profile NAME    ${Options.profiles.join(" | ")} (default swarm)
+  --steps N         calls that clients begin before faults stop (default 1000)
+  --twice           runs everything in two processes and compares the digests
+  --trace           prints every observation
+  --quiet           prints no options before each run`
+
+const fail = (message: string): never => {
+  process.stderr.write(`${message}\n${usage}\n`)
+  process.exit(exitCodes.usage)
+}
+
+const count = (name: string, text: string | undefined): number => {
+  const value = Number(text)
+  return Number.isInteger(value) && value >= 1 ? value : fail(`${name} needs a whole number from 1`)
+}
+
+const parse = (words: ReadonlyArray<string>): Arguments => {
+  let seed: string | undefined
+  let seeds = 1
+  let profile: Options.Profile = "swarm"
+  let steps = 1000
+  const flags = { twice: false, trace: false, digests: false, quiet: false }
+  for (let index = 0; index < words.length; index++) {
+    const word = words[index]!
+    switch (word) {
+      case "--seed":
+        seed = words[++index]
+        if (seed === undefined || !/^[0-9a-zA-Z]{1,64}$/.test(seed)) fail("--seed needs a number or a commit hash")
+        break
+      case "--seeds":
+        seeds = count(word, words[++index])
+        break
+      case "--steps":
+        steps = count(word, words[++index])
+        break
+      case "--profile": {
+        const name = words[++index]
+        profile = Options.profiles.find((each) => each === name) ?? fail(`--profile must be one of ${Options.profiles.join(", ")}`)
+        break
+      }
+      case "--twice":
+      case "--trace":
+      case "--digests":
+      case "--quiet":
+        flags[word.slice(2) as keyof typeof flags] = true
+        break
+      case "--help":
+        process.stdout.write(`${usage}\n`)
+        return process.exit(exitCodes.clean)
+      default:
+        fail(`unknown option ${word}`)
+    }
+  }
+  return { seeds: seedsFrom(seed, seeds), profile, steps, ...flags }
+}
+
+const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
+  const consecutive = seed !== undefined && /^[0-9]{1,15}$/.test(seed)
+  return Array.from({ length: howMany }, (_, index) => {
+    if (consecutive) return String(Number(seed) + index)
+    if (seed !== undefined) return index === 0 ? seed : `${seed}${index}`
+    return String(crypto.randomInt(2 ** 47))
+  })
+}
+
+const repeat = (options: Arguments, seed: string): string =>
+  `npm run sim -- --seed ${seed} --profile ${options.profile} --steps ${options.steps}`
+
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
+
+const reportFailure = (options: Arguments, report: Simulation.Report, failure: Simulation.Failure): void => {
+  print(`FAILED seed ${report.seed}: ${failure.kind} ${failure.invariant} ${failure.properties.join(", ")} at step ${failure.step}`)
+  print(failure.what)
+  print(`repeat: ${repeat(options, report.seed)} --trace`)
+}
+
+const summary = (report: Simulation.Report, wallMs: number): string =>
+  `seed ${report.seed} ok: ${report.commands} calls, ${report.records} records, ${report.fills} fills, ${report.crashes} crashes, `
+  + `${Math.round(report.simulatedMs)} ms simulated in ${Math.round(wallMs)} ms, digest ${report.digest.slice(0, 16)}`
+
+/** Runs all seeds in this process, until the first failure. */
+const runAll = (options: Arguments): number => {
+  const many = options.seeds.length > 1
+  const bar = many && !options.digests && process.stdout.isTTY
+    ? new cliProgress.SingleBar({ format: "{bar} {value}/{total} seeds, {records} records, {fills} fills, {crashes} crashes, eta {eta_formatted}" })
+    : undefined
+  const total = { records: 0, fills: 0, crashes: 0, commands: 0, simulatedMs: 0 }
+  const began = performance.now()
+  bar?.start(options.seeds.length, 0, total)
+  for (const seed of options.seeds) {
+    const request = { seed, profile: options.profile, steps: options.steps }
+    if (!many && !options.digests) {
+      print(`seed ${seed}, profile ${options.profile}, ${options.steps} steps`)
+      if (!options.quiet) print(JSON.stringify(Simulation.optionsOf(request)))
+    }
+    const started = performance.now()
+    const report = Simulation.run({
+      ...request,
+      ...(options.trace ? { trace: (step: number, atEpochMs: number, line: string) => print(`${step} ${atEpochMs.toFixed(3)} ${line}`) } : {})
+    })
+    if (options.digests) print(`${seed} ${report.digest}${report.failure === undefined ? "" : " failed"}`)
+    if (report.failure !== undefined) {
+      bar?.stop()
+      if (many && !options.digests && !options.quiet) print(JSON.stringify(report.options))
+      if (!options.digests) reportFailure(options, report, report.failure)
+      return exitCodes[report.failure.kind]
+    }
+    total.records += report.records
+    total.fills += report.fills
+    total.crashes += report.crashes
+    total.commands += report.commands
+    total.simulatedMs += report.simulatedMs
+    if (bar !== undefined) bar.increment(1, total)
+    else if (!options.digests && (!options.quiet || !many)) print(summary(report, performance.now() - started))
+  }
+  bar?.stop()
+  if (many && !options.digests) {
+    const seconds = (performance.now() - began) / 1000
+    print(
+      `${options.seeds.length} seeds ok: ${total.commands} calls, ${total.records} records, ${total.fills} fills, ${total.crashes} crashes, `
+        + `${Math.round(total.simulatedMs / 1000)} s simulated in ${seconds.toFixed(1)} s: `
+        + `${Math.round(total.commands / seconds)} commands/s, ${Math.round(total.simulatedMs / 1000 / seconds)}x real time`
+    )
+  }
+  return exitCodes.clean
+}
+
+/** Runs the same seeds in a process of its own; its output lines and exit code. */
+const child = (options: Arguments, seeds: ReadonlyArray<string>): Promise<{ readonly lines: ReadonlyArray<string>; readonly code: number }> =>
+  new Promise((resolve, reject) => {
+    const words = ["--profile", options.profile, "--steps", String(options.steps), "--digests", "--quiet"]
+    const spawned = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...words], {
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, SIM_SEEDS: seeds.join(",") }
+    })
+    let output = ""
+    spawned.stdout.setEncoding("utf8")
+    spawned.stdout.on("data", (text: string) => {
+      output += text
+    })
+    spawned.on("error", reject)
+    spawned.on("close", (code) => resolve({ lines: output.split("\n").filter((line) => line !== ""), code: code ?? exitCodes.crash }))
+  })
+
+/** Runs everything in two processes and compares. */
+const runTwice = async (options: Arguments): Promise<number> => {
+  print(`${options.seeds.length} seeds from ${options.seeds[0]}, profile ${options.profile}, ${options.steps} steps, twice`)
+  const [first, second] = await Promise.all([child(options, options.seeds), child(options, options.seeds)])
+  for (let index = 0; index < Math.max(first.lines.length, second.lines.length); index++) {
+    const [a, b] = [first.lines[index], second.lines[index]]
+    if (a !== b) {
+      const seed = (a ?? b ?? "").split(" ")[0] ?? ""
+      print(`FAILED seed ${seed}: two processes differ: ${a ?? "nothing"} and ${b ?? "nothing"}`)
+      print(`repeat: ${repeat(options, seed)} --twice`)
+      return exitCodes.digest
+    }
+    if (a?.endsWith(" failed") === true) {
+      const seed = a.split(" ")[0]!
+      return runAll({ ...options, twice: false, seeds: [seed] })
+    }
+  }
+  if (first.code !== 0) return first.code
+  const digest = crypto.createHash("sha256").update(first.lines.join("\n")).digest("hex")
+  print(`${first.lines.length} seeds ok twice, all digests equal; digest of digests ${digest.slice(0, 16)}`)
+  return exitCodes.clean
+}
+
+const parsed = parse(process.argv.slice(2))
+const given = process.env["SIM_SEEDS"]
+const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
+process.exitCode = options.twice ? await runTwice(options) : runAll(options)

@@ -1,0 +1,67 @@
+/**
+ * Reads the journal as it lies on the simulated disk, block by block, as blocks become durable. It follows
+ * the chain by the published layout alone and asks the venue for nothing, so what it has seen is what any
+ * crash leaves.
+ *
+ * Faults: none. A block that is not whole yet ends the reading until it is.
+ */
+import * as Block from "../../src/journal/Block.js"
+import * as Segment from "../../src/journal/Segment.js"
+import type { SimDisk } from "./SimDisk.js"
+
+export interface JournalTap {
+  /** Blocks that have become durable since the last call, oldest first. */
+  readonly next: () => ReadonlyArray<Block.Block>
+  /** The digest of the last block read, hex. */
+  readonly digest: () => string
+}
+
+/** How much of a segment is looked at to find out whether a block begins there. */
+const headBytes = Block.sectorBytes
+
+export const make = (disk: SimDisk): JournalTap => {
+  let segment = Segment.pathOf(1)
+  let offset = Block.sectorBytes
+  let nextSequence = 1
+  let digest: Uint8Array = Block.genesisDigest
+
+  const read = (): Block.Block | undefined => {
+    const head = Buffer.from(disk.durable(segment, offset, offset + headBytes))
+    const header = Block.readHeader(head, 0)
+    if (header === undefined || header.firstSequence !== nextSequence) return undefined
+    const bytes = Buffer.from(disk.durable(segment, offset, offset + header.blockBytes))
+    if (bytes.length < header.blockBytes) return undefined
+    if (Block.previousDigestAtHeader(bytes, 0).compare(digest) !== 0) return undefined
+    const found = Block.verifiedDigest(bytes, 0, header)
+    if (found === undefined) return undefined
+    const block = Block.read(bytes, 0, header, found)
+    offset += header.blockBytes
+    nextSequence = block.lastSequence + 1
+    digest = block.digest
+    return block
+  }
+
+  return {
+    next: () => {
+      const blocks: Array<Block.Block> = []
+      for (;;) {
+        let block = read()
+        if (block === undefined) {
+          const following = Segment.pathOf(nextSequence)
+          if (following === segment || disk.durable(following, 0, 1).length === 0) return blocks
+          const before = { segment, offset }
+          segment = following
+          offset = Block.sectorBytes
+          block = read()
+          if (block === undefined) {
+            // The next segment is named and still empty: blocks may yet end in either.
+            ;({ segment, offset } = before)
+            return blocks
+          }
+        }
+        blocks.push(block)
+      }
+    },
+    digest: () => Buffer.from(digest).toString("hex")
+  }
+}

@@ -1,0 +1,107 @@
+/**
+ * One simulated process at a time: the whole venue over what the disk kept, on its own scheduler and clock.
+ *
+ * Fault model: a crash abandons it between any two of its tasks, also while it starts or stops: nothing is
+ * interrupted, no finalizer runs, what it had ready and every timer are dropped, its connections are cut and
+ * its locks released. `kill` loses nothing that the operating system had; `power` also loses what was not
+ * synced. A graceful stop is what SIGTERM does: the venue's scope is closed.
+ */
+import { Cause, Effect, Exit, Fiber, Layer, Logger } from "effect"
+import type { Reads } from "../../src/engine/Reads.js"
+import { SecureRandom } from "../../src/identity/SecureRandom.js"
+import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import { Turns } from "../../src/sequencer/Turns.js"
+import * as Venue from "../../src/Venue.js"
+import * as SimClock from "./SimClock.js"
+import type { SimDisk } from "./SimDisk.js"
+import type { SimNetwork } from "./SimNetwork.js"
+import type { SimRandom } from "./SimRandom.js"
+import * as SimScheduler from "./SimScheduler.js"
+import type { SimTime } from "./SimTime.js"
+
+export interface Parts {
+  readonly time: SimTime
+  readonly disk: SimDisk
+  readonly network: SimNetwork
+  /** The generator named `schedule`. */
+  readonly schedule: SimRandom
+  /** The generator named `secure`. */
+  readonly secure: SimRandom
+  /** Probability per fiber step that it yields. */
+  readonly preemption: number
+  readonly venue: Venue.Options
+  /** Called when the venue takes requests. */
+  readonly ready: (reads: Reads) => void
+  /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
+  readonly ended: (failure: string | undefined) => void
+  readonly log: (line: string) => void
+}
+
+export interface SimProcess {
+  readonly clock: SimClock.SimClock
+  /** How many tasks are ready. */
+  readonly readyTasks: () => number
+  /** Runs one ready task, drawn by seed. */
+  readonly runOne: () => void
+  /** Ends it here and now, for good. */
+  readonly crash: (kind: "kill" | "power") => void
+  /** Asks it to stop, as SIGTERM does. */
+  readonly stop: () => void
+}
+
+/** Starts a process. */
+export const start = (parts: Parts): SimProcess => {
+  const { network, schedule, secure, time } = parts
+  const scheduler = SimScheduler.make(schedule, parts.preemption)
+  const clock = SimClock.make(time, scheduler.ready)
+  const station = { ready: scheduler.ready }
+  let alive = true
+
+  const leaves = Layer.mergeAll(
+    parts.disk.mount(),
+    network.layerFor(station),
+    Layer.succeed(Turns, { schedule: scheduler.ready }),
+    Layer.succeed(SecureRandom, { bytes: secure.bytes }),
+    IndexFeed.layerPush
+  )
+  const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
+  const program = Effect.flatMap(Venue.Venue, (venue) => {
+    if (alive) parts.ready(venue.reads)
+    return Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
+  }).pipe(
+    Effect.provide(Layer.provide(Venue.layer(parts.venue), leaves)),
+    Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger))
+  )
+  const fiber = Effect.runFork(program, { scheduler })
+
+  const abandon = (): void => {
+    alive = false
+    scheduler.abandon()
+    clock.abandon()
+    network.cut(station)
+  }
+
+  fiber.addObserver((exit) => {
+    if (!alive) return
+    abandon()
+    parts.ended(Exit.isFailure(exit) && !Cause.isInterruptedOnly(exit.cause) ? Cause.pretty(exit.cause) : undefined)
+  })
+
+  return {
+    clock,
+    readyTasks: scheduler.size,
+    runOne: () => {
+      scheduler.runOne()
+    },
+    crash: (kind) => {
+      abandon()
+      parts.disk.crash(kind)
+    },
+    stop: () => {
+      Effect.runFork(Fiber.interruptFork(fiber), { scheduler })
+    }
+  }
+}
+
+const describe = (failure: { readonly _tag: string; readonly reason?: string; readonly cause?: unknown }): string =>
+  `${failure._tag}: ${failure.reason ?? String(failure.cause)}`
