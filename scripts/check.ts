@@ -1,0 +1,38 @@
+/**
+ * Checks the whole repository: layering, bans, style, and that a clone works anywhere. Prints one line per
+ * violation and their number; ends with 1 when there is any.
+ */
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as Bans from "./check/Bans.js"
+import * as Layering from "./check/Layering.js"
+import * as Repository from "./check/Repository.js"
+import { parse, type Violation } from "./check/Source.js"
+import * as Style from "./check/Style.js"
+
+const checked = /^(?:src|sim|test|scripts)\/.*\.ts$/
+const lockPath = "package-lock.json"
+
+/** Files that are or will be tracked. */
+const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
+  .split("\0")
+  .filter((path) => path !== "" && fs.existsSync(path) && fs.statSync(path).isFile())
+  .sort()
+
+const checkFile = (path: string): ReadonlyArray<Violation> => {
+  const bytes = fs.readFileSync(path)
+  if (bytes.includes(0)) return []
+  const text = bytes.toString("utf8")
+  const found: Array<Violation> = [...Repository.checkText(path, text)]
+  if (path === lockPath) found.push(...Repository.checkLock(path, text))
+  if (checked.test(path)) {
+    const source = parse(path, text)
+    found.push(...Layering.check(source), ...Bans.check(source), ...Style.check(source))
+  }
+  return found
+}
+
+const violations = files.flatMap(checkFile)
+for (const { line, message, path, rule } of violations) console.log(`${path}:${line} ${rule} ${message}`)
+console.log(`${files.length} files, ${violations.length} violations`)
+process.exitCode = violations.length === 0 ? 0 : 1

@@ -1,0 +1,85 @@
+/** Who may import whom: the architecture's layering, folder by folder. A folder without a rule is itself a violation. */
+import { type Import, type Source, type Violation, violation } from "./Source.js"
+
+/** Where the venue is put together: these see everything in `src`. */
+const composition: ReadonlySet<string> = new Set(["src/main.ts", "src/Venue.ts", "src/Bootstrap.ts", "src/VenueConfig.ts"])
+
+/** What the reads, the way in and the committed blocks are known by outside the writer. */
+const reads = "src/engine/Reads.ts"
+const wayIn: ReadonlyArray<string> = ["src/sequencer/Submit.ts", "src/sequencer/Inbox.ts"]
+const feed = "src/sequencer/Feed.ts"
+
+/** For each folder of `src` what it may import besides its own files: files, or folders ending in `/`. */
+const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
+  domain: [],
+  engine: ["src/domain/"],
+  journal: ["src/domain/"],
+  sequencer: ["src/domain/", "src/engine/", "src/journal/"],
+  readmodel: ["src/domain/", ...wayIn, feed],
+  streams: ["src/domain/", ...wayIn, feed],
+  ledger: ["src/domain/", ...wayIn, feed],
+  oracle: ["src/domain/", reads, "src/sequencer/Submit.ts"],
+  identity: ["src/domain/", "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],
+  edge: [
+    "src/domain/",
+    reads,
+    "src/sequencer/",
+    "src/readmodel/",
+    "src/streams/",
+    "src/ledger/",
+    "src/oracle/",
+    "src/identity/",
+    "src/console/"
+  ]
+}
+
+/** What the roots beside `src` may import. The naive model knows the vocabulary and what a record is, and nothing of the engine. */
+const roots: ReadonlyArray<readonly [folder: string, allowed: ReadonlyArray<string>]> = [
+  ["sim/model/", ["src/domain/", "src/journal/Record.ts", "sim/"]],
+  ["sim/", ["src/", "sim/"]],
+  ["scripts/", ["src/", "sim/", "test/", "scripts/"]],
+  ["test/", ["src/", "sim/", "test/", "scripts/"]]
+]
+
+/** What a file may import, or undefined where the architecture has no place for the file. */
+const allowed = (path: string): ReadonlyArray<string> | undefined => {
+  if (!path.startsWith("src/")) return roots.find(([folder]) => path.startsWith(folder))?.[1]
+  if (composition.has(path)) return ["src/"]
+  const folder = path.split("/")[1]!
+  if (folder === "cli") return ["src/"]
+  const others = path.split("/").length > 2 ? layers[folder] : undefined
+  return others === undefined ? undefined : [`src/${folder}/`, ...others]
+}
+
+const permits = (rules: ReadonlyArray<string>, path: string): boolean =>
+  rules.some((rule) => rule.endsWith("/") ? path.startsWith(rule) : path === rule)
+
+/** The entry point is launched, never imported, but by the tests of it. */
+const isEntryPoint = (path: string): boolean => path === "src/main.ts"
+
+const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>): string | undefined => {
+  if (imported.path === undefined) return packageFault(source.path, imported)
+  if (isEntryPoint(imported.path) && source.path.startsWith("src/")) return "nothing in src imports src/main.ts"
+  return permits(rules, imported.path) ? undefined : `may not import ${imported.path}`
+}
+
+const ordered: ReadonlyArray<string> = ["src/domain/", "src/engine/", "src/sequencer/", "src/journal/"]
+const unorderedNames: ReadonlySet<string> = new Set(["HashMap", "HashSet"])
+
+/** Packages: the engine has no runtime, and nothing that replay must repeat iterates by object identity. */
+const packageFault = (path: string, { names, specifier }: Import): string | undefined => {
+  if (path.startsWith("src/engine/") && /^(?:@effect\/|effect(?:$|\/))/.test(specifier)) return `the engine may not import ${specifier}`
+  if (!ordered.some((folder) => path.startsWith(folder))) return undefined
+  const unordered = specifier === "effect" ? names.find((name) => unorderedNames.has(name)) : /^effect\/(Hash(?:Map|Set))$/.exec(specifier)?.[1]
+  return unordered === undefined ? undefined : `${unordered} has no order that replay could repeat`
+}
+
+/** Every import that the architecture does not allow. */
+export const check = (source: Source): ReadonlyArray<Violation> => {
+  const rules = allowed(source.path)
+  if (rules === undefined) return [violation(source, 1, "layering", "the architecture has no place for this file")]
+  return source.imports.flatMap((imported) => {
+    const fault = faultOf(source, imported, rules)
+    return fault === undefined ? [] : [violation(source, imported.line, "layering", fault)]
+  })
+}

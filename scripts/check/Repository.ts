@@ -1,0 +1,51 @@
+/** What no tracked text may hold, and what the lock file must: a clone has to work on any machine and from any mirror. */
+import type { Violation } from "./Source.js"
+
+const slash = "/"
+/** Homes and work folders of the machines that the code was written on. */
+const machinePath = new RegExp(String.raw`(?<![\w.~*)}\]$-])${slash}(?:work|root|home)${slash}`)
+const registryHost = /\bregistry\.[a-z0-9.-]*\b(?:org|com|io|net|dev|internal|local)\b|^\s*(?:@[\w-]+:)?registry\s*=/i
+
+/** Paths of this machine, and hosts of package registries, in a text file. */
+export const checkText = (path: string, text: string): ReadonlyArray<Violation> =>
+  text.split("\n").flatMap((line, index) => [
+    ...(machinePath.test(line) ? [{ path, line: index + 1, rule: "machine-path", message: "an absolute path of one machine" }] : []),
+    ...(registryHost.test(line) ? [{ path, line: index + 1, rule: "registry-host", message: "the host of a package registry" }] : [])
+  ])
+
+interface LockedPackage {
+  readonly resolved?: string
+  readonly link?: boolean
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+}
+
+interface Lock {
+  readonly packages?: Readonly<Record<string, LockedPackage>>
+}
+
+/** Where a package would be found from another, as Node looks: beside it, then up. */
+const isLocked = (packages: Readonly<Record<string, LockedPackage>>, from: string, name: string): boolean => {
+  for (let folder = from;;) {
+    if (packages[`${folder === "" ? "" : `${folder}/`}node_modules/${name}`] !== undefined) return true
+    if (folder === "") return false
+    const up = folder.lastIndexOf("node_modules/")
+    folder = up <= 0 ? "" : folder.slice(0, up - 1)
+  }
+}
+
+/** The lock file: bound to no registry, and naming the optional packages of every platform. */
+export const checkLock = (path: string, text: string): ReadonlyArray<Violation> => {
+  const lines = text.split("\n")
+  const { packages } = JSON.parse(text) as Lock
+  if (packages === undefined) return [{ path, line: 1, rule: "lock", message: "it has no packages" }]
+  return Object.entries(packages).flatMap(([name, locked]) => {
+    const line = lines.findIndex((content) => content.includes(`${JSON.stringify(name)}: {`)) + 1
+    const missing = Object.keys(locked.optionalDependencies ?? {}).filter((optional) => !isLocked(packages, name, optional))
+    return [
+      ...(locked.resolved !== undefined && locked.link !== true
+        ? [{ path, line, rule: "lock", message: `${name} is bound to one registry` }]
+        : []),
+      ...missing.map((optional) => ({ path, line, rule: "lock", message: `${name} may need ${optional}, which is not locked` }))
+    ]
+  })
+}

@@ -1,0 +1,137 @@
+/**
+ * A source file as the rules see it: its text, its tokens without white space and comments, its comments, and
+ * what it imports. Tokens rather than syntax trees: the compiler in use has no programming interface.
+ */
+import jsTokens from "js-tokens"
+
+/** One broken rule at one place. */
+export interface Violation {
+  /** Path from the repository's root, with `/`. */
+  readonly path: string
+  /** From 1. */
+  readonly line: number
+  /** The rule's name, in kebab case. */
+  readonly rule: string
+  readonly message: string
+}
+
+/** One token and where it starts. */
+export interface Token {
+  readonly type: string
+  readonly value: string
+  /** From 1. */
+  readonly line: number
+  /** How many brackets of any kind are open before it: 0 is the module's own level. */
+  readonly depth: number
+  /** Whether the innermost bracket open before it is a round one. */
+  readonly inRound: boolean
+  /** Whether nothing but a comment follows on its line. */
+  readonly endsLine: boolean
+}
+
+/** One imported module. */
+export interface Import {
+  readonly line: number
+  /** As written. */
+  readonly specifier: string
+  /** Path of the file from the repository's root, for a relative specifier; otherwise undefined. */
+  readonly path: string | undefined
+  /** Names within the braces, before any `as`. */
+  readonly names: ReadonlyArray<string>
+}
+
+export interface Source {
+  /** Path from the repository's root, with `/`. */
+  readonly path: string
+  readonly text: string
+  readonly lines: ReadonlyArray<string>
+  readonly tokens: ReadonlyArray<Token>
+  readonly comments: ReadonlyArray<Token>
+  readonly imports: ReadonlyArray<Import>
+}
+
+/** A violation in a source. */
+export const violation = (source: Source, line: number, rule: string, message: string): Violation => ({
+  path: source.path,
+  line,
+  rule,
+  message
+})
+
+const isComment = (type: string): boolean => type.endsWith("Comment")
+const isSpace = (type: string): boolean => type === "WhiteSpace" || type === "LineTerminatorSequence"
+const opening: ReadonlySet<string> = new Set(["(", "[", "{"])
+const closing: ReadonlySet<string> = new Set([")", "]", "}"])
+
+/** Reads a file's text. */
+export const parse = (path: string, text: string): Source => {
+  const tokens: Array<Token> = []
+  const comments: Array<Token> = []
+  const open: Array<string> = []
+  let line = 1
+  const raw = [...jsTokens(text)]
+  raw.forEach(({ type, value }, index) => {
+    const closes = (type === "Punctuator" && closing.has(value)) || type === "TemplateTail" || type === "TemplateMiddle"
+    if (closes) open.pop()
+    if (!isSpace(type)) {
+      const token: Token = {
+        type,
+        value,
+        line,
+        depth: open.length,
+        inRound: open.at(-1) === "(",
+        endsLine: endsLine(raw, index)
+      }
+      ;(isComment(type) ? comments : tokens).push(token)
+    }
+    if ((type === "Punctuator" && opening.has(value)) || type === "TemplateHead" || type === "TemplateMiddle") open.push(value)
+    line += value.split("\n").length - 1
+  })
+  return { path, text, lines: text.split("\n"), tokens, comments, imports: importsOf(path, tokens) }
+}
+
+const endsLine = (raw: ReadonlyArray<{ readonly type: string }>, index: number): boolean => {
+  for (let next = index + 1; next < raw.length; next++) {
+    const { type } = raw[next]!
+    if (type === "LineTerminatorSequence") return true
+    if (type !== "WhiteSpace" && !isComment(type)) return false
+  }
+  return true
+}
+
+/** Static, side-effect and dynamic imports, and re-exports. */
+const importsOf = (path: string, tokens: ReadonlyArray<Token>): ReadonlyArray<Import> => {
+  const found: Array<Import> = []
+  tokens.forEach((token, index) => {
+    if (token.type !== "StringLiteral" && token.type !== "NoSubstitutionTemplate") return
+    const before = tokens[index - 1]?.value
+    const isImport = (before === "from" && token.depth === 0)
+      || before === "import"
+      || (before === "(" && tokens[index - 2]?.value === "import")
+    if (!isImport) return
+    const specifier = token.value.slice(1, -1)
+    found.push({ line: token.line, specifier, path: resolve(path, specifier), names: before === "from" ? namesBefore(tokens, index - 1) : [] })
+  })
+  return found
+}
+
+const namesBefore = (tokens: ReadonlyArray<Token>, from: number): ReadonlyArray<string> => {
+  const names: Array<string> = []
+  if (tokens[from - 1]?.value !== "}") return names
+  for (let at = from - 2; at >= 0 && tokens[at]!.value !== "{"; at--) {
+    const before = tokens[at - 1]!.value
+    if (tokens[at]!.type === "IdentifierName" && (before === "{" || before === "," || before === "type")) names.push(tokens[at]!.value)
+  }
+  return names
+}
+
+/** `./x.js` from `a/b.ts` is `a/x.ts`. */
+const resolve = (from: string, specifier: string): string | undefined => {
+  if (!specifier.startsWith(".")) return undefined
+  const parts = from.split("/").slice(0, -1)
+  for (const part of specifier.split("/")) {
+    if (part === "..") parts.pop()
+    else if (part !== ".") parts.push(part)
+  }
+  return parts.join("/").replace(/\.js$/, ".ts")
+}
