@@ -400,7 +400,8 @@ export class NaiveVenue {
     }
     if (!entry.reduceOnly) {
       const committed = sum(sameSide.filter((order) => !order.reduceOnly).map(remaining))
-      const towards = side === Order.buy ? held : -held
+      // What lies against the position counts from flat: a reduce-only order may close it before the others fill.
+      const towards = Math.max(0, side === Order.buy ? held : -held)
       if (towards + committed + quantity > parameters.maxPositionQuantityAtoms) return Refusal.positionLimit
     } else {
       const rests = entry.type === Order.limit && entry.timeInForce === Order.gtc

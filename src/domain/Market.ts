@@ -86,5 +86,6 @@ export const fault = (market: Parameters): string | undefined => {
   if (first.maintenanceMarginBps < 1 || first.maintenanceMarginBps >= market.initialMarginBps) {
     return "the first tier's bps must lie between 0 and initialMarginBps"
   }
+  if (market.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps > bpsOne) return "the last tier's bps must be at most 10000"
   return undefined
 }

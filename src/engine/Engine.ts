@@ -89,10 +89,12 @@ export class Engine implements Reads {
 
   private hasRoom(command: Command.Command, atEpochMs: number): boolean {
     const { state } = this
+    // A price from the feed is not remembered, so a full table must not keep the mark from following it.
+    if (command.kind === "SetIndexPrice" && command.idempotencyKey === "") return true
     if (!state.idempotency.hasRoom(Command.isReduction(command) || !Command.isTrading(command), atEpochMs, this.endOf)) return false
     switch (command.kind) {
       case "PlaceOrders":
-        return state.orders.size + command.entries.length <= state.capacity.orders || this.isForgettable(state.oldestEnded(), atEpochMs)
+        return this.hasOrderRoom(command.entries.length, atEpochMs)
       case "PutMarket":
         return state.marketById.has(command.parameters.marketId) || state.markets.length < maxMarkets
       case "OpenDemoAccounts":
@@ -100,6 +102,13 @@ export class Engine implements Reads {
       default:
         return true
     }
+  }
+
+  /** Whether every entry of a placement finds a slot: a free one, or that of an order which is forgotten first. */
+  private hasOrderRoom(entries: number, atEpochMs: number): boolean {
+    const { state } = this
+    const missing = state.orders.size + entries - state.capacity.orders
+    return missing <= 0 || this.isForgettable(state.endedAt(missing - 1), atEpochMs)
   }
 
   private isForgettable(order: number, atEpochMs: number): boolean {
@@ -141,14 +150,15 @@ export class Engine implements Reads {
   }
 
   private decide(command: Command.Command): ReadonlyArray<EntryOutcome> {
+    const { state } = this
     switch (command.kind) {
       case "PlaceOrders": {
         const entries: Array<EntryOutcome> = []
-        for (let index = 0; index < command.entries.length; index++) entries.push(this.place(command, index))
+        for (let index = 0; index < command.entries.length; index++) entries.push(OrderEntry.place(state, command, index))
         return entries
       }
       case "CancelOrders":
-        return command.entries.map((entry) => OrderEntry.cancel(this.state, command, entry))
+        return command.entries.map((entry) => OrderEntry.cancel(state, command, entry))
       case "OpenVenue":
         return [this.openVenue(command)]
       case "PutMarket":
@@ -166,13 +176,6 @@ export class Engine implements Reads {
       default:
         return unreachable(command)
     }
-  }
-
-  /** One entry of a placement. A batch may outgrow the pool only in theory: room for all was there, and nothing but this takes it. */
-  private place(command: Command.PlaceOrders, index: number): EntryOutcome {
-    const { orders } = this.state
-    if (orders.size >= orders.capacity) return refusedEntry(Refusal.tableFull, Ids.ordinal(this.state.sequence, index))
-    return OrderEntry.place(this.state, command, index)
   }
 
   private openVenue(command: Command.OpenVenue): EntryOutcome {

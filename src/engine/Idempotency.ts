@@ -204,6 +204,8 @@ export class Idempotency {
   /** When an entry may be forgotten: `Infinity` while an order of it is open. */
   private expiry(entry: number, endOf: EndOf): number {
     let end = this.at[entry]!
+    // Only a client's command speaks of orders: what an operator's outcome names is no order number.
+    if (this.account[entry] === none) return end + retentionMs
     for (let outcome = this.first[entry]!; outcome !== none; outcome = this.nextOutcome[outcome]!) {
       if ((this.codes[outcome]! & 0xff) !== 0) continue
       const number = this.orderNumber[outcome]!
@@ -233,12 +235,14 @@ export class Idempotency {
   }
 
   /**
-   * Whether a new key has room at a time: a free entry, or an oldest one that may be forgotten by then. An
+   * Whether a new key has room at a time: a free entry, or an oldest one that `expire` forgets by then. An
    * eighth of the table is kept for commands that only take risk away.
    */
   hasRoom(reduction: boolean, atEpochMs: number, endOf: EndOf): boolean {
     const bound = reduction ? this.capacity : this.capacity - Math.floor(this.capacity / 8)
-    return this.used < bound || (this.oldest !== none && this.expiry(this.oldest, endOf) <= atEpochMs)
+    if (this.used < bound) return true
+    const { oldest } = this
+    return oldest !== none && this.queuedAt[oldest]! + retentionMs <= atEpochMs && this.expiry(oldest, endOf) <= atEpochMs
   }
 
   /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */

@@ -35,11 +35,11 @@ export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], 
 }
 
 /** Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2))`. */
-export const initial = (parameters: Market.Parameters, notional: number): number =>
-  Math.max(
-    bpsCeil(notional, parameters.initialMarginBps),
-    Math.ceil((3 * maintenance(parameters.maintenanceMarginTiers, notional)) / 2)
-  )
+export const initial = (parameters: Market.Parameters, notional: number): number => {
+  const required = maintenance(parameters.maintenanceMarginTiers, notional)
+  // Three times the requirement may leave the safe integers where one and a half times does not.
+  return Math.max(bpsCeil(notional, parameters.initialMarginBps), required + Math.ceil(required / 2))
+}
 
 /** What one market asks of one account; two are reused for all. */
 export class Requirement {
@@ -170,7 +170,7 @@ export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms:
   accounts.sumOrderLoss[positions.account[slot]!]! += Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!) - before
 }
 
-/** Why the accept rule fails, for the refusal's machine fields; one is reused. */
+/** Why the accept rule last failed, for the refusal's machine fields; NaN where a total was not exact. One is reused. */
 export const shortfall = { requiredAtoms: 0, availableAtoms: 0 }
 
 /** `a * b >= c * d` for non-negative safe integers, exact. */
@@ -199,8 +199,14 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
   const initialMargin = accounts.sumInitialMargin[account]! - positions.initialMargin[slot]! + after.initialMargin
   const backing = collateral + loss - orderLoss
   const equity = collateral + pnl
-  if (!Number.isSafeInteger(collateral) || !Number.isSafeInteger(backing) || !Number.isSafeInteger(equity)) return false
-  if (!Number.isSafeInteger(initialMargin)) return false
+  if (
+    !Number.isSafeInteger(collateral) || !Number.isSafeInteger(backing) || !Number.isSafeInteger(equity)
+    || !Number.isSafeInteger(initialMargin)
+  ) {
+    shortfall.requiredAtoms = Number.NaN
+    shortfall.availableAtoms = Number.NaN
+    return false
+  }
   if (backing >= initialMargin) return true
   shortfall.requiredAtoms = initialMargin
   shortfall.availableAtoms = backing

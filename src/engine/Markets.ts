@@ -52,10 +52,21 @@ export class MarketState {
     this.factor = Market.notionalFactor(parameters)
   }
 
+  /**
+   * Takes new parameters. A price that is none under them (another scale, outside the bounds) is dropped: the
+   * market has no mark until its index speaks again, and no notional at mark leaves the safe integers.
+   */
   setParameters(parameters: Market.Parameters): void {
+    if (
+      parameters.priceScale !== this.parameters.priceScale || this.indexPrice < parameters.minPriceAtoms
+      || this.indexPrice > parameters.maxPriceAtoms
+    ) {
+      this.indexPrice = 0
+      this.indexSource = 0
+    }
     this.parameters = parameters
     this.factor = Market.notionalFactor(parameters)
-    this.setMark(this.mark)
+    this.setMark(this.indexPrice)
   }
 
   /** Sets the mark and, around it, the band: rounded inward, to the side that admits less. */

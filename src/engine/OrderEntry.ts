@@ -158,6 +158,12 @@ const check = (
     )
   }
   if (entry.type === Order.limit && !entry.postOnly && beyondBand(state, market, book, entry)) {
+    const touch = book.bestPrice(buying ? Order.sell : Order.buy)
+    if (buying ? touch < market.bandLow : touch > market.bandHigh) {
+      // What it would meet first lies outside on the good side of the mark: only a price that rests passes.
+      const bound = buying ? market.bandLow : market.bandHigh
+      return refusedEntry(Refusal.priceBandExceeded, number, bound, touch, restingPrice(market, entry.side, touch))
+    }
     const bound = buying ? market.bandHigh : market.bandLow
     return refusedEntry(Refusal.priceBandExceeded, number, bound, entry.priceAtoms, bound)
   }
@@ -165,7 +171,8 @@ const check = (
     return refusedEntry(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount[slot]! + 1)
   }
   if (!entry.reduceOnly) {
-    const reached = (buying ? quantity : -quantity) + growing + entry.quantityAtoms
+    // Orders against the position are counted as if it were flat: reduce-only ones may close it first.
+    const reached = (opposed ? 0 : held) + growing + entry.quantityAtoms
     if (reached > parameters.maxPositionQuantityAtoms) {
       const nearest = entry.quantityAtoms - (reached - parameters.maxPositionQuantityAtoms)
       return refusedEntry(

@@ -105,7 +105,12 @@ export class State {
 
   /** The order that ended longest ago, or -1. */
   oldestEnded(): number {
-    return this.endedCount === 0 ? none : this.ended[this.endedHead]!
+    return this.endedAt(0)
+  }
+
+  /** The ended order with `older` before it in line, or -1. */
+  endedAt(older: number): number {
+    return older < this.endedCount ? this.ended[(this.endedHead + older) % this.ended.length]! : none
   }
 
   shiftEnded(): void {

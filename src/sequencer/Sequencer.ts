@@ -139,7 +139,8 @@ export class Sequencer {
   }
 
   private whenIdle(): void {
-    if (this.drained === undefined || this.state === "failed" || this.inbox.depth > 0 || this.inFlight.length > 0) return
+    if (this.drained === undefined || this.state === "failed") return
+    if (this.inbox.depth > 0 || this.inFlight.length > 0 || this.building !== undefined) return
     const drained = this.drained
     this.drained = undefined
     drained()

@@ -1,0 +1,216 @@
+/** Drives an engine by hand or by chance, for tests and benches: markets, accounts, and streams of commands. */
+import type { Command, PlaceEntry, PlaceOrders } from "../../src/domain/Command.js"
+import { Operation } from "../../src/domain/Command.js"
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import type { EntryOutcome, Outcome } from "../../src/domain/Outcome.js"
+import { Engine } from "../../src/engine/Engine.js"
+
+/** A small market in which everything can be reached: scales 1 and 3, prices around 100.0. */
+export const parameters = (base: string, change: Partial<Market.Parameters> = {}): Market.Parameters => ({
+  marketId: `${base}-USDC-PERP`,
+  baseAsset: base,
+  quoteAsset: "USDC",
+  settlementAsset: "USDC",
+  underlyingSymbol: `${base}/USD`,
+  marketType: "crypto",
+  logoUrl: "",
+  priceScale: 1,
+  quantityScale: 3,
+  minPriceAtoms: 1,
+  maxPriceAtoms: 100_000,
+  minQuantityAtoms: 1,
+  maxQuantityAtoms: 100_000,
+  maxPositionQuantityAtoms: 500_000,
+  initialMarginBps: 1000,
+  maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 500 }],
+  maxLeverageX: 10,
+  makerFeeBps: 2,
+  takerFeeBps: 5,
+  priceBandBps: 1000,
+  ...change
+})
+
+export class Driver {
+  readonly engine: Engine
+  atEpochMs = 1_700_000_000_000
+  private keys = 0
+
+  constructor(engine: Engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })) {
+    this.engine = engine
+  }
+
+  /** A driver over a small engine, for what happens when its tables are full. */
+  static small(orders: number, idempotencyKeys: number): Driver {
+    return new Driver(Engine.make({ orders, idempotencyKeys }))
+  }
+
+  /** Admits and applies a command, as the sequencer would. */
+  run(command: Command): Outcome {
+    const { engine } = this
+    const admitted = engine.admit(command, this.atEpochMs)
+    return admitted ?? engine.apply(command, engine.sequence + 1, this.atEpochMs)
+  }
+
+  nextKey(): string {
+    return `key-${++this.keys}`
+  }
+
+  market(market: Market.Parameters, indexPriceAtoms: number): number {
+    this.run({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
+    const index = this.engine.findMarket(market.marketId)
+    this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "backfilling" })
+    this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "open" })
+    this.index(index, indexPriceAtoms)
+    return index
+  }
+
+  index(market: number, priceAtoms: number): void {
+    this.run({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms, sourceEpochMs: this.atEpochMs })
+  }
+
+  account(collateralAtoms: number): number {
+    const key = this.nextKey()
+    const outcome = this.run({
+      kind: "OpenDemoAccounts",
+      idempotencyKey: key,
+      collateralAtoms,
+      keys: [{ keyId: `key_${key}`, displayPrefix: "pk", secretSha256: key, scopes: 3, expiresAtEpochMs: Number.MAX_SAFE_INTEGER }]
+    })
+    return outcome.entries[0]!.orderNumber
+  }
+
+  placement(account: number, ...entries: ReadonlyArray<Partial<PlaceEntry>>): PlaceOrders {
+    return {
+      kind: "PlaceOrders",
+      operation: Operation.placeBatchV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      entries: entries.map((entry) => ({ ...plain, ...entry }))
+    }
+  }
+
+  place(account: number, entry: Partial<PlaceEntry>): EntryOutcome {
+    return this.run(this.placement(account, entry)).entries[0]!
+  }
+
+  cancel(account: number, orderNumber: number, market = -2): EntryOutcome {
+    return this.run({
+      kind: "CancelOrders",
+      operation: Operation.cancelV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      entries: [{ market, orderNumber, raw: "" }]
+    }).entries[0]!
+  }
+}
+
+/** A limit buy of 1.000 at 100.0 in the first market. */
+export const plain: PlaceEntry = {
+  market: 0,
+  clientOrderId: "",
+  side: Order.buy,
+  type: Order.limit,
+  timeInForce: Order.gtc,
+  priceAtoms: 1000,
+  quantityAtoms: 1000,
+  postOnly: false,
+  reduceOnly: false,
+  selfTradePrevention: Order.cancelResting,
+  fault: 0,
+  raw: ""
+}
+
+/** A generator of 32-bit numbers (mulberry32), so that streams are the same everywhere. */
+export const generator = (seed: number): () => number => {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return (mixed ^ (mixed >>> 14)) >>> 0
+  }
+}
+
+/** A driver that runs commands drawn by seed: every order option, cancels, index moves, statuses, halts, and days that pass. */
+export class RandomDriver extends Driver {
+  private readonly next: () => number
+  private readonly accounts: Array<number> = []
+  private readonly numbers: Array<readonly [account: number, orderNumber: number]> = []
+  private mark = 1000
+
+  constructor(seed: number, engine?: Engine) {
+    super(engine)
+    this.next = generator(seed)
+    this.market(parameters("AAA"), this.mark)
+    this.market(parameters("BBB", { makerFeeBps: 0, quantityScale: 2, priceScale: 1 }), this.mark)
+    for (let index = 0; index < 6; index++) this.accounts.push(this.account(index === 5 ? 20_000_000 : 300_000_000))
+  }
+
+  private below(count: number): number {
+    return this.next() % count
+  }
+
+  private chance(percent: number): boolean {
+    return this.below(100) < percent
+  }
+
+  private entry(): Partial<PlaceEntry> {
+    const market = this.chance(15) ? Order.market : Order.limit
+    const immediate = market === Order.market || this.chance(15)
+    return {
+      market: this.below(2),
+      clientOrderId: this.chance(30) ? `c${this.below(50)}` : "",
+      side: this.below(2) as Order.Side,
+      type: market,
+      timeInForce: immediate ? Order.ioc : Order.gtc,
+      priceAtoms: market === Order.market && this.chance(70) ? 0 : this.mark - 120 + this.below(240),
+      quantityAtoms: 1 + this.below(this.chance(5) ? 200_000 : 3_000),
+      postOnly: !immediate && this.chance(15),
+      reduceOnly: this.chance(25),
+      selfTradePrevention: this.below(3) as Order.SelfTradePrevention
+    }
+  }
+
+  /** One command. */
+  step(): Outcome {
+    this.atEpochMs += this.chance(1) ? 40_000_000 : this.below(1000)
+    const kind = this.below(100)
+    const account = this.accounts[this.below(this.accounts.length)]!
+    if (kind < 2) {
+      this.mark = Math.max(500, Math.min(2000, this.mark + this.below(101) - 50))
+      return this.run({
+        kind: "SetIndexPrice",
+        idempotencyKey: "",
+        market: this.below(2),
+        priceAtoms: this.mark,
+        sourceEpochMs: this.atEpochMs
+      })
+    }
+    if (kind < 3) {
+      const status = (["open", "open", "reduce_only", "paused", "cancel_only", "halted"] as const)[this.below(6)]!
+      return this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: this.below(2), status })
+    }
+    if (kind < 5) {
+      const command = this.engine.halted || this.chance(90) ? "ResumeEngine" as const : "HaltEngine" as const
+      return this.run({ kind: command, idempotencyKey: this.nextKey() })
+    }
+    if (kind < 30 && this.numbers.length > 0) {
+      const [owner, orderNumber] = this.numbers[this.below(this.numbers.length)]!
+      return this.run({
+        kind: "CancelOrders",
+        operation: Operation.cancelBatchV1,
+        account: this.chance(95) ? owner : account,
+        apiKey: -1,
+        idempotencyKey: this.nextKey(),
+        entries: [{ market: -2, orderNumber, raw: "" }]
+      })
+    }
+    const entries = Array.from({ length: this.chance(20) ? 1 + this.below(8) : 1 }, () => this.entry())
+    const outcome = this.run(this.placement(account, ...entries))
+    for (const entry of outcome.entries) if (entry.refusal === 0) this.numbers.push([account, entry.orderNumber])
+    return outcome
+  }
+}

@@ -1,0 +1,179 @@
+/** Bugs once found in the engine, each as the shortest run of commands that showed it. */
+import { describe, expect, test } from "vitest"
+import * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { retentionMs } from "../../src/engine/Idempotency.js"
+import * as Margin from "../../src/engine/Margin.js"
+import { Driver, parameters } from "../engine/drive.js"
+
+const hourMs = 3_600_000
+const rich = 1_000_000_000_000
+
+describe("idempotency table", () => {
+  test("a key that an order kept, in a full table, does not stop the writer when its time is over", () => {
+    const driver = Driver.small(100, 16)
+    driver.market(parameters("AAA"), 1000)
+    const account = driver.account(rich)
+    // The opening's own keys are gone before the table fills.
+    driver.atEpochMs += retentionMs
+    const resting = driver.place(account, { quantityAtoms: 10 })
+    driver.atEpochMs += 23 * hourMs
+    expect(driver.cancel(account, resting.orderNumber).refusal).toBe(Refusal.none)
+    // A day after placement the key is looked at, is kept for the order that ended an hour ago, and queues again.
+    driver.atEpochMs += hourMs
+    driver.index(0, 1000)
+    driver.atEpochMs += 23 * hourMs
+    driver.index(0, 1000)
+    while (driver.engine.occupancy.idempotencyEntries < 16) driver.cancel(account, 1)
+    driver.atEpochMs += hourMs / 2
+    expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
+    driver.atEpochMs += hourMs / 2
+    expect(driver.place(account, { quantityAtoms: 10 }).refusal).toBe(Refusal.none)
+  })
+
+  test("an operator's key is kept a day, whatever order has the number that its outcome names", () => {
+    const driver = new Driver()
+    driver.market(parameters("AAA"), 1000)
+    driver.account(rich)
+    const resting = driver.place(0, { quantityAtoms: 10 })
+    while (driver.engine.occupancy.accounts < resting.orderNumber) {
+      const left = resting.orderNumber - driver.engine.occupancy.accounts
+      const keys = Array.from({ length: Math.min(32, left) }, (_, index) => ({
+        keyId: `key_${driver.engine.sequence}_${index}`,
+        displayPrefix: "pk",
+        secretSha256: "",
+        scopes: 3,
+        expiresAtEpochMs: Number.MAX_SAFE_INTEGER
+      }))
+      driver.run({ kind: "OpenDemoAccounts", idempotencyKey: driver.nextKey(), collateralAtoms: 0, keys })
+    }
+    const command = {
+      kind: "OpenDemoAccounts" as const,
+      idempotencyKey: "the one",
+      collateralAtoms: 0,
+      keys: [{ keyId: "key_the_one", displayPrefix: "pk", secretSha256: "", scopes: 3, expiresAtEpochMs: 1 }]
+    }
+    expect(driver.run(command).entries[0]!.orderNumber).toBe(resting.orderNumber)
+    driver.atEpochMs += retentionMs - 1
+    expect(driver.engine.admit(command, driver.atEpochMs)?.replayed).toBe(true)
+    driver.atEpochMs += 1
+    expect(driver.engine.admit(command, driver.atEpochMs)).toBe(undefined)
+  })
+
+  test("a price from the feed, which needs no entry, is taken while the table is full", () => {
+    const driver = Driver.small(100, 16)
+    driver.market(parameters("AAA"), 1000)
+    const account = driver.account(rich)
+    while (driver.engine.occupancy.idempotencyEntries < 16) driver.cancel(account, 1)
+    driver.index(0, 1010)
+    expect(driver.engine.market(0).indexPriceAtoms).toBe(1010)
+  })
+})
+
+test("a batch is admitted only when every entry of it finds room, so no entry is refused as overloaded for good", () => {
+  const driver = Driver.small(4, 100)
+  driver.market(parameters("AAA"), 1000)
+  const account = driver.account(rich)
+  for (let count = 0; count < 4; count++) {
+    driver.cancel(account, driver.place(account, { quantityAtoms: 10 }).orderNumber)
+    driver.atEpochMs += 1000
+  }
+  driver.atEpochMs += retentionMs + 60_000 - 3000
+  // Two of the four may be forgotten by now.
+  const three = driver.placement(account, { quantityAtoms: 1 }, { quantityAtoms: 2 }, { quantityAtoms: 3 })
+  expect(driver.run(three)).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
+  const two = driver.run(driver.placement(account, { quantityAtoms: 1 }, { quantityAtoms: 2 }))
+  expect(two.entries.map((entry) => entry.refusal)).toEqual([Refusal.none, Refusal.none])
+  expect(driver.engine.occupancy.orders).toBe(4)
+})
+
+test("a position stays within its limit when a reduce-only order closes it ahead of resting orders of the same side", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA", { maxQuantityAtoms: 1000, maxPositionQuantityAtoms: 1000 }), 1000)
+  const [one, other] = [driver.account(rich), driver.account(rich)]
+  driver.place(other, { side: Order.buy, priceAtoms: 1000, quantityAtoms: 1000 })
+  driver.place(one, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 1000 })
+  expect(driver.engine.positions(one)[0]!.quantityAtoms).toBe(-1000)
+  expect(driver.place(one, { side: Order.buy, priceAtoms: 990, quantityAtoms: 1000 }).refusal).toBe(Refusal.none)
+  expect(driver.place(one, { side: Order.buy, priceAtoms: 990, quantityAtoms: 1000 })).toMatchObject({
+    refusal: Refusal.positionLimit,
+    limit: 1000,
+    actual: 2000
+  })
+  driver.place(other, { side: Order.sell, priceAtoms: 1000, quantityAtoms: 1000 })
+  driver.place(one, { side: Order.buy, priceAtoms: 1000, quantityAtoms: 1000, reduceOnly: true, timeInForce: Order.ioc })
+  driver.place(other, { side: Order.sell, priceAtoms: 990, quantityAtoms: 1000 })
+  expect(driver.engine.positions(one)[0]!.quantityAtoms).toBe(1000)
+})
+
+test("a band refusal on the good side of the mark names the price it would have met, and one that passes", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA"), 1000)
+  const [maker, taker] = [driver.account(rich), driver.account(rich)]
+  driver.place(maker, { side: Order.sell, priceAtoms: 950, quantityAtoms: 10 })
+  driver.index(0, 1200)
+  // The band is 1080 to 1320: the offer at 950 may not print any more.
+  const refused = driver.place(taker, { side: Order.buy, priceAtoms: 1200, quantityAtoms: 10 })
+  expect(refused).toMatchObject({ refusal: Refusal.priceBandExceeded, limit: 1080, actual: 950, nearest: 949 })
+  expect(driver.place(taker, { side: Order.buy, priceAtoms: 949, quantityAtoms: 10 }).refusal).toBe(Refusal.none)
+})
+
+test("a margin refusal for totals that are not exact says the same whatever was refused before", () => {
+  const extreme = parameters("AAA", {
+    priceScale: 0,
+    quantityScale: 6,
+    maxPriceAtoms: 1_000_000,
+    maxQuantityAtoms: 9_000_000_000,
+    maxPositionQuantityAtoms: 9_000_000_000,
+    initialMarginBps: 10_000,
+    maxLeverageX: 1,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 5000 }]
+  })
+  const refusedAfter = (prepare: (driver: Driver, account: number) => void) => {
+    const driver = new Driver()
+    driver.market(extreme, 500_000)
+    driver.market({ ...extreme, marketId: "BBB-USDC-PERP", baseAsset: "BBB" }, 1000)
+    const [one, other] = [driver.account(2 ** 52), driver.account(2 ** 52)]
+    prepare(driver, other)
+    // Long at 1,000 against the other; then the mark is a thousand times that, and profit alone leaves the safe integers.
+    driver.place(other, { market: 1, side: Order.sell, priceAtoms: 1000, quantityAtoms: 4_000_000_000 })
+    driver.place(one, { market: 1, side: Order.buy, priceAtoms: 1000, quantityAtoms: 4_000_000_000 })
+    driver.place(one, { market: 0, side: Order.buy, priceAtoms: 1, quantityAtoms: 8_000_000_000 })
+    driver.index(1, 1_000_000)
+    return driver.place(one, { market: 1, side: Order.buy, priceAtoms: 1, quantityAtoms: 5_000_000_000 })
+  }
+  const plain = refusedAfter(() => {})
+  const other = refusedAfter((driver, account) => {
+    expect(driver.place(account, { market: 0, priceAtoms: 1_000_000, quantityAtoms: 9_000_000_000 }).refusal).toBe(Refusal.marginInsufficient)
+  })
+  expect(plain).toMatchObject({ refusal: Refusal.marginInsufficient, limit: Number.NaN, actual: Number.NaN })
+  expect(other).toEqual({ ...plain, orderNumber: other.orderNumber })
+})
+
+test("initial margin by the maintenance schedule is exact where three times the requirement is not", () => {
+  const tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 5000 }]
+  const notional = 2 ** 53 - 2
+  const maintenance = BigInt(notional) / 2n
+  expect(BigInt(Margin.initial(parameters("AAA", { initialMarginBps: 5001, maintenanceMarginTiers: tiers }), notional)))
+    .toBe((3n * maintenance + 1n) / 2n)
+})
+
+test("a maintenance tier of more than the whole notional is no valid market", () => {
+  const tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 500 }, { notionalThresholdAtoms: 1, maintenanceMarginBps: 10_001 }]
+  expect(Market.fault(parameters("AAA", { maintenanceMarginTiers: tiers }))).toBe("the last tier's bps must be at most 10000")
+})
+
+test("a mark that new bounds do not know is dropped until the index speaks again", () => {
+  const driver = new Driver()
+  const market = parameters("AAA", { maxPriceAtoms: 2_000, maxPositionQuantityAtoms: 500_000 })
+  driver.market(market, 2_000)
+  const put = (change: Partial<Market.Parameters>) =>
+    driver.run({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: { ...market, ...change } }).entries[0]!.refusal
+  const account = driver.account(rich)
+  expect(put({ maxPriceAtoms: 1_000, maxPositionQuantityAtoms: 50_000_000_000 })).toBe(Refusal.none)
+  expect(driver.engine.market(0).indexPriceAtoms).toBe(0)
+  expect(driver.place(account, { priceAtoms: 900, quantityAtoms: 10 }).refusal).toBe(Refusal.marketNotAccepting)
+  driver.index(0, 900)
+  expect(driver.place(account, { priceAtoms: 900, quantityAtoms: 10 }).refusal).toBe(Refusal.none)
+})
