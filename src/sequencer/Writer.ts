@@ -2,12 +2,13 @@
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
  * Provides the way in (`Submit`), the way out (`Barrier`) and the state to read (`State`).
  */
+import * as crypto from "node:crypto"
 import { Clock, Context, Deferred, Effect, Layer, Runtime } from "effect"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import type { Corrupt, Unknown } from "../journal/Journal.js"
 import { Journal } from "../journal/Journal.js"
-import { SnapshotStore } from "../journal/SnapshotStore.js"
+import { type Snapshot as Stored, SnapshotStore } from "../journal/SnapshotStore.js"
 import type { DiskError } from "../journal/Disk.js"
 import { type Diverged, recover } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
@@ -37,6 +38,13 @@ export const layer = (
 ): Layer.Layer<Writer | Submit | Barrier | State, Corrupt | Unknown | DiskError | Diverged, Journal | SnapshotStore | Turns> =>
   Layer.scopedContext(make(options))
 
+/** SHA-256 over a state's sections: equal for engines that took the same records, from the start or from any snapshot. */
+export const sectionsDigest = (sections: ReadonlyArray<Snapshot.Section>): Uint8Array => {
+  const hash = crypto.createHash("sha256")
+  for (const section of sections) hash.update(section.name).update(section.bytes)
+  return hash.digest()
+}
+
 const make = Effect.fnUntraced(function*(options: Options) {
   const journal = yield* Journal
   const snapshots = yield* SnapshotStore
@@ -49,11 +57,12 @@ const make = Effect.fnUntraced(function*(options: Options) {
   let failed = false
   let lastSnapshot = fromSequence
   let saving = false
-  let taken: { readonly sequence: number; readonly blockDigest: Uint8Array; readonly sections: ReadonlyArray<Snapshot.Section> } | undefined
+  let taken: Stored | undefined
 
   /** Takes the state at a block's end; it is saved once the block is durable, so that no snapshot is ahead of the journal. */
   const takeSnapshot = (blockDigest: Uint8Array): void => {
-    taken = { sequence: engine.sequence, blockDigest, sections: Snapshot.encode(engine.state) }
+    const sections = Snapshot.encode(engine.state)
+    taken = { sequence: engine.sequence, blockDigest, stateDigest: sectionsDigest(sections), sections }
     lastSnapshot = engine.sequence
   }
 
@@ -93,7 +102,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     Effect.suspend(() => {
       if (failed) return Effect.void
       return Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void))).pipe(
-        Effect.raceFirst(Deferred.await(failure)),
+        Effect.raceFirst(Effect.interruptible(Deferred.await(failure))),
         Effect.zipRight(Effect.suspend(() => {
           if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
           takeSnapshot(sequencer.headDigest)
