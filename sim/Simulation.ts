@@ -27,6 +27,7 @@ import { simMarkets } from "./workload/SimMarkets.js"
 import * as Trader from "./workload/Trader.js"
 import * as Determinism from "./world/Determinism.js"
 import * as JournalTap from "./world/JournalTap.js"
+import * as SimClock from "./world/SimClock.js"
 import * as SimDisk from "./world/SimDisk.js"
 import * as SimNetwork from "./world/SimNetwork.js"
 import * as SimProcess from "./world/SimProcess.js"
@@ -92,7 +93,7 @@ export const run = (request: Request): Report => {
   const schedule = root.split("schedule")
   const time = SimTime.make(startEpochMs, schedule)
   const foreign = root.split("foreign")
-  return Determinism.isolated(time.nowEpochMs, foreign.next, () => new Run(request, root, schedule, time).toEnd())
+  return Determinism.isolated(() => Math.floor(time.nowEpochMs()), foreign.next, () => new Run(request, root, schedule, time).toEnd())
 }
 
 class Run {
@@ -274,14 +275,17 @@ class Run {
 
   private replayFromStart(): void {
     const engine = Engine.make(capacity)
+    const scheduler = SimScheduler.make(this.schedule, 0)
     let fault: string | undefined
     const replayed = Effect.flatMap(Journal, (journal) =>
       Stream.runForEach(journal.replay(1), (block) =>
         Effect.sync(() => {
           const diverged = fault === undefined ? applyBlock(engine, block) : undefined
           if (diverged !== undefined) fault = diverged.message
-        }))).pipe(Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, this.disk.mount())))
-    const scheduler = SimScheduler.make(this.schedule, 0)
+        }))).pipe(
+      Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, this.disk.mount())),
+      Effect.provide(Layer.setClock(SimClock.make(this.time, scheduler.ready)))
+    )
     const fiber = Effect.runFork(replayed, { scheduler })
     let exit: Exit.Exit<void, unknown> | undefined
     fiber.addObserver((result) => {
@@ -316,7 +320,7 @@ class Run {
   private tooLate(what: string): void {
     if (what === "healing") return
     this.see({ _tag: "Finished", atEpochMs: this.time.nowEpochMs(), unsettled: [...this.pending], ready: this.reads !== undefined })
-    if (this.failure === undefined) throw new Error(`${what} did not end`)
+    if (this.failure === undefined) throw new Error(`${what} did not end; ${this.network.underWay()} requests are under way`)
     throw new Stop()
   }
 
@@ -338,6 +342,23 @@ class Run {
       invariant: first.watcher.invariant,
       what: brokenNow.map(({ verdict, watcher }) => `${watcher.name}: ${verdict}`).join("\n"),
       step: this.steps
+    }
+    this.traceState()
+  }
+
+  /** What engine and model hold where a run broke, for its trace. */
+  private traceState(): void {
+    const { model, reads, request, time } = this
+    const trace = (line: string): void => request.trace?.(this.steps, time.nowEpochMs(), line)
+    for (const market of model.markets) {
+      trace(`market ${market.index} ${market.status} mark ${market.mark}, model's bids ${JSON.stringify(model.levels(market.index, 0))}, asks ${JSON.stringify(model.levels(market.index, 1))}`)
+    }
+    for (const account of model.accounts) {
+      const positions = [...account.positions].map(([market, position]) => [market, position.quantity, Number(position.entryNotional)])
+      trace(`account ${account.index} model: collateral ${account.collateral}, positions ${JSON.stringify(positions)}, open ${JSON.stringify(account.open.map((order) => [order.number, order.market, order.side, order.price, order.quantity - order.filled - order.canceled, order.reduceOnly]))}`)
+      if (reads === undefined) continue
+      const held = reads.positions(account.index).map((position) => [position.market, position.quantityAtoms, position.entryNotionalAtoms])
+      trace(`account ${account.index} engine: collateral ${reads.balance(account.index).collateralAtoms}, positions ${JSON.stringify(held)}, open ${JSON.stringify(reads.openOrders(account.index, -1).map((order) => [order.orderNumber, order.market, order.side, order.priceAtoms, order.quantityAtoms - order.filledAtoms - order.canceledAtoms, order.reduceOnly]))}`)
     }
   }
 
@@ -522,6 +543,7 @@ const venueOptions: Venue.Options = {
   environment: "development",
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
+  acceptsIndexPrices: true,
   markets: [],
   capacity,
   sequencer: { ...Sequencer.defaultOptions, fullBytes: 24 * 1024 },

@@ -25,16 +25,17 @@ const firstOf = (verdicts: ReadonlyArray<() => Verdict>): Verdict => {
   return holds
 }
 
-/** The order's numbers in a native record or entry, as far as it has them. */
-const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, thin: boolean): Verdict =>
+/** How much an answer tells: a native one all, a placement of /v2 only that it was accepted, its cancel the new state. */
+type Detail = "whole" | "accepted" | "state"
+
+/** The order's numbers in a record or entry, as far as its kind of answer has them. */
+const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, detail: Detail): Verdict =>
   firstOf([
     () => expectMember(what, json, "orderId", textOf(outcome.orderNumber)),
-    () => expectMember(what, json, "status", Order.statuses[outcome.status]),
-    () => outcome.cancelReason === 0 ? holds : "cancelReason" in json || !thin
-      ? expectMember(what, json, "cancelReason", Order.cancelReasons[outcome.cancelReason])
-      : holds,
-    () => thin ? holds : expectMember(what, json, "filledQuantityAtoms", String(outcome.filled)),
-    () => thin ? holds : expectMember(what, json, "canceledQuantityAtoms", String(outcome.canceled))
+    () => expectMember(what, json, "status", detail === "accepted" ? "open" : Order.statuses[outcome.status]),
+    () => expectMember(what, json, "cancelReason", detail === "accepted" || outcome.cancelReason === 0 ? undefined : Order.cancelReasons[outcome.cancelReason]),
+    () => detail === "whole" ? expectMember(what, json, "filledQuantityAtoms", String(outcome.filled)) : holds,
+    () => detail === "whole" ? expectMember(what, json, "canceledQuantityAtoms", String(outcome.canceled)) : holds
   ])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
@@ -54,7 +55,7 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
     return broken(`${what}: accepted is ${String(result["accepted"])}, the model says ${accepted ? "accepted" : describe(outcome.refusal).name}: ${JSON.stringify(result)}`)
   }
   if (!accepted) return refusedVerdict(what, info, outcome.refusal)
-  return acceptedVerdict(what, info, outcome, compat)
+  return acceptedVerdict(what, info, outcome, compat ? "accepted" : "whole")
 }
 
 const isSingle = (call: Call): boolean => !call.endpoint.includes("atch") && call.endpoint !== "createOrders"
@@ -101,6 +102,11 @@ export const answersEqualModel: Property<null> = {
     }
     if (status !== 200) return broken(`${what} is answered ${status}, the model accepts it: ${text}`)
     const compat = isObject(json["info"])
-    return acceptedVerdict(what, compat ? json["info"] as Json : json, outcome, compat)
+    return acceptedVerdict(
+      what,
+      compat ? json["info"] as Json : json,
+      outcome,
+      compat ? (call.endpoint === "createOrder" ? "accepted" : "state") : "whole"
+    )
   }
 }

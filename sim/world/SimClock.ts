@@ -30,7 +30,8 @@ export const make = (time: SimTime, wake: (task: () => void) => void): SimClock 
   let frozenAtEpochMs: number | undefined
   let abandoned = false
 
-  const read = (): number => frozenAtEpochMs ?? Math.max(0, time.nowEpochMs() + offsetMs)
+  // Clocks read whole milliseconds; the true time is finer.
+  const read = (): number => Math.floor(frozenAtEpochMs ?? Math.max(0, time.nowEpochMs() + offsetMs))
   const plan = (task: () => void, millis: number): Cancel =>
     millis > maxTimerMs ? () => false : time.after(millis, () => {
       if (!abandoned) wake(task)
