@@ -25,7 +25,7 @@ export interface Services {
   readonly operatorToken: string | undefined
   readonly signerSecret: string
   readonly acceptsIndexPrices: boolean
-  /** Counts and logs a defect. */
+  /** Logs a defect. */
   readonly defect: (cause: unknown) => void
 }
 

@@ -61,10 +61,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,
     acceptsIndexPrices: settings.acceptsIndexPrices,
-    defect: (cause) => {
-      metrics.refused("InternalError")
-      Executor.report(runtime, cause)
-    }
+    defect: (cause) => Executor.report(runtime, cause)
   }
   metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
   metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)

@@ -79,7 +79,8 @@ export const make = (
     const { target } = request
     const at = target.indexOf("?")
     const path = at < 0 ? target : target.slice(0, at)
-    const found = path.charCodeAt(0) === 47 && !path.includes("#") && isMethod(request.method) ? router.find(request.method, path) : null
+    if (!isPlain(path)) return refuse(reply, path, Errors.routeNotFound)
+    const found = isMethod(request.method) ? router.find(request.method, path) : null
     if (found === null) return unroutable(path, reply)
     const route = found.store as Route
     if (isHidden(route)) return refuse(reply, path, Errors.routeNotFound)
@@ -112,6 +113,10 @@ export const make = (
     }
   }
 }
+
+/** Whether a path could be a route's: absolute, no empty segment, no fragment. */
+const isPlain = (path: string): boolean =>
+  path.charCodeAt(0) === 47 && path.charCodeAt(path.length - 1) !== 47 && !path.includes("//") && !path.includes("#")
 
 const isPercentEncoded = (path: string): boolean => {
   try {

@@ -3,7 +3,7 @@
  * next command comes to. Fault model: durability may be held back; nothing is ever lost. Not for judging
  * the engine: for judging what the edge asks of it and says about it.
  */
-import { Context, Effect, Layer, Runtime } from "effect"
+import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import type { Command, PlaceEntry } from "../../src/domain/Command.js"
 import * as Ids from "../../src/domain/Ids.js"
 import type * as Market from "../../src/domain/Market.js"
@@ -20,7 +20,6 @@ import * as Edge from "../../src/edge/Edge.js"
 import type { Application, Request, Response } from "../../src/edge/Listener.js"
 import * as Metrics from "../../src/edge/Metrics.js"
 import * as Readiness from "../../src/edge/Readiness.js"
-import { Schema } from "effect"
 import * as Envelopes from "../../src/edge/contract/Envelopes.js"
 
 export const operatorToken = "operator-token-of-the-tests"
@@ -290,6 +289,7 @@ export const make = (options: { readonly environment?: "development" | "producti
     Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => (counter = (counter * 31 + 7) % 251)) }),
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
+    Logger.remove(Logger.defaultLogger),
     Layer.succeed(Edge.Settings, {
       environment: options.environment ?? "development",
       operatorToken: options.hidden === true ? undefined : operatorToken,

@@ -1,0 +1,55 @@
+/** The published document says what is served, no more and no less. */
+import { expect, test } from "vitest"
+import * as Contract from "../../src/edge/Contract.js"
+import * as Router from "../../src/edge/Router.js"
+import type { Services } from "../../src/edge/Call.js"
+import * as Metrics from "../../src/edge/Metrics.js"
+import * as Fake from "./FakeVenue.js"
+
+const document = async (): Promise<any> => Fake.json(await Fake.make().ask({ target: "/openapi.json" }))
+
+test("it lists exactly the routes of the contract, each answered by its own handler", async () => {
+  const { paths } = await document()
+  const listed = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations as object).map((method) => `${method.toUpperCase()} ${path}`))
+  const declared = Contract.endpoints.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`)
+  expect(listed.sort()).toEqual(declared.sort())
+  const fake = Fake.make()
+  for (const { method, name, path } of Contract.endpoints) {
+    await fake.ask({ target: path.replaceAll(/:\w+/g, "x"), method })
+    expect((await fake.ask({ target: "/metrics" })).body).toContain(`venue_http_requests_total{route="${name}",`)
+  }
+})
+
+test("it documents every status in its family's envelope, and nothing that is never sent", async () => {
+  const text = JSON.stringify(await document())
+  expect(text).not.toContain("HttpApiDecodeError")
+  expect(text).not.toContain("did not match the expected schema")
+  const { components, paths } = JSON.parse(text)
+  for (const [path, operations] of Object.entries<any>(paths)) {
+    for (const operation of Object.values<any>(operations)) {
+      const family = path.startsWith("/v2/") ? "Compat" : "Native"
+      expect(operation.responses["422"].content["application/json"].schema).toEqual({ $ref: `#/components/schemas/${family}Error422` })
+    }
+  }
+  const references = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!)
+  expect(references.filter((name) => components.schemas[name] === undefined)).toEqual([])
+})
+
+test("trading routes ask for a key and an idempotency key, operator routes for the operator's token", async () => {
+  const { components, paths } = await document()
+  expect(Object.keys(components.securitySchemes).sort()).toEqual(["apiKey", "operator"])
+  expect(paths["/v1/orders"].post.security).toEqual([{ apiKey: [] }])
+  expect(paths["/v1/orders"].post.parameters).toMatchObject([{ name: "idempotency-key", in: "header", required: true }])
+  expect(paths["/v1/operator/engine/halt"].put.security).toEqual([{ operator: [] }])
+  expect(paths["/v1/markets"].get.security).toEqual([])
+})
+
+test("a route without a contract, or a contract without a route, is a defect at start", () => {
+  const services = { metrics: Metrics.make() } as unknown as Services
+  const all = Object.fromEntries(Contract.endpoints.map(({ name }) => [name, () => {}]))
+  const { placeOrder, ...missing } = all
+  expect(placeOrder).toBeDefined()
+  expect(() => Router.make(services, () => "ready", missing)).toThrow("every endpoint is served: placeOrder")
+  expect(() => Router.make(services, () => "ready", { ...all, teapot: () => {} })).toThrow("every route is in the contract: teapot")
+  expect(() => Router.make(services, () => "ready", all)).not.toThrow()
+})

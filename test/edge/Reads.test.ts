@@ -1,0 +1,130 @@
+/** Books, markets, accounts and operator routes as they are sent. */
+import { createHash } from "node:crypto"
+import canonicalize from "canonicalize"
+import * as fc from "fast-check"
+import { expect, test } from "vitest"
+import * as Views from "../../src/edge/Views.js"
+import * as Fake from "./FakeVenue.js"
+
+const sha256 = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`
+
+test("a client can recompute a book's digest and checksum", () => {
+  const side = fc.array(fc.tuple(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })), { maxLength: 60 })
+  fc.assert(fc.property(side, side, fc.nat(), fc.nat({ max: 6 }), (bids, asks, sequence, priceScale) => {
+    const market = { marketId: "BTC-USDC-PERP", priceScale, quantityScale: 6 - priceScale }
+    const book = JSON.parse(Views.bookText(market, sequence, { bids, asks }))
+    const { marketId, snapshotSequence } = book
+    expect(book.readModelDigest).toBe(sha256(canonicalize({ marketId, snapshotSequence, bids: book.bids, asks: book.asks })!))
+    const lines = [
+      ...book.bids.slice(0, 25).map((level: any) => `b|${level.priceAtoms}|${level.sizeAtoms}`),
+      ...book.asks.slice(0, 25).map((level: any) => `a|${level.priceAtoms}|${level.sizeAtoms}`)
+    ]
+    expect(book.checksum).toBe(sha256(lines.join("\n")))
+    expect(book.bids.map((level: any) => [Number(level.priceAtoms), Number(level.sizeAtoms)])).toEqual(bids)
+    expect(snapshotSequence).toBe(sequence)
+  }), { numRuns: 100 })
+})
+
+test("a book is made again only when its sequence has passed", async () => {
+  const fake = Fake.make()
+  const book = async () => (await fake.ask({ target: "/v1/markets/BTC-USDC-PERP/book" })).body
+  const before = await book()
+  fake.levels.bids = [[97, 1]]
+  expect(await book()).toBe(before)
+  fake.bumpBook()
+  expect(JSON.parse(await book())).toMatchObject({ snapshotSequence: 2, bids: [{ priceAtoms: "97", sizeAtoms: "1" }], resync: { fromSequence: 2 } })
+})
+
+test("the compatibility book is cut to its limit and carries the native one", async () => {
+  const fake = Fake.make()
+  const ask = async (query: string) => Fake.json(await fake.ask({ target: `/v2/markets/BTC%2FUSDC%3AUSDC/book${query}` }))
+  expect(await ask("?limit=1")).toMatchObject({ symbol: "BTC/USDC:USDC", bids: [[9.9, 0.0005]], asks: [[10.1, 0.0003]], nonce: 1 })
+  expect((await ask("?limit=1")).info.bids).toHaveLength(2)
+  expect((await ask("")).bids).toHaveLength(2)
+  expect((await ask("?limit=500")).bids).toHaveLength(2)
+})
+
+test("markets are listed when the public may see them, and the registry's digest covers all of them", async () => {
+  const fake = Fake.make()
+  const list = Fake.json(await fake.ask({ target: "/v1/markets" }))
+  expect(list.markets.map((market: any) => market.marketId)).toEqual(["BTC-USDC-PERP"])
+  const one = Fake.json(await fake.ask({ target: "/v1/markets/BTC-USDC-PERP" }))
+  expect(one.readModelDigest).toBe(sha256(canonicalize(Views.registry(fake.state))!))
+  expect(one.market).toMatchObject({ minPrice: "1.0", maxQuantity: "100.0000", change24hBps: "-12", logoUnavailable: true, favorite: false })
+  const compat = Fake.json(await fake.ask({ target: "/v2/markets" }))
+  expect(compat).toMatchObject([{ id: "BTC-USDC-PERP", symbol: "BTC/USDC:USDC", active: true, precision: { amount: 0.0001, price: 0.1 }, taker: 0.0005 }])
+})
+
+test("balances and positions speak in decimals and atoms", async () => {
+  const fake = Fake.make()
+  const balance = Fake.json(await fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/balance`, key: fake.keys.reader }))
+  expect(balance).toMatchObject({ collateral: "-0.000005", collateralAtoms: "-5", equity: "1000000.000000", available: "0.000000" })
+  const { positions } = Fake.json(await fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/positions`, key: fake.keys.reader }))
+  expect(positions).toMatchObject([{
+    positionId: "pos_3k",
+    side: "short",
+    quantity: "0.0030",
+    quantityAtoms: "30",
+    avgEntryPrice: "100.5",
+    realizedPnl: "-0.000007",
+    feesPaidAtoms: "12"
+  }])
+})
+
+test("open orders are those of the key's account, of one market or of all", async () => {
+  const fake = Fake.make()
+  for (const clientOrderId of ["a", "b"]) {
+    await fake.ask({ target: "/v1/orders", body: Fake.order(fake, { clientOrderId }), key: fake.keys.alice, idempotencyKey: clientOrderId })
+  }
+  const list = async (query: string) => Fake.json(await fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/orders?${query}`, key: fake.keys.reader }))
+  expect((await list("status=open")).orders.map((order: any) => order.clientOrderId)).toEqual(["a", "b"])
+  expect((await list("status=open&marketId=BTC-USDC-PERP")).orders).toHaveLength(2)
+})
+
+test("a key reads its own record and never its text", async () => {
+  const fake = Fake.make()
+  const response = await fake.ask({ target: "/v1/api-keys/current", key: fake.keys.reader })
+  expect(Fake.json(response).key).toMatchObject({ accountId: fake.accounts[0], scopes: ["read"], state: "active", revokedAtEpochMs: null })
+  expect(response.body).not.toContain(fake.keys.reader)
+})
+
+test("operator routes submit what they say, and repeat their answer", async () => {
+  const fake = Fake.make()
+  const ask = (target: string, method: string, body?: unknown, idempotencyKey = target) =>
+    fake.ask({ target, method, ...(body === undefined ? undefined : { body }), key: Fake.operatorToken, idempotencyKey })
+  const halted = await ask("/v1/operator/engine/halt", "PUT")
+  expect(Fake.json(halted)).toMatchObject({ version: "operator-result/v1", operation: "halt_engine", sequence: 2 })
+  expect((await ask("/v1/operator/engine/halt", "PUT", {})).body).toBe(halted.body)
+  await ask("/v1/operator/engine/halt", "DELETE")
+  await ask("/v1/operator/markets/ETH-USDC-PERP/status", "PUT", { status: "backfilling" })
+  await ask("/v1/operator/markets/BTC-USDC-PERP/index-price", "PUT", { price: "101.5", sourceEpochMs: 5 })
+  expect(fake.commands.slice(-3)).toEqual([
+    { kind: "ResumeEngine", idempotencyKey: "/v1/operator/engine/halt" },
+    { kind: "SetMarketStatus", idempotencyKey: "/v1/operator/markets/ETH-USDC-PERP/status", market: 1, status: "backfilling" },
+    { kind: "SetIndexPrice", idempotencyKey: "/v1/operator/markets/BTC-USDC-PERP/index-price", market: 0, priceAtoms: 1015, sourceEpochMs: 5 }
+  ])
+})
+
+test("a market can be put back in the form in which it is read", async () => {
+  const fake = Fake.make()
+  const { market } = Fake.json(await fake.ask({ target: "/v1/markets/BTC-USDC-PERP" }))
+  const { change24hBps, favorite, indexPrice, indexPriceAtoms, lastPrice, lastPriceAtoms, logoUnavailable, marketId, settlementAsset, status, symbol, ...body } = market
+  await fake.ask({ target: `/v1/operator/markets/${marketId}`, method: "PUT", body, key: Fake.operatorToken, idempotencyKey: "k" })
+  expect(fake.commands.at(-1)).toEqual({ kind: "PutMarket", idempotencyKey: "k", parameters: Fake.btc })
+})
+
+test("demo accounts come with keys that work, the same again for the same request", async () => {
+  const fake = Fake.make()
+  const ask = () => fake.ask({ target: "/v1/operator/demo/accounts", body: { accounts: 3, collateral: "5" }, key: Fake.operatorToken, idempotencyKey: "demo" })
+  const first = await ask()
+  const { accounts } = Fake.json(first)
+  expect(accounts).toHaveLength(3)
+  expect((await ask()).body).toBe(first.body)
+  for (const { accountId, apiKey } of accounts) {
+    expect(apiKey).toMatch(/^pk_development_[0-9a-f]{20}_[A-Za-z0-9_-]{43}$/)
+    const read = await fake.ask({ target: `/v1/accounts/${accountId}/balance`, key: apiKey })
+    expect(read.status).toBe(200)
+    expect(JSON.stringify(fake.commands)).not.toContain(apiKey)
+  }
+  expect(fake.commands[0]).toMatchObject({ kind: "OpenDemoAccounts", collateralAtoms: 5_000_000 })
+})

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest"
+import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import type { ApiKeyView } from "../../src/engine/Reads.js"
+
+const issued = ApiKeys.deriveDemoKey("a signer secret", "development", "key", 0, 3)
+const view: ApiKeyView = { index: 0, account: 0, createdAtEpochMs: 1, revokedAtEpochMs: 0, ...issued.grant, expiresAtEpochMs: 100 }
+const keys = { findApiKey: (keyId: string) => keyId === view.keyId ? view : undefined }
+
+test.each([
+  ["no header", undefined, 50, "missing"],
+  ["an empty header", "", 50, "missing"],
+  ["another scheme", `Basic ${issued.text}`, 50, "malformed"],
+  ["no token", "Bearer ", 50, "malformed"],
+  ["a short secret", `Bearer ${issued.text.slice(0, -1)}`, 50, "malformed"],
+  ["a long secret", `Bearer ${issued.text}x`, 50, "malformed"],
+  ["a stranger", `Bearer pk_development_stranger_${"x".repeat(43)}`, 50, "unknown"],
+  ["another environment's key", `Bearer ${issued.text.replace("development", "production")}`, 50, "unknown"],
+  ["the key in its last millisecond", `Bearer ${issued.text}`, 99, view],
+  ["the key when it expires", `Bearer ${issued.text}`, 100, "expired"],
+  ["any case of the scheme", `bEARER ${issued.text}`, 50, view]
+])("%s", (_, header, now, expected) => {
+  expect(ApiKeys.identify(header, keys, now)).toEqual(expected)
+})
+
+test("a revoked key stays revoked after it has expired", () => {
+  const revoked = { findApiKey: () => ({ ...view, revokedAtEpochMs: 10 }) }
+  expect(ApiKeys.identify(`Bearer ${issued.text}`, revoked, 500)).toBe("revoked")
+})
+
+test("demo keys depend on secret, request and index, and on nothing else", () => {
+  const texts = [
+    issued,
+    ApiKeys.deriveDemoKey("a signer secret", "development", "key", 1, 3),
+    ApiKeys.deriveDemoKey("a signer secret", "development", "other", 0, 3),
+    ApiKeys.deriveDemoKey("another secret", "development", "key", 0, 3)
+  ].map(({ text }) => text)
+  expect(new Set(texts).size).toBe(4)
+  expect(ApiKeys.deriveDemoKey("a signer secret", "development", "key", 0, 3)).toEqual(issued)
+  expect(issued.text.startsWith(`${issued.grant.displayPrefix}_`)).toBe(true)
+  expect(issued.grant.secretSha256).toBe(ApiKeys.digest(issued.text))
+})
+
+test("equality in constant time is equality", () => {
+  expect([["a", "a"], ["a", "b"], ["", ""], ["a", "aa"]].map(([left, right]) => ApiKeys.equalConstantTime(left!, right!)))
+    .toEqual([true, false, true, false])
+})
