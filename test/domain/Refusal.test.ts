@@ -1,0 +1,96 @@
+/** The refusals: all described, in the words and statuses of the contract and no others. */
+import { describe, expect, test } from "vitest"
+import * as Refusals from "../../src/domain/Refusal.js"
+
+const { Refusal } = Refusals
+
+/** Error codes by status, as published. */
+const published: Readonly<Record<number, ReadonlyArray<string>>> = {
+  400: ["invalid_request", "operation_not_available"],
+  401: ["unauthorized", "realtime_ticket_rejected", "passkey_assertion_invalid"],
+  403: ["passkey_required", "scope_missing", "account_not_enabled"],
+  404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
+  409: ["idempotency_key_conflict", "client_order_id_in_use", "deposit_step_conflict", "last_passkey"],
+  422: ["order_rejected", "deposit_rejected", "withdrawal_rejected"],
+  503: ["engine_halted", "overloaded", "snapshot_unavailable", "dependency_unavailable", "starting"]
+}
+
+const guards = [
+  "margin_insufficient",
+  "price_out_of_bounds",
+  "quantity_out_of_bounds",
+  "price_band_exceeded",
+  "post_only_would_cross",
+  "reduce_only_would_increase",
+  "open_order_limit",
+  "position_limit",
+  "market_not_accepting",
+  "no_liquidity"
+]
+
+const compatNames = [
+  "InvalidOrder",
+  "InsufficientFunds",
+  "OrderNotFound",
+  "NotSupported",
+  "BadRequest",
+  "BadSymbol",
+  "AuthenticationError",
+  "PermissionDenied",
+  "AccountNotEnabled",
+  "RateLimitExceeded",
+  "DuplicateOrderId",
+  "OnMaintenance",
+  "ExchangeNotAvailable",
+  "ExchangeError"
+]
+
+const apiKeyRejections = ["missing", "malformed", "unknown", "revoked", "expired", "scope_missing", "account_mismatch"]
+
+const refusals = Object.entries(Refusal).filter(([name]) => name !== "none")
+
+test("no two refusals share a code, and codes fit the byte they are remembered in", () => {
+  const codes = Object.values(Refusal)
+  expect(new Set(codes).size).toBe(codes.length)
+  for (const code of codes) expect(code >= 0 && code <= 255).toBe(true)
+})
+
+test("none is not a refusal, and what is no code is not described", () => {
+  expect(() => Refusals.describe(Refusal.none)).toThrow("no description")
+  expect(() => Refusals.describe(255 as Refusals.Refusal)).toThrow("no description")
+})
+
+test("the catalogue holds exactly the refusals there are", () => {
+  expect(Refusals.all.map(([code]) => code).sort((one, other) => one - other))
+    .toEqual(refusals.map(([, code]) => code).sort((one, other) => one - other))
+  expect(new Set(Refusals.all.map(([, description]) => description.name)).size).toBe(Refusals.all.length)
+})
+
+describe.each(refusals)("%s", (name, code) => {
+  const description = Refusals.describe(code)
+
+  test("has its own name, a published code under its status, and a name of the compatibility layer", () => {
+    expect(description.name).toBe(name[0]!.toUpperCase() + name.slice(1))
+    expect(published[description.status]).toContain(description.code)
+    expect(compatNames).toContain(description.compatName)
+  })
+
+  test("names a published guard where, and only where, the code alone does not tell", () => {
+    expect(description.guard !== undefined).toBe(description.code === "order_rejected")
+    if (description.guard !== undefined) expect(guards).toContain(description.guard)
+    if (description.apiKeyRejection !== undefined) expect(apiKeyRejections).toContain(description.apiKeyRejection)
+  })
+
+  test("tells a client what to do, and to repeat only what may be repeated", () => {
+    expect(description.recoveryActions.length).toBeGreaterThan(0)
+    for (const action of description.recoveryActions) expect(Refusals.recoveryActions).toContain(action)
+    expect(description.retryable).toBe(description.status === 503)
+    expect(description.recoveryActions.includes("wait_and_retry_same_identity")).toBe(description.retryable)
+    expect(description.safeMessage).toMatch(/^[A-Z].*\.$/)
+  })
+})
+
+test("every published guard that belongs to orders so far is some refusal's", () => {
+  const used = new Set(Refusals.all.flatMap(([, { guard }]) => guard === undefined ? [] : [guard]))
+  expect([...used].sort()).toEqual([...guards].sort())
+})
