@@ -63,17 +63,30 @@ const openDescriptor = (operation: string, absolute: string, file: string, flag:
     (fd) => Effect.ignore(call<void>("close", file, (done) => fs.close(fd, done)))
   )
 
+/** Up to here a write is a copy into the page cache that takes less time than handing it to another thread would. */
+const writtenAtOnceBytes = 64 * 1024
+
+const writeAtOnce = (file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
+  Effect.try({
+    try: () => {
+      for (let from = 0; from < bytes.length;) from += fs.writeSync(fd, bytes, from, bytes.length - from, position + from)
+    },
+    catch: errorOf("writeAt", file)
+  })
+
+const writeAside = (file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
+  call<void>("writeAt", file, (done) => {
+    const rest = (from: number): void =>
+      fs.write(fd, bytes, from, bytes.length - from, position + from, (error, written) => {
+        if (error || from + written >= bytes.length) done(error)
+        else rest(from + written)
+      })
+    rest(0)
+  })
+
 const fileOf = (file: string, fd: number): File => ({
   path: file,
-  writeAt: (position, bytes) =>
-    call<void>("writeAt", file, (done) => {
-      const rest = (from: number): void =>
-        fs.write(fd, bytes, from, bytes.length - from, position + from, (error, written) => {
-          if (error || from + written >= bytes.length) done(error)
-          else rest(from + written)
-        })
-      rest(0)
-    }),
+  writeAt: (position, bytes) => (bytes.length <= writtenAtOnceBytes ? writeAtOnce : writeAside)(file, fd, position, bytes),
   dataSync: call<void>("dataSync", file, (done) => fs.fdatasync(fd, done)),
   readAt: (position, length) =>
     call<Uint8Array>("readAt", file, (done) => {

@@ -130,16 +130,14 @@ const zero = Effect.fnUntraced(function*(file: File, start: number, end: number)
   }
 })
 
-/** A segment under its temporary name, all zeros. */
-const prepareSegment = Effect.fnUntraced(function*(segmentBytes: number) {
-  const disk = yield* Disk
-  const file = yield* disk.open(Segment.unfinishedPath, "create")
-  for (let at = 0; at < segmentBytes; at += zeroingBytes) {
-    yield* zero(file, at, Math.min(at + zeroingBytes, segmentBytes))
-    yield* file.dataSync
-  }
-  return file
-})
+/** An empty file under the temporary name. */
+const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create"))
+
+/** Zeroes the next part of a segment under its temporary name, durably; returns where the zeros end. */
+const zeroMore = (file: File, zeroedBytes: number, segmentBytes: number): Effect.Effect<number, DiskError> => {
+  const end = Math.min(zeroedBytes + zeroingBytes, segmentBytes)
+  return Effect.as(Effect.zipRight(zero(file, zeroedBytes, end), file.dataSync), end)
+}
 
 /** Gives a prepared segment its header and its name. It exists from then on, whatever crashes. */
 const nameSegment = Effect.fnUntraced(function*(file: File, header: Segment.Header) {
@@ -151,7 +149,9 @@ const nameSegment = Effect.fnUntraced(function*(file: File, header: Segment.Head
 })
 
 const createSegment = Effect.fnUntraced(function*(header: Segment.Header) {
-  yield* nameSegment(yield* prepareSegment(header.segmentBytes), header)
+  const file = yield* openUnfinished
+  for (let zeroed = 0; zeroed < header.segmentBytes;) zeroed = yield* zeroMore(file, zeroed, header.segmentBytes)
+  yield* nameSegment(file, header)
 })
 
 /** Opens a file in a scope of its own under `parent`. */
@@ -192,7 +192,8 @@ class Writer {
   private endDigest: Uint8Array
   private endOffset: number
   private failure: Failure | undefined
-  private prepared: { readonly file: File; readonly scope: Scope.CloseableScope } | "none" | "underway" = "none"
+  private prepared: { readonly file: File; readonly scope: Scope.CloseableScope; readonly zeroedBytes: number } | undefined
+  private preparing = false
   private naming = false
   private syncing = false
   private running = 0
@@ -277,7 +278,7 @@ class Writer {
       next.state = "written"
       this.sync()
     })
-    if (next.offset + next.block.bytes.length > header.segmentBytes / 2) this.prepare()
+    this.prepare()
   }
 
   private sync(): void {
@@ -287,13 +288,12 @@ class Writer {
     this.syncing = true
     for (const each of covered) each.state = "syncing"
     this.run(this.segment.file.dataSync, () => {
-      this.syncing = false
       for (const each of covered) each.state = "durable"
+      // Whoever is answered now may append again at once: the next sync begins after that, and covers it too.
       this.complete()
+      this.syncing = false
       this.issue()
-      // One turn of the scheduler later: whoever was just answered may append again first, and its write is
-      // then covered by the same sync.
-      if (this.outstanding.some((each) => each.state === "written")) this.run(Effect.yieldNow(), () => this.sync())
+      this.sync()
     })
   }
 
@@ -305,21 +305,43 @@ class Writer {
     }
   }
 
-  /** Prepares the segment after the current one, so that going over to it takes no zeroing. */
+  /**
+   * Prepares the segment after the current one from when that is half full, at the pace at which it fills, so
+   * that neither going over to it nor the way there holds up appends.
+   */
   private prepare(): void {
-    if (this.prepared !== "none") return
-    this.prepared = "underway"
-    this.run(openIn(this.files, prepareSegment(this.options.segmentBytes)), (prepared) => {
-      this.prepared = prepared
-      this.issue()
-    })
+    if (this.preparing || this.wantedZeros() === 0) return
+    const { prepared } = this
+    if (prepared === undefined) {
+      this.preparing = true
+      return this.run(openIn(this.files, openUnfinished), (opened) => this.continuePreparing({ ...opened, zeroedBytes: 0 }))
+    }
+    if (prepared.zeroedBytes >= this.wantedZeros()) return
+    this.preparing = true
+    this.run(zeroMore(prepared.file, prepared.zeroedBytes, this.options.segmentBytes), (zeroedBytes) =>
+      this.continuePreparing({ ...prepared, zeroedBytes }))
+  }
+
+  private continuePreparing(prepared: NonNullable<Writer["prepared"]>): void {
+    this.prepared = prepared
+    this.preparing = false
+    this.prepare()
+    this.issue()
+  }
+
+  /** How many bytes of the next segment should be zeroed by now: all when seven eighths of this one are full. */
+  private wantedZeros(): number {
+    if (this.outstanding.some((each) => each.opensSegment)) return this.options.segmentBytes
+    const { segmentBytes } = this.segment.header
+    const share = (this.endOffset - segmentBytes / 2) / (segmentBytes * 3 / 8)
+    return Math.ceil(this.options.segmentBytes * Math.min(1, Math.max(0, share)))
   }
 
   private openSegment(first: Outstanding): void {
     assert(first.block.firstSequence === this.durableSequence + 1, "a segment begins when all before it is durable")
     const { prepared } = this
-    if (typeof prepared === "string") return this.prepare()
     if (this.naming) return
+    if (prepared === undefined || prepared.zeroedBytes < this.options.segmentBytes) return this.prepare()
     this.naming = true
     const header: Segment.Header = {
       firstSequence: first.block.firstSequence,
@@ -327,8 +349,8 @@ class Writer {
       segmentBytes: this.options.segmentBytes
     }
     this.run(Effect.zipRight(nameSegment(prepared.file, header), Scope.close(this.segment.scope, Exit.void)), () => {
-      this.segment = { header, ...prepared }
-      this.prepared = "none"
+      this.segment = { header, file: prepared.file, scope: prepared.scope }
+      this.prepared = undefined
       this.naming = false
       this.issue()
     })

@@ -33,6 +33,8 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
   readonly latest: Effect.Effect<Snapshot | undefined, DiskError>
   /** Sequences of the snapshots there are, intact or not, ascending. */
   readonly list: Effect.Effect<ReadonlyArray<number>, DiskError>
+  /** One of them, or why it cannot be trusted. */
+  readonly load: (sequence: number) => Effect.Effect<Snapshot | string, DiskError>
 }>() {}
 
 /** Where snapshots live, relative to the data directory. */
@@ -63,7 +65,7 @@ export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effe
 type DiskService = Context.Tag.Service<typeof Disk>
 
 const reading = (disk: DiskService, save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>) =>
-  SnapshotStore.of({ save, latest: latest(disk), list: list(disk) })
+  SnapshotStore.of({ save, latest: latest(disk), list: list(disk), load: (sequence) => Effect.scoped(load(disk, sequence)) })
 
 const list = (disk: DiskService) =>
   disk.list(directory).pipe(
