@@ -94,15 +94,19 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     assert(found !== undefined, `a snapshot has a section ${name}`)
     return found
   }
-  /** Copied out, so that columns are aligned and own their memory. */
-  const buffer = (name: string): ArrayBuffer => {
+  /** The bytes where a column of 8-byte numbers may lie: as they are, or copied to such a place. */
+  const aligned = (name: string): Uint8Array => {
     const from = bytes(name)
-    const copy = new ArrayBuffer(from.byteLength)
-    new Uint8Array(copy).set(from)
-    return copy
+    return from.byteOffset % 8 === 0 ? from : from.slice()
   }
-  const floats = (name: string) => new Float64Array(buffer(name))
-  const ints = (name: string) => new Int32Array(buffer(name))
+  const floats = (name: string) => {
+    const from = aligned(name)
+    return new Float64Array(from.buffer, from.byteOffset, from.byteLength / 8)
+  }
+  const ints = (name: string) => {
+    const from = aligned(name)
+    return new Int32Array(from.buffer, from.byteOffset, from.byteLength / 4)
+  }
   const texts = (name: string, count: number): Array<string> => count === 0 ? [] : decoder.decode(bytes(name)).split(separator)
   const group = (name: string, intColumns: ReadonlySet<string>): Record<string, Column> => {
     const columns: Record<string, Column> = {}

@@ -1,0 +1,147 @@
+/**
+ * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `IndexFeed`,
+ * the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ *
+ *   1. the address is taken; everything but the system routes answers 503 `starting`
+ *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
+ *   3. what a new journal begins with is journaled
+ *   4. the index feed runs, requests are taken
+ *
+ * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
+ * snapshot, the journal is closed.
+ */
+import { Context, Effect, ExecutionStrategy, Exit, Layer, Scope } from "effect"
+import * as Bootstrap from "./Bootstrap.js"
+import * as Edge from "./edge/Edge.js"
+import { type Application, type ListenError, Listener } from "./edge/Listener.js"
+import * as Metrics from "./edge/Metrics.js"
+import * as Readiness from "./edge/Readiness.js"
+import { Engine } from "./engine/Engine.js"
+import type { Reads } from "./engine/Reads.js"
+import type { Capacity } from "./engine/State.js"
+import { SecureRandom } from "./identity/SecureRandom.js"
+import type { Disk, DiskError, Locked } from "./journal/Disk.js"
+import { type Corrupt, Journal, type Unknown } from "./journal/Journal.js"
+import * as SegmentJournal from "./journal/SegmentJournal.js"
+import * as SnapshotStore from "./journal/SnapshotStore.js"
+import { drive, IndexFeed } from "./oracle/IndexFeed.js"
+import type { Diverged } from "./sequencer/Recovery.js"
+import type * as Sequencer from "./sequencer/Sequencer.js"
+import { Barrier, State, Submit } from "./sequencer/Submit.js"
+import type { Turns } from "./sequencer/Turns.js"
+import * as Writer from "./sequencer/Writer.js"
+
+export interface Options {
+  readonly environment: "development" | "testnet" | "staging" | "production"
+  /** Undefined: operator routes are hidden. */
+  readonly operatorToken: string | undefined
+  readonly signerSecret: string
+  /** Whether the operator may set index prices: always, but in production only where the feed is `push`. */
+  readonly acceptsIndexPrices: boolean
+  readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
+  readonly capacity: Capacity
+  readonly sequencer: Sequencer.Options
+  readonly snapshotEveryRecords: number
+  readonly journal: Partial<SegmentJournal.Options>
+}
+
+export const defaultCapacity: Capacity = { orders: 2_000_000, idempotencyKeys: 2_000_000 }
+
+/** A venue that takes requests. */
+export class Venue extends Context.Tag("venue/Venue")<Venue, {
+  readonly address: string
+  readonly port: number
+  /** Never ends while the venue lives; tells why it stopped for good. The process must end then. */
+  readonly failure: Effect.Effect<Sequencer.Failure>
+  readonly recovered: { readonly fromSequence: number; readonly records: number }
+  /** The engine's state as it is now, not behind the barrier: for whoever watches the process from inside. */
+  readonly reads: Reads
+}>() {}
+
+export type StartError =
+  | Corrupt
+  | Unknown
+  | Locked
+  | DiskError
+  | Diverged
+  | ListenError
+  | Bootstrap.WrongEnvironment
+  | Bootstrap.UnknownRules
+  | Bootstrap.MarketsFileInvalid
+
+type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
+
+/** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
+const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom> =>
+  Edge.makeApplication.pipe(
+    Effect.provide(settings),
+    Effect.provideService(State, Engine.make({ orders: 1, idempotencyKeys: 1 })),
+    Effect.provideService(Submit, { submit: () => {} }),
+    Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
+    Effect.provideService(Metrics.Metrics, Metrics.make()),
+    Effect.provideService(Readiness.Readiness, Readiness.make())
+  )
+
+/** Journal, snapshots and writer, over the disk. */
+const writerLayer = (options: Options) =>
+  Writer.layer({
+    capacity: options.capacity,
+    sequencer: options.sequencer,
+    snapshotEveryRecords: options.snapshotEveryRecords
+  }).pipe(
+    Layer.provideMerge(SegmentJournal.layer(options.journal)),
+    Layer.provideMerge(SnapshotStore.layer)
+  )
+
+const make = Effect.fnUntraced(function*(options: Options) {
+  const settings = Layer.succeed(Edge.Settings, {
+    environment: options.environment,
+    operatorToken: options.operatorToken,
+    signerSecret: options.signerSecret,
+    acceptsIndexPrices: options.acceptsIndexPrices
+  })
+  const scope = yield* Effect.scope
+  // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
+  const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
+  let application = yield* startingApplication(settings)
+  const listener = yield* Listener
+  const gate: Application = {
+    handle: (request, reply) => application.handle(request, reply),
+    misframed: (reason) => application.misframed(reason)
+  }
+  const { address, port } = yield* Scope.extend(listener.serve(gate), listening)
+
+  const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
+  const writer = Context.get(writing, Writer.Writer)
+  const state = Context.get(writing, State)
+  const submit = Context.get(writing, Submit)
+  const { torn } = Context.get(writing, Journal).opened
+  if (torn !== undefined) {
+    yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
+  }
+  yield* Bootstrap.run(state, submit, options.environment, options.markets).pipe(
+    Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.dieMessage(`the writer stopped: ${failure._tag}`)))
+  )
+
+  const readiness = Readiness.make()
+  readiness.note("recoveredFromSnapshot", writer.recovered.fromSequence)
+  readiness.note("replayedRecords", writer.recovered.records)
+  const metrics = Metrics.make()
+  metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
+  metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
+  metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)
+  application = yield* Edge.makeApplication.pipe(
+    Effect.provide(settings),
+    Effect.provide(writing),
+    Effect.provideService(Metrics.Metrics, metrics),
+    Effect.provideService(Readiness.Readiness, readiness)
+  )
+  const feed = yield* IndexFeed
+  yield* Effect.forkScoped(drive(feed, state, submit))
+  readiness.set("ready")
+  yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
+  yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))
+  return Venue.of({ address, port, failure: writer.failure, recovered: writer.recovered, reads: state })
+})
+
+export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> => Layer.scoped(Venue, make(options))

@@ -1,0 +1,63 @@
+/**
+ * The venue's settings, from environment variables, refused at start with the variable's name when they are
+ * wrong. The README lists them with their defaults.
+ */
+import { Config, ConfigError, Either, Option, Redacted } from "effect"
+
+export const environments = ["development", "testnet", "staging", "production"] as const
+export type Environment = (typeof environments)[number]
+
+const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
+  Config.integer(name).pipe(
+    Config.withDefault(fallback),
+    Config.validate({ message: `${name} must be a whole number between ${low} and ${high}`, validation: (value) => value >= low && value <= high })
+  )
+
+const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
+  Config.option(
+    Config.redacted(Config.nonEmptyString(name)).pipe(
+      Config.validate({
+        message: `${name} must have at least ${shortest} characters`,
+        validation: (value: Redacted.Redacted) => Redacted.value(value).length >= shortest
+      })
+    )
+  )
+
+/** Settings as they are set, before what one asks of another is looked at. */
+const settings = Config.all({
+  environment: Config.literal(...environments)("VENUE_ENVIRONMENT").pipe(Config.withDefault("development" as const)),
+  host: Config.nonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
+  port: between("PORT", 0, 65_535, 8080),
+  dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
+  signerSecret: optionalSecret("SIGNER_SECRET", 16),
+  operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
+  indexFeed: Config.option(Config.literal("synthetic", "push")("INDEX_FEED")),
+  marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
+  orderCapacity: between("ORDER_CAPACITY", 1_000, 16_000_000, 2_000_000),
+  idempotencyCapacity: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, 2_000_000),
+  inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
+  snapshotEveryRecords: between("SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000, 1_000_000),
+  segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64)
+})
+
+type Settings = Config.Config.Success<typeof settings>
+
+/** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
+export interface VenueConfig extends Omit<Settings, "indexFeed"> {
+  readonly indexFeed: "synthetic" | "push"
+}
+
+const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
+
+/** Outside development nothing is generated, and nothing is made up. */
+const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
+  const development = found.environment === "development"
+  const indexFeed = Option.getOrElse(found.indexFeed, () => development ? "synthetic" as const : "push" as const)
+  if (found.environment === "production" && indexFeed === "synthetic") {
+    return refuse("INDEX_FEED", "a synthetic index is refused in production")
+  }
+  if (!development && Option.isNone(found.signerSecret)) return refuse("SIGNER_SECRET", "must be set outside development")
+  return Either.right({ ...found, indexFeed })
+}
+
+export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))

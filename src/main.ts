@@ -1,0 +1,117 @@
+/** The venue as a process: picks the real leaves, launches, and ends with what stopped it. */
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { Cause, Effect, Exit, Layer, Option, Redacted } from "effect"
+import * as Bootstrap from "./Bootstrap.js"
+import * as NodeListener from "./edge/NodeListener.js"
+import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
+import * as NodeDisk from "./journal/NodeDisk.js"
+import * as NodeSecrets from "./NodeSecrets.js"
+import * as IndexFeed from "./oracle/IndexFeed.js"
+import { defaultBounds } from "./sequencer/Inbox.js"
+import * as NodeTurns from "./sequencer/NodeTurns.js"
+import * as Sequencer from "./sequencer/Sequencer.js"
+import * as Venue from "./Venue.js"
+import { config, type VenueConfig } from "./VenueConfig.js"
+
+/** Exit codes: 1 could not start or stopped for good; 78 (sysexits' EX_CONFIG) a setting is wrong. */
+const exitFailed = 1
+const exitConfig = 78
+
+/** The markets that come with the program, beside the compiled output. */
+const bundledMarkets = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../fixtures/markets.json")
+
+const readMarkets = (settings: VenueConfig) =>
+  Effect.try({
+    try: () => fs.readFileSync(Option.getOrElse(settings.marketsFile, () => bundledMarkets), "utf8"),
+    catch: (cause) => new Bootstrap.MarketsFileInvalid({ reason: String(cause) })
+  }).pipe(Effect.flatMap(Bootstrap.parseMarkets))
+
+/** A configured secret, or the one that a development venue keeps for itself. */
+const secret = (settings: VenueConfig, configured: Option.Option<Redacted.Redacted>, file: string) =>
+  Option.isSome(configured)
+    ? Effect.succeed(Redacted.value(configured.value))
+    : NodeSecrets.keep(settings.dataDir, file)
+
+const launch = Effect.gen(function*() {
+  const settings = yield* config
+  const markets = yield* readMarkets(settings)
+  const development = settings.environment === "development"
+  const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
+  const operatorToken = development || Option.isSome(settings.operatorToken)
+    ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
+    : undefined
+  const feed = settings.indexFeed === "synthetic"
+    ? IndexFeed.layerSynthetic(markets.map((market) => ({
+      marketId: market.parameters.marketId,
+      aroundAtoms: market.developmentIndexPriceAtoms
+    })))
+    : IndexFeed.layerPush
+  const leaves = Layer.mergeAll(
+    NodeDisk.layer(settings.dataDir),
+    NodeListener.layer({ ...NodeListener.defaults, host: settings.host, port: settings.port }),
+    NodeTurns.layer,
+    NodeSecureRandom.layer,
+    feed
+  )
+  const venue = Venue.layer({
+    environment: settings.environment,
+    operatorToken,
+    signerSecret,
+    acceptsIndexPrices: settings.environment !== "production" || settings.indexFeed === "push",
+    markets,
+    capacity: { orders: settings.orderCapacity, idempotencyKeys: settings.idempotencyCapacity },
+    sequencer: {
+      ...Sequencer.defaultOptions,
+      inbox: {
+        capacity: settings.inboxCapacity,
+        reserved: Math.floor((settings.inboxCapacity * defaultBounds.reserved) / defaultBounds.capacity)
+      }
+    },
+    snapshotEveryRecords: settings.snapshotEveryRecords,
+    journal: { segmentBytes: settings.segmentMiB * 2 ** 20 }
+  })
+  return yield* Effect.flatMap(Venue.Venue, (running) =>
+    Effect.gen(function*() {
+      yield* Effect.log(
+        `${settings.environment} venue at http://${running.address}:${running.port}, data in ${settings.dataDir}, `
+          + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
+      )
+      if (development && Option.isNone(settings.operatorToken)) {
+        yield* Effect.log(`operator token: ${operatorToken} (kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)})`)
+      }
+      const failure = yield* running.failure
+      return yield* Effect.die(new WriterStopped(failure))
+    })).pipe(Effect.provide(Layer.provide(venue, leaves)))
+})
+
+/** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
+class WriterStopped extends Error {
+  override readonly name = "WriterStopped"
+  constructor(failure: Sequencer.Failure) {
+    super(`the writer stopped (${failure._tag}): ${failure._tag === "JournalFenced" ? failure.reason : String(failure.cause)}`)
+  }
+}
+
+/** What the operator reads when the process ends by itself. */
+const explain = (cause: Cause.Cause<unknown>): string => {
+  const error = Cause.squash(cause)
+  return error instanceof Error && !(Cause.isDie(cause) && error.name !== "WriterStopped") ? error.message : Cause.pretty(cause)
+}
+
+const isConfigError = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  return typeof error === "object" && error !== null && "_op" in error
+}
+
+NodeRuntime.runMain(launch, {
+  disableErrorReporting: true,
+  teardown: (exit, onExit) => {
+    if (Exit.isSuccess(exit)) return onExit(0)
+    if (Cause.isInterruptedOnly(exit.cause)) return onExit(0)
+    process.stderr.write(`venue: ${explain(exit.cause)}\n`)
+    onExit(isConfigError(exit.cause) ? exitConfig : exitFailed)
+  }
+})
