@@ -1,0 +1,34 @@
+/** How the tools end: what they say last, and the exit code that a script can tell it by. */
+import { ValidationError } from "@effect/cli"
+import { Cause, Console, Data, Effect, Exit } from "effect"
+
+/** Ends a tool with a sentence on standard error and an exit code. */
+export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
+
+/** The command line or the settings are wrong. */
+export const usageCode = 3
+/** The tool itself failed (sysexits' EX_SOFTWARE). */
+const bugCode = 70
+const interruptedCode = 130
+
+/** A wrong command line. */
+export const usage = (text: string): Ended => new Ended({ code: usageCode, text })
+
+/** The exit code of a tool: an `Ended` is said, a wrong command line has been said by the parser. */
+export const settle = <R>(tool: Effect.Effect<void, Ended | ValidationError.ValidationError, R>): Effect.Effect<number, never, R> =>
+  tool.pipe(
+    Effect.as(0),
+    Effect.catchAll((error) =>
+      ValidationError.isValidationError(error)
+        ? Effect.succeed(usageCode)
+        : Effect.as(Console.error(error.text), error.code)
+    )
+  )
+
+/** Ends the process with what `settle` came to. */
+export const teardown = <E, A>(exit: Exit.Exit<E, A>, onExit: (code: number) => void): void => {
+  if (Exit.isSuccess(exit)) return onExit(typeof exit.value === "number" ? exit.value : 0)
+  if (Cause.isInterruptedOnly(exit.cause)) return onExit(interruptedCode)
+  process.stderr.write(`${Cause.pretty(exit.cause)}\n`)
+  onExit(bugCode)
+}

@@ -1,0 +1,78 @@
+/**
+ * Runs a journal's records again, one by one, and shows each with what it decided. What a block decided is
+ * compared with its digest, so that nothing is told that did not happen.
+ */
+import { Effect, Stream } from "effect"
+import type { Context } from "effect"
+import { Engine } from "../../engine/Engine.js"
+import { type DecodedEvent, decode } from "../../engine/EventLog.js"
+import type { Capacity } from "../../engine/State.js"
+import * as Block from "../../journal/Block.js"
+import type { Corrupt, Journal, Unknown } from "../../journal/Journal.js"
+import type { Record } from "../../journal/Record.js"
+import { Diverged } from "../../sequencer/Recovery.js"
+
+export type JournalService = Context.Tag.Service<typeof Journal>
+
+/** Whoever looks on. */
+export interface Visitor {
+  /** Whether the record is still to be applied; the first that is not ends it. */
+  readonly wants: (record: Record) => boolean
+  /** After a record was applied, with its events. */
+  readonly applied: (engine: Engine, record: Record, events: () => ReadonlyArray<DecodedEvent>) => void
+  /** After each whole block. */
+  readonly block: (block: Block.Block) => void
+}
+
+/** Wants everything and looks at nothing. */
+export const passive: Visitor = { wants: () => true, applied: () => {}, block: () => {} }
+
+/** An engine that has applied every record the visitor wanted, from the first on. */
+export const follow = (
+  journal: JournalService,
+  capacity: Capacity,
+  visitor: Visitor
+): Effect.Effect<Engine, Corrupt | Unknown | Diverged> =>
+  Effect.gen(function*() {
+    const engine = Engine.make(capacity)
+    if (journal.opened.nextSequence === 1) return engine
+    yield* journal.replay(1).pipe(
+      Stream.mapEffect((block) => {
+        const whole = applyRecords(engine, block, visitor)
+        if (!whole) return Effect.succeed(false)
+        const diverged = compare(engine, block)
+        if (diverged !== undefined) return Effect.fail(diverged)
+        visitor.block(block)
+        return Effect.succeed(true)
+      }),
+      Stream.takeWhile((more) => more),
+      Stream.runDrain
+    )
+    engine.state.events.clear()
+    return engine
+  })
+
+/** Whether all of the block was wanted. */
+const applyRecords = (engine: Engine, block: Block.Block, visitor: Visitor): boolean => {
+  const { events } = engine.state
+  events.clear()
+  for (const record of block.records) {
+    if (!visitor.wants(record)) return false
+    const from = events.length
+    engine.apply(record.command, record.sequence, record.atEpochMs)
+    const to = events.length
+    visitor.applied(engine, record, () => decode(events.words, from, to))
+  }
+  return true
+}
+
+const compare = (engine: Engine, block: Block.Block): Diverged | undefined => {
+  const digest = Block.sha256(engine.state.events.bytes())
+  if (digest.equals(block.outcomeDigest)) return undefined
+  return new Diverged({
+    firstSequence: block.firstSequence,
+    lastSequence: block.lastSequence,
+    expectedDigest: Buffer.from(block.outcomeDigest).toString("hex"),
+    actualDigest: digest.toString("hex")
+  })
+}

@@ -1,0 +1,30 @@
+/** Atoms, times and tables as a person reads them. Every amount is exact: decimals by the market's scale. */
+import Table from "cli-table3"
+import type { Parameters } from "../../domain/Market.js"
+import { formatDecimal, moneyScale } from "../../domain/Units.js"
+
+type Scales = Pick<Parameters, "priceScale" | "quantityScale">
+
+/** USDC, from money atoms. */
+export const money = (atoms: number): string => formatDecimal(atoms, moneyScale)
+/** A price, from price atoms. */
+export const price = (market: Scales, atoms: number): string => formatDecimal(atoms, market.priceScale)
+/** A size, from size atoms. */
+export const size = (market: Scales, atoms: number): string => formatDecimal(atoms, market.quantityScale)
+
+/** ISO time in UTC, or a dash for a time that never was. */
+export const time = (atEpochMs: number): string => atEpochMs === 0 ? "-" : new Date(atEpochMs).toISOString()
+
+/** Whole numbers with thousands apart. */
+export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, " ")
+
+/** A column's heading; those that end in `>` are aligned right, without it. */
+export const table = (headings: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
+  const drawn = new Table({
+    head: headings.map((heading) => heading.replace(/>$/, "")),
+    colAligns: headings.map((heading) => heading.endsWith(">") ? "right" : "left"),
+    style: { head: [], border: [], compact: true }
+  })
+  for (const row of rows) drawn.push([...row])
+  return drawn.toString()
+}

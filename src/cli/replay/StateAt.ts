@@ -1,0 +1,193 @@
+/** The venue as it was after one record: markets, books, accounts, positions and open orders, drawn as tables. */
+import { Effect } from "effect"
+import * as Ids from "../../domain/Ids.js"
+import * as Market from "../../domain/Market.js"
+import * as Order from "../../domain/Order.js"
+import { mulDivHalfUp } from "../../domain/Units.js"
+import type { Engine } from "../../engine/Engine.js"
+import type { BalanceView, MarketView, OrderView, PositionView } from "../../engine/Reads.js"
+import type { Capacity } from "../../engine/State.js"
+import type { Corrupt, Unknown } from "../../journal/Journal.js"
+import type { Diverged } from "../../sequencer/Recovery.js"
+import { follow, type JournalService, passive, type Visitor } from "./Follow.js"
+import * as Format from "./Format.js"
+
+/** A moment in the journal: after a record, or after the last record not later than a time. */
+export type Moment =
+  | { readonly _tag: "Sequence"; readonly sequence: number }
+  | { readonly _tag: "Time"; readonly atEpochMs: number }
+
+/** Numbers from here on are epoch milliseconds; below, sequences: no venue was open in 1970's first four months. */
+const earliestEpochMs = 10_000_000_000
+
+/** A sequence, epoch milliseconds, or an ISO time; undefined for anything else. */
+export const parseMoment = (text: string): Moment | undefined => {
+  if (/^[0-9]+$/.test(text)) {
+    const value = Number(text)
+    if (!Number.isSafeInteger(value) || value < 1) return undefined
+    return value < earliestEpochMs ? { _tag: "Sequence", sequence: value } : { _tag: "Time", atEpochMs: value }
+  }
+  const atEpochMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(atEpochMs) ? undefined : { _tag: "Time", atEpochMs }
+}
+
+/** The engine at a moment. Behind the journal's end it is the engine at the end. */
+export const engineAt = (
+  journal: JournalService,
+  capacity: Capacity,
+  moment: Moment,
+  look: Pick<Visitor, "block"> = passive
+): Effect.Effect<Engine, Corrupt | Unknown | Diverged> =>
+  follow(journal, capacity, {
+    ...passive,
+    block: look.block,
+    wants: moment._tag === "Sequence"
+      ? (record) => record.sequence <= moment.sequence
+      : (record) => record.atEpochMs <= moment.atEpochMs
+  })
+
+/** Levels drawn on each side of a book. */
+const depth = 10
+/** Columns of the longest bar of a book. */
+const barColumns = 24
+
+/** The whole state as text; at most `limit` rows in each table of accounts, positions and orders. */
+export const draw = (engine: Engine, limit: number): string => {
+  const markets = Array.from({ length: engine.marketCount }, (_, index) => engine.market(index))
+  const accounts = Array.from({ length: engine.state.accounts.count }, (_, index) => index)
+  const positions = accounts.flatMap((account) => engine.positions(account))
+  const orders = accounts.flatMap((account) => engine.openOrders(account, -1))
+  return [
+    header(engine),
+    section("Markets", drawMarkets(engine, markets)),
+    ...markets.filter((market) => engine.state.books[market.index]!.orderCount > 0).map((market) => drawBook(engine, market)),
+    section(
+      `Accounts: ${Format.count(accounts.length)}`,
+      bounded(accounts, limit, (shown) => drawAccounts(shown.map((account) => engine.balance(account))))
+    ),
+    section(`Positions: ${Format.count(positions.length)}`, bounded(positions, limit, (shown) => drawPositions(engine, shown))),
+    section(`Open orders: ${Format.count(orders.length)}`, bounded(orders, limit, (shown) => drawOrders(engine, shown)))
+  ].join("\n\n")
+}
+
+const section = (title: string, body: string): string => body === "" ? title : `${title}\n${body}`
+
+const bounded = <A>(all: ReadonlyArray<A>, limit: number, drawn: (shown: ReadonlyArray<A>) => string): string => {
+  if (all.length === 0) return ""
+  const more = all.length - limit
+  return drawn(all.slice(0, limit)) + (more > 0 ? `\n... and ${Format.count(more)} more (--limit)` : "")
+}
+
+const header = (engine: Engine): string =>
+  `Sequence ${engine.sequence}, ${Format.time(engine.atEpochMs)}: ${engine.environment || "not opened"}, rules ${engine.rules}, trading ${
+    engine.halted ? "HALTED" : "on"
+  }`
+
+const orDash = (market: MarketView, atoms: number): string => atoms > 0 ? Format.price(market.parameters, atoms) : "-"
+
+const drawMarkets = (engine: Engine, markets: ReadonlyArray<MarketView>): string =>
+  Format.table(
+    ["market", "status", "index>", "last>", "best bid>", "best ask>", "open interest>", "orders>", "24 h bps>"],
+    markets.map((market) => {
+      const book = engine.state.books[market.index]!
+      return [
+        market.parameters.marketId,
+        market.status,
+        orDash(market, market.indexPriceAtoms),
+        orDash(market, market.lastPriceAtoms),
+        orDash(market, book.bestPrice(Order.buy)),
+        orDash(market, book.bestPrice(Order.sell)),
+        Format.size(market.parameters, engine.state.markets[market.index]!.openInterest),
+        Format.count(book.orderCount),
+        String(market.change24hBps)
+      ]
+    })
+  )
+
+/** A book as a person would draw it: asks above, best prices in the middle, bars for size. */
+export const drawBook = (engine: Engine, market: MarketView): string => {
+  const book = engine.state.books[market.index]!
+  const { asks, bids } = engine.book(market.index, depth)
+  const largest = Math.max(...[...asks, ...bids].map(([, sizeAtoms]) => sizeAtoms))
+  const row = (side: Order.Side) => ([priceAtoms, sizeAtoms]: readonly [number, number]): ReadonlyArray<string> => [
+    Format.price(market.parameters, priceAtoms),
+    Format.size(market.parameters, sizeAtoms),
+    String(book.levelOrderCount(side, priceAtoms)),
+    "#".repeat(Math.max(1, Math.round((sizeAtoms / largest) * barColumns)))
+  ]
+  const hidden = (side: Order.Side, shown: number): ReadonlyArray<ReadonlyArray<string>> => {
+    const more = book.levelCount(side) - shown
+    return more > 0 ? [["...", "", "", `${Format.count(more)} more levels`]] : []
+  }
+  const [bid, ask] = [bids[0]?.[0], asks[0]?.[0]]
+  const spread = bid === undefined || ask === undefined ? "" : `spread ${Format.price(market.parameters, ask - bid)}`
+  const title = `${market.parameters.marketId} (${Market.symbol(market.parameters)}), book of sequence ${market.bookSequence}`
+  return section(
+    title,
+    Format.table(["price>", "size>", "orders>", ""], [
+      ...hidden(Order.sell, asks.length),
+      ...asks.toReversed().map(row(Order.sell)),
+      ["---", "---", "---", spread],
+      ...bids.map(row(Order.buy)),
+      ...hidden(Order.buy, bids.length)
+    ])
+  )
+}
+
+const drawAccounts = (balances: ReadonlyArray<BalanceView>): string =>
+  Format.table(
+    ["account", "collateral>", "equity>", "unrealised>", "initial margin>", "maintenance>", "available>", "last change>"],
+    balances.map((balance) => [
+      balance.accountId,
+      Format.money(balance.collateralAtoms),
+      Format.money(balance.equityAtoms),
+      Format.money(balance.unrealizedPnlAtoms),
+      Format.money(balance.initialMarginAtoms),
+      Format.money(balance.maintenanceMarginAtoms),
+      Format.money(balance.availableAtoms),
+      String(balance.lastSequence)
+    ])
+  )
+
+const drawPositions = (engine: Engine, positions: ReadonlyArray<PositionView>): string =>
+  Format.table(
+    ["position", "account", "market", "size>", "entry price>", "mark>", "unrealised>", "realised>", "fees>", "opened"],
+    positions.map((position) => {
+      const { parameters } = engine.market(position.market)
+      const sizeAtoms = Math.abs(position.quantityAtoms)
+      return [
+        Ids.positionId(position.born),
+        engine.accountId(position.account),
+        parameters.marketId,
+        Format.size(parameters, position.quantityAtoms),
+        Format.price(parameters, mulDivHalfUp(position.entryNotionalAtoms, 1, sizeAtoms * Market.notionalFactor(parameters))),
+        Format.price(parameters, position.markPriceAtoms),
+        Format.money(position.unrealizedPnlAtoms),
+        Format.money(position.realizedPnlAtoms),
+        Format.money(position.feesPaidAtoms),
+        Format.time(position.openedAtEpochMs)
+      ]
+    })
+  )
+
+/** Orders as a table. */
+export const drawOrders = (engine: Engine, orders: ReadonlyArray<OrderView>): string =>
+  Format.table(
+    ["order", "account", "market", "side", "price>", "size>", "filled>", "left>", "flags", "client id", "created"],
+    orders.map((order) => {
+      const { parameters } = engine.market(order.market)
+      return [
+        Ids.orderId(order.orderNumber),
+        engine.accountId(order.account),
+        parameters.marketId,
+        Order.sides[order.side],
+        order.priceAtoms === 0 ? "any" : Format.price(parameters, order.priceAtoms),
+        Format.size(parameters, order.quantityAtoms),
+        Format.size(parameters, order.filledAtoms),
+        Format.size(parameters, order.quantityAtoms - order.filledAtoms - order.canceledAtoms),
+        [...(order.postOnly ? ["post-only"] : []), ...(order.reduceOnly ? ["reduce-only"] : [])].join(" "),
+        order.clientOrderId,
+        Format.time(order.createdAtEpochMs)
+      ]
+    })
+  )

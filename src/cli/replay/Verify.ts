@@ -1,0 +1,196 @@
+/**
+ * Proves a journal and its snapshots: every block decides again what it says, every snapshot is the state at
+ * its sequence and leads to the same decisions from there on, and the invariants hold.
+ */
+import { Effect, Schema, Stream } from "effect"
+import type { Context } from "effect"
+import { AssertionFailed } from "../../domain/Assert.js"
+import { Engine } from "../../engine/Engine.js"
+import { decode } from "../../engine/EventLog.js"
+import * as Invariants from "../../engine/Invariants.js"
+import * as Snapshot from "../../engine/Snapshot.js"
+import type { Capacity } from "../../engine/State.js"
+import type * as Block from "../../journal/Block.js"
+import type { DiskError } from "../../journal/Disk.js"
+import type { Corrupt, Unknown } from "../../journal/Journal.js"
+import type { SnapshotStore } from "../../journal/SnapshotStore.js"
+import { applyBlock } from "../../sequencer/Recovery.js"
+import { sectionsDigest } from "../../sequencer/Writer.js"
+import type { JournalService } from "./Follow.js"
+import * as Story from "./Story.js"
+
+/** Something is not as the journal says it was, or as it must be. */
+export class Differs extends Schema.TaggedError<Differs>()("ReplayDiffers", {
+  /** The first sequence that may be affected. */
+  sequence: Schema.Number,
+  reason: Schema.String,
+  /** What replay decided there, a line for each thing. */
+  decided: Schema.Array(Schema.String)
+}) {
+  override get message() {
+    return `at sequence ${this.sequence}: ${this.reason}`
+  }
+}
+
+/** What a snapshot turned out to be. Only a proven one may start a venue; the others are passed over when it starts. */
+export interface SnapshotFinding {
+  readonly sequence: number
+  /** `gone`: a venue beside the replay removed it. */
+  readonly found: "proven" | "damaged" | "foreign" | "gone"
+  readonly detail: string
+}
+
+export interface Report {
+  readonly records: number
+  readonly blocks: number
+  readonly firstEpoch: number
+  readonly lastEpoch: number
+  /** How many epochs wrote something. */
+  readonly epochs: number
+  readonly firstAtEpochMs: number
+  readonly lastAtEpochMs: number
+  /** SHA-256 of the final state, hex. */
+  readonly stateDigest: string
+  readonly snapshots: ReadonlyArray<SnapshotFinding>
+  /** How often the invariants were checked. */
+  readonly invariantChecks: number
+}
+
+export interface Options {
+  readonly capacity: Capacity
+  /** Checks the invariants after every so many blocks, and at the end. */
+  readonly invariantsEveryBlocks: number
+  /** After each block. */
+  readonly progress: (block: Block.Block) => void
+}
+
+type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
+
+/** One engine under replay, and where it started. */
+interface Run {
+  readonly from: string
+  readonly engine: Engine
+}
+
+/**
+ * Replays everything. `sequences` are those of the snapshots to prove, listed before the journal was opened,
+ * so that a venue beside this cannot have taken one that the journal read here does not reach.
+ */
+export const verify = (
+  journal: JournalService,
+  snapshots: SnapshotsService,
+  sequences: ReadonlyArray<number>,
+  options: Options
+): Effect.Effect<Report, Corrupt | Unknown | DiskError | Differs> =>
+  Effect.gen(function*() {
+    const main: Run = { from: "the start", engine: Engine.make(options.capacity) }
+    const runs: Array<Run> = [main]
+    const findings: Array<SnapshotFinding> = []
+    const pending = [...sequences]
+    const tally = { blocks: 0, epochs: 0, firstEpoch: 0, lastEpoch: 0, firstAtEpochMs: 0, invariantChecks: 0 }
+
+    const checkInvariants = Effect.suspend(() => {
+      tally.invariantChecks++
+      const broken = Invariants.firstBroken(main.engine.state)
+      return broken === undefined
+        ? Effect.void
+        : Effect.fail(new Differs({ sequence: main.engine.sequence, reason: broken, decided: [] }))
+    })
+
+    const onBlock = Effect.fnUntraced(function*(block: Block.Block) {
+      for (const run of runs) {
+        const differs = apply(run, block)
+        if (differs !== undefined) return yield* differs
+      }
+      if (block.epoch !== tally.lastEpoch) tally.epochs++
+      if (tally.blocks === 0) {
+        tally.firstEpoch = block.epoch
+        tally.firstAtEpochMs = block.records[0]!.atEpochMs
+      }
+      tally.lastEpoch = block.epoch
+      tally.blocks++
+      while (pending.length > 0 && pending[0]! <= block.lastSequence) {
+        const sequence = pending.shift()!
+        const proof = sequence === block.lastSequence
+          ? yield* prove(snapshots, sequence, block, main.engine, options.capacity)
+          : { finding: foreign(sequence, "no block ends there"), engine: undefined }
+        findings.push(proof.finding)
+        if (proof.engine !== undefined) runs.push({ from: `the snapshot at ${sequence}`, engine: proof.engine })
+      }
+      if (tally.blocks % options.invariantsEveryBlocks === 0) yield* checkInvariants
+      options.progress(block)
+    })
+
+    if (journal.opened.nextSequence > 1) yield* Stream.runForEach(journal.replay(1), onBlock)
+    yield* checkInvariants
+    for (const sequence of pending) findings.push(foreign(sequence, "the journal ends before it"))
+    const stateDigest = digestOf(main.engine)
+    for (const { engine, from } of runs) {
+      const other = digestOf(engine)
+      if (other !== stateDigest) {
+        const reason = `the state replayed from ${from} is ${other}, and from the start ${stateDigest}`
+        return yield* new Differs({ sequence: engine.sequence, reason, decided: [] })
+      }
+    }
+    return { ...tally, records: main.engine.sequence, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
+  })
+
+const digestOf = (engine: Engine): string => Buffer.from(sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
+
+const foreign = (sequence: number, detail: string): SnapshotFinding => ({ sequence, found: "foreign", detail })
+
+const apply = ({ engine, from }: Run, block: Block.Block): Differs | undefined => {
+  try {
+    const diverged = applyBlock(engine, block)
+    if (diverged === undefined) return undefined
+    return new Differs({ sequence: block.firstSequence, reason: `from ${from}, ${diverged.message}`, decided: retell(engine, block) })
+  } catch (error) {
+    if (!(error instanceof AssertionFailed)) throw error
+    const reason = `from ${from}, sequence ${engine.sequence} cannot be decided again: ${error.message}`
+    return new Differs({ sequence: engine.sequence, reason, decided: [] })
+  }
+}
+
+/** What replay decided in the block just applied, as lines by sequence. */
+const retell = (engine: Engine, block: Block.Block): ReadonlyArray<string> => {
+  const { events } = engine.state
+  const decoded = decode(events.words, 0, events.length)
+  return block.records.flatMap((record) => {
+    // A record's events end with `RecordDecided`.
+    const end = decoded.findIndex((event) => event.event === "RecordDecided")
+    const own = decoded.splice(0, end + 1)
+    return [
+      `${record.sequence} ${record.command.kind}`,
+      ...Story.allLinesOf(engine.state, record, own).map((line) => `${record.sequence}   ${line}`)
+    ]
+  })
+}
+
+/** Holds a snapshot to the state of an engine that has applied the journal from its start up to the snapshot's block. */
+const prove = Effect.fnUntraced(function*(
+  snapshots: SnapshotsService,
+  sequence: number,
+  block: Block.Block,
+  engine: Engine,
+  capacity: Capacity
+) {
+  const stored = yield* snapshots.load(sequence).pipe(
+    Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed(undefined))
+  )
+  const without = (found: SnapshotFinding["found"], detail: string) => ({ finding: { sequence, found, detail }, engine: undefined })
+  if (stored === undefined) return without("gone", "it was removed meanwhile")
+  if (typeof stored === "string") return without("damaged", stored)
+  if (Buffer.compare(stored.blockDigest, block.digest) !== 0) return without("foreign", "it names another block")
+  const expected = digestOf(engine)
+  const claimed = Buffer.from(stored.stateDigest).toString("hex")
+  const held = Buffer.from(sectionsDigest(stored.sections)).toString("hex")
+  if (claimed !== expected || held !== expected) {
+    const reason = `the snapshot claims the state ${claimed} and holds ${held}, where the journal makes it ${expected}`
+    return yield* new Differs({ sequence, reason, decided: [] })
+  }
+  const restored = yield* Effect.try({
+    try: () => new Engine(Snapshot.unsafeDecode(stored.sections, capacity)),
+    catch: (error) => new Differs({ sequence, reason: `the snapshot cannot be loaded: ${String(error)}`, decided: [] })
+  })
+  return { finding: { sequence, found: "proven" as const, detail: expected }, engine: restored }
+})
