@@ -21,6 +21,8 @@ export interface Options {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
+  /** Connections held at once; one more is dropped. */
+  readonly connectionLimit: number
   /** How long a graceful stop waits for requests under way. */
   readonly drainTimeoutMs: number
 }
@@ -33,6 +35,7 @@ export const defaults: Options = {
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,
   keepAliveTimeoutMs: 60_000,
+  connectionLimit: 10_000,
   drainTimeoutMs: 5_000
 }
 
@@ -71,6 +74,7 @@ const makeServer = (application: Application, options: Options, stopping: () => 
     requireHostHeader: false,
     noDelay: true
   })
+  server.maxConnections = options.connectionLimit
 
   const refuse = (request: Http.IncomingMessage, result: Http.ServerResponse, reason: Misframed): void => {
     write(result, application.misframed(reason), true)

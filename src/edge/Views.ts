@@ -52,8 +52,6 @@ const details = (view: MarketView): MarketSnapshot["market"] => {
     symbol: Market.symbol(parameters),
     lastPriceAtoms: String(view.lastPriceAtoms),
     lastPrice: Units.formatDecimal(view.lastPriceAtoms, priceScale),
-    indexPriceAtoms: String(view.indexPriceAtoms),
-    indexPrice: Units.formatDecimal(view.indexPriceAtoms, priceScale),
     change24hBps: String(view.change24hBps),
     favorite: false
   }

@@ -108,7 +108,7 @@ test("operator routes submit what they say, and repeat their answer", async () =
 test("a market can be put back in the form in which it is read", async () => {
   const fake = Fake.make()
   const { market } = Fake.json(await fake.ask({ target: "/v1/markets/BTC-USDC-PERP" }))
-  const { change24hBps, favorite, indexPrice, indexPriceAtoms, lastPrice, lastPriceAtoms, logoUnavailable, marketId, settlementAsset, status, symbol, ...body } = market
+  const { change24hBps, favorite, lastPrice, lastPriceAtoms, logoUnavailable, marketId, settlementAsset, status, symbol, ...body } = market
   await fake.ask({ target: `/v1/operator/markets/${marketId}`, method: "PUT", body, key: Fake.operatorToken, idempotencyKey: "k" })
   expect(fake.commands.at(-1)).toEqual({ kind: "PutMarket", idempotencyKey: "k", parameters: Fake.btc })
 })

@@ -34,8 +34,6 @@ export const MarketDetails = Schema.Struct({
   symbol: Fields.Text.annotations({ description: "The market's name in the compatibility layer." }),
   lastPriceAtoms: Fields.Atoms,
   lastPrice: Fields.Decimal,
-  indexPriceAtoms: Fields.Atoms,
-  indexPrice: Fields.Decimal,
   change24hBps: Schema.String.pipe(Schema.pattern(/^(?:0|-?[1-9][0-9]*)$/)),
   favorite: Schema.Boolean
 }).annotations({ identifier: "MarketDetails" })
