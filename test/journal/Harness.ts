@@ -1,0 +1,89 @@
+/** What the journal's tests share: seeds, small blocks, and a writer that remembers what it was told. */
+import { Effect, Layer, Stream } from "effect"
+import type * as SimDisk from "../../sim/world/SimDisk.js"
+import type { Command } from "../../src/domain/Command.js"
+import * as Block from "../../src/journal/Block.js"
+import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
+import { Journal } from "../../src/journal/Journal.js"
+import type { Corrupt, Fenced, Full, Head, Unknown } from "../../src/journal/Journal.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+
+/** A generator of numbers from 0 to below 1 (mulberry32). */
+export const generator = (seed: number): () => number => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+/** Segments that a few blocks fill. */
+export const smallOptions: SegmentJournal.Options = { segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }
+
+export const journalOver = (
+  disk: Layer.Layer<Disk, DiskError>,
+  options: SegmentJournal.Options = smallOptions
+): Layer.Layer<Journal, Corrupt | Locked | DiskError> => Layer.provide(SegmentJournal.layer(options), disk)
+
+export const outcome = (sequence: number): Uint8Array => Block.sha256(Buffer.from(String(sequence)))
+
+/** A command of about `bytes` bytes. */
+export const commandOf = (sequence: number, bytes: number): Command => ({
+  kind: "HaltEngine",
+  idempotencyKey: `key-${sequence}`.padEnd(bytes, "-")
+})
+
+/** The chain that a writer builds, ahead of what is durable. */
+export class Chain {
+  private readonly builder = new Block.Builder()
+  nextSequence: number
+  digest: Uint8Array
+  readonly epoch: number
+
+  constructor(head: Pick<Head, "epoch" | "nextSequence" | "digest">) {
+    this.epoch = head.epoch
+    this.nextSequence = head.nextSequence
+    this.digest = head.digest
+  }
+
+  /** The next block: `records` of `bytes` each. */
+  next(records = 1, bytes = 40): Block.Encoded {
+    this.builder.begin({ epoch: this.epoch, firstSequence: this.nextSequence, previousDigest: this.digest })
+    for (let index = 0; index < records; index++) {
+      const sequence = this.nextSequence + index
+      this.builder.add(sequence, 1_000 + sequence, commandOf(sequence, bytes))
+    }
+    const block = this.builder.finish(outcome(this.nextSequence))
+    this.nextSequence = block.lastSequence + 1
+    this.digest = block.digest
+    return block
+  }
+}
+
+/** Appends a block where it says it belongs. */
+export const append = (block: Block.Encoded): Effect.Effect<void, Fenced | Unknown | Full, Journal> =>
+  Effect.flatMap(Journal, (journal) => journal.append(block, { epoch: block.epoch, previousDigest: block.previousDigest }))
+
+/** Appends `count` blocks, one after the other, each of up to `records` records. */
+export const appendMany = (count: number, records = 1, bytes = 40) =>
+  Effect.gen(function*() {
+    const chain = new Chain((yield* Journal).opened)
+    for (let index = 0; index < count; index++) yield* append(chain.next(1 + index % records, bytes))
+  })
+
+/** Everything that is replayed from a sequence on. */
+export const replayed = (fromSequence = 1): Effect.Effect<ReadonlyArray<Block.Block>, Corrupt | Unknown, Journal> =>
+  Effect.flatMap(Journal, (journal) => Effect.map(Stream.runCollect(journal.replay(fromSequence)), (blocks) => [...blocks]))
+
+export const digestsOf = (blocks: ReadonlyArray<{ readonly digest: Uint8Array }>): ReadonlyArray<string> =>
+  blocks.map(({ digest }) => Buffer.from(digest).toString("hex"))
+
+/** Runs a process on the disk to its end, and closes it in good order. */
+export const session = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, Journal>, options = smallOptions) =>
+  Effect.runPromise(Effect.provide(body, journalOver(disk.mount(), options)))
+
+/** The segments there are. */
+export const segmentFiles = (disk: SimDisk.SimDisk): ReadonlyArray<string> =>
+  disk.files().filter((path) => path.endsWith(".seg"))
