@@ -114,7 +114,10 @@ export const endpoints: ReadonlyArray<Described> = (() => {
         if (Option.isSome(ast)) {
           const envelope = answers.get(status)
           const answer = answerOf(ast.value)
-          answers.set(status, envelope === undefined ? answer : { ...answer, schema: Schema.Union(answer.schema, envelope.schema) })
+          answers.set(
+            status,
+            envelope === undefined ? answer : { ...answer, schema: Schema.Union(answer.schema, envelope.schema) }
+          )
         }
       }
       described.push({
@@ -122,7 +125,10 @@ export const endpoints: ReadonlyArray<Described> = (() => {
         method: endpoint.method,
         path: endpoint.path,
         family: familyOf(endpoint.path),
-        access: Context.get(Context.merge(Context.make(Access, "public"), endpoint.annotations) as Context.Context<Access>, Access),
+        access: Context.get(
+          Context.merge(Context.make(Access, "public"), endpoint.annotations) as Context.Context<Access>,
+          Access
+        ),
         pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
         urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
         headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],

@@ -46,7 +46,9 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
 const name: Check = (value) =>
-  typeof value === "string" && value.length >= 1 && value.length <= 128 ? undefined : "must be a string of 1 to 128 characters"
+  typeof value === "string" && value.length >= 1 && value.length <= 128
+    ? undefined
+    : "must be a string of 1 to 128 characters"
 
 const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
 const clientOrderId: Check = (value) =>
@@ -61,7 +63,9 @@ const decimal: Check = (value) =>
 const boolean: Check = (value) => typeof value === "boolean" ? undefined : "must be true or false"
 
 const amount: Check = (value) =>
-  typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY ? undefined : "must be a number that is not negative"
+  typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY
+    ? undefined
+    : "must be a number that is not negative"
 
 const oneOf = (names: ReadonlyArray<string>): Check => {
   const message = `must be one of ${names.join(", ")}`
@@ -133,7 +137,9 @@ const listFault = (
   at: string,
   entryFault: (entry: unknown, at: string) => Fault | undefined
 ): Fault | undefined => {
-  if (!Array.isArray(list) || list.length < 1 || list.length > most) return new Fault(at, `must be an array of 1 to ${most} entries`)
+  if (!Array.isArray(list) || list.length < 1 || list.length > most) {
+    return new Fault(at, `must be an array of 1 to ${most} entries`)
+  }
   for (let index = 0; index < list.length; index++) {
     const fault = entryFault(list[index], `${at}[${index}]`)
     if (fault !== undefined) return fault
@@ -160,7 +166,10 @@ export const cancelBatch = (value: unknown): Orders.CancelBatchBody | Fault =>
 
 const paramsShape = shape({}, { clientOrderId, postOnly: boolean, reduceOnly: boolean })
 
-const createShape = shape({ symbol: name, type: oneOf(Order.types), side: oneOf(Order.sides), amount }, { price: amount, params: anything })
+const createShape = shape(
+  { symbol: name, type: oneOf(Order.types), side: oneOf(Order.sides), amount },
+  { price: amount, params: anything }
+)
 const createEntryShape = shape(
   { symbol: name, type: oneOf(["limit"]), side: oneOf(Order.sides), amount, price: amount },
   { params: anything }

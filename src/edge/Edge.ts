@@ -70,7 +70,11 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   metrics.gauge("venue_orders_capacity", "Orders that can be remembered.", () => state.occupancy.orderCapacity)
   metrics.gauge("venue_open_orders", "Open orders.", () => state.occupancy.openOrders)
   metrics.gauge("venue_idempotency_entries", "Idempotency keys remembered.", () => state.occupancy.idempotencyEntries)
-  metrics.gauge("venue_idempotency_capacity", "Idempotency keys that can be remembered.", () => state.occupancy.idempotencyCapacity)
+  metrics.gauge(
+    "venue_idempotency_capacity",
+    "Idempotency keys that can be remembered.",
+    () => state.occupancy.idempotencyCapacity
+  )
   metrics.gauge("venue_accounts", "Accounts.", () => state.occupancy.accounts)
   metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
 

@@ -81,7 +81,8 @@ const members = (
 ): string => {
   const { priceScale, quantityScale } = market
   const remainingAtoms = terms.quantityAtoms - progress.filledAtoms - progress.canceledAtoms
-  const averageAtoms = progress.filledAtoms > 0 ? averagePriceAtoms(progress.filledNotionalAtoms, progress.filledAtoms, market) : 0
+  const { filledAtoms, filledNotionalAtoms } = progress
+  const averageAtoms = filledAtoms > 0 ? averagePriceAtoms(filledNotionalAtoms, filledAtoms, market) : 0
   return identity(progress.orderNumber, accountId, market.marketId, Order.statuses[progress.status], sequence, idempotencyKey)
     + reason(progress.cancelReason)
     + (terms.clientOrderId === "" ? "" : `,"clientOrderId":"${terms.clientOrderId}"`)

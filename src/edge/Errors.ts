@@ -157,7 +157,8 @@ export const internal: Failure = {
     compatName: "ExchangeError",
     retryable: false,
     recoveryActions: ["contact_operator"],
-    safeMessage: "The venue failed to answer. Whether the request was carried out is unknown; repeat it with the same Idempotency-Key."
+    safeMessage: "The venue failed to answer. Whether the request was carried out is unknown: "
+      + "repeat it with the same Idempotency-Key."
   }
 }
 
@@ -205,7 +206,7 @@ export const all: ReadonlyArray<Failure> = [
 
 type Unit = "price" | "quantity" | "money" | "count"
 
-const units = new Map<number, Unit>([
+const units: ReadonlyMap<number, Unit> = new Map<number, Unit>([
   [Refusal.Refusal.priceOutOfBounds, "price"],
   [Refusal.Refusal.priceOffGrid, "price"],
   [Refusal.Refusal.priceBandExceeded, "price"],

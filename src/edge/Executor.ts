@@ -68,10 +68,16 @@ const offending = (issue: ParseResult.ParseIssue): string => {
 /** Names in messages come from the client where a member is unknown: only what could be a name of ours is repeated. */
 const named = (issue: ParseResult.ParseIssue, part: string): string => {
   const path = offending(issue)
-  return /^[A-Za-z0-9_.[\]-]{1,128}$/.test(path) ? `${part} ${path} is missing, unknown or not valid.` : `The ${part} is not valid.`
+  return /^[A-Za-z0-9_.[\]-]{1,128}$/.test(path)
+    ? `${part} ${path} is missing, unknown or not valid.`
+    : `The ${part} is not valid.`
 }
 
-const decode = (schema: Schema.Schema<unknown, unknown> | undefined, value: unknown, part: string): Either.Either<unknown, Errors.Failure> =>
+const decode = (
+  schema: Schema.Schema<unknown, unknown> | undefined,
+  value: unknown,
+  part: string
+): Either.Either<unknown, Errors.Failure> =>
   schema === undefined
     ? Either.right(undefined)
     : Either.mapLeft(
@@ -162,6 +168,7 @@ export const serve = (
   const success = endpoint.answers.get(200)
   assert(success !== undefined, "an endpoint has a success")
   const encode = Schema.encodeUnknownSync(success.schema)
+  const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
   const release = (call: Call, answer: () => void): void => {
     if (endpoint.access === "system") return answer()
     call.services.barrier.whenDurable(call.services.state.sequence, answer)
@@ -171,7 +178,7 @@ export const serve = (
     if (caller === undefined) return
     const input = read(call)
     if (Requests.isFailure(input)) return call.fail(input)
-    const effect = Effect.suspend(() => (handler as (input: object) => Effect.Effect<unknown, Errors.Failure>)({ ...input, caller }))
+    const effect = Effect.suspend(() => handle({ ...input, caller }))
     Runtime.runCallback(runtime)(effect, {
       onExit: (exit) => {
         try {

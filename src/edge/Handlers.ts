@@ -48,7 +48,11 @@ const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | 
   const maxQuantityAtoms = quantity(body.maxQuantity)
   const maxPositionQuantityAtoms = quantity(body.maxPositionQuantity)
   if (typeof minPriceAtoms === "string" || typeof maxPriceAtoms === "string") return "minPrice and maxPrice must fit priceScale"
-  if (typeof minQuantityAtoms === "string" || typeof maxQuantityAtoms === "string" || typeof maxPositionQuantityAtoms === "string") {
+  if (
+    typeof minQuantityAtoms === "string"
+    || typeof maxQuantityAtoms === "string"
+    || typeof maxPositionQuantityAtoms === "string"
+  ) {
     return "minQuantity, maxQuantity and maxPositionQuantity must fit quantityScale"
   }
   const tiers = body.maintenanceMarginTiers.map((tier) => ({
@@ -130,7 +134,11 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
     return view === undefined ? fail(Errors.refused(Refusal.marketNotFound)) : then(view)
   }
 
-  const withOrder = <A>(caller: Caller, orderId: string, then: (view: OrderView, accountId: string) => Effect.Effect<A, Errors.Failure>) => {
+  const withOrder = <A>(
+    caller: Caller,
+    orderId: string,
+    then: (view: OrderView, accountId: string) => Effect.Effect<A, Errors.Failure>
+  ) => {
     const { account } = keyOf(caller)
     const orderNumber = Ids.parseOrderId(orderId)
     const view = orderNumber === undefined ? undefined : state.findOrder(account, orderNumber)
@@ -172,7 +180,8 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
           Encode.order(path.accountId, state.market(view.market).parameters, view)
         )
         return Effect.succeed(new Rendered(
-          `{"version":"external-order-list/v1","accountId":${Encode.quote(path.accountId)},"orders":[${orders.join(",")}],"nextCursor":null}`
+          `{"version":"external-order-list/v1","accountId":${Encode.quote(path.accountId)}`
+            + `,"orders":[${orders.join(",")}],"nextCursor":null}`
         ))
       }),
 
@@ -198,7 +207,11 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
       const market = parameters(path.marketId, payload)
       return typeof market === "string"
         ? fail(Errors.invalidRequest(`${market}.`))
-        : operated("put_market", { kind: "PutMarket", idempotencyKey: headers["idempotency-key"], parameters: market }, path.marketId)
+        : operated(
+          "put_market",
+          { kind: "PutMarket", idempotencyKey: headers["idempotency-key"], parameters: market },
+          path.marketId
+        )
     },
 
     setMarketStatus: ({ headers, path, payload }) => {
@@ -237,7 +250,9 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
       const collateralAtoms = payload.collateral === undefined
         ? defaultDemoCollateralAtoms
         : Units.parseDecimal(payload.collateral, Units.moneyScale)
-      if (typeof collateralAtoms === "string") return fail(Errors.invalidRequest("collateral: must be USDC with at most 6 decimals."))
+      if (typeof collateralAtoms === "string") {
+        return fail(Errors.invalidRequest("collateral: must be USDC with at most 6 decimals."))
+      }
       const idempotencyKey = headers["idempotency-key"]
       const keys = Array.from(
         { length: payload.accounts ?? defaultDemoAccounts },

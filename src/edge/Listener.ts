@@ -45,5 +45,9 @@ export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {
    * Serves until the scope closes; then no new request is taken, those under way are answered, and
    * connections are closed.
    */
-  readonly serve: (application: Application) => Effect.Effect<{ readonly address: string; readonly port: number }, ListenError, Scope.Scope>
+  readonly serve: (application: Application) => Effect.Effect<
+    { readonly address: string; readonly port: number },
+    ListenError,
+    Scope.Scope
+  >
 }>() {}

@@ -139,6 +139,14 @@ const makeServer = (application: Application, options: Options, stopping: () => 
   return server
 }
 
+/** A server that listens, and how it is told to take no new request. */
+interface Serving {
+  readonly server: Http.Server
+  readonly address: string
+  readonly port: number
+  readonly stop: () => void
+}
+
 /** What a listener shows of itself. */
 export interface Watch {
   /** Called once with a reader of the number of open sockets. */
@@ -150,7 +158,7 @@ export const layer = (options: Options, watch?: Watch): Layer.Layer<Listener> =>
   Layer.succeed(Listener, {
     serve: (application) =>
       Effect.acquireRelease(
-        Effect.async<{ readonly server: Http.Server; readonly stop: () => void; readonly port: number; readonly address: string }, ListenError>(
+        Effect.async<Serving, ListenError>(
           (resume) => {
             let stopped = false
             const sockets = new Set<Socket>()

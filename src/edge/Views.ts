@@ -74,8 +74,13 @@ export const listedMarket = (state: Reads, index: number): MarketView | undefine
   return Market.isListed(view.status) ? view : undefined
 }
 
+interface Registry {
+  readonly sequence: number
+  readonly markets: ReadonlyArray<MarketSnapshot["market"]>
+}
+
 /** `{sequence, markets}` of the registry as the public sees it: what its digest covers. */
-export const registry = (state: Reads): { readonly sequence: number; readonly markets: ReadonlyArray<MarketSnapshot["market"]> } => ({
+export const registry = (state: Reads): Registry => ({
   sequence: state.registrySequence,
   markets: listedMarkets(state).map(details)
 })
@@ -88,7 +93,8 @@ const levelsText = (
   let text = "["
   for (let index = 0; index < levels.length; index++) {
     const [priceAtoms, sizeAtoms] = levels[index]!
-    text += `${index === 0 ? "" : ","}{"price":"${Units.formatDecimal(priceAtoms, market.priceScale)}","priceAtoms":"${priceAtoms}"`
+    text += (index === 0 ? "" : ",")
+      + `{"price":"${Units.formatDecimal(priceAtoms, market.priceScale)}","priceAtoms":"${priceAtoms}"`
       + `,"size":"${Units.formatDecimal(sizeAtoms, market.quantityScale)}","sizeAtoms":"${sizeAtoms}"}`
   }
   return `${text}]`
@@ -299,7 +305,11 @@ export const apiKey = (state: Reads, key: ApiKeyView, atEpochMs: number) => ({
     ...((key.scopes & Command.scopeRead) !== 0 ? ["read" as const] : []),
     ...((key.scopes & Command.scopeTrade) !== 0 ? ["trade" as const] : [])
   ],
-  state: key.revokedAtEpochMs > 0 ? "revoked" as const : key.expiresAtEpochMs <= atEpochMs ? "expired" as const : "active" as const,
+  state: key.revokedAtEpochMs > 0
+    ? "revoked" as const
+    : key.expiresAtEpochMs <= atEpochMs
+    ? "expired" as const
+    : "active" as const,
   createdAtEpochMs: key.createdAtEpochMs,
   expiresAtEpochMs: key.expiresAtEpochMs,
   revokedAtEpochMs: key.revokedAtEpochMs === 0 ? null : key.revokedAtEpochMs,

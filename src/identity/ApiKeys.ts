@@ -31,7 +31,11 @@ export const bearerToken = (header: string): string | undefined => {
 }
 
 /** The key that an `Authorization` header carries, if it may act at this time; otherwise why not. */
-export const identify = (header: string | undefined, keys: Pick<Reads, "findApiKey">, atEpochMs: number): ApiKeyView | Rejection => {
+export const identify = (
+  header: string | undefined,
+  keys: Pick<Reads, "findApiKey">,
+  atEpochMs: number
+): ApiKeyView | Rejection => {
   if (header === undefined || header === "") return "missing"
   const token = bearerToken(header)
   if (token === undefined) return "malformed"

@@ -13,7 +13,10 @@ interface Subject {
   readonly valid: fc.Arbitrary<unknown>
 }
 
-const name = fc.oneof(fc.constantFrom("acc_1s", "BTC-USDC-PERP", "BTC/USDC:USDC", "ord_1"), fc.string({ minLength: 1, maxLength: 128 }))
+const name = fc.oneof(
+  fc.constantFrom("acc_1s", "BTC-USDC-PERP", "BTC/USDC:USDC", "ord_1"),
+  fc.string({ minLength: 1, maxLength: 128 })
+)
 const clientOrderId = fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/)
 const decimal = fc.oneof(
   fc.constantFrom("0", "1", "100.5", "0.0001", "9".repeat(40)),
@@ -22,11 +25,34 @@ const decimal = fc.oneof(
 const present = { requiredKeys: [] as [] }
 const place = fc.oneof(
   fc.tuple(
-    fc.record({ accountId: name, marketId: name, clientOrderId, side: fc.constantFrom("buy", "sell"), orderType: fc.constant("limit"), price: decimal, quantity: decimal }),
-    fc.record({ timeInForce: fc.constant("GTC"), postOnly: fc.boolean(), reduceOnly: fc.boolean(), selfTradePrevention: fc.constantFrom("cancel_resting", "cancel_incoming", "cancel_both") }, present)
+    fc.record({
+      accountId: name,
+      marketId: name,
+      clientOrderId,
+      side: fc.constantFrom("buy", "sell"),
+      orderType: fc.constant("limit"),
+      price: decimal,
+      quantity: decimal
+    }),
+    fc.record(
+      {
+        timeInForce: fc.constant("GTC"),
+        postOnly: fc.boolean(),
+        reduceOnly: fc.boolean(),
+        selfTradePrevention: fc.constantFrom("cancel_resting", "cancel_incoming", "cancel_both")
+      },
+      present
+    )
   ),
   fc.tuple(
-    fc.record({ accountId: name, marketId: name, clientOrderId, side: fc.constantFrom("buy", "sell"), orderType: fc.constant("market"), quantity: decimal }),
+    fc.record({
+      accountId: name,
+      marketId: name,
+      clientOrderId,
+      side: fc.constantFrom("buy", "sell"),
+      orderType: fc.constant("market"),
+      quantity: decimal
+    }),
     fc.record({ timeInForce: fc.constant("IOC"), price: decimal, postOnly: fc.constant(false) }, present)
   )
 ).map(([required, optional]) => ({ ...required, ...optional }))
@@ -50,7 +76,12 @@ const subjects: ReadonlyArray<Subject> = [
     decode: Decode.placeBatch,
     valid: fc.record({ orders: fc.array(place, { minLength: 1, maxLength: 32 }) })
   },
-  { name: "cancelOrder", schema: Orders.CancelOrderBody, decode: Decode.cancelOrder, valid: fc.record({ accountId: name, marketId: name }) },
+  {
+    name: "cancelOrder",
+    schema: Orders.CancelOrderBody,
+    decode: Decode.cancelOrder,
+    valid: fc.record({ accountId: name, marketId: name })
+  },
   {
     name: "cancelBatch",
     schema: Orders.CancelBatchBody,
@@ -68,7 +99,30 @@ const subjects: ReadonlyArray<Subject> = [
 ]
 
 const oddities = fc.oneof(
-  fc.constantFrom<unknown>(null, "", "x".repeat(129), 0, -1, -0, 1e400, 1.5, true, [], {}, "GTC", "IOC", "limit", "market", "1e5", "-1", "01", "1.", ".5", "+1", " 1"),
+  fc.constantFrom<unknown>(
+    null,
+    "",
+    "x".repeat(129),
+    0,
+    -1,
+    -0,
+    1e400,
+    1.5,
+    true,
+    [],
+    {},
+    "GTC",
+    "IOC",
+    "limit",
+    "market",
+    "1e5",
+    "-1",
+    "01",
+    "1.",
+    ".5",
+    "+1",
+    " 1"
+  ),
   fc.jsonValue() as fc.Arbitrary<unknown>
 )
 
@@ -82,7 +136,11 @@ const places = (value: unknown, at: ReadonlyArray<string | number> = []): Readon
     : [])
 ]
 
-const edit = (value: unknown, at: ReadonlyArray<string | number>, change: (parent: Record<string, unknown>, key: string) => void): unknown => {
+const edit = (
+  value: unknown,
+  at: ReadonlyArray<string | number>,
+  change: (parent: Record<string, unknown>, key: string) => void
+): unknown => {
   const copy: unknown = structuredClone(value)
   const parent = at.slice(0, -1).reduce<unknown>((current, key) => (current as Record<string, unknown>)[key], copy)
   change(parent as Record<string, unknown>, String(at[at.length - 1]))
@@ -91,7 +149,13 @@ const edit = (value: unknown, at: ReadonlyArray<string | number>, change: (paren
 
 /** A valid body with one thing wrong with it, or perhaps not wrong. */
 const nearValid = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
-  fc.tuple(valid, fc.nat(), fc.constantFrom("replace", "drop", "add", "repeat"), oddities, fc.string()).map(([body, pick, how, odd, key]) => {
+  fc.tuple(
+    valid,
+    fc.nat(),
+    fc.constantFrom("replace", "drop", "add", "repeat"),
+    oddities,
+    fc.string()
+  ).map(([body, pick, how, odd, key]) => {
     const inner = places(body).filter((at) => at.length > 0)
     const at = inner[pick % Math.max(1, inner.length)]
     if (at === undefined) return odd
@@ -177,7 +241,9 @@ test("the first offending field is named, and nothing that was sent is echoed", 
     return result instanceof Decode.Fault ? result.text : "accepted"
   }
   const good = { accountId: "a", marketId: "m", clientOrderId: "c", side: "buy", orderType: "limit", price: "1", quantity: "1" }
-  expect(fault({ orders: [good, { ...good, quantity: "1e5" }] })).toBe("orders[1].quantity: must be a decimal string of plain digits.")
+  expect(fault({ orders: [good, { ...good, quantity: "1e5" }] })).toBe(
+    "orders[1].quantity: must be a decimal string of plain digits."
+  )
   expect(fault({ orders: [{ ...good, secret: "s3cret" }] })).toBe("orders[0]: has a member that this route does not know.")
   expect(fault({ orders: [] })).toBe("orders: must be an array of 1 to 32 entries.")
   expect(fault([])).toBe("The body must be an object.")

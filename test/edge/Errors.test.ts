@@ -16,7 +16,13 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
   const refusal = code as Parameters<typeof refuse>[0]
   const outcome = isStage1(code)
     ? refuse(refusal, 7, decidedAt)
-    : { sequence: 7, atEpochMs: decidedAt, refusal: 0 as const, replayed: false, entries: [refusedEntry(refusal, 449, 10, 2500, 20)] }
+    : {
+      sequence: 7,
+      atEpochMs: decidedAt,
+      refusal: 0 as const,
+      replayed: false,
+      entries: [refusedEntry(refusal, 449, 10, 2500, 20)]
+    }
 
   test(`${description.name} alone, native`, async () => {
     const fake = Fake.make()
@@ -60,11 +66,31 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
     }
     expect([native.status, compat.status]).toEqual([200, 200])
     const entry = Fake.json(native).outcomes[0]
-    expect(entry).toMatchObject({ index: 0, accepted: false, status: "canceled", orderId: "ord_ch", code: description.code, filledQuantityAtoms: "0" })
+    expect(entry).toMatchObject({
+      index: 0,
+      accepted: false,
+      status: "canceled",
+      orderId: "ord_ch",
+      code: description.code,
+      filledQuantityAtoms: "0"
+    })
     expect(entry.rejectionGuard).toBe(description.guard)
     const compatEntry = Fake.json(compat)[0]
-    expect(compatEntry).toMatchObject({ index: 0, accepted: false, status: "canceled", filled: 0, amount: 0.25, name: description.compatName })
-    expect(compatEntry.info).toMatchObject({ index: 0, accepted: false, status: "canceled", code: description.code, idempotencyKey: "k" })
+    expect(compatEntry).toMatchObject({
+      index: 0,
+      accepted: false,
+      status: "canceled",
+      filled: 0,
+      amount: 0.25,
+      name: description.compatName
+    })
+    expect(compatEntry.info).toMatchObject({
+      index: 0,
+      accepted: false,
+      status: "canceled",
+      code: description.code,
+      idempotencyKey: "k"
+    })
   })
 })
 

@@ -64,7 +64,7 @@ export interface FakeVenue {
   readonly levels: { bids: ReadonlyArray<readonly [number, number]>; asks: ReadonlyArray<readonly [number, number]> }
   readonly bumpBook: () => void
   /** Keys of account 0 (read and trade), account 1 (likewise), and account 0 with read alone; revoked and expired ones. */
-  readonly keys: { readonly alice: string; readonly bob: string; readonly reader: string; readonly revoked: string; readonly expired: string }
+  readonly keys: Readonly<Record<"alice" | "bob" | "reader" | "revoked" | "expired", string>>
   readonly accounts: ReadonlyArray<string>
   readonly ask: (request: Ask) => Promise<Response>
 }
@@ -96,7 +96,13 @@ export const request = (ask: Ask): Request => ({
   remoteAddress: "127.0.0.1"
 })
 
-export const make = (options: { readonly environment?: "development" | "production"; readonly hidden?: boolean } = {}): FakeVenue => {
+/** `hidden`: without an operator token. */
+interface Options {
+  readonly environment?: "development" | "production"
+  readonly hidden?: boolean
+}
+
+export const make = (options: Options = {}): FakeVenue => {
   let sequence = 1
   let bookSequence = 1
   const held: Array<() => void> = []
@@ -162,7 +168,9 @@ export const make = (options: { readonly environment?: "development" | "producti
       return order?.account === account ? order : undefined
     },
     openOrders: (account, market) =>
-      [...orders.values()].filter((order) => order.account === account && order.status === 0 && (market < 0 || order.market === market)),
+      [...orders.values()]
+        .filter((order) => order.account === account && order.status === 0)
+        .filter((order) => market < 0 || order.market === market),
     positions: (account) => [{
       born: 128,
       account,
@@ -202,7 +210,11 @@ export const make = (options: { readonly environment?: "development" | "producti
     }
   }
 
-  const placeOne = (command: { readonly account: number; readonly idempotencyKey: string }, entry: PlaceEntry, index: number): EntryOutcome => {
+  const placeOne = (
+    command: { readonly account: number; readonly idempotencyKey: string },
+    entry: PlaceEntry,
+    index: number
+  ): EntryOutcome => {
     const orderNumber = Ids.ordinal(sequence, index)
     if (entry.fault !== 0) return refusedEntry(entry.fault, orderNumber)
     const outcome: EntryOutcome = { ...doneEntry(orderNumber) }
@@ -233,7 +245,10 @@ export const make = (options: { readonly environment?: "development" | "producti
           if (order === undefined || order.account !== command.account || order.status !== 0 || order.market !== entry.market) {
             return refusedEntry(Refusal.orderNotFound, entry.orderNumber)
           }
-          orders.set(entry.orderNumber, { ...order, status: 2, cancelReason: 1, canceledAtoms: order.quantityAtoms, lastSequence: sequence })
+          orders.set(
+            entry.orderNumber,
+            { ...order, status: 2, cancelReason: 1, canceledAtoms: order.quantityAtoms, lastSequence: sequence }
+          )
           return { ...doneEntry(entry.orderNumber), status: 2, cancelReason: 1, canceledAtoms: order.quantityAtoms }
         })
       case "OpenDemoAccounts":
@@ -286,7 +301,10 @@ export const make = (options: { readonly environment?: "development" | "producti
     Layer.succeed(State, state),
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => settle(callback), durableSequence: () => sequence }),
-    Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => (counter = (counter * 31 + 7) % 251)) }),
+    Layer.succeed(
+      SecureRandom,
+      { bytes: (count) => Uint8Array.from({ length: count }, () => (counter = (counter * 31 + 7) % 251)) }
+    ),
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
     Logger.remove(Logger.defaultLogger),

@@ -32,7 +32,11 @@ const serve = async (application: Application, options: Partial<NodeListener.Opt
 }
 
 /** Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. */
-const exchange = (port: number, bytes: string | Uint8Array, patienceMs = 300): Promise<{ readonly text: string; readonly closed: boolean }> =>
+const exchange = (
+  port: number,
+  bytes: string | Uint8Array,
+  patienceMs = 300
+): Promise<{ readonly text: string; readonly closed: boolean }> =>
   new Promise((resolve) => {
     let text = ""
     const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
@@ -59,7 +63,11 @@ test("requests arrive whole, with their headers, and are answered", async () => 
   const { port } = await serve(fake.application)
   const response = await fetch(`http://127.0.0.1:${port}/v1/orders`, {
     method: "POST",
-    headers: { "content-type": "application/json; charset=utf-8", authorization: `Bearer ${fake.keys.alice}`, "idempotency-key": "k" },
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      authorization: `Bearer ${fake.keys.alice}`,
+      "idempotency-key": "k"
+    },
     body: JSON.stringify(Fake.order(fake))
   })
   expect(response.status).toBe(200)
@@ -90,11 +98,26 @@ test("pipelined requests are answered in order on one connection", async () => {
 test.each([
   ["no HTTP at all", "hello\r\n\r\n", 400, "invalid_request"],
   ["no host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
-  ["two lengths", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}", 400, "invalid_request"],
-  ["length and chunks", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n", 400, "invalid_request"],
+  [
+    "two lengths",
+    "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}",
+    400,
+    "invalid_request"
+  ],
+  [
+    "length and chunks",
+    "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    400,
+    "invalid_request"
+  ],
   ["headers beyond the limit", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, 400, "invalid_request"],
   ["a length beyond the limit", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 65537\r\n\r\n", 413, "payload_too_large"],
-  ["chunks beyond the limit", `POST /v1/orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n11000\r\n${"x".repeat(0x11000)}\r\n`, 413, "payload_too_large"],
+  [
+    "chunks beyond the limit",
+    `POST /v1/orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n11000\r\n${"x".repeat(0x11000)}\r\n`,
+    413,
+    "payload_too_large"
+  ],
   ["an expectation", "POST /v1/orders HTTP/1.1\r\nhost: x\r\nexpect: tea\r\ncontent-length: 0\r\n\r\n", 400, "invalid_request"],
   ["a tunnel", "CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n", 400, "invalid_request"]
 ])("%s is told so in an envelope, and the connection is closed", async (_, bytes, status, code) => {
@@ -128,7 +151,7 @@ test("a client that goes away in the middle of its body asked for nothing", asyn
   expect(fake.commands).toEqual([])
 })
 
-test.skipIf(!Corpora.present)("whatever llhttp is tested with meets an answer or a closed connection, and the server stays up", async () => {
+test.skipIf(!Corpora.present)("what llhttp is tested with meets an answer or a closed connection", async () => {
   const fake = Fake.make()
   const { port } = await serve(fake.application, { headersTimeoutMs: 300, requestTimeoutMs: 300 })
   const samples = Corpora.llhttp()

@@ -10,7 +10,9 @@ const document = async (): Promise<any> => Fake.json(await Fake.make().ask({ tar
 
 test("it lists exactly the routes of the contract, each answered by its own handler", async () => {
   const { paths } = await document()
-  const listed = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations as object).map((method) => `${method.toUpperCase()} ${path}`))
+  const listed = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations as object).map(
+    (method) => `${method.toUpperCase()} ${path}`
+  ))
   const declared = Contract.endpoints.map(({ method, path }) => `${method} ${path.replaceAll(/:(\w+)/g, "{$1}")}`)
   expect(listed.sort()).toEqual(declared.sort())
   const fake = Fake.make()
@@ -28,7 +30,9 @@ test("it documents every status in its family's envelope, and nothing that is ne
   for (const [path, operations] of Object.entries<any>(paths)) {
     for (const operation of Object.values<any>(operations)) {
       const family = path.startsWith("/v2/") ? "Compat" : "Native"
-      expect(operation.responses["422"].content["application/json"].schema).toEqual({ $ref: `#/components/schemas/${family}Error422` })
+      expect(
+        operation.responses["422"].content["application/json"].schema
+      ).toEqual({ $ref: `#/components/schemas/${family}Error422` })
     }
   }
   const references = [...text.matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!)
@@ -50,6 +54,10 @@ test("a route without a contract, or a contract without a route, is a defect at 
   const { placeOrder, ...missing } = all
   expect(placeOrder).toBeDefined()
   expect(() => Router.make(services, () => "ready", missing)).toThrow("every endpoint is served: placeOrder")
-  expect(() => Router.make(services, () => "ready", { ...all, teapot: () => {} })).toThrow("every route is in the contract: teapot")
+  expect(() => Router.make(
+    services,
+    () => "ready",
+    { ...all, teapot: () => {} }
+  )).toThrow("every route is in the contract: teapot")
   expect(() => Router.make(services, () => "ready", all)).not.toThrow()
 })

@@ -9,7 +9,10 @@ import * as Fake from "./FakeVenue.js"
 const sha256 = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`
 
 test("a client can recompute a book's digest and checksum", () => {
-  const side = fc.array(fc.tuple(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })), { maxLength: 60 })
+  const side = fc.array(
+    fc.tuple(fc.integer({ min: 1, max: 2 ** 31 - 1 }), fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })),
+    { maxLength: 60 }
+  )
   fc.assert(fc.property(side, side, fc.nat(), fc.nat({ max: 6 }), (bids, asks, sequence, priceScale) => {
     const market = { marketId: "BTC-USDC-PERP", priceScale, quantityScale: 6 - priceScale }
     const book = JSON.parse(Views.bookText(market, sequence, { bids, asks }))
@@ -32,13 +35,22 @@ test("a book is made again only when its sequence has passed", async () => {
   fake.levels.bids = [[97, 1]]
   expect(await book()).toBe(before)
   fake.bumpBook()
-  expect(JSON.parse(await book())).toMatchObject({ snapshotSequence: 2, bids: [{ priceAtoms: "97", sizeAtoms: "1" }], resync: { fromSequence: 2 } })
+  expect(JSON.parse(await book())).toMatchObject({
+    snapshotSequence: 2,
+    bids: [{ priceAtoms: "97", sizeAtoms: "1" }],
+    resync: { fromSequence: 2 }
+  })
 })
 
 test("the compatibility book is cut to its limit and carries the native one", async () => {
   const fake = Fake.make()
   const ask = async (query: string) => Fake.json(await fake.ask({ target: `/v2/markets/BTC%2FUSDC%3AUSDC/book${query}` }))
-  expect(await ask("?limit=1")).toMatchObject({ symbol: "BTC/USDC:USDC", bids: [[9.9, 0.0005]], asks: [[10.1, 0.0003]], nonce: 1 })
+  expect(await ask("?limit=1")).toMatchObject({
+    symbol: "BTC/USDC:USDC",
+    bids: [[9.9, 0.0005]],
+    asks: [[10.1, 0.0003]],
+    nonce: 1
+  })
   expect((await ask("?limit=1")).info.bids).toHaveLength(2)
   expect((await ask("")).bids).toHaveLength(2)
   expect((await ask("?limit=500")).bids).toHaveLength(2)
@@ -50,15 +62,32 @@ test("markets are listed when the public may see them, and the registry's digest
   expect(list.markets.map((market: any) => market.marketId)).toEqual(["BTC-USDC-PERP"])
   const one = Fake.json(await fake.ask({ target: "/v1/markets/BTC-USDC-PERP" }))
   expect(one.readModelDigest).toBe(sha256(canonicalize(Views.registry(fake.state))!))
-  expect(one.market).toMatchObject({ minPrice: "1.0", maxQuantity: "100.0000", change24hBps: "-12", logoUnavailable: true, favorite: false })
+  expect(one.market).toMatchObject({
+    minPrice: "1.0",
+    maxQuantity: "100.0000",
+    change24hBps: "-12",
+    logoUnavailable: true,
+    favorite: false
+  })
   const compat = Fake.json(await fake.ask({ target: "/v2/markets" }))
-  expect(compat).toMatchObject([{ id: "BTC-USDC-PERP", symbol: "BTC/USDC:USDC", active: true, precision: { amount: 0.0001, price: 0.1 }, taker: 0.0005 }])
+  expect(compat).toMatchObject([{
+    id: "BTC-USDC-PERP",
+    symbol: "BTC/USDC:USDC",
+    active: true,
+    precision: { amount: 0.0001, price: 0.1 },
+    taker: 0.0005
+  }])
 })
 
 test("balances and positions speak in decimals and atoms", async () => {
   const fake = Fake.make()
   const balance = Fake.json(await fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/balance`, key: fake.keys.reader }))
-  expect(balance).toMatchObject({ collateral: "-0.000005", collateralAtoms: "-5", equity: "1000000.000000", available: "0.000000" })
+  expect(balance).toMatchObject({
+    collateral: "-0.000005",
+    collateralAtoms: "-5",
+    equity: "1000000.000000",
+    available: "0.000000"
+  })
   const { positions } = Fake.json(await fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/positions`, key: fake.keys.reader }))
   expect(positions).toMatchObject([{
     positionId: "pos_3k",
@@ -74,9 +103,17 @@ test("balances and positions speak in decimals and atoms", async () => {
 test("open orders are those of the key's account, of one market or of all", async () => {
   const fake = Fake.make()
   for (const clientOrderId of ["a", "b"]) {
-    await fake.ask({ target: "/v1/orders", body: Fake.order(fake, { clientOrderId }), key: fake.keys.alice, idempotencyKey: clientOrderId })
+    await fake.ask({
+      target: "/v1/orders",
+      body: Fake.order(fake, { clientOrderId }),
+      key: fake.keys.alice,
+      idempotencyKey: clientOrderId
+    })
   }
-  const list = async (query: string) => Fake.json(await fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/orders?${query}`, key: fake.keys.reader }))
+  const list = async (query: string) => Fake.json(await fake.ask({
+    target: `/v1/accounts/${fake.accounts[0]}/orders?${query}`,
+    key: fake.keys.reader
+  }))
   expect((await list("status=open")).orders.map((order: any) => order.clientOrderId)).toEqual(["a", "b"])
   expect((await list("status=open&marketId=BTC-USDC-PERP")).orders).toHaveLength(2)
 })
@@ -84,7 +121,12 @@ test("open orders are those of the key's account, of one market or of all", asyn
 test("a key reads its own record and never its text", async () => {
   const fake = Fake.make()
   const response = await fake.ask({ target: "/v1/api-keys/current", key: fake.keys.reader })
-  expect(Fake.json(response).key).toMatchObject({ accountId: fake.accounts[0], scopes: ["read"], state: "active", revokedAtEpochMs: null })
+  expect(Fake.json(response).key).toMatchObject({
+    accountId: fake.accounts[0],
+    scopes: ["read"],
+    state: "active",
+    revokedAtEpochMs: null
+  })
   expect(response.body).not.toContain(fake.keys.reader)
 })
 
@@ -101,21 +143,49 @@ test("operator routes submit what they say, and repeat their answer", async () =
   expect(fake.commands.slice(-3)).toEqual([
     { kind: "ResumeEngine", idempotencyKey: "/v1/operator/engine/halt" },
     { kind: "SetMarketStatus", idempotencyKey: "/v1/operator/markets/ETH-USDC-PERP/status", market: 1, status: "backfilling" },
-    { kind: "SetIndexPrice", idempotencyKey: "/v1/operator/markets/BTC-USDC-PERP/index-price", market: 0, priceAtoms: 1015, sourceEpochMs: 5 }
+    {
+      kind: "SetIndexPrice",
+      idempotencyKey: "/v1/operator/markets/BTC-USDC-PERP/index-price",
+      market: 0,
+      priceAtoms: 1015,
+      sourceEpochMs: 5
+    }
   ])
 })
 
 test("a market can be put back in the form in which it is read", async () => {
   const fake = Fake.make()
   const { market } = Fake.json(await fake.ask({ target: "/v1/markets/BTC-USDC-PERP" }))
-  const { change24hBps, favorite, lastPrice, lastPriceAtoms, logoUnavailable, marketId, settlementAsset, status, symbol, ...body } = market
-  await fake.ask({ target: `/v1/operator/markets/${marketId}`, method: "PUT", body, key: Fake.operatorToken, idempotencyKey: "k" })
+  const {
+    change24hBps,
+    favorite,
+    lastPrice,
+    lastPriceAtoms,
+    logoUnavailable,
+    marketId,
+    settlementAsset,
+    status,
+    symbol,
+    ...body
+  } = market
+  await fake.ask({
+    target: `/v1/operator/markets/${marketId}`,
+    method: "PUT",
+    body,
+    key: Fake.operatorToken,
+    idempotencyKey: "k"
+  })
   expect(fake.commands.at(-1)).toEqual({ kind: "PutMarket", idempotencyKey: "k", parameters: Fake.btc })
 })
 
 test("demo accounts come with keys that work, the same again for the same request", async () => {
   const fake = Fake.make()
-  const ask = () => fake.ask({ target: "/v1/operator/demo/accounts", body: { accounts: 3, collateral: "5" }, key: Fake.operatorToken, idempotencyKey: "demo" })
+  const ask = () => fake.ask({
+    target: "/v1/operator/demo/accounts",
+    body: { accounts: 3, collateral: "5" },
+    key: Fake.operatorToken,
+    idempotencyKey: "demo"
+  })
   const first = await ask()
   const { accounts } = Fake.json(first)
   expect(accounts).toHaveLength(3)

@@ -34,70 +34,370 @@ const rows: ReadonlyArray<Row> = [
   { why: "HEAD", ask: () => ({ target: "/v1/markets", method: "HEAD" }), status: 405, code: "method_not_allowed" },
   { why: "unknown method", ask: () => ({ target: "/v1/markets", method: "BREW" }), status: 405, code: "method_not_allowed" },
   { why: "bad percent-encoding", ask: () => ({ target: "/v1/markets/%zz" }), status: 400, code: "invalid_request" },
-  { why: "percent-encoding that is no UTF-8", ask: () => ({ target: "/v2/markets/%ff/book" }), status: 400, code: "invalid_request" },
+  {
+    why: "percent-encoding that is no UTF-8",
+    ask: () => ({ target: "/v2/markets/%ff/book" }),
+    status: 400,
+    code: "invalid_request"
+  },
   { why: "unknown query parameter", ask: () => ({ target: "/v1/markets?x=1" }), status: 400, code: "invalid_request" },
-  { why: "duplicate query parameter", ask: () => ({ target: "/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=1&limit=1" }), status: 400, code: "invalid_request" },
+  {
+    why: "duplicate query parameter",
+    ask: () => ({ target: "/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=1&limit=1" }),
+    status: 400,
+    code: "invalid_request"
+  },
   { why: "bad encoding in the query", ask: () => ({ target: "/v1/markets?%zz=1" }), status: 400, code: "invalid_request" },
-  { why: "limit of 0", ask: () => ({ target: "/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=0" }), status: 400, code: "invalid_request" },
-  { why: "limit of 501", ask: () => ({ target: "/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=501" }), status: 400, code: "invalid_request" },
+  {
+    why: "limit of 0",
+    ask: () => ({ target: "/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=0" }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "limit of 501",
+    ask: () => ({ target: "/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=501" }),
+    status: 400,
+    code: "invalid_request"
+  },
   { why: "unknown market", ask: () => ({ target: "/v1/markets/DOGE-USDC-PERP" }), status: 404, code: "market_not_found" },
   { why: "draft market", ask: () => ({ target: "/v1/markets/ETH-USDC-PERP" }), status: 404, code: "market_not_found" },
-  { why: "draft market's book", ask: () => ({ target: "/v2/markets/ETH%2FUSDC%3AUSDC/book" }), status: 404, code: "market_not_found" },
+  {
+    why: "draft market's book",
+    ask: () => ({ target: "/v2/markets/ETH%2FUSDC%3AUSDC/book" }),
+    status: 404,
+    code: "market_not_found"
+  },
   { why: "an empty parameter", ask: () => ({ target: "/v1/markets//book" }), status: 404, code: "route_not_found" },
-  { why: "no authorization header", ask: (f) => ({ target: "/v1/orders", body: Fake.order(f), idempotencyKey: "k" }), status: 401, code: "unauthorized", apiKeyRejection: "missing" },
-  { why: "basic credential", ask: (f) => place(f, { headers: { authorization: "Basic eDp5" } }), status: 401, code: "unauthorized", apiKeyRejection: "malformed" },
-  { why: "a token that is no key", ask: (f) => place(f, { key: "hello" }), status: 401, code: "unauthorized", apiKeyRejection: "malformed" },
-  { why: "unknown key", ask: (f) => place(f, { key: `pk_development_abc_${"x".repeat(43)}` }), status: 401, code: "unauthorized", apiKeyRejection: "unknown" },
-  { why: "wrong secret", ask: (f) => place(f, { key: f.keys.alice.slice(0, -1) + (f.keys.alice.endsWith("x") ? "y" : "x") }), status: 401, code: "unauthorized", apiKeyRejection: "unknown" },
-  { why: "revoked key", ask: (f) => place(f, { key: f.keys.revoked }), status: 401, code: "unauthorized", apiKeyRejection: "revoked" },
-  { why: "expired key", ask: (f) => place(f, { key: f.keys.expired }), status: 401, code: "unauthorized", apiKeyRejection: "expired" },
-  { why: "read key that trades", ask: (f) => place(f, { key: f.keys.reader }), status: 403, code: "scope_missing", apiKeyRejection: "scope_missing" },
-  { why: "foreign account", ask: (f) => place(f, { key: f.keys.bob }), status: 400, code: "invalid_request", apiKeyRejection: "account_mismatch" },
-  { why: "unknown account", ask: (f) => place(f, { body: Fake.order(f, { accountId: "acc_nobody" }) }), status: 400, code: "invalid_request", apiKeyRejection: "account_mismatch" },
-  { why: "foreign account in a batch", ask: (f) => place(f, { target: "/v1/orders/batch", body: { orders: [Fake.order(f), Fake.order(f, { accountId: f.accounts[1] })] } }), status: 404, code: "account_not_found", apiKeyRejection: "account_mismatch" },
-  { why: "foreign balance", ask: (f) => ({ target: `/v1/accounts/${f.accounts[1]}/balance`, key: f.keys.alice }), status: 404, code: "account_not_found", apiKeyRejection: "account_mismatch" },
-  { why: "unknown account's positions", ask: (f) => ({ target: "/v1/accounts/acc_nobody/positions", key: f.keys.alice }), status: 404, code: "account_not_found", apiKeyRejection: "account_mismatch" },
+  {
+    why: "no authorization header",
+    ask: (f) => ({ target: "/v1/orders", body: Fake.order(f), idempotencyKey: "k" }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "missing"
+  },
+  {
+    why: "basic credential",
+    ask: (f) => place(f, { headers: { authorization: "Basic eDp5" } }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "malformed"
+  },
+  {
+    why: "a token that is no key",
+    ask: (f) => place(f, { key: "hello" }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "malformed"
+  },
+  {
+    why: "unknown key",
+    ask: (f) => place(f, { key: `pk_development_abc_${"x".repeat(43)}` }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "unknown"
+  },
+  {
+    why: "wrong secret",
+    ask: (f) => place(f, { key: f.keys.alice.slice(0, -1) + (f.keys.alice.endsWith("x") ? "y" : "x") }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "unknown"
+  },
+  {
+    why: "revoked key",
+    ask: (f) => place(f, { key: f.keys.revoked }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "revoked"
+  },
+  {
+    why: "expired key",
+    ask: (f) => place(f, { key: f.keys.expired }),
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection: "expired"
+  },
+  {
+    why: "read key that trades",
+    ask: (f) => place(f, { key: f.keys.reader }),
+    status: 403,
+    code: "scope_missing",
+    apiKeyRejection: "scope_missing"
+  },
+  {
+    why: "foreign account",
+    ask: (f) => place(f, { key: f.keys.bob }),
+    status: 400,
+    code: "invalid_request",
+    apiKeyRejection: "account_mismatch"
+  },
+  {
+    why: "unknown account",
+    ask: (f) => place(f, { body: Fake.order(f, { accountId: "acc_nobody" }) }),
+    status: 400,
+    code: "invalid_request",
+    apiKeyRejection: "account_mismatch"
+  },
+  {
+    why: "foreign account in a batch",
+    ask: (f) => place(
+      f,
+      { target: "/v1/orders/batch", body: { orders: [Fake.order(f), Fake.order(f, { accountId: f.accounts[1] })] } }
+    ),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  {
+    why: "foreign balance",
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[1]}/balance`, key: f.keys.alice }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  {
+    why: "unknown account's positions",
+    ask: (f) => ({ target: "/v1/accounts/acc_nobody/positions", key: f.keys.alice }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
   { why: "unknown order", ask: (f) => ({ target: "/v1/orders/ord_zz", key: f.keys.alice }), status: 404, code: "not_found" },
   { why: "what is no order's id", ask: (f) => ({ target: "/v1/orders/%00", key: f.keys.alice }), status: 404, code: "not_found" },
-  { why: "orders of every status", ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders`, key: f.keys.alice }), status: 400, code: "invalid_request" },
-  { why: "orders of an unknown market", ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders?status=open&marketId=X`, key: f.keys.alice }), status: 404, code: "market_not_found" },
-  { why: "no content type", ask: (f) => place(f, { headers: { "content-type": undefined } }), status: 415, code: "unsupported_media_type" },
-  { why: "another content type", ask: (f) => place(f, { headers: { "content-type": "text/plain" } }), status: 415, code: "unsupported_media_type" },
-  { why: "another charset", ask: (f) => place(f, { headers: { "content-type": "application/json; charset=latin1" } }), status: 415, code: "unsupported_media_type" },
-  { why: "a body beyond the limit", ask: (f) => place(f, { bytes: bytes(`"${"x".repeat(65_536)}"`) }), status: 413, code: "payload_too_large" },
+  {
+    why: "orders of every status",
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders`, key: f.keys.alice }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "orders of an unknown market",
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders?status=open&marketId=X`, key: f.keys.alice }),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "no content type",
+    ask: (f) => place(f, { headers: { "content-type": undefined } }),
+    status: 415,
+    code: "unsupported_media_type"
+  },
+  {
+    why: "another content type",
+    ask: (f) => place(f, { headers: { "content-type": "text/plain" } }),
+    status: 415,
+    code: "unsupported_media_type"
+  },
+  {
+    why: "another charset",
+    ask: (f) => place(f, { headers: { "content-type": "application/json; charset=latin1" } }),
+    status: 415,
+    code: "unsupported_media_type"
+  },
+  {
+    why: "a body beyond the limit",
+    ask: (f) => place(f, { bytes: bytes(`"${"x".repeat(65_536)}"`) }),
+    status: 413,
+    code: "payload_too_large"
+  },
   { why: "an empty body", ask: (f) => place(f, { bytes: new Uint8Array(0) }), status: 400, code: "invalid_request" },
   { why: "broken JSON", ask: (f) => place(f, { bytes: bytes("{") }), status: 400, code: "invalid_request" },
-  { why: "bytes that are no UTF-8", ask: (f) => place(f, { bytes: Uint8Array.of(0x22, 0xff, 0x22) }), status: 400, code: "invalid_request" },
-  { why: "no idempotency key", ask: (f) => ({ target: "/v1/orders", body: Fake.order(f), key: f.keys.alice }), status: 400, code: "invalid_request" },
-  { why: "an idempotency key with a space", ask: (f) => place(f, { idempotencyKey: "a b" }), status: 400, code: "invalid_request" },
-  { why: "an idempotency key of 256 characters", ask: (f) => place(f, { idempotencyKey: "k".repeat(256) }), status: 400, code: "invalid_request" },
-  { why: "an unknown member", ask: (f) => place(f, { body: Fake.order(f, { leverage: 3 }) }), status: 400, code: "invalid_request" },
-  { why: "a prototype member", ask: (f) => place(f, { bytes: bytes(JSON.stringify(Fake.order(f)).replace("{", "{\"__proto__\":{},")) }), status: 400, code: "invalid_request" },
+  {
+    why: "bytes that are no UTF-8",
+    ask: (f) => place(f, { bytes: Uint8Array.of(0x22, 0xff, 0x22) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "no idempotency key",
+    ask: (f) => ({ target: "/v1/orders", body: Fake.order(f), key: f.keys.alice }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an idempotency key with a space",
+    ask: (f) => place(f, { idempotencyKey: "a b" }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an idempotency key of 256 characters",
+    ask: (f) => place(f, { idempotencyKey: "k".repeat(256) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an unknown member",
+    ask: (f) => place(f, { body: Fake.order(f, { leverage: 3 }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a prototype member",
+    ask: (f) => place(f, { bytes: bytes(JSON.stringify(Fake.order(f)).replace("{", "{\"__proto__\":{},")) }),
+    status: 400,
+    code: "invalid_request"
+  },
   { why: "a query on a placement", ask: (f) => place(f, { target: "/v1/orders?dry=1" }), status: 400, code: "invalid_request" },
-  { why: "too many price decimals", ask: (f) => place(f, { body: Fake.order(f, { price: "100.55" }) }), status: 400, code: "invalid_request" },
-  { why: "too many quantity decimals", ask: (f) => place(f, { body: Fake.order(f, { quantity: "0.00001" }) }), status: 400, code: "invalid_request" },
-  { why: "post-only and immediate-or-cancel", ask: (f) => place(f, { body: Fake.order(f, { postOnly: true, timeInForce: "IOC" }) }), status: 400, code: "invalid_request" },
-  { why: "a market order that is good till cancelled", ask: (f) => place(f, { body: Fake.order(f, { orderType: "market", timeInForce: "GTC" }) }), status: 400, code: "invalid_request" },
-  { why: "a price beyond any bound", ask: (f) => place(f, { body: Fake.order(f, { price: "99999999999" }) }), status: 422, code: "order_rejected" },
+  {
+    why: "too many price decimals",
+    ask: (f) => place(f, { body: Fake.order(f, { price: "100.55" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "too many quantity decimals",
+    ask: (f) => place(f, { body: Fake.order(f, { quantity: "0.00001" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "post-only and immediate-or-cancel",
+    ask: (f) => place(f, { body: Fake.order(f, { postOnly: true, timeInForce: "IOC" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a market order that is good till cancelled",
+    ask: (f) => place(f, { body: Fake.order(f, { orderType: "market", timeInForce: "GTC" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a price beyond any bound",
+    ask: (f) => place(f, { body: Fake.order(f, { price: "99999999999" }) }),
+    status: 422,
+    code: "order_rejected"
+  },
   { why: "a price of zero", ask: (f) => place(f, { body: Fake.order(f, { price: "0" }) }), status: 422, code: "order_rejected" },
-  { why: "a quantity beyond 2^53", ask: (f) => place(f, { body: Fake.order(f, { quantity: "9999999999999999" }) }), status: 422, code: "order_rejected" },
-  { why: "an order in no market", ask: (f) => place(f, { body: Fake.order(f, { marketId: "DOGE" }) }), status: 404, code: "market_not_found" },
-  { why: "an order in a draft market", ask: (f) => place(f, { body: Fake.order(f, { marketId: "ETH-USDC-PERP" }) }), status: 404, code: "market_not_found" },
+  {
+    why: "a quantity beyond 2^53",
+    ask: (f) => place(f, { body: Fake.order(f, { quantity: "9999999999999999" }) }),
+    status: 422,
+    code: "order_rejected"
+  },
+  {
+    why: "an order in no market",
+    ask: (f) => place(f, { body: Fake.order(f, { marketId: "DOGE" }) }),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "an order in a draft market",
+    ask: (f) => place(f, { body: Fake.order(f, { marketId: "ETH-USDC-PERP" }) }),
+    status: 404,
+    code: "market_not_found"
+  },
   { why: "autoClose", ask: (f) => place(f, { body: Fake.order(f, { autoClose: {} }) }), status: 501, code: "not_supported" },
-  { why: "expiry, in a batch, among other mistakes", ask: (f) => place(f, { target: "/v1/orders/batch", body: { orders: [{ expiresAtEpochMs: 1 }] } }), status: 501, code: "not_supported" },
-  { why: "timeInForce at the top", ask: (f) => place(f, { target: "/v2/order", body: { timeInForce: "GTC" } }), status: 501, code: "not_supported" },
-  { why: "timeInForce in params of one entry", ask: (f) => place(f, { target: "/v2/orders", body: [{}, { params: { timeInForce: "IOC" } }] }), status: 501, code: "not_supported" },
-  { why: "a market order in a compat batch", ask: (f) => place(f, { target: "/v2/orders", body: [{ symbol: "BTC/USDC:USDC", type: "market", side: "buy", amount: 1 }] }), status: 400, code: "invalid_request" },
-  { why: "a number off the grid", ask: (f) => place(f, { target: "/v2/order", body: { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.55 } }), status: 422, code: "order_rejected" },
-  { why: "an unknown symbol", ask: (f) => place(f, { target: "/v2/order", body: { symbol: "BTC/USDT", type: "limit", side: "buy", amount: 0.25, price: 100.5 } }), status: 404, code: "market_not_found" },
-  { why: "cancel of an unknown order", ask: (f) => place(f, { target: "/v1/orders/ord_zz/cancel", body: { accountId: f.accounts[0], marketId: "BTC-USDC-PERP" } }), status: 404, code: "not_found" },
-  { why: "compat cancel of an unknown order", ask: (f) => place(f, { target: "/v2/orders/nope/cancel", body: { symbol: "BTC/USDC:USDC" } }), status: 404, code: "not_found" },
-  { why: "operator without a token", ask: () => ({ target: "/v1/operator/engine/halt", method: "PUT" }), status: 401, code: "unauthorized" },
-  { why: "operator with a key", ask: (f) => ({ target: "/v1/operator/engine/halt", method: "PUT", key: f.keys.alice, idempotencyKey: "k" }), status: 401, code: "unauthorized" },
-  { why: "operator without an idempotency key", ask: () => ({ target: "/v1/operator/engine/halt", method: "PUT", key: Fake.operatorToken }), status: 400, code: "invalid_request" },
-  { why: "status of an unknown market", ask: () => ({ target: "/v1/operator/markets/X/status", method: "PUT", key: Fake.operatorToken, idempotencyKey: "k", body: { status: "open" } }), status: 404, code: "market_not_found" },
-  { why: "a market that breaks a rule", ask: () => ({ target: "/v1/operator/markets/XRP-USDC-PERP", method: "PUT", key: Fake.operatorToken, idempotencyKey: "k", body: { ...marketBody, minPrice: "5.0", maxPrice: "1.0" } }), status: 400, code: "invalid_request" },
-  { why: "a status that is none", ask: () => ({ target: "/v1/operator/markets/BTC-USDC-PERP/status", method: "PUT", key: Fake.operatorToken, idempotencyKey: "k", body: { status: "closed" } }), status: 400, code: "invalid_request" }
+  {
+    why: "expiry, in a batch, among other mistakes",
+    ask: (f) => place(f, { target: "/v1/orders/batch", body: { orders: [{ expiresAtEpochMs: 1 }] } }),
+    status: 501,
+    code: "not_supported"
+  },
+  {
+    why: "timeInForce at the top",
+    ask: (f) => place(f, { target: "/v2/order", body: { timeInForce: "GTC" } }),
+    status: 501,
+    code: "not_supported"
+  },
+  {
+    why: "timeInForce in params of one entry",
+    ask: (f) => place(f, { target: "/v2/orders", body: [{}, { params: { timeInForce: "IOC" } }] }),
+    status: 501,
+    code: "not_supported"
+  },
+  {
+    why: "a market order in a compat batch",
+    ask: (f) => place(f, { target: "/v2/orders", body: [{ symbol: "BTC/USDC:USDC", type: "market", side: "buy", amount: 1 }] }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a number off the grid",
+    ask: (f) => place(
+      f,
+      { target: "/v2/order", body: { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.55 } }
+    ),
+    status: 422,
+    code: "order_rejected"
+  },
+  {
+    why: "an unknown symbol",
+    ask: (f) => place(
+      f,
+      { target: "/v2/order", body: { symbol: "BTC/USDT", type: "limit", side: "buy", amount: 0.25, price: 100.5 } }
+    ),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "cancel of an unknown order",
+    ask: (f) => place(f, { target: "/v1/orders/ord_zz/cancel", body: { accountId: f.accounts[0], marketId: "BTC-USDC-PERP" } }),
+    status: 404,
+    code: "not_found"
+  },
+  {
+    why: "compat cancel of an unknown order",
+    ask: (f) => place(f, { target: "/v2/orders/nope/cancel", body: { symbol: "BTC/USDC:USDC" } }),
+    status: 404,
+    code: "not_found"
+  },
+  {
+    why: "operator without a token",
+    ask: () => ({ target: "/v1/operator/engine/halt", method: "PUT" }),
+    status: 401,
+    code: "unauthorized"
+  },
+  {
+    why: "operator with a key",
+    ask: (f) => ({ target: "/v1/operator/engine/halt", method: "PUT", key: f.keys.alice, idempotencyKey: "k" }),
+    status: 401,
+    code: "unauthorized"
+  },
+  {
+    why: "operator without an idempotency key",
+    ask: () => ({ target: "/v1/operator/engine/halt", method: "PUT", key: Fake.operatorToken }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "status of an unknown market",
+    ask: () => ({
+      target: "/v1/operator/markets/X/status",
+      method: "PUT",
+      key: Fake.operatorToken,
+      idempotencyKey: "k",
+      body: { status: "open" }
+    }),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "a market that breaks a rule",
+    ask: () => ({
+      target: "/v1/operator/markets/XRP-USDC-PERP",
+      method: "PUT",
+      key: Fake.operatorToken,
+      idempotencyKey: "k",
+      body: { ...marketBody, minPrice: "5.0", maxPrice: "1.0" }
+    }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a status that is none",
+    ask: () => ({
+      target: "/v1/operator/markets/BTC-USDC-PERP/status",
+      method: "PUT",
+      key: Fake.operatorToken,
+      idempotencyKey: "k",
+      body: { status: "closed" }
+    }),
+    status: 400,
+    code: "invalid_request"
+  }
 ]
 
 const marketBody = {
@@ -147,7 +447,13 @@ test("without an operator token, operator routes are not there", async () => {
 test("demo accounts and operator prices are not for production", async () => {
   const fake = Fake.make({ environment: "production" })
   const demo = await fake.ask({ target: "/v1/operator/demo/accounts", body: {}, key: Fake.operatorToken, idempotencyKey: "k" })
-  const price = await fake.ask({ target: "/v1/operator/markets/BTC-USDC-PERP/index-price", method: "PUT", body: { price: "100.0" }, key: Fake.operatorToken, idempotencyKey: "k" })
+  const price = await fake.ask({
+    target: "/v1/operator/markets/BTC-USDC-PERP/index-price",
+    method: "PUT",
+    body: { price: "100.0" },
+    key: Fake.operatorToken,
+    idempotencyKey: "k"
+  })
   expect([demo.status, Fake.json(demo).code]).toEqual([404, "route_not_found"])
   expect([price.status, Fake.json(price).code]).toEqual([400, "operation_not_available"])
   expect(fake.commands).toEqual([])
@@ -202,18 +508,27 @@ describe("hostile bodies get an envelope and nothing else", () => {
       fc.webPath(),
       fc.string().map((text) => `/${text}`),
       fc.constantFrom(...Contract.endpoints.map((endpoint) => endpoint.path)),
-      fc.tuple(fc.constantFrom(...Contract.endpoints.map((endpoint) => endpoint.path)), fc.string()).map(([path, text]) => path.replace(/:\w+/, text))
+      fc.tuple(
+        fc.constantFrom(...Contract.endpoints.map((endpoint) => endpoint.path)),
+        fc.string()
+      ).map(([path, text]) => path.replace(/:\w+/, text))
     )
     const method = fc.constantFrom("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "get", "")
     await fc.assert(fc.asyncProperty(target, method, fc.boolean(), async (path, verb, keyed) => {
       const request = Fake.request({ target: path, method: verb, ...(keyed ? { key: fake.keys.alice } : undefined) })
-      const status = await new Promise<number>((resolve) => fake.application.handle(request, (response) => resolve(response.status)))
+      const status = await new Promise<number>((resolve) => fake.application.handle(
+        request,
+        (response) => resolve(response.status)
+      ))
       expect(status < 500).toBe(true)
     }), { numRuns: 2000 })
   })
   test("JSON nested as deep as a body can be", async () => {
     const fake = Fake.make()
-    const seen = await statuses(fake, [bytes("[".repeat(32_000) + "]".repeat(32_000)), bytes("{\"a\":".repeat(10_000) + "1" + "}".repeat(10_000))])
+    const seen = await statuses(
+      fake,
+      [bytes("[".repeat(32_000) + "]".repeat(32_000)), bytes("{\"a\":".repeat(10_000) + "1" + "}".repeat(10_000))]
+    )
     expect([...seen]).toEqual([400])
   })
 })

@@ -3,7 +3,14 @@ import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import type { ApiKeyView } from "../../src/engine/Reads.js"
 
 const issued = ApiKeys.deriveDemoKey("a signer secret", "development", "key", 0, 3)
-const view: ApiKeyView = { index: 0, account: 0, createdAtEpochMs: 1, revokedAtEpochMs: 0, ...issued.grant, expiresAtEpochMs: 100 }
+const view: ApiKeyView = {
+  index: 0,
+  account: 0,
+  createdAtEpochMs: 1,
+  revokedAtEpochMs: 0,
+  ...issued.grant,
+  expiresAtEpochMs: 100
+}
 const keys = { findApiKey: (keyId: string) => keyId === view.keyId ? view : undefined }
 
 test.each([

@@ -13,7 +13,9 @@ export class Access extends Context.Tag("venue/edge/contract/Access")<Access, Le
 /** Bearer API key, for the reference document. */
 export class ApiKeySecurity extends HttpApiMiddleware.Tag<ApiKeySecurity>()("venue/edge/contract/ApiKeySecurity", {
   security: {
-    apiKey: HttpApiSecurity.bearer.pipe(HttpApiSecurity.annotate(OpenApi.Description, "An API key: pk_<environment>_<key>_<secret>."))
+    apiKey: HttpApiSecurity.bearer.pipe(
+      HttpApiSecurity.annotate(OpenApi.Description, "An API key: pk_<environment>_<key>_<secret>.")
+    )
   }
 }) {}
 

@@ -40,7 +40,8 @@ export const CreateOrderBody = Schema.Struct({
   params: Fields.optional(Params)
 }).pipe(Schema.filter((body) => placementFault(body)?.message, { jsonSchema: {} })).annotations({
   identifier: "CreateOrderBody",
-  description: "A `timeInForce` at the top or in `params` is refused with 501 NotSupported before anything else in the body is looked at."
+  description: "A `timeInForce` at the top or in `params` is refused with 501 NotSupported, "
+    + "before anything else in the body is looked at."
 })
 export type CreateOrderBody = typeof CreateOrderBody.Type
 
@@ -162,7 +163,10 @@ export const CompatBook = Schema.Struct({
   asks: Schema.Array(Pair),
   nonce: Fields.Sequence,
   info: BookSnapshot
-}).annotations({ identifier: "CompatBook", description: "Levels are [price, amount], best first; `info` is the whole native snapshot." })
+}).annotations({
+  identifier: "CompatBook",
+  description: "Levels are [price, amount], best first; `info` is the whole native snapshot."
+})
 
 /** Levels a side, in a query: 1..500, 100 when absent. */
 const DepthText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|[1-4][0-9][0-9]|500)$/)).annotations({

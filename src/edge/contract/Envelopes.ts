@@ -83,7 +83,9 @@ export const CompatName = Schema.Literal(...compatNames)
 export const Comparison = {
   limit: Fields.optional(Fields.Text).annotations({ description: "The bound that refused, in the guard's unit." }),
   actual: Fields.optional(Fields.Text).annotations({ description: "What the request would have come to, in the guard's unit." }),
-  nearest: Fields.optional(Fields.Text).annotations({ description: "A nearby value that would have passed, in the guard's unit." })
+  nearest: Fields.optional(Fields.Text).annotations({
+    description: "A nearby value that would have passed, in the guard's unit."
+  })
 }
 
 const native = (status: Status) =>

@@ -31,7 +31,9 @@ export const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(128
 /** Any text that is not empty, in a response. */
 export const Text = Schema.String.pipe(Schema.minLength(1))
 /** 1..64 of `[A-Za-z0-9._:-]`. */
-export const ClientOrderId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9._:-]{1,64}$/)).annotations({ identifier: "ClientOrderId" })
+export const ClientOrderId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9._:-]{1,64}$/)).annotations({
+  identifier: "ClientOrderId"
+})
 
 export const Side = Schema.Literal(...Order.sides)
 export const OrderType = Schema.Literal(...Order.types)
@@ -46,7 +48,8 @@ export const optional = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.opti
 /** Required on every placement, cancel and operator command: 1..255 visible ASCII characters. */
 export const IdempotencyHeaders = Schema.Struct({
   "idempotency-key": Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({
-    description: "1..255 visible ASCII characters. The same key with the same body gets the original response and does nothing again."
+    description: "1..255 visible ASCII characters. "
+      + "The same key with the same body gets the original response and does nothing again."
   })
 })
 

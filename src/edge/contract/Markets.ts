@@ -78,7 +78,8 @@ export const BookSnapshot = Schema.Struct({
   bids: Schema.Array(Level).pipe(Schema.maxItems(500)),
   asks: Schema.Array(Level).pipe(Schema.maxItems(500)),
   checksum: Fields.Digest.annotations({
-    description: "SHA-256 over the best 25 levels a side as lines `b|priceAtoms|sizeAtoms` then `a|...`, best first, joined by a newline."
+    description: "SHA-256 over the best 25 levels a side as lines `b|priceAtoms|sizeAtoms` then `a|...`, "
+      + "best first, joined by a newline."
   }),
   resync: Fields.resync("market.book")
 }).annotations({ identifier: "BookSnapshot" })

@@ -6,7 +6,7 @@ import { Access, OperatorSecurity } from "./Access.js"
 import * as Fields from "./Fields.js"
 import { MarketStatus } from "./Markets.js"
 
-/** What an operator sets about a market, in the forms in which a market is read. Assets follow from the path's `BASE-QUOTE-PERP`. */
+/** What an operator sets about a market, in the forms in which it is read. Assets follow from the path's `BASE-QUOTE-PERP`. */
 export const PutMarketBody = Schema.Struct({
   underlyingSymbol: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32)),
   marketType: Schema.Literal("crypto"),
@@ -41,7 +41,9 @@ export const OperatorResult = Schema.Struct({
 export type OperatorResult = typeof OperatorResult.Type
 
 export const DemoAccountsBody = Schema.Struct({
-  accounts: Fields.optional(Schema.Int.pipe(Schema.between(1, Command.maxDemoAccounts))).annotations({ description: "2 when absent." }),
+  accounts: Fields.optional(Schema.Int.pipe(Schema.between(1, Command.maxDemoAccounts))).annotations({
+    description: "2 when absent."
+  }),
   collateral: Fields.optional(Fields.DecimalInput).annotations({ description: "USDC for each; 1000000 when absent." })
 }).annotations({ identifier: "DemoAccountsBody" })
 
@@ -79,7 +81,9 @@ export const group = HttpApiGroup.make("operator", { topLevel: true })
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(Schema.Struct({
         price: Fields.DecimalInput,
-        sourceEpochMs: Fields.optional(Fields.EpochMs).annotations({ description: "When the price was seen; absent: when it is journaled." })
+        sourceEpochMs: Fields.optional(Fields.EpochMs).annotations({
+          description: "When the price was seen; absent: when it is journaled."
+        })
       }))
       .addSuccess(OperatorResult)
       .annotate(Access, "operator")
