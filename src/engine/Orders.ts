@@ -7,6 +7,7 @@
  * layout, and the key that scatters it, decide nothing and are never dumped.
  */
 import { assert } from "../domain/Assert.js"
+import { idsPerRecord } from "../domain/Ids.js"
 import type * as Order from "../domain/Order.js"
 
 /** No slot: the end of a chain, or nothing found. */
@@ -136,8 +137,10 @@ export class Orders {
   private highWater = 0
   private freeHead = none
   private used = 0
-  /** Slot + 1 by hash of the order number; 0 is empty. At most half full. */
+  /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least two places a slot. */
   private numberTable: Int32Array
+  /** Slot + 1 of the next in the chain of `numberTable`, or 0. */
+  private numberChain: Int32Array
   /** Slot + 1 of the first slot of a chain, by hash of account and clientOrderId; 0 is empty. */
   private clientTable: Int32Array
   /** Slot + 1 of the next in the chain of `clientTable`, or 0. */
@@ -171,6 +174,7 @@ export class Orders {
     this.level = new Int32Array(slots)
     this.accountNext = new Int32Array(slots)
     this.accountPrev = new Int32Array(slots)
+    this.numberChain = new Int32Array(slots)
     this.clientChain = new Int32Array(slots)
     this.clientHash = new Int32Array(slots)
     const tableSize = tableSizeFor(slots)
@@ -277,45 +281,24 @@ export class Orders {
 
   /** The slot indexed under an order number, or -1. */
   find(number: number): number {
-    const table = this.numberTable
-    const mask = this.tableMask
-    for (let at = hashNumber(number) & mask;; at = (at + 1) & mask) {
-      const slot = table[at]! - 1
-      if (slot === none || this.number[slot] === number) return slot
-    }
+    let entry = this.numberTable[hashNumber(number) & this.tableMask]!
+    while (entry !== 0 && this.number[entry - 1] !== number) entry = this.numberChain[entry - 1]!
+    return entry - 1
   }
 
   /** Makes a slot findable under its order number, which no other indexed slot may have. */
   index(slot: number): void {
     const number = this.number[slot]!
     assert(number >= 0, "an indexed order has a number")
-    const table = this.numberTable
-    const mask = this.tableMask
-    let at = hashNumber(number) & mask
-    while (table[at] !== 0) {
-      assert(this.number[table[at]! - 1] !== number, "an order number is indexed once")
-      at = (at + 1) & mask
-    }
-    table[at] = slot + 1
+    assert(this.find(number) === none, "an order number is indexed once")
+    const at = hashNumber(number) & this.tableMask
+    this.numberChain[slot] = this.numberTable[at]!
+    this.numberTable[at] = slot + 1
   }
 
   /** Takes an indexed slot out of the order-number index. */
   unindex(slot: number): void {
-    const table = this.numberTable
-    const mask = this.tableMask
-    let hole = hashNumber(this.number[slot]!) & mask
-    while (table[hole] !== slot + 1) {
-      assert(table[hole] !== 0, "only an indexed order is unindexed")
-      hole = (hole + 1) & mask
-    }
-    for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
-      const home = hashNumber(this.number[table[at]! - 1]!) & mask
-      if (((at - home) & mask) >= ((at - hole) & mask)) {
-        table[hole] = table[at]!
-        hole = at
-      }
-    }
-    table[hole] = 0
+    unchain(this.numberTable, this.numberChain, hashNumber(this.number[slot]!) & this.tableMask, slot + 1)
   }
 
   /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
@@ -342,22 +325,7 @@ export class Orders {
 
   /** Takes an indexed slot out of the clientOrderId index. */
   unindexClient(slot: number): void {
-    const at = this.clientHash[slot]! & this.tableMask
-    const after = this.clientChain[slot]!
-    let entry = this.clientTable[at]!
-    if (entry === slot + 1) {
-      this.clientTable[at] = after
-      return
-    }
-    for (;;) {
-      assert(entry !== 0, "only a client-indexed order is unindexed")
-      const next = this.clientChain[entry - 1]!
-      if (next === slot + 1) {
-        this.clientChain[entry - 1] = after
-        return
-      }
-      entry = next
-    }
+    unchain(this.clientTable, this.clientChain, this.clientHash[slot]! & this.tableMask, slot + 1)
   }
 
   /** A copy of everything but the hash tables and the levels, which restoring builds again. */
@@ -383,8 +351,8 @@ export class Orders {
       accountPrev: this.accountPrev.slice(0, end),
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
-      indexed: slotsOf(this.numberTable),
-      clientIndexed: this.clientIndexed(),
+      indexed: slotsOf(this.numberTable, this.numberChain),
+      clientIndexed: slotsOf(this.clientTable, this.clientChain),
       freeHead: this.freeHead
     }
   }
@@ -435,15 +403,6 @@ export class Orders {
     return orders
   }
 
-  /** The slots in the clientOrderId index, ascending. */
-  private clientIndexed(): Int32Array {
-    const slots: Array<number> = []
-    for (const first of this.clientTable) {
-      for (let entry = first; entry !== 0; entry = this.clientChain[entry - 1]!) slots.push(entry - 1)
-    }
-    return Int32Array.from(slots).sort()
-  }
-
   /** More columns and larger tables; slots keep their content. */
   private grow(slots: number): void {
     this.number = grown(this.number, new Float64Array(slots))
@@ -464,28 +423,15 @@ export class Orders {
     this.level = grown(this.level, new Int32Array(slots))
     this.accountNext = grown(this.accountNext, new Int32Array(slots))
     this.accountPrev = grown(this.accountPrev, new Int32Array(slots))
+    this.numberChain = grown(this.numberChain, new Int32Array(slots))
     this.clientChain = grown(this.clientChain, new Int32Array(slots))
     this.clientHash = grown(this.clientHash, new Int32Array(slots))
     this.allocated = slots
     const tableSize = tableSizeFor(slots)
     if (tableSize === this.numberTable.length) return
     const mask = tableSize - 1
-    const numbers = new Int32Array(tableSize)
-    for (const entry of this.numberTable) {
-      if (entry !== 0) place(numbers, mask, hashNumber(this.number[entry - 1]!), entry)
-    }
-    const clients = new Int32Array(tableSize)
-    for (const first of this.clientTable) {
-      for (let entry = first; entry !== 0;) {
-        const next = this.clientChain[entry - 1]!
-        const at = this.clientHash[entry - 1]! & mask
-        this.clientChain[entry - 1] = clients[at]!
-        clients[at] = entry
-        entry = next
-      }
-    }
-    this.numberTable = numbers
-    this.clientTable = clients
+    this.numberTable = rechained(this.numberTable, this.numberChain, tableSize, (slot) => hashNumber(this.number[slot]!) & mask)
+    this.clientTable = rechained(this.clientTable, this.clientChain, tableSize, (slot) => this.clientHash[slot]! & mask)
     this.tableMask = mask
   }
 
@@ -541,29 +487,58 @@ export class Orders {
   }
 }
 
-/** The power of two that keeps a table of `slots` entries at most half full. */
+/** The power of two that gives every slot two places or more. */
 const tableSizeFor = (slots: number): number => {
   let size = 16
   while (size < slots * 2) size *= 2
   return size
 }
 
-/** Scatters order numbers, which come in runs and may exceed 2^32, over 32 bits. */
+/**
+ * Where an order number goes: next to the one of the record before, so that a run of records shares nothing,
+ * with the further births of a record strewn. Clients do not choose numbers: nothing here needs a key.
+ */
 const hashNumber = (number: number): number => {
-  const high = Math.floor(number / 4_294_967_296)
-  const mixed = Math.imul((number - high * 4_294_967_296) ^ Math.imul(high, 0x85ebca6b), 0x9e3779b1)
-  return mixed ^ (mixed >>> 15)
+  const sequence = Math.floor(number / idsPerRecord)
+  return sequence ^ Math.imul(number - sequence * idsPerRecord, 0x9e3779b1)
 }
 
-/** Puts an entry at the first empty place from its hash on. */
-const place = (table: Int32Array, mask: number, hash: number, entry: number): void => {
-  let at = hash & mask
-  while (table[at] !== 0) at = (at + 1) & mask
-  table[at] = entry
+/** Takes an entry out of the chain that starts at a place of a table. */
+const unchain = (table: Int32Array, chain: Int32Array, at: number, entry: number): void => {
+  const after = chain[entry - 1]!
+  let before = table[at]!
+  if (before === entry) {
+    table[at] = after
+    return
+  }
+  while (before !== 0 && chain[before - 1] !== entry) before = chain[before - 1]!
+  assert(before !== 0, "only an indexed order is unindexed")
+  chain[before - 1] = after
+}
+
+/** A larger table of the same entries, chained anew by the place of their slots. */
+const rechained = (table: Int32Array, chain: Int32Array, size: number, placeOf: (slot: number) => number): Int32Array => {
+  const larger = new Int32Array(size)
+  for (const first of table) {
+    for (let entry = first; entry !== 0;) {
+      const next = chain[entry - 1]!
+      const at = placeOf(entry - 1)
+      chain[entry - 1] = larger[at]!
+      larger[at] = entry
+      entry = next
+    }
+  }
+  return larger
 }
 
 /** The slots in a table, ascending, whatever its layout. */
-const slotsOf = (table: Int32Array): Int32Array => table.filter((entry) => entry !== 0).map((entry) => entry - 1).sort()
+const slotsOf = (table: Int32Array, chain: Int32Array): Int32Array => {
+  const slots: Array<number> = []
+  for (const first of table) {
+    for (let entry = first; entry !== 0; entry = chain[entry - 1]!) slots.push(entry - 1)
+  }
+  return Int32Array.from(slots).sort()
+}
 
 /** Copies a column into a longer one. */
 const grown = <Column extends Float64Array | Int32Array>(from: Column, to: Column): Column => {
