@@ -58,9 +58,12 @@ const raw = (response: Response): string => {
 
 const write = (result: Http.ServerResponse, response: Response, close: boolean): void => {
   if (result.headersSent || result.destroyed) return
-  const headers: Record<string, string | number> = { ...response.headers, "content-length": Buffer.byteLength(response.body) }
+  const { body } = response
+  const length = Buffer.byteLength(body)
+  const headers: Record<string, string | number> = { ...response.headers, "content-length": length }
   if (close) headers["connection"] = "close"
-  result.writeHead(response.status, headers).end(response.body)
+  // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
+  result.writeHead(response.status, headers).end(body, length === body.length ? "latin1" : "utf8")
 }
 
 /** Serves one application on one server. */
