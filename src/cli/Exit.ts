@@ -1,6 +1,8 @@
 /** How the tools end: what they say last, and the exit code that a script can tell it by. */
 import { ValidationError } from "@effect/cli"
 import { Cause, Console, Data, Effect, Exit } from "effect"
+import type { DiskError } from "../journal/Disk.js"
+import type { Corrupt, Unknown } from "../journal/Journal.js"
 
 /** Ends a tool with a sentence on standard error and an exit code. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
@@ -13,6 +15,25 @@ const interruptedCode = 130
 
 /** A wrong command line. */
 export const usage = (text: string): Ended => new Ended({ code: usageCode, text })
+
+/** The journal, or something beside it, is damaged or cannot be read. */
+export const unreadableCode = 2
+
+/** A journal that cannot be read, with the way on where there is one. */
+export const unreadable = (error: Corrupt | Unknown | DiskError): Ended => {
+  switch (error._tag) {
+    case "JournalCorrupt":
+      return new Ended({
+        code: unreadableCode,
+        text: `corrupt: ${error.message}\n`
+          + `to give up everything from there on: npm run venue -- journal cut --at ${error.sequence} --data DIR`
+      })
+    case "JournalUnknown":
+      return new Ended({ code: unreadableCode, text: `the journal cannot be read: ${String(error.cause)}` })
+    case "DiskError":
+      return new Ended({ code: unreadableCode, text: error.message })
+  }
+}
 
 /** The exit code of a tool: an `Ended` is said, a wrong command line has been said by the parser. */
 export const settle = <R>(tool: Effect.Effect<void, Ended | ValidationError.ValidationError, R>): Effect.Effect<number, never, R> =>

@@ -21,7 +21,7 @@ import * as SegmentJournal from "../journal/SegmentJournal.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import type { Diverged } from "../sequencer/Recovery.js"
 import { defaultCapacity } from "../Venue.js"
-import { Ended, settle, teardown, usage } from "./Exit.js"
+import { Ended, settle, teardown, unreadable, unreadableCode, usage } from "./Exit.js"
 import type { JournalService } from "./replay/Follow.js"
 import * as Format from "./replay/Format.js"
 import * as StateAt from "./replay/StateAt.js"
@@ -29,7 +29,6 @@ import * as Story from "./replay/Story.js"
 import * as Verify from "./replay/Verify.js"
 
 const differsCode = 1
-const corruptCode = 2
 
 const options = {
   data: CliOptions.text("data").pipe(
@@ -91,15 +90,6 @@ const withProgress = <A, E, R>(
   )
 }
 
-const readError = (error: Corrupt | Unknown | DiskError): Ended =>
-  error._tag === "JournalCorrupt"
-    ? new Ended({
-      code: corruptCode,
-      text: `corrupt: ${error.message}\n`
-        + `to give up everything from there on: npm run venue -- journal cut --at ${error.sequence} --data DIR`
-    })
-    : new Ended({ code: corruptCode, text: error._tag === "DiskError" ? error.message : `the journal cannot be read: ${String(error.cause)}` })
-
 const divergedError = (error: Diverged): Ended =>
   new Ended({ code: differsCode, text: `diverged: ${error.message}\nrun --verify for what was decided there` })
 
@@ -119,7 +109,7 @@ const verify = (everyBlocks: number) =>
     const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
     yield* Console.log(drawReport(report, journal, seconds))
     if (report.snapshots.some(({ found }) => found === "damaged" || found === "foreign")) {
-      return yield* new Ended({ code: corruptCode, text: "the journal is whole; a venue passes over the snapshots that are not proven" })
+      return yield* new Ended({ code: unreadableCode, text: "the journal is whole; a venue passes over the snapshots that are not proven" })
     }
   }).pipe(
     Effect.catchTag("ReplayDiffers", (error) =>
@@ -206,7 +196,7 @@ const command = Cli.make("replay", options, (parsed) =>
     if (!fs.existsSync(parsed.data)) return yield* usage(`there is no directory ${parsed.data}`)
     yield* task(parsed).pipe(
       Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
-      Effect.catchTags({ JournalCorrupt: readError, JournalUnknown: readError, DiskError: readError })
+      Effect.catchTags({ JournalCorrupt: unreadable, JournalUnknown: unreadable, DiskError: unreadable })
     )
   })).pipe(Cli.withDescription("What a journal says, by running it again. Reads only, also beside a running venue."))
 

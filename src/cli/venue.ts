@@ -1,0 +1,244 @@
+/**
+ * `npm run venue -- <task>`: what an operator does. Tasks against a running venue go through its operator
+ * routes under an idempotency key of their own; `journal` tasks work on a data directory.
+ *
+ * Exit codes: 0 done; 1 refused (by the venue, by its lock, by the person asked); 2 no answer, not ready, or
+ * the journal cannot be read; 3 the command line, a file or a setting is wrong.
+ */
+import * as Args from "@effect/cli/Args"
+import * as Cli from "@effect/cli/Command"
+import * as CliOptions from "@effect/cli/Options"
+import * as Prompt from "@effect/cli/Prompt"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import type * as HttpClient from "@effect/platform/HttpClient"
+import { Config, Console, Effect, Layer, Option, ParseResult, Redacted, Schema } from "effect"
+import { randomUUID } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as Ids from "../domain/Ids.js"
+import * as Market from "../domain/Market.js"
+import * as Fields from "../edge/contract/Fields.js"
+import { type OperatorResult, PutMarketBody } from "../edge/contract/Operator.js"
+import type { Disk, DiskError } from "../journal/Disk.js"
+import * as NodeDisk from "../journal/NodeDisk.js"
+import * as SnapshotStore from "../journal/SnapshotStore.js"
+import { operatorTokenFile } from "../NodeSecrets.js"
+import { Ended, settle, teardown, unreadable, usage } from "./Exit.js"
+import * as Format from "./replay/Format.js"
+import * as JournalTasks from "./venue/JournalTasks.js"
+import * as Metrics from "./venue/Metrics.js"
+import * as Operator from "./venue/Operator.js"
+
+const refusedCode = 1
+const noAnswerCode = 2
+
+/** About half a minute of a venue's restart. */
+const retries = 20
+
+const url = CliOptions.text("url").pipe(
+  CliOptions.withDescription("Where the venue listens"),
+  CliOptions.withDefault("http://127.0.0.1:8080"),
+  CliOptions.map((text) => text.replace(/\/+$/, ""))
+)
+
+const data = CliOptions.text("data").pipe(
+  CliOptions.withDescription("The venue's data directory (DATA_DIR, or ./data)"),
+  CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
+)
+
+const key = CliOptions.text("key").pipe(
+  CliOptions.withDescription("The idempotency key: the one of an earlier try that got no answer"),
+  CliOptions.optional
+)
+
+const remote = { url, data, key }
+
+/** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
+const token = (dataDir: string): Effect.Effect<string, Ended> =>
+  Effect.gen(function*() {
+    const configured = yield* Config.option(Config.redacted("OPERATOR_TOKEN")).pipe(Effect.mapError((error) => usage(error.message)))
+    if (Option.isSome(configured)) return Redacted.value(configured.value)
+    const file = path.join(dataDir, operatorTokenFile)
+    return yield* Effect.try({
+      try: () => fs.readFileSync(file, "utf8").trim(),
+      catch: () => usage(`no operator token: OPERATOR_TOKEN is not set and ${file} cannot be read (--data names the venue's DATA_DIR)`)
+    })
+  })
+
+interface Remote {
+  readonly url: string
+  readonly data: string
+  readonly key: Option.Option<string>
+}
+
+/** Runs a task against a venue, under a fresh key unless one is given. */
+const against = <A>(
+  { data, key, url }: Remote,
+  task: (target: Operator.Target, key: string) => Effect.Effect<A, Operator.Failure, HttpClient.HttpClient>
+): Effect.Effect<A, Ended> =>
+  Effect.gen(function*() {
+    const used = Option.getOrElse(key, () => randomUUID())
+    if (!Ids.isIdempotencyKey(used)) return yield* usage("--key takes 1..255 visible ASCII characters")
+    const target = { url, token: yield* token(data), retries }
+    return yield* task(target, used).pipe(
+      Effect.provide(FetchHttpClient.layer),
+      Effect.catchTags({
+        Refused: (error) => new Ended({ code: refusedCode, text: `refused: ${error.text}` }),
+        NoAnswer: (error) =>
+          new Ended({ code: noAnswerCode, text: `no answer: ${error.text}\nwhether it was done is unknown; the same again with --key ${used} tells` }),
+        Unexpected: (error) => new Ended({ code: noAnswerCode, text: error.text })
+      })
+    )
+  })
+
+const sayDone = (result: OperatorResult) =>
+  Console.log(
+    `${result.operation}${result.marketId === undefined ? "" : ` ${result.marketId}`}: sequence ${result.sequence}, ${
+      Format.time(result.decidedAtEpochMs)
+    }`
+  )
+
+const marketId = Args.text({ name: "market" }).pipe(Args.withDescription("BTC-USDC-PERP"))
+
+const isDecimal = Schema.is(Fields.DecimalInput)
+
+const demo = Cli.make("demo", {
+  ...remote,
+  accounts: CliOptions.integer("accounts").pipe(CliOptions.withDescription("How many accounts to open"), CliOptions.withDefault(2)),
+  collateral: CliOptions.text("collateral").pipe(CliOptions.withDescription("USDC for each"), CliOptions.withDefault("1000000")),
+  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints [{accountId, apiKey}] and nothing else"))
+}, (parsed) =>
+  Effect.gen(function*() {
+    if (parsed.accounts < 1) return yield* usage("--accounts is at least 1")
+    if (!isDecimal(parsed.collateral)) return yield* usage(`--collateral takes a decimal, and not ${parsed.collateral}`)
+    const opened = yield* against(
+      parsed,
+      (target, key) => Operator.openDemoAccounts(target, key, parsed.accounts, parsed.collateral)
+    )
+    yield* Console.log(
+      parsed.json
+        ? JSON.stringify(opened.map(({ accountId, apiKey }) => ({ accountId, apiKey })))
+        : Format.table(["account", "api key"], opened.map(({ accountId, apiKey }) => [accountId, apiKey]))
+    )
+  })).pipe(Cli.withDescription("Opens and funds accounts on a development venue, each with an API key"))
+
+const status = Cli.make("status", { url }, ({ url }) =>
+  Effect.gen(function*() {
+    const { metrics, readiness } = yield* Operator.status(url).pipe(
+      Effect.provide(FetchHttpClient.layer),
+      Effect.mapError((error) => new Ended({ code: noAnswerCode, text: error.text }))
+    )
+    yield* Console.log(Format.table(["what", "value"], [
+      ["status", readiness.status],
+      ["durable sequence", String(readiness.durableSequence)],
+      ...Object.entries(readiness.details).map(([name, value]) => [name, String(value)]),
+      ...Metrics.summarize(metrics).map(({ name, value }) => [name, value])
+    ]))
+    if (readiness.status !== "ready") return yield* new Ended({ code: noAnswerCode, text: `the venue is ${readiness.status}` })
+  })).pipe(Cli.withDescription("Whether the venue takes requests, and its metrics"))
+
+const marketStatus = Cli.make("status", {
+  ...remote,
+  marketId,
+  status: Args.choice(Market.statuses.map((name) => [name, name] as [string, Market.Status]), { name: "status" })
+}, (parsed) =>
+  Effect.flatMap(against(parsed, (target, key) => Operator.setMarketStatus(target, key, parsed.marketId, parsed.status)), sayDone))
+  .pipe(Cli.withDescription("Moves a market to another status"))
+
+const MarketFile = Schema.parseJson(Schema.Struct({ marketId: Fields.Name, ...PutMarketBody.fields }))
+
+const issues = (error: ParseResult.ParseError): string =>
+  ParseResult.ArrayFormatter.formatErrorSync(error)
+    .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
+    .join("; ")
+
+const marketPut = Cli.make("put", { ...remote, file: Args.text({ name: "file" }) }, (parsed) =>
+  Effect.gen(function*() {
+    const text = yield* Effect.try({
+      try: () => fs.readFileSync(parsed.file, "utf8"),
+      catch: (error) => usage(`${parsed.file} cannot be read: ${String(error)}`)
+    })
+    const { marketId, ...body } = yield* Schema.decode(MarketFile, { onExcessProperty: "error" })(text).pipe(
+      Effect.mapError((error) => usage(`${parsed.file} is not a market's parameters: ${issues(error)}`))
+    )
+    yield* Effect.flatMap(against(parsed, (target, key) => Operator.putMarket(target, key, marketId, body)), sayDone)
+  })).pipe(Cli.withDescription("Creates or updates a market from a JSON file: marketId, and the body of PUT /v1/operator/markets/{marketId}"))
+
+const market = Cli.make("market").pipe(
+  Cli.withDescription("A market's status and parameters"),
+  Cli.withSubcommands([marketStatus, marketPut])
+)
+
+const index = Cli.make("index", { ...remote, marketId, price: Args.text({ name: "price" }) }, (parsed) =>
+  Effect.gen(function*() {
+    if (!isDecimal(parsed.price)) return yield* usage(`a price is a decimal, and not ${parsed.price}`)
+    yield* Effect.flatMap(against(parsed, (target, key) => Operator.setIndexPrice(target, key, parsed.marketId, parsed.price)), sayDone)
+  })).pipe(Cli.withDescription("Publishes an index price"))
+
+const halt = Cli.make("halt", remote, (parsed) => Effect.flatMap(against(parsed, Operator.halt), sayDone)).pipe(
+  Cli.withDescription("Refuses every trading command until resumed")
+)
+
+const resume = Cli.make("resume", remote, (parsed) => Effect.flatMap(against(parsed, Operator.resume), sayDone)).pipe(
+  Cli.withDescription("Lifts the halt")
+)
+
+/** Runs a task on a data directory that is there. */
+const onDisk = <A, E>(
+  dataDir: string,
+  task: Effect.Effect<A, E, Disk | SnapshotStore.SnapshotStore>
+): Effect.Effect<A, E | DiskError | Ended> =>
+  // The disk would make the directory.
+  fs.existsSync(dataDir)
+    ? Effect.provide(task, Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(dataDir)))
+    : usage(`there is no directory ${dataDir}`)
+
+const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
+
+const journalInfo = Cli.make("info", { data }, (parsed) =>
+  onDisk(parsed.data, JournalTasks.info).pipe(
+    Effect.flatMap(sayLines),
+    Effect.catchTags({ JournalCorrupt: unreadable, DiskError: unreadable })
+  )).pipe(Cli.withDescription("Where a journal ends, its segments and snapshots; checks every block"))
+
+const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
+
+const confirm = (sequence: number, dataDir: string) =>
+  Effect.gen(function*() {
+    if (!process.stdin.isTTY) return yield* usage("nobody can be asked here: --yes cuts without asking")
+    const sure = yield* Prompt.confirm({
+      message: `Give up everything from sequence ${sequence} on in ${dataDir}, for good?`,
+      initial: false
+    }).pipe(Effect.catchTag("QuitException", () => Effect.succeed(false)))
+    if (!sure) return yield* new Ended({ code: refusedCode, text: "nothing was cut" })
+  })
+
+const journalCut = Cli.make("cut", {
+  data,
+  at: CliOptions.integer("at").pipe(CliOptions.withDescription("The first sequence to give up")),
+  yes: CliOptions.boolean("yes").pipe(CliOptions.withDescription("Does not ask"))
+}, (parsed) =>
+  Effect.gen(function*() {
+    if (parsed.at < 1) return yield* usage("--at is a sequence, from 1")
+    yield* onDisk(parsed.data, JournalTasks.unlocked)
+    if (!parsed.yes) yield* confirm(parsed.at, parsed.data)
+    yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
+  }).pipe(Effect.catchTags({ Locked: lockedError, JournalCorrupt: unreadable, DiskError: unreadable }))).pipe(
+    Cli.withDescription("Gives up everything from a sequence on: the way on from a damaged journal")
+  )
+
+const journal = Cli.make("journal").pipe(
+  Cli.withDescription("A data directory's journal"),
+  Cli.withSubcommands([journalInfo, journalCut])
+)
+
+const command = Cli.make("venue").pipe(
+  Cli.withDescription("What an operator does to a venue"),
+  Cli.withSubcommands([demo, status, market, index, halt, resume, journal])
+)
+
+const run = Cli.run(command, { name: "venue", version: "0.1.0" })
+
+run(process.argv).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))

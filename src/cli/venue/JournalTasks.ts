@@ -1,0 +1,55 @@
+/** What an operator may do to a journal by hand: look at it, and cut a damaged one. */
+import { Effect } from "effect"
+import type { Corrupt } from "../../journal/Journal.js"
+import { cutAt } from "../../journal/Cut.js"
+import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
+import { Journal } from "../../journal/Journal.js"
+import * as Scan from "../../journal/Scan.js"
+import * as Segment from "../../journal/Segment.js"
+import * as SegmentJournal from "../../journal/SegmentJournal.js"
+import * as SnapshotStore from "../../journal/SnapshotStore.js"
+import * as Format from "../replay/Format.js"
+
+/** Where the journal ends, in which segments, and its snapshots, as lines. Checks every block. */
+export const info: Effect.Effect<ReadonlyArray<string>, Corrupt | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
+  function*() {
+    const segments = yield* Scan.segments
+    const snapshots = yield* Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.list)
+    const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+    return [
+      `records    ${Format.count(opened.nextSequence - 1)}, last at ${Format.time(opened.atEpochMs)}`,
+      `epoch      ${opened.epoch - 1}`,
+      `head       ${Buffer.from(opened.digest).toString("hex")}`,
+      ...segments.map((first, index) =>
+        `segment    ${Segment.pathOf(first)}: sequences ${first} to ${(segments[index + 1] ?? opened.nextSequence) - 1}`
+      ),
+      ...(opened.torn === undefined
+        ? []
+        : [`torn       ${opened.torn.bytes} bytes of an unfinished write at ${opened.torn.segment}:${opened.torn.offset}`]),
+      ...(snapshots.length === 0 ? ["snapshots  none"] : [`snapshots  ${snapshots.join(", ")}`])
+    ]
+  }
+)
+
+/** Fails while a venue runs on the data directory. */
+export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.scoped(
+  Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
+)
+
+/** Cuts, and says what is gone. */
+export const cut = (
+  sequence: number
+): Effect.Effect<ReadonlyArray<string>, Corrupt | Locked | DiskError, Disk | SnapshotStore.SnapshotStore> =>
+  Effect.gen(function*() {
+    const done = yield* cutAt(sequence)
+    if (done === undefined) return [`nothing was cut: the journal ends before sequence ${sequence}`]
+    const snapshots = yield* Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.list)
+    const later = snapshots.filter((snapshot) => snapshot >= done.firstSequence)
+    return [
+      done.offset === 0
+        ? `cut: ${done.segment} and all behind it are removed; the journal ends before sequence ${done.firstSequence}`
+        : `cut: ${done.segment} from offset ${done.offset} on; the journal ends before sequence ${done.firstSequence}`,
+      ...done.removedSegments.map((segment) => `removed ${segment}`),
+      ...later.map((snapshot) => `the snapshot at ${snapshot} no longer belongs to it and will be passed over`)
+    ]
+  })

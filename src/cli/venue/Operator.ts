@@ -1,0 +1,170 @@
+/**
+ * The operator's side of the contract: one request at a time, decoded with the contract's own schemas. A
+ * request that got no answer is sent again under its key, so that what it asks for happens once.
+ */
+import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpMethod from "@effect/platform/HttpMethod"
+import { Data, Duration, Effect, Schedule, Schema } from "effect"
+import { assert } from "../../domain/Assert.js"
+import * as Command from "../../domain/Command.js"
+import * as Envelopes from "../../edge/contract/Envelopes.js"
+import { DemoAccounts, group, OperatorResult, type PutMarketBody } from "../../edge/contract/Operator.js"
+import { NotReady, Ready } from "../../edge/contract/System.js"
+
+/** A venue, and what opens its operator routes. */
+export interface Target {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly token: string
+  /** How often a request without an answer is sent again. */
+  readonly retries: number
+}
+
+/** The venue decided against it. */
+export class Refused extends Data.TaggedError("Refused")<{ readonly status: number; readonly code: string; readonly text: string }> {}
+
+/** The venue gave no answer: whether it did what was asked is unknown. */
+export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}
+
+/** The answer is not one of the contract's: another program is listening there. */
+export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly text: string }> {}
+
+export type Failure = Refused | NoAnswer | Unexpected
+
+interface Call<A, I> {
+  /** The endpoint's name in the contract, which has its method and path. */
+  readonly endpoint: Endpoint
+  /** For a path that names a market. */
+  readonly marketId?: string
+  readonly key: string
+  readonly body: unknown
+  readonly answer: Schema.Schema<A, I>
+}
+
+type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof group.endpoints)[string]>
+
+/** Method and path of an endpoint, with the market's id in its place. */
+const placeOf = ({ endpoint, marketId }: Pick<Call<unknown, unknown>, "endpoint" | "marketId">) => {
+  const found: { readonly method: HttpMethod.HttpMethod; readonly path: string } | undefined = group.endpoints[endpoint]
+  assert(found !== undefined, "an operator task has an endpoint in the contract")
+  return {
+    method: found.method,
+    path: marketId === undefined ? found.path : found.path.replace(":marketId", encodeURIComponent(marketId))
+  }
+}
+
+const requestTimeout = Duration.seconds(10)
+const longestPause = Duration.seconds(2)
+
+const again = (retries: number) =>
+  Schedule.exponential("100 millis").pipe(
+    Schedule.modifyDelay((_, delay) => Duration.min(delay, longestPause)),
+    Schedule.intersect(Schedule.recurs(retries))
+  )
+
+/** Sends one request, and again while there is no answer to it. */
+const send = <A, I>(target: Target, call: Call<A, I>): Effect.Effect<A, Failure, HttpClient.HttpClient> =>
+  Effect.gen(function*() {
+    const client = yield* HttpClient.HttpClient
+    const { method, path } = placeOf(call)
+    const empty = HttpClientRequest.make(method)(`${target.url}${path}`).pipe(
+      HttpClientRequest.bearerToken(target.token),
+      HttpClientRequest.setHeader("idempotency-key", call.key)
+    )
+    const request = call.body === undefined ? empty : HttpClientRequest.bodyUnsafeJson(empty, call.body)
+    const response = yield* client.execute(request)
+    return { status: response.status, text: yield* response.text }
+  }).pipe(
+    Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoAnswer({ text: `${target.url} takes too long` }) }),
+    Effect.catchTags({
+      RequestError: (error) => new NoAnswer({ text: `${target.url} cannot be reached: ${error.message}` }),
+      ResponseError: (error) => new NoAnswer({ text: `${target.url} broke off: ${error.message}` })
+    }),
+    Effect.flatMap(({ status, text }) => status === 200 ? decode(target, call.answer, text) : fail(target, status, text)),
+    Effect.retry({ schedule: again(target.retries), while: (error) => error._tag === "NoAnswer" })
+  )
+
+const decode = <A, I>(target: Target, answer: Schema.Schema<A, I>, text: string): Effect.Effect<A, Unexpected> =>
+  Schema.decode(Schema.parseJson(answer))(text).pipe(
+    Effect.mapError((error) => new Unexpected({ text: `${target.url} does not speak this contract: ${error.message}` }))
+  )
+
+const isEnvelopeStatus = (status: number): status is Envelopes.Status => Envelopes.statuses.some((known) => known === status)
+
+/** What an answer other than 200 says. 503 is no decision: the venue is starting, stopping or overloaded. */
+const fail = (target: Target, status: number, text: string): Effect.Effect<never, Failure> => {
+  if (!isEnvelopeStatus(status)) return new Unexpected({ text: `${target.url} answers ${status}` })
+  return decode(target, Envelopes.nativeError(status), text).pipe(
+    Effect.flatMap((error): Effect.Effect<never, Failure> =>
+      status === 503
+        ? new NoAnswer({ text: `${error.code}: ${error.safeMessage}` })
+        : new Refused({ status, code: error.code, text: `${error.code}: ${error.safeMessage} (request ${error.requestId})` })
+    )
+  )
+}
+
+/** Creates a market in draft, or updates one. */
+export const putMarket = (target: Target, key: string, marketId: string, body: PutMarketBody) =>
+  send(target, { endpoint: "putMarket", marketId, key, body, answer: OperatorResult })
+
+/** Moves a market to another status. */
+export const setMarketStatus = (target: Target, key: string, marketId: string, status: string) =>
+  send(target, { endpoint: "setMarketStatus", marketId, key, body: { status }, answer: OperatorResult })
+
+/** Publishes an index price, a decimal. */
+export const setIndexPrice = (target: Target, key: string, marketId: string, price: string) =>
+  send(target, { endpoint: "setIndexPrice", marketId, key, body: { price }, answer: OperatorResult })
+
+/** Refuses every trading command until resumed. */
+export const halt = (target: Target, key: string) =>
+  send(target, { endpoint: "haltEngine", key, body: undefined, answer: OperatorResult })
+
+/** Lifts the halt. */
+export const resume = (target: Target, key: string) =>
+  send(target, { endpoint: "resumeEngine", key, body: undefined, answer: OperatorResult })
+
+export type DemoAccount = (typeof DemoAccounts.Type)["accounts"][number]
+
+/** Opens accounts with `collateral` USDC each, so many at a time; each batch has a key of its own, made from `key`. */
+export const openDemoAccounts = (
+  target: Target,
+  key: string,
+  accounts: number,
+  collateral: string
+): Effect.Effect<ReadonlyArray<DemoAccount>, Failure, HttpClient.HttpClient> => {
+  const batches = Math.ceil(accounts / Command.maxDemoAccounts)
+  const batch = (index: number) =>
+    send(target, {
+      endpoint: "openDemoAccounts",
+      key: `${key}/${index}`,
+      body: { accounts: Math.min(Command.maxDemoAccounts, accounts - index * Command.maxDemoAccounts), collateral },
+      answer: DemoAccounts
+    })
+  return Effect.map(
+    Effect.forEach(Array.from({ length: batches }, (_, index) => index), batch),
+    (opened) => opened.flatMap((answer) => answer.accounts)
+  )
+}
+
+const Readiness = Schema.Union(Ready, NotReady)
+
+/** Whether the venue takes requests, and its metrics as text. */
+export const status = (url: string) =>
+  Effect.gen(function*() {
+    const client = yield* HttpClient.HttpClient
+    const answer = (path: string) => Effect.flatMap(client.get(`${url}${path}`), (response) => response.text)
+    const readiness = yield* answer("/readyz")
+    const metrics = yield* answer("/metrics")
+    return { readiness, metrics }
+  }).pipe(
+    Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoAnswer({ text: `${url} takes too long` }) }),
+    Effect.catchTags({
+      RequestError: (error) => new NoAnswer({ text: `${url} cannot be reached: ${error.message}` }),
+      ResponseError: (error) => new NoAnswer({ text: `${url} broke off: ${error.message}` })
+    }),
+    Effect.flatMap(({ metrics, readiness }) =>
+      Effect.map(decode({ url, token: "", retries: 0 }, Readiness, readiness), (decoded) => ({ readiness: decoded, metrics }))
+    )
+  )
