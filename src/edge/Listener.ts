@@ -38,7 +38,11 @@ export interface Application {
 export class ListenError extends Schema.TaggedError<ListenError>()("ListenError", {
   address: Schema.String,
   cause: Schema.Defect
-}) {}
+}) {
+  override get message() {
+    return `cannot listen on ${this.address}: ${this.cause instanceof Error ? this.cause.message : String(this.cause)}`
+  }
+}
 
 export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {
   /**

@@ -1,0 +1,43 @@
+/** What a load generator is told, and what it tells. */
+import { fork } from "node:child_process"
+import type { DemoAccount } from "./VenueProcess.js"
+
+export interface Task {
+  readonly port: number
+  readonly path: string
+  readonly connections: number
+  readonly warmUpSeconds: number
+  readonly seconds: number
+  readonly accounts: ReadonlyArray<DemoAccount>
+  /** Serial numbers from here on are this task's own. */
+  readonly firstSerial: number
+}
+
+export interface Report {
+  readonly answered: number
+  readonly lost: number
+  readonly seconds: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly p50Us: number
+  readonly p99Us: number
+}
+
+export const assertTask = (message: unknown): Task => {
+  if (typeof message !== "object" || message === null || !("port" in message)) throw new Error("a load generator is told its task")
+  return message as Task
+}
+
+/** Runs a task in a process of its own. */
+export const load = (task: Task): Promise<Report> =>
+  new Promise((resolve, reject) => {
+    const child = fork("dist/scripts/load/generator.js")
+    let report: Report | undefined
+    child.once("message", (message) => {
+      report = message as Report
+    })
+    child.once("exit", () => {
+      if (report === undefined) reject(new Error("the load generator ended without a report"))
+      else resolve(report)
+    })
+    child.send(task)
+  })

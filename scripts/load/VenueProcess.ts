@@ -1,0 +1,84 @@
+/** The real venue as a child process of compiled output: started, asked, killed. Nothing stands between it and a signal. */
+import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+
+export interface DemoAccount {
+  readonly accountId: string
+  readonly apiKey: string
+}
+
+export class VenueProcess {
+  /** What the process wrote, for messages when it ends by itself. */
+  output = ""
+  readonly exited: Promise<number | NodeJS.Signals>
+
+  private constructor(readonly child: ChildProcess, readonly port: number, readonly dataDir: string) {
+    this.exited = exitOf(child)
+  }
+
+  /** Starts a venue over `dataDir` on a free port and waits until it takes requests. */
+  static async start(dataDir: string, settings: Readonly<Record<string, string>> = {}): Promise<VenueProcess> {
+    const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/src/main.js"], {
+      env: { ...process.env, PORT: "0", DATA_DIR: dataDir, ...settings },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    let output = ""
+    const port = await new Promise<number>((resolve, reject) => {
+      const look = (chunk: Buffer) => {
+        output += chunk.toString()
+        const found = /venue at http:\/\/[^:]+:(\d+)/.exec(output)
+        if (found !== null) resolve(Number(found[1]))
+      }
+      child.stdout.on("data", look)
+      child.stderr.on("data", look)
+      child.once("exit", (code, signal) => reject(new Error(`the venue ended at start (${code ?? signal}):\n${output}`)))
+    })
+    const venue = new VenueProcess(child, port, dataDir)
+    venue.output = output
+    const keep = (chunk: Buffer) => {
+      venue.output = (venue.output + chunk.toString()).slice(-20_000)
+    }
+    child.stdout.on("data", keep)
+    child.stderr.on("data", keep)
+    return venue
+  }
+
+  /** Opens funded accounts with a key each. */
+  async demoAccounts(count: number, collateral = "1000000.0"): Promise<ReadonlyArray<DemoAccount>> {
+    const token = fs.readFileSync(path.join(this.dataDir, "operator-token"), "utf8").trim()
+    const accounts: Array<DemoAccount> = []
+    while (accounts.length < count) {
+      const response = await fetch(`http://127.0.0.1:${this.port}/v1/operator/demo/accounts`, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${token}`,
+          "idempotency-key": `load-${process.pid}-${accounts.length}`,
+          "content-type": "application/json"
+        },
+        body: JSON.stringify({ accounts: Math.min(32, count - accounts.length), collateral })
+      })
+      if (response.status !== 200) throw new Error(`demo accounts were refused: ${response.status} ${await response.text()}`)
+      const opened = await response.json() as { readonly accounts: ReadonlyArray<DemoAccount> }
+      accounts.push(...opened.accounts)
+    }
+    return accounts
+  }
+
+  /** Ends the process at once, whatever it is doing. */
+  async kill(): Promise<void> {
+    this.child.kill("SIGKILL")
+    await this.exited
+  }
+
+  /** Asks it to stop; its exit code, or the signal that ended it. */
+  async stop(): Promise<number | NodeJS.Signals> {
+    this.child.kill("SIGTERM")
+    return await this.exited
+  }
+}
+
+const exitOf = (child: ChildProcess): Promise<number | NodeJS.Signals> =>
+  new Promise((resolve) => {
+    child.once("exit", (code, signal) => resolve(code ?? signal ?? 0))
+  })
