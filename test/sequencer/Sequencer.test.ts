@@ -1,0 +1,433 @@
+/** The writer over a journal that a test holds in its hands: what is decided when, and who hears of it when. */
+import { describe, expect, test } from "vitest"
+import type { Command } from "../../src/domain/Command.js"
+import type { Outcome } from "../../src/domain/Outcome.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
+import { Unknown } from "../../src/journal/Journal.js"
+import { defaultOptions, type Failure, type Options, Sequencer } from "../../src/sequencer/Sequencer.js"
+import { parameters, plain } from "../engine/drive.js"
+import { FakeJournal } from "./FakeJournal.js"
+
+/** A sequencer with everything around it at hand. */
+class Bench {
+  readonly journal = new FakeJournal()
+  readonly engine = Engine.make({ orders: 10_000, idempotencyKeys: 10_000 })
+  readonly failures: Array<Failure> = []
+  readonly heard: Array<string> = []
+  readonly committed: Array<number> = []
+  clockMs = 1_700_000_000_000
+  readonly sequencer: Sequencer
+  private turns: Array<() => void> = []
+  private keys = 0
+
+  constructor(options: Partial<Options> = {}) {
+    this.sequencer = new Sequencer({
+      engine: this.engine,
+      journal: this.journal.service,
+      turns: { schedule: (turn) => void this.turns.push(turn) },
+      now: () => this.clockMs,
+      failed: (failure) => void this.failures.push(failure),
+      built: (block) => expect(this.engine.sequence).toBe(block.lastSequence),
+      committed: (lastSequence) => void this.committed.push(lastSequence)
+    }, { ...defaultOptions, ...options })
+  }
+
+  /** Runs the turn that was asked for; false when none was. */
+  turn(): boolean {
+    const [turn, ...others] = this.turns
+    expect(others).toEqual([])
+    this.turns = []
+    turn?.()
+    return turn !== undefined
+  }
+
+  /** Runs and settles until nothing is left to do. */
+  finish(): void {
+    for (;;) {
+      if (this.turn()) continue
+      if (this.journal.outstanding === 0) return
+      this.journal.settle()
+    }
+  }
+
+  /** Submits, and notes the answer under a name. */
+  submit(name: string, command: Command, then: (outcome: Outcome) => void = () => {}): void {
+    this.sequencer.submit(command, (outcome) => {
+      this.heard.push(name)
+      this.outcomes.set(name, outcome)
+      then(outcome)
+    })
+  }
+
+  readonly outcomes = new Map<string, Outcome>()
+
+  /** A market that takes orders and an account with money, all durable. */
+  open(): this {
+    this.submit("market", { kind: "PutMarket", idempotencyKey: "m", parameters: parameters("AAA") })
+    for (const status of ["backfilling", "open"] as const) {
+      this.submit(status, { kind: "SetMarketStatus", idempotencyKey: status, market: 0, status })
+    }
+    this.submit("index", { kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1000, sourceEpochMs: 0 })
+    this.submit("account", {
+      kind: "OpenDemoAccounts",
+      idempotencyKey: "a",
+      collateralAtoms: 1_000_000_000,
+      keys: [{ keyId: "key_1", displayPrefix: "pk", secretSha256: "ab", scopes: 3, expiresAtEpochMs: 9e15 }]
+    })
+    this.finish()
+    this.heard.length = 0
+    this.committed.length = 0
+    this.journal.begun.length = 0
+    return this
+  }
+
+  place(idempotencyKey = `k${++this.keys}`, quantityAtoms = 10): Command {
+    return { kind: "PlaceOrders", operation: 2, account: 0, apiKey: -1, idempotencyKey, entries: [{ ...plain, quantityAtoms }] }
+  }
+
+  cancel(): Command {
+    return {
+      kind: "CancelOrders",
+      operation: 5,
+      account: 0,
+      apiKey: -1,
+      idempotencyKey: `c${++this.keys}`,
+      entries: [{ market: -2, orderNumber: 1, raw: "" }]
+    }
+  }
+}
+
+describe("turns and blocks", () => {
+  test("what waits is decided in one turn and one block, and answered in order when that is durable", () => {
+    const bench = new Bench().open()
+    for (const name of ["a", "b", "c"]) bench.submit(name, bench.place())
+    expect(bench.sequencer.inboxDepth).toBe(3)
+    expect(bench.turn()).toBe(true)
+    expect(bench.journal.begun).toHaveLength(1)
+    expect(bench.journal.begun[0]!.records).toHaveLength(3)
+    expect(bench.heard).toEqual([])
+    expect(bench.sequencer.durableSequence).toBe(bench.engine.sequence - 3)
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["a", "b", "c"])
+    expect(bench.sequencer.durableSequence).toBe(bench.engine.sequence)
+    expect(bench.committed).toEqual([bench.engine.sequence])
+    expect(["a", "b", "c"].map((name) => bench.outcomes.get(name)!.sequence)).toEqual([6, 7, 8])
+  })
+
+  test("nothing is decided before a turn, and one turn is asked for however many wait", () => {
+    const bench = new Bench().open()
+    bench.submit("a", bench.place())
+    bench.submit("b", bench.place())
+    expect(bench.engine.sequence).toBe(5)
+    expect(bench.turn()).toBe(true)
+    expect(bench.turn()).toBe(false)
+  })
+
+  test("at most four blocks are in flight; the next turn waits for one of them", () => {
+    const bench = new Bench().open()
+    for (let block = 1; block <= 4; block++) {
+      bench.submit(`b${block}`, bench.place())
+      expect(bench.turn()).toBe(true)
+    }
+    bench.submit("b5", bench.place())
+    bench.submit("b6", bench.place())
+    expect(bench.turn()).toBe(false)
+    expect([bench.sequencer.blocksInFlight, bench.sequencer.inboxDepth]).toEqual([4, 2])
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["b1"])
+    expect(bench.turn()).toBe(true)
+    expect(bench.journal.begun.map(({ records }) => records.length)).toEqual([1, 1, 1, 1, 2])
+    bench.finish()
+    expect(bench.heard).toEqual(["b1", "b2", "b3", "b4", "b5", "b6"])
+  })
+
+  test("a block takes no more than its records, and the rest comes in the next turn", () => {
+    const bench = new Bench({ maxRecords: 3 }).open()
+    for (let count = 0; count < 7; count++) bench.submit(`${count}`, bench.place())
+    bench.finish()
+    expect(bench.journal.begun.map(({ records }) => records.length)).toEqual([3, 3, 1])
+    expect(bench.heard).toEqual(["0", "1", "2", "3", "4", "5", "6"])
+  })
+
+  test("a block takes no more once it is full", () => {
+    const bench = new Bench({ fullBytes: 1024 }).open()
+    for (let count = 0; count < 40; count++) bench.submit(`${count}`, bench.place())
+    bench.finish()
+    expect(bench.journal.begun.length).toBeGreaterThan(1)
+    for (const { block } of bench.journal.begun) expect(block.bytes.length).toBeLessThanOrEqual(1024 + 512)
+  })
+
+  test("a turn in which nothing needed a record writes no block", () => {
+    const bench = new Bench().open()
+    const command = bench.place("same")
+    bench.submit("first", command)
+    bench.finish()
+    bench.submit("again", command)
+    bench.turn()
+    expect(bench.heard).toEqual(["first", "again"])
+    expect(bench.journal.begun).toHaveLength(1)
+  })
+
+  test("the digest of a block's outcome is of what its records decided, and of nothing else", () => {
+    const run = (together: boolean) => {
+      const bench = new Bench().open()
+      bench.submit("a", bench.place("a"))
+      if (!together) bench.finish()
+      bench.submit("b", bench.place("b"))
+      bench.finish()
+      return bench.journal.begun.map(({ block }) => Buffer.from(block.outcomeDigest).toString("hex"))
+    }
+    const [both] = run(true)
+    const [one, other] = run(false)
+    expect(new Set([both, one, other]).size).toBe(3)
+    expect(run(true)).toEqual([both])
+  })
+})
+
+describe("duplicates", () => {
+  test("in the same turn: one record, and the second hears the same after the first", () => {
+    const bench = new Bench().open()
+    const command = bench.place("same")
+    bench.submit("first", command)
+    bench.submit("second", command)
+    bench.turn()
+    expect(bench.heard).toEqual([])
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["first", "second"])
+    expect(bench.journal.begun[0]!.records).toHaveLength(1)
+    expect(bench.outcomes.get("second")).toEqual({ ...bench.outcomes.get("first"), replayed: true })
+  })
+
+  test("in a later turn, before the first is durable: the second waits for it", () => {
+    const bench = new Bench().open()
+    const command = bench.place("same")
+    bench.submit("first", command)
+    bench.turn()
+    bench.submit("second", command)
+    bench.submit("other", bench.place())
+    bench.turn()
+    expect(bench.heard).toEqual([])
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["first", "second"])
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["first", "second", "other"])
+  })
+
+  test("twenty at once and twenty more are one record and forty equal answers", () => {
+    const bench = new Bench().open()
+    const command = bench.place("same")
+    for (let count = 0; count < 20; count++) bench.submit(`${count}`, command)
+    bench.turn()
+    for (let count = 20; count < 40; count++) bench.submit(`${count}`, command)
+    bench.finish()
+    expect(bench.journal.begun.flatMap(({ records }) => records)).toHaveLength(1)
+    expect(bench.heard).toHaveLength(40)
+    const numbers = new Set([...bench.outcomes.entries()].filter(([name]) => /^\d+$/.test(name)).map(([, one]) => one.entries[0]!.orderNumber))
+    expect(numbers.size).toBe(1)
+  })
+})
+
+describe("what writes nothing", () => {
+  test("a refusal waits until the state it was decided on is durable", () => {
+    const bench = new Bench().open()
+    bench.submit("halt", { kind: "HaltEngine", idempotencyKey: "h" })
+    bench.submit("refused", bench.place())
+    bench.turn()
+    expect(bench.heard).toEqual([])
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["halt", "refused"])
+    expect(bench.outcomes.get("refused")).toMatchObject({ refusal: Refusal.engineHalted, sequence: bench.engine.sequence })
+  })
+
+  test("and so does one in a later turn, on blocks still in flight", () => {
+    const bench = new Bench().open()
+    bench.submit("halt", { kind: "HaltEngine", idempotencyKey: "h" })
+    bench.turn()
+    bench.submit("refused", bench.place())
+    bench.turn()
+    expect(bench.heard).toEqual([])
+    bench.finish()
+    expect(bench.heard).toEqual(["halt", "refused"])
+  })
+
+  test("a conflict is answered in its turn when everything is durable", () => {
+    const bench = new Bench().open()
+    bench.submit("first", bench.place("same", 10))
+    bench.finish()
+    bench.submit("conflict", bench.place("same", 11))
+    bench.turn()
+    expect(bench.outcomes.get("conflict")?.refusal).toBe(Refusal.idempotencyConflict)
+  })
+})
+
+test("a full inbox refuses at once, placements before cancels, and what it took is answered", () => {
+  const bench = new Bench({ inbox: { capacity: 6, reserved: 2 } }).open()
+  for (let count = 0; count < 6; count++) bench.submit(`place${count}`, bench.place())
+  expect(bench.heard).toEqual(["place4", "place5"])
+  expect(bench.outcomes.get("place4")).toMatchObject({ refusal: Refusal.inboxFull, entries: [] })
+  for (let count = 0; count < 3; count++) bench.submit(`cancel${count}`, bench.cancel())
+  expect(bench.heard).toEqual(["place4", "place5", "cancel2"])
+  bench.finish()
+  expect(bench.heard).toEqual(["place4", "place5", "cancel2", "place0", "place1", "place2", "place3", "cancel0", "cancel1"])
+})
+
+describe("fail-stop", () => {
+  const lost = new Unknown({ cause: "EIO" })
+
+  test("after a failed block nothing is answered, let out or decided any more", () => {
+    const bench = new Bench().open()
+    for (const name of ["a", "b", "c"]) {
+      bench.submit(name, bench.place())
+      bench.turn()
+    }
+    bench.submit("waiting", bench.place())
+    let drained = false
+    bench.sequencer.whenDurable(bench.engine.sequence, () => bench.heard.push("read"))
+    bench.journal.settle()
+    bench.journal.fail(lost)
+    expect(bench.failures).toEqual([lost])
+    bench.journal.settle()
+    bench.submit("late", bench.place())
+    bench.sequencer.whenDurable(0, () => bench.heard.push("old read"))
+    bench.sequencer.drain(() => {
+      drained = true
+    })
+    const { sequence } = bench.engine
+    bench.turn()
+    expect(bench.heard).toEqual(["a"])
+    expect([bench.engine.sequence, drained, bench.failures.length]).toEqual([sequence, false, 1])
+    expect(bench.committed).toEqual([6])
+  })
+
+  test("a second failure is not told", () => {
+    const bench = new Bench().open()
+    for (const name of ["a", "b"]) {
+      bench.submit(name, bench.place())
+      bench.turn()
+    }
+    bench.journal.fail(lost)
+    bench.journal.fail(new Unknown({ cause: "EIO again" }))
+    expect(bench.failures).toEqual([lost])
+  })
+
+  test("a defect in the engine stops the writer, and nothing of that turn is written or answered", () => {
+    const bench = new Bench().open()
+    bench.submit("before", bench.place())
+    bench.submit("defect", { ...bench.place(), apiKey: 99 } as Command)
+    bench.submit("after", bench.place())
+    bench.turn()
+    expect(bench.failures).toMatchObject([{ _tag: "Defect", cause: { message: "a command names a key that was issued" } }])
+    expect(bench.journal.begun).toEqual([])
+    expect(bench.turn()).toBe(false)
+    expect(bench.heard).toEqual([])
+  })
+
+  test("what cannot be journaled stops the writer before it is decided", () => {
+    const bench = new Bench().open()
+    bench.submit("defect", bench.place("k", 0.5))
+    bench.turn()
+    expect(bench.failures).toMatchObject([{ _tag: "Defect" }])
+    expect([bench.journal.begun.length, bench.engine.sequence]).toEqual([0, 5])
+  })
+
+  test("an answer that throws stops the writer", () => {
+    const bench = new Bench().open()
+    bench.submit("a", bench.place(), () => {
+      throw new Error("a broken client")
+    })
+    bench.submit("b", bench.place())
+    bench.turn()
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["a"])
+    expect(bench.failures).toMatchObject([{ _tag: "Defect", cause: { message: "a broken client" } }])
+  })
+})
+
+describe("draining", () => {
+  test("answers what was taken, takes nothing more, and calls back once all is durable", () => {
+    const bench = new Bench({ maxRecords: 2 }).open()
+    for (const name of ["a", "b", "c"]) bench.submit(name, bench.place())
+    bench.sequencer.drain(() => bench.heard.push("drained"))
+    bench.submit("late", bench.place())
+    expect(bench.outcomes.get("late")?.refusal).toBe(Refusal.inboxFull)
+    bench.finish()
+    expect(bench.heard).toEqual(["late", "a", "b", "c", "drained"])
+  })
+
+  test("calls back at once when there is nothing to do", () => {
+    const bench = new Bench().open()
+    bench.sequencer.drain(() => bench.heard.push("drained"))
+    expect(bench.heard).toEqual(["drained"])
+  })
+
+  test("asked for inside a turn, waits for the block of that turn", () => {
+    const bench = new Bench().open()
+    const command = bench.place("same")
+    bench.submit("first", command)
+    bench.finish()
+    bench.submit("record", bench.place())
+    bench.submit("again", command, () => bench.sequencer.drain(() => bench.heard.push("drained")))
+    bench.turn()
+    expect(bench.heard).toEqual(["first", "again"])
+    bench.finish()
+    expect(bench.heard).toEqual(["first", "again", "record", "drained"])
+  })
+})
+
+describe("the barrier", () => {
+  test("lets out at once what is durable, and the rest in the order of blocks", () => {
+    const bench = new Bench().open()
+    bench.sequencer.whenDurable(0, () => bench.heard.push("0"))
+    bench.sequencer.whenDurable(5, () => bench.heard.push("5"))
+    expect(bench.heard).toEqual(["0", "5"])
+    bench.submit("a", bench.place())
+    bench.submit("b", bench.place())
+    bench.turn()
+    bench.submit("c", bench.place())
+    bench.turn()
+    bench.sequencer.whenDurable(8, () => bench.heard.push("8"))
+    bench.sequencer.whenDurable(6, () => bench.heard.push("6"))
+    bench.sequencer.whenDurable(5, () => bench.heard.push("5 again"))
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["0", "5", "5 again", "a", "b", "6"])
+    bench.journal.settle()
+    expect(bench.heard).toEqual(["0", "5", "5 again", "a", "b", "6", "c", "8"])
+  })
+
+  test("no read holds at a sequence that the engine has not reached", () => {
+    const bench = new Bench().open()
+    expect(() => bench.sequencer.whenDurable(6, () => {})).toThrow("the engine has reached")
+  })
+
+  test("an answer may submit and read again", () => {
+    const bench = new Bench().open()
+    bench.submit("a", bench.place(), () => {
+      bench.sequencer.whenDurable(bench.engine.sequence, () => bench.heard.push("read"))
+      bench.submit("b", bench.place())
+    })
+    bench.finish()
+    expect(bench.heard).toEqual(["a", "read", "b"])
+  })
+})
+
+test("times in records never go back, whatever the clock does, and are the clock's when it goes on", () => {
+  const bench = new Bench().open()
+  const start = bench.clockMs
+  const times: Array<number> = []
+  for (const offset of [1000, -5_000_000, 500, 1000, 1001]) {
+    bench.clockMs = start + offset
+    bench.submit(`${offset}`, bench.place())
+    bench.finish()
+    times.push(bench.journal.begun.at(-1)!.records[0]!.atEpochMs - start)
+  }
+  expect(times).toEqual([1000, 1000, 1000, 1000, 1001])
+  expect(bench.engine.atEpochMs).toBe(start + 1001)
+})
+
+test("records of one turn have one time", () => {
+  const bench = new Bench().open()
+  for (let count = 0; count < 5; count++) bench.submit(`${count}`, bench.place())
+  bench.turn()
+  expect(new Set(bench.journal.begun[0]!.records.map((record) => record.atEpochMs)).size).toBe(1)
+})
