@@ -58,7 +58,7 @@ const remote = { url, data, key }
 /** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
 const token = (dataDir: string): Effect.Effect<string, Ended> =>
   Effect.gen(function*() {
-    const configured = yield* Config.option(Config.redacted("OPERATOR_TOKEN")).pipe(
+    const configured = yield* Config.option(Config.redacted(Config.nonEmptyString("OPERATOR_TOKEN"))).pipe(
       Effect.mapError((error) => usage(error.message))
     )
     if (Option.isSome(configured)) return Redacted.value(configured.value)

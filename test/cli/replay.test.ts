@@ -447,8 +447,8 @@ describe("the command", { timeout: 60_000 }, () => {
       ["--data", made, "--verify", "--limit", "0"],
       ["--bogus"]
     ]
-    const codes = await Promise.all(wrong.map(async (args) => [args, (await replay(...args)).code]))
-    expect(codes).toEqual(wrong.map((args) => [args, 3]))
+    const results = await Promise.all(wrong.map((args) => replay(...args)))
+    expect(results.filter(({ code }) => code !== 3)).toEqual([])
     expect(fs.existsSync(nowhere)).toBe(false)
   })
 })

@@ -274,6 +274,7 @@ describe("the command", { timeout: 60_000 }, () => {
       run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "sideways"]),
       run(program, ["launch"])
     ])
-    expect(results.map(({ code }) => code)).toEqual([2, 3, 3, 3, 3, 3, 3])
+    expect(results.slice(1).filter(({ code }) => code !== 3)).toEqual([])
+    expect(results[0]!.code).toBe(2)
   })
 })
