@@ -123,6 +123,8 @@ class Run {
   lastDiskCalls = -1
   /** Tasks until the crash that was planned strikes; Infinity for none. */
   crashIn = Number.POSITIVE_INFINITY
+  /** The crash that was planned strikes while the next journal write is under way: that is where most can go wrong. */
+  crashAtWrite = false
   faulty = false
   open = false
   /** The process has been asked to stop. */
@@ -150,7 +152,14 @@ class Run {
     this.disk = SimDisk.make({
       random: root.split("disk").next,
       faults: { whole: 1 - disk.tornRate },
-      latencyMs: { min: 0, max: disk.maxSyncMs }
+      latencyMs: { min: 0, max: disk.maxSyncMs },
+      inject: ({ operation, path }) => {
+        if (this.crashAtWrite && operation === "writeAt" && path.startsWith("journal/")) {
+          this.crashAtWrite = false
+          this.crashIn = this.faults.between(1, 4)
+        }
+        return undefined
+      }
     })
     this.network = SimNetwork.make(time, root.split("network"), SimNetwork.noFaults)
     this.tap = JournalTap.make(this.disk)
@@ -239,6 +248,7 @@ class Run {
     Object.assign(this.disk.faults, SimDisk.noFaults)
     this.process?.clock.heal()
     this.crashIn = Number.POSITIVE_INFINITY
+    this.crashAtWrite = false
     this.see({ _tag: "Healed", atEpochMs: this.time.nowEpochMs() })
     if (this.process !== undefined && this.faults.chance(0.5)) this.crash()
     operator.restore()
@@ -408,7 +418,8 @@ class Run {
   private crash(): void {
     const ready = this.reads !== undefined
     this.crashIn = Number.POSITIVE_INFINITY
-    this.process?.crash(this.faults.chance(0.5) ? "power" : "kill")
+    this.crashAtWrite = false
+    this.process?.crash(this.faults.chance(0.7) ? "power" : "kill")
     this.process = undefined
     this.reads = undefined
     this.crashes++
@@ -428,7 +439,8 @@ class Run {
       if (this.reads !== undefined && this.faults.chance(gracefulShare)) {
         this.stopping = true
         this.process.stop()
-      } else this.crashIn = this.faults.between(1, 60)
+      } else if (this.faults.chance(0.6)) this.crashAtWrite = true
+      else this.crashIn = this.faults.between(1, 60)
     })
   }
 

@@ -152,11 +152,11 @@ const workload = (random: SimRandom): Options["workload"] => {
     concurrency: random.between(1, 4),
     collateral: random.pick([500, 5_000, 50_000, 1_000_000]),
     timeoutMs: random.pick([250, 1_000, 3_000]),
-    meanOperatorMs: random.pick([0, 500, 2_000, 10_000]),
+    meanOperatorMs: random.pick([0, 100, 400, 1_500]),
     indexMoveBps: random.pick([5, 30, 200]),
     indexJumpShare: swarm(random, 0.2),
     haltShare: swarm(random, 0.1),
-    statusShare: swarm(random, 0.4),
+    statusShare: swarm(random, 0.6),
     weights
   }
 }

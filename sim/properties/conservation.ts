@@ -11,7 +11,7 @@ export const conservation: Property<null> = {
   kind: "safety",
   initial: () => null,
   observe: (_, seen) => {
-    if (seen._tag !== "Inspected" || !seen.whole) return holds
+    if (seen._tag !== "Inspected") return holds
     let collateral = 0n
     let imbalance = 0n
     for (let account = 0; account < seen.model.accounts.length; account++) {

@@ -10,7 +10,7 @@ export const zeroSum: Property<null> = {
   kind: "safety",
   initial: () => null,
   observe: (_, seen) => {
-    if (seen._tag !== "Inspected" || !seen.whole) return holds
+    if (seen._tag !== "Inspected") return holds
     const sizes = new Map<number, number>()
     let unrealized = 0n
     let traded = seen.model.feesCollected - seen.model.deposited

@@ -20,7 +20,7 @@ export interface Operator {
 }
 
 /** How long a market stays in another status, or the venue halted, at most. */
-const maxDisturbanceMs = 3_000
+const maxDisturbanceMs = 1_500
 
 export const make = (
   desk: Desk,
