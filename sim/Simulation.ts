@@ -21,6 +21,7 @@ import type { NaiveDecision, NaiveOrder } from "./model/NaiveVenue.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import { watchers } from "./properties/All.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
+import type { Watcher } from "./properties/Property.js"
 import type * as Calls from "./workload/Calls.js"
 import * as Operator from "./workload/Operator.js"
 import { simMarkets } from "./workload/SimMarkets.js"
@@ -78,6 +79,9 @@ const healingBudgetMs = 120_000
 /** The engine is compared as a whole after this many records. */
 const wholeEvery = 251
 
+/** How many characters of what was seen are hashed at a time. */
+const hashedAtOnce = 1 << 16
+
 /** Stops a run from the inside. */
 class Stop extends Error {
   override readonly name = "Stop"
@@ -110,6 +114,8 @@ class Run {
   readonly counts: { [name: string]: number } = {}
   readonly hash = crypto.createHash("sha256")
   readonly desk: Trader.Desk
+  /** Lines seen and not yet in the digest. */
+  unhashed = ""
 
   failure: Failure | undefined
   process: SimProcess.SimProcess | undefined
@@ -180,6 +186,7 @@ class Run {
         }
       }
     }
+    this.hashSeen()
     this.hash.update(this.tap.digest())
     return {
       seed: this.request.seed,
@@ -336,16 +343,23 @@ class Run {
     throw new Stop()
   }
 
+  private hashSeen(): void {
+    this.hash.update(this.unhashed)
+    this.unhashed = ""
+  }
+
   private see(seen: Observation): void {
     this.steps++
     this.counts[seen._tag] = (this.counts[seen._tag] ?? 0) + 1
     const line = describe(seen)
-    this.hash.update(line)
+    this.unhashed += line
+    if (this.unhashed.length > hashedAtOnce) this.hashSeen()
     this.request.trace?.(this.steps, this.time.nowEpochMs(), line)
-    const brokenNow = this.watching.flatMap((watcher) => {
+    const brokenNow: Array<{ readonly watcher: Watcher; readonly verdict: string }> = []
+    for (const watcher of this.watching) {
       const verdict = watcher.observe(seen)
-      return verdict === undefined ? [] : [{ watcher, verdict }]
-    })
+      if (verdict !== undefined) brokenNow.push({ watcher, verdict })
+    }
     const [first] = brokenNow
     if (first === undefined || this.failure !== undefined) return
     this.failure = {

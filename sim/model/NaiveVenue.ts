@@ -64,6 +64,8 @@ export interface NaiveAccount {
   readonly positions: Map<number, NaivePosition>
   /** Open orders, oldest first. */
   open: Array<NaiveOrder>
+  /** Every order it ever placed, oldest first. */
+  readonly placed: Array<NaiveOrder>
 }
 
 export interface NaiveMarket {
@@ -290,7 +292,8 @@ export class NaiveVenue {
             deposited: BigInt(command.collateralAtoms),
             collateral: BigInt(command.collateralAtoms),
             positions: new Map(),
-            open: []
+            open: [],
+            placed: []
           }
           this.accounts.push(account)
           this.deposited += account.deposited
@@ -354,6 +357,7 @@ export class NaiveVenue {
       endedAtEpochMs: 0
     }
     this.orders.set(number, order)
+    this.accounts[order.account]!.placed.push(order)
     this.#touch(order)
     if (order.clientOrderId !== "") this.#clientOrderIds.set(`${order.account}/${order.clientOrderId}`, order)
     this.#match(order)

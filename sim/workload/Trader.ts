@@ -84,9 +84,8 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     clampPrice(market, market.mark - away(way, unit(market) * random.between(0, 10)))
 
   const ofMine = (filter: (order: NaiveOrder) => boolean): NaiveOrder | undefined => {
-    const found: Array<NaiveOrder> = []
-    for (const order of model.orders.values()) if (order.account === who.account && filter(order)) found.push(order)
-    return found.length === 0 ? undefined : random.pick(found.slice(-50))
+    const found = me().placed.slice(-80).filter(filter)
+    return found.length === 0 ? undefined : random.pick(found)
   }
   const myOpen = (): NaiveOrder | undefined => {
     const { open } = me()
