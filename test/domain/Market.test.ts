@@ -5,7 +5,10 @@ import { describe, expect, test } from "vitest"
 import * as Market from "../../src/domain/Market.js"
 import { parameters } from "../engine/drive.js"
 
-const tier = (notionalThresholdAtoms: number, maintenanceMarginBps: number): Market.Parameters["maintenanceMarginTiers"][number] => ({
+const tier = (
+  notionalThresholdAtoms: number,
+  maintenanceMarginBps: number
+): Market.Parameters["maintenanceMarginTiers"][number] => ({
   notionalThresholdAtoms,
   maintenanceMarginBps
 })
@@ -27,7 +30,11 @@ describe("fault", () => {
     ["quantities that leave none", { minQuantityAtoms: 11, maxQuantityAtoms: 10 }, "1 <= minQuantity <= maxQuantity must hold"],
     ["orders larger than any position", { maxQuantityAtoms: 500_001 }, "maxQuantity must be at most maxPositionQuantity"],
     ["orders as large as any position", { maxQuantityAtoms: 500_000 }, undefined],
-    ["prices beyond the book's", { maxPriceAtoms: 2 ** 31, maxQuantityAtoms: 1, maxPositionQuantityAtoms: 1 }, "maxPrice must be below 2^31 price atoms"],
+    [
+      "prices beyond the book's",
+      { maxPriceAtoms: 2 ** 31, maxQuantityAtoms: 1, maxPositionQuantityAtoms: 1 },
+      "maxPrice must be below 2^31 price atoms"
+    ],
     ["the largest price of a book", { maxPriceAtoms: 2 ** 31 - 1, maxQuantityAtoms: 1, maxPositionQuantityAtoms: 1 }, undefined],
     [
       "notionals of exactly 2^53",
@@ -44,7 +51,11 @@ describe("fault", () => {
     ["initial margin above the notional", { initialMarginBps: 10_001, maxLeverageX: 1 }, "initialMarginBps must be 1..10000"],
     ["leverage beyond the initial margin", { maxLeverageX: 11 }, "maxLeverageX must be at most 10000 / initialMarginBps"],
     ["no tier", { maintenanceMarginTiers: [] }, "the first maintenance tier must start at 0"],
-    ["tiers that leave small notionals out", { maintenanceMarginTiers: [tier(1, 50)] }, "the first maintenance tier must start at 0"],
+    [
+      "tiers that leave small notionals out",
+      { maintenanceMarginTiers: [tier(1, 50)] },
+      "the first maintenance tier must start at 0"
+    ],
     [
       "tiers of one threshold",
       { maintenanceMarginTiers: [tier(0, 50), tier(0, 60)] },
@@ -55,14 +66,22 @@ describe("fault", () => {
       { maintenanceMarginTiers: [tier(0, 50), tier(5, 50)] },
       "maintenance tiers must ascend strictly in threshold and bps"
     ],
-    ["a first tier of nothing", { maintenanceMarginTiers: [tier(0, 0)] }, "the first tier's bps must lie between 0 and initialMarginBps"],
+    [
+      "a first tier of nothing",
+      { maintenanceMarginTiers: [tier(0, 0)] },
+      "the first tier's bps must lie between 0 and initialMarginBps"
+    ],
     [
       "a first tier that is the initial margin",
       { maintenanceMarginTiers: [tier(0, 1000)] },
       "the first tier's bps must lie between 0 and initialMarginBps"
     ],
     ["a first tier just below the initial margin", { maintenanceMarginTiers: [tier(0, 999)] }, undefined],
-    ["a last tier above the notional", { maintenanceMarginTiers: [tier(0, 50), tier(5, 10_001)] }, "the last tier's bps must be at most 10000"],
+    [
+      "a last tier above the notional",
+      { maintenanceMarginTiers: [tier(0, 50), tier(5, 10_001)] },
+      "the last tier's bps must be at most 10000"
+    ],
     ["a last tier of the whole notional", { maintenanceMarginTiers: [tier(0, 50), tier(5, 10_000)] }, undefined]
   ])("%s", (_, change, expected) => {
     expect(Market.fault(parameters("AAA", change))).toBe(expected)
@@ -73,7 +92,9 @@ test("the markets that come with the venue are valid", () => {
   const listed = JSON.parse(readFileSync("fixtures/markets.json", "utf8")) as ReadonlyArray<{ parameters: Market.Parameters }>
   expect(listed.length).toBeGreaterThan(0)
   for (const market of listed) {
-    expect(Market.fault(Schema.decodeUnknownSync(Market.Parameters, { onExcessProperty: "error" })(market.parameters))).toBe(undefined)
+    expect(
+      Market.fault(Schema.decodeUnknownSync(Market.Parameters, { onExcessProperty: "error" })(market.parameters))
+    ).toBe(undefined)
   }
 })
 

@@ -60,8 +60,15 @@ describe("authority", () => {
     const command = { ...driver.placement(account, { quantityAtoms: 10 }), apiKey }
     driver.run(command)
     // No command revokes yet; the state is as one would leave it.
-    driver.engine.state.accounts.apiKeys[apiKey] = { ...driver.engine.state.accounts.apiKeys[apiKey]!, revokedAtEpochMs: driver.atEpochMs }
-    expect(driver.engine.admit(command, driver.atEpochMs)).toMatchObject({ refusal: Refusal.keyRevoked, replayed: false, entries: [] })
+    driver.engine.state.accounts.apiKeys[apiKey] = {
+      ...driver.engine.state.accounts.apiKeys[apiKey]!,
+      revokedAtEpochMs: driver.atEpochMs
+    }
+    expect(driver.engine.admit(command, driver.atEpochMs)).toMatchObject({
+      refusal: Refusal.keyRevoked,
+      replayed: false,
+      entries: []
+    })
   })
 
   test("the operator and timers act under no key", () => {
@@ -93,7 +100,9 @@ describe("global halt", () => {
       idempotencyKey: key,
       entries: [{ market: -2, orderNumber: placed.orderNumber, raw: "" }]
     })
-    expect(driver.run(driver.placement(account, { quantityAtoms: 10 }))).toMatchObject({ refusal: Refusal.engineHalted, entries: [] })
+    expect(
+      driver.run(driver.placement(account, { quantityAtoms: 10 }))
+    ).toMatchObject({ refusal: Refusal.engineHalted, entries: [] })
     expect(driver.run(cancel("a"))).toMatchObject({ refusal: Refusal.engineHalted, entries: [] })
     expect(driver.engine.sequence).toBe(sequence)
     driver.index(0, 1001)
@@ -111,7 +120,11 @@ describe("markets", () => {
   test("are found by id and symbol, drafts included, in the order they were made", () => {
     const { driver } = begin()
     expect(put(driver, parameters("BBB")).orderNumber).toBe(1)
-    expect([driver.engine.findMarket("BBB-USDC-PERP"), driver.engine.findSymbol("BBB/USDC:USDC"), driver.engine.findMarket("CCC-USDC-PERP")])
+    expect([
+      driver.engine.findMarket("BBB-USDC-PERP"),
+      driver.engine.findSymbol("BBB/USDC:USDC"),
+      driver.engine.findMarket("CCC-USDC-PERP")
+    ])
       .toEqual([1, 1, -1])
     expect(driver.engine.market(1).status).toBe("draft")
   })
@@ -145,8 +158,20 @@ describe("markets", () => {
     ["less initial margin", { initialMarginBps: 900 }, true, true, true],
     ["less leverage", { maxLeverageX: 9 }, true, true, false],
     ["more leverage", { initialMarginBps: 900, maxLeverageX: 11 }, true, true, true],
-    ["more maintenance margin", { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 501 }] }, true, true, false],
-    ["less maintenance margin", { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 499 }] }, true, true, true],
+    [
+      "more maintenance margin",
+      { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 501 }] },
+      true,
+      true,
+      false
+    ],
+    [
+      "less maintenance margin",
+      { maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 499 }] },
+      true,
+      true,
+      true
+    ],
     ["a tier that asks less", { maintenanceMarginTiers: tiers }, true, true, true],
     [
       "a tier that asks more from somewhere on",
@@ -209,7 +234,10 @@ describe("markets", () => {
     driver.place(other, { quantityAtoms: 0 })
     expect(driver.engine.market(0).bookSequence).toBe(driver.engine.sequence - 1)
     driver.place(other, { side: Order.sell, quantityAtoms: 10 })
-    expect(driver.engine.market(0)).toMatchObject({ bookSequence: driver.engine.sequence, marketSequence: driver.engine.sequence })
+    expect(driver.engine.market(0)).toMatchObject({
+      bookSequence: driver.engine.sequence,
+      marketSequence: driver.engine.sequence
+    })
     expect(driver.engine.registrySequence).toBe(driver.engine.sequence)
   })
 })
@@ -339,7 +367,9 @@ describe("accounts", () => {
     }
     for (let account = 2; account < 152; account += 2) {
       expect(driver.engine.positions(account)).toMatchObject([{ account, market: 0, quantityAtoms: account }])
-      expect(driver.engine.positions(account + 1)).toMatchObject([{ quantityAtoms: -account, entryNotionalAtoms: account * 100_000 }])
+      expect(driver.engine.positions(account + 1)).toMatchObject([
+        { quantityAtoms: -account, entryNotionalAtoms: account * 100_000 }
+      ])
     }
   })
 })
@@ -364,7 +394,9 @@ describe("orders", () => {
   test("a full pool refuses placements without a record and takes cancels", () => {
     const { account, driver } = begin(Driver.small(3, 100))
     const placed = [1, 2, 3].map(() => driver.place(account, { quantityAtoms: 10 }))
-    expect(driver.run(driver.placement(account, { quantityAtoms: 10 }))).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
+    expect(
+      driver.run(driver.placement(account, { quantityAtoms: 10 }))
+    ).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
     expect(driver.cancel(account, placed[0]!.orderNumber).refusal).toBe(Refusal.none)
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
     driver.atEpochMs += retentionMs + 60_000
@@ -410,7 +442,12 @@ describe("episodes", () => {
     expect(reduced).toMatchObject({ born: opened.born, realizedPnlAtoms: 400_000, feesPaidAtoms: 70_200, quantityAtoms: 600 })
     driver.atEpochMs += 5
     const flipped = trade(Order.sell, 1020, 1000)!
-    expect(flipped).toMatchObject({ realizedPnlAtoms: 0, quantityAtoms: -400, entryNotionalAtoms: 40_800_000, openedAtEpochMs: driver.atEpochMs })
+    expect(flipped).toMatchObject({
+      realizedPnlAtoms: 0,
+      quantityAtoms: -400,
+      entryNotionalAtoms: 40_800_000,
+      openedAtEpochMs: driver.atEpochMs
+    })
     expect(flipped.born).toBeGreaterThan(opened.born)
     expect(trade(Order.buy, 1020, 400)).toBe(undefined)
     expect(trade(Order.buy, 1020, 400)!.born).toBeGreaterThan(flipped.born)

@@ -98,7 +98,9 @@ describe("another body under the same key", () => {
     { raw: "1" }
   ]
 
-  test.each(changes.map((change) => [JSON.stringify(change), change] as const))("%s is a conflict, and nothing is done", (_, change) => {
+  test.each(
+    changes.map((change) => [JSON.stringify(change), change] as const)
+  )("%s is a conflict, and nothing is done", (_, change) => {
     const { account, driver } = begin()
     const command: PlaceOrders = { ...driver.placement(account), entries: [base] }
     driver.run(command)
@@ -117,22 +119,19 @@ describe("another body under the same key", () => {
     }
   })
 
+  const cancelOf = (market: number, orderNumber: number, raw = ""): Command => ({
+    kind: "CancelOrders",
+    operation: Operation.cancelV1,
+    account: 0,
+    apiKey: -1,
+    idempotencyKey: "k",
+    entries: [{ market, orderNumber, raw }]
+  })
+
   test.each<[string, Command, Command]>([
-    [
-      "a cancel of another order",
-      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: 64, raw: "" }] },
-      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: 65, raw: "" }] }
-    ],
-    [
-      "a cancel in another market",
-      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: 64, raw: "" }] },
-      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: -2, orderNumber: 64, raw: "" }] }
-    ],
-    [
-      "a cancel of another impossible id",
-      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: -1, raw: "a" }] },
-      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: -1, raw: "b" }] }
-    ],
+    ["a cancel of another order", cancelOf(0, 64), cancelOf(0, 65)],
+    ["a cancel in another market", cancelOf(0, 64), cancelOf(-2, 64)],
+    ["a cancel of another impossible id", cancelOf(0, -1, "a"), cancelOf(0, -1, "b")],
     [
       "another status",
       { kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "paused" },
@@ -293,7 +292,9 @@ describe("how many", () => {
   test("a full table refuses placements without a record, and nothing is evicted early", () => {
     const { account, driver } = full()
     const { sequence } = driver.engine
-    expect(driver.run(driver.placement(account, { quantityAtoms: 10 }))).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
+    expect(
+      driver.run(driver.placement(account, { quantityAtoms: 10 }))
+    ).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
     expect(driver.engine.sequence).toBe(sequence)
     driver.atEpochMs += retentionMs - 2
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
@@ -302,7 +303,9 @@ describe("how many", () => {
   test("the last eighth is for cancels, reduce-only orders and the operator", () => {
     const { account, driver } = full()
     const reduce = driver.placement(account, { side: Order.sell, quantityAtoms: 10, reduceOnly: true })
-    expect(met(driver, driver.placement(account, { side: Order.sell, quantityAtoms: 10, reduceOnly: true }, { quantityAtoms: 10 })))
+    expect(
+      met(driver, driver.placement(account, { side: Order.sell, quantityAtoms: 10, reduceOnly: true }, { quantityAtoms: 10 }))
+    )
       .toBe(Refusal.tableFull)
     expect(driver.run(reduce).entries[0]!.refusal).toBe(Refusal.none)
     expect(driver.cancel(account, 1).refusal).toBe(Refusal.orderNotFound)
@@ -321,7 +324,10 @@ describe("how many", () => {
 
   test("remembers as many as it says under any mix of ages, and finds each", () => {
     fc.assert(
-      fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 9_000_000 })), { maxLength: 120 }), (steps) => {
+      fc.property(fc.array(
+        fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 9_000_000 })),
+        { maxLength: 120 }
+      ), (steps) => {
         const { account, driver } = begin(Driver.small(1000, 16))
         const live: Array<readonly [PlaceOrders, number]> = []
         for (const [kind, ms] of steps) {

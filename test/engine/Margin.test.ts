@@ -25,7 +25,8 @@ const naiveMaintenance = (tiers: Tiers, notional: bigint): bigint => {
   let sum = 0n
   tiers.forEach((tier, index) => {
     const next = tiers[index + 1]
-    const to = next === undefined || notional < BigInt(next.notionalThresholdAtoms) ? notional : BigInt(next.notionalThresholdAtoms)
+    const end = next === undefined ? notional : BigInt(next.notionalThresholdAtoms)
+    const to = notional < end ? notional : end
     const from = BigInt(tier.notionalThresholdAtoms)
     if (to > from) sum += (to - from) * BigInt(tier.maintenanceMarginBps)
   })
@@ -101,7 +102,9 @@ describe("formulas", () => {
     [6_000_000, 200, 120_000],
     [6_000_000, 100, 105_000]
   ])("initial margin of %i USDC at %i bps under the published tiers is %i", (notional, initialMarginBps, margin) => {
-    expect(Margin.initial(parameters("AAA", { maintenanceMarginTiers: published, initialMarginBps }), usdc(notional))).toBe(usdc(margin))
+    expect(
+      Margin.initial(parameters("AAA", { maintenanceMarginTiers: published, initialMarginBps }), usdc(notional))
+    ).toBe(usdc(margin))
   })
 
   test("basis points are rounded up, exactly", () => {
@@ -209,7 +212,11 @@ describe("accept rule", () => {
     })
     expect(driver.place(account, { market: 1, quantityAtoms: 801 }).refusal).toBe(Refusal.marginInsufficient)
     driver.index(0, 950)
-    expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: usdc(15), marginEquityAtoms: usdc(15), availableAtoms: 5_500_000 })
+    expect(driver.engine.balance(account)).toMatchObject({
+      equityAtoms: usdc(15),
+      marginEquityAtoms: usdc(15),
+      availableAtoms: 5_500_000
+    })
     expect(driver.place(account, { market: 1, quantityAtoms: 551 }).refusal).toBe(Refusal.marginInsufficient)
     expect(driver.place(account, { market: 1, quantityAtoms: 550 }).refusal).toBe(Refusal.none)
   })
@@ -220,7 +227,11 @@ describe("accept rule", () => {
     hold(driver, account, other, 1000, 1)
     driver.index(0, 1100)
     driver.index(1, 900)
-    expect(driver.engine.balance(account)).toMatchObject({ equityAtoms: usdc(40), marginEquityAtoms: usdc(30), unrealizedPnlAtoms: 0 })
+    expect(driver.engine.balance(account)).toMatchObject({
+      equityAtoms: usdc(40),
+      marginEquityAtoms: usdc(30),
+      unrealizedPnlAtoms: 0
+    })
   })
 
   // A long of 10.000 from 100.0 with 100 USDC: at a mark of 94.0 equity is 40 and maintenance 47.
@@ -267,7 +278,10 @@ describe("accept rule", () => {
     driver.market(parameters("AAA", { makerFeeBps: 0, takerFeeBps: 10 }), 1000)
     const [exact, enough, other] = [driver.account(usdc(10)), driver.account(usdc(10) + 100_000), driver.account(usdc(1000))]
     driver.place(other, { side: Order.sell, quantityAtoms: 2000 })
-    expect(driver.place(exact, { quantityAtoms: 1000 })).toMatchObject({ filledAtoms: 0, cancelReason: Order.CancelReason.marginUnbacked })
+    expect(driver.place(exact, { quantityAtoms: 1000 })).toMatchObject({
+      filledAtoms: 0,
+      cancelReason: Order.CancelReason.marginUnbacked
+    })
     expect(driver.place(enough, { quantityAtoms: 1000 })).toMatchObject({ filledAtoms: 1000, cancelReason: 0 })
   })
 })

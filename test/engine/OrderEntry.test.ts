@@ -70,14 +70,24 @@ const rows: ReadonlyArray<Row> = [
     figures: [none, none, none]
   },
   { name: "a price below the lowest", entry: { priceAtoms: 499 }, refusal: Refusal.priceOutOfBounds, figures: [500, 499, 500] },
-  { name: "a price above the highest", entry: { priceAtoms: 2001 }, refusal: Refusal.priceOutOfBounds, figures: [2000, 2001, 2000] },
+  {
+    name: "a price above the highest",
+    entry: { priceAtoms: 2001 },
+    refusal: Refusal.priceOutOfBounds,
+    figures: [2000, 2001, 2000]
+  },
   {
     name: "a worst price of a market order above the highest",
     entry: { type: Order.market, timeInForce: Order.ioc, priceAtoms: 2001 },
     refusal: Refusal.priceOutOfBounds,
     figures: [2000, 2001, 2000]
   },
-  { name: "a quantity below the lowest", entry: { quantityAtoms: 9 }, refusal: Refusal.quantityOutOfBounds, figures: [10, 9, 10] },
+  {
+    name: "a quantity below the lowest",
+    entry: { quantityAtoms: 9 },
+    refusal: Refusal.quantityOutOfBounds,
+    figures: [10, 9, 10]
+  },
   {
     name: "a quantity above the highest",
     entry: { quantityAtoms: 1001 },
@@ -224,22 +234,34 @@ describe("refused, with limit, actual and nearest", () => {
     driver.market(narrow, 1000)
     const account = driver.account(row.collateral ?? rich)
     row.given?.(driver, account, driver.account(rich))
-    const before = { open: driver.engine.openOrders(account, 0), book: driver.engine.book(0, 1000), balance: driver.engine.balance(account) }
+    const before = {
+      open: driver.engine.openOrders(account, 0),
+      book: driver.engine.book(0, 1000),
+      balance: driver.engine.balance(account)
+    }
     const refused = driver.place(account, row.entry)
     expect([refused.refusal, refused.limit, refused.actual, refused.nearest]).toEqual([row.refusal, ...row.figures])
     expect(refused).toMatchObject({ status: Order.canceled, cancelReason: 0, filledAtoms: 0, canceledAtoms: 0 })
     expect(refused.orderNumber).toBe(driver.engine.sequence * 64)
     expect(driver.engine.findOrder(account, refused.orderNumber)).toBe(undefined)
-    expect({ open: driver.engine.openOrders(account, 0), book: driver.engine.book(0, 1000), balance: driver.engine.balance(account) })
+    expect({
+      open: driver.engine.openOrders(account, 0),
+      book: driver.engine.book(0, 1000),
+      balance: driver.engine.balance(account)
+    })
       .toEqual(before)
   })
 
-  test.each(rows.filter(({ figures }) => !Number.isNaN(figures[2])).map((row) => [row.name, row] as const))("%s, would pass at its nearest", (_, row) => {
+  test.each(
+    rows.filter(({ figures }) => !Number.isNaN(figures[2])).map((row) => [row.name, row] as const)
+  )("%s, would pass at its nearest", (_, row) => {
     const driver = new Driver()
     driver.market(narrow, 1000)
     const account = driver.account(row.collateral ?? rich)
     row.given?.(driver, account, driver.account(rich))
-    const priced = ([Refusal.priceOutOfBounds, Refusal.priceBandExceeded, Refusal.postOnlyWouldCross] as ReadonlyArray<Refusal>).includes(row.refusal)
+    const priced = (
+      [Refusal.priceOutOfBounds, Refusal.priceBandExceeded, Refusal.postOnlyWouldCross] as ReadonlyArray<Refusal>
+    ).includes(row.refusal)
     const change = priced ? { priceAtoms: row.figures[2] } : { quantityAtoms: row.figures[2] }
     const again = driver.place(account, { quantityAtoms: 10, ...row.entry, ...change })
     // A market order within its bounds may still meet nothing; every other entry is accepted.
@@ -287,7 +309,11 @@ test.each<[string, Partial<PlaceEntry>, Refusal]>([
   ["reduce-only before margin", { reduceOnly: true, quantityAtoms: 1000 }, Refusal.reduceOnlyWouldIncrease],
   ["position limit before margin", { quantityAtoms: 1000 }, Refusal.positionLimit],
   ["margin before post-only", { postOnly: true, quantityAtoms: 900 }, Refusal.marginInsufficient],
-  ["margin before liquidity", { type: Order.market, timeInForce: Order.ioc, priceAtoms: 990, quantityAtoms: 900 }, Refusal.marginInsufficient],
+  [
+    "margin before liquidity",
+    { type: Order.market, timeInForce: Order.ioc, priceAtoms: 990, quantityAtoms: 900 },
+    Refusal.marginInsufficient
+  ],
   ["post-only when margin covers it", { postOnly: true, quantityAtoms: 10 }, Refusal.postOnlyWouldCross],
   [
     "liquidity when margin covers it",
@@ -367,7 +393,12 @@ describe("cancel", () => {
 
   test("ends an open order once", () => {
     const { account, driver, number } = begin()
-    expect(driver.cancel(account, number)).toMatchObject({ refusal: 0, status: Order.canceled, cancelReason: 1, canceledAtoms: 10 })
+    expect(driver.cancel(account, number)).toMatchObject({
+      refusal: 0,
+      status: Order.canceled,
+      cancelReason: 1,
+      canceledAtoms: 10
+    })
     expect(driver.cancel(account, number).refusal).toBe(Refusal.orderNotFound)
   })
 
@@ -386,7 +417,14 @@ describe("cancel", () => {
     ] as const) {
       const { orderNumber, ...refused } = driver.cancel(who, what, market)
       expect(orderNumber).toBe(what)
-      expect(refused).toEqual({ ...refused, refusal: Refusal.orderNotFound, status: Order.canceled, limit: none, actual: none, nearest: none })
+      expect(refused).toEqual({
+        ...refused,
+        refusal: Refusal.orderNotFound,
+        status: Order.canceled,
+        limit: none,
+        actual: none,
+        nearest: none
+      })
     }
     expect(driver.cancel(account, second, 0).refusal).toBe(Refusal.none)
   })

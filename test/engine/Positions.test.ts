@@ -5,27 +5,34 @@ import * as Positions from "../../src/engine/Positions.js"
 
 const filled = (): Positions.Filled => ({ quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false })
 
-test.each<[string, number, number, boolean, number, number, Positions.Filled]>([
-  ["opens a long", 0, 0, true, 5, 10, { quantity: 5, entryNotional: 50, realizedPnl: 0, opens: true }],
-  ["opens a short", 0, 0, false, 5, 10, { quantity: -5, entryNotional: 50, realizedPnl: 0, opens: true }],
-  ["grows a long", 5, 50, true, 5, 12, { quantity: 10, entryNotional: 110, realizedPnl: 0, opens: false }],
-  ["grows a short", -5, 50, false, 5, 12, { quantity: -10, entryNotional: 110, realizedPnl: 0, opens: false }],
-  ["closes a long in profit", 5, 50, false, 5, 12, { quantity: 0, entryNotional: 0, realizedPnl: 10, opens: false }],
-  ["closes a short in loss", -5, 50, true, 5, 12, { quantity: 0, entryNotional: 0, realizedPnl: -10, opens: false }],
-  ["closes a third of a long, release up", 3, 100, false, 1, 40, { quantity: 2, entryNotional: 66, realizedPnl: 6, opens: false }],
-  ["closes a third of a short, release down", -3, 100, true, 1, 40, { quantity: -2, entryNotional: 67, realizedPnl: -7, opens: false }],
-  ["closes two thirds of a long, release up", 3, 100, false, 2, 40, { quantity: 1, entryNotional: 33, realizedPnl: 13, opens: false }],
-  ["flips a long", 3, 100, false, 5, 40, { quantity: -2, entryNotional: 80, realizedPnl: 20, opens: true }],
-  ["flips a short", -3, 100, true, 5, 40, { quantity: 2, entryNotional: 80, realizedPnl: -20, opens: true }]
+/** Quantity, entry notional, realised PnL, and whether an episode begins. */
+type After = readonly [number, number, number, boolean]
+
+test.each<[string, number, number, boolean, number, number, After]>([
+  ["opens a long", 0, 0, true, 5, 10, [5, 50, 0, true]],
+  ["opens a short", 0, 0, false, 5, 10, [-5, 50, 0, true]],
+  ["grows a long", 5, 50, true, 5, 12, [10, 110, 0, false]],
+  ["grows a short", -5, 50, false, 5, 12, [-10, 110, 0, false]],
+  ["closes a long in profit", 5, 50, false, 5, 12, [0, 0, 10, false]],
+  ["closes a short in loss", -5, 50, true, 5, 12, [0, 0, -10, false]],
+  ["closes a third of a long, release up", 3, 100, false, 1, 40, [2, 66, 6, false]],
+  ["closes a third of a short, release down", -3, 100, true, 1, 40, [-2, 67, -7, false]],
+  ["closes two thirds of a long, release up", 3, 100, false, 2, 40, [1, 33, 13, false]],
+  ["flips a long", 3, 100, false, 5, 40, [-2, 80, 20, true]],
+  ["flips a short", -3, 100, true, 5, 40, [2, 80, -20, true]]
 ])("a fill that %s", (_, quantity, entryNotional, buying, sizeAtoms, priceAtoms, expected) => {
   const into = filled()
   Positions.fill(into, quantity, entryNotional, buying, sizeAtoms, priceAtoms, 1)
-  expect(into).toEqual(expected)
+  expect([into.quantity, into.entryNotional, into.realizedPnl, into.opens]).toEqual(expected)
 })
 
 /** Fills between two accounts, in a market whose factor is 10^0 to 10^2. */
 const fills = fc.array(
-  fc.record({ buying: fc.boolean(), sizeAtoms: fc.integer({ min: 1, max: 1_000_000 }), priceAtoms: fc.integer({ min: 1, max: 2_000_000 }) }),
+  fc.record({
+    buying: fc.boolean(),
+    sizeAtoms: fc.integer({ min: 1, max: 1_000_000 }),
+    priceAtoms: fc.integer({ min: 1, max: 2_000_000 })
+  }),
   { minLength: 1, maxLength: 60 }
 )
 

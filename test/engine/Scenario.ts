@@ -79,6 +79,9 @@ const price = (value: number): string => Units.formatDecimal(value, priceScale)
 const size = (value: number): string => Units.formatDecimal(value, sizeScale)
 const money = (value: number): string => trimmed(value, Units.moneyScale)
 
+const rulePattern = /^(mark|band|initial margin|maintenance margin|fees|largest position) ([\d.]+)(?: %)?(?:, ([\d.]+) %)?$/
+const optionPattern = /\bworst [\d.]+|\bioc\b|\bpost-only\b|\breduce-only\b|\bcancel_(resting|incoming|both)\b/g
+
 /** A scenario under way. */
 class Stage {
   readonly driver = new Driver()
@@ -118,7 +121,7 @@ class Stage {
     const ladder: Array<string> = []
     for (const line of given) {
       const has = /^(\w+) has ([\d.]+)(?:, (long|short) ([\d.]+) at ([\d.]+))?$/.exec(line)
-      const rule = /^(mark|band|initial margin|maintenance margin|fees|largest position) ([\d.]+)(?: %)?(?:, ([\d.]+) %)?$/.exec(line)
+      const rule = rulePattern.exec(line)
       if (has !== null) {
         const account = this.account(has[1]!, has[2]!)
         if (has[3] !== undefined) holdings.push([account, has[3] === "long", has[4]!, has[5]!])
@@ -177,7 +180,11 @@ class Stage {
         this.market = { ...this.market, makerFeeBps: atoms(value, 2), takerFeeBps: atoms(second, 2) }
         return
       case "largest position":
-        this.market = { ...this.market, maxPositionQuantityAtoms: atoms(value, sizeScale), maxQuantityAtoms: atoms(value, sizeScale) }
+        this.market = {
+          ...this.market,
+          maxPositionQuantityAtoms: atoms(value, sizeScale),
+          maxQuantityAtoms: atoms(value, sizeScale)
+        }
         return
     }
   }
@@ -232,7 +239,7 @@ class Stage {
     const text = options.join(" ")
     const market = limit === "market"
     const worst = /\bworst ([\d.]+)/.exec(text)?.[1]
-    const rest = text.replace(/\bworst [\d.]+|\bioc\b|\bpost-only\b|\breduce-only\b|\bcancel_(resting|incoming|both)\b/g, "").trim()
+    const rest = text.replace(optionPattern, "").trim()
     if (at !== "at" || (verb !== "buys" && verb !== "sells") || rest !== "") fail(line)
     const mode = Order.selfTradePreventions.findIndex((one) => options.includes(one))
     return {
@@ -249,7 +256,8 @@ class Stage {
 
   /** What came of everything, in the scenario's own notation. */
   render(): ReadonlyArray<string> {
-    return ["when", ...this.results, "trades", ...this.trades, "cancelled", ...this.cancelled, "after", ...this.ladder(), ...this.holdings()]
+    const events = ["trades", ...this.trades, "cancelled", ...this.cancelled]
+    return ["when", ...this.results, ...events, "after", ...this.ladder(), ...this.holdings()]
   }
 
   private ladder(): ReadonlyArray<string> {
@@ -259,7 +267,8 @@ class Stage {
       for (let order = books[0]!.best(side); order !== -1; order = books[0]!.nextSlot(order)) {
         const at = orders.priceAtoms[order]!
         const row = rows.get(at) ?? [[], []]
-        row[side].push(`${this.owners.get(orders.account[order]!)} ${size(orders.remaining[order]!)}${orders.reduceOnly(order) ? " ro" : ""}`)
+        const flag = orders.reduceOnly(order) ? " ro" : ""
+        row[side].push(`${this.owners.get(orders.account[order]!)} ${size(orders.remaining[order]!)}${flag}`)
         rows.set(at, row)
       }
     }
@@ -273,7 +282,8 @@ class Stage {
       const has = `has ${money(this.driver.engine.balance(account).collateralAtoms)}`
       if (position === undefined) return `${name} flat, ${has}`
       const quantity = position.quantityAtoms
-      return `${name} ${quantity > 0 ? "long" : "short"} ${size(Math.abs(quantity))} for ${money(position.entryNotionalAtoms)}, ${has}`
+      const held = `${quantity > 0 ? "long" : "short"} ${size(Math.abs(quantity))} for ${money(position.entryNotionalAtoms)}`
+      return `${name} ${held}, ${has}`
     })
   }
 }

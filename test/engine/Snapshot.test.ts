@@ -81,7 +81,9 @@ test("goes on bit for bit from anywhere in a stream", () => {
 test("is read back into larger tables, and goes on alike", () => {
   const driver = new Recording(7)
   for (let count = 0; count < 400; count++) driver.step()
-  const larger = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), { orders: 50_000, idempotencyKeys: 50_000 }))
+  const larger = new Engine(
+    Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), { orders: 50_000, idempotencyKeys: 50_000 })
+  )
   const cut = driver.runs.length
   for (let count = 0; count < 400; count++) driver.step()
   for (const run of driver.runs.slice(cut)) step(larger, run)

@@ -75,7 +75,9 @@ export class Driver {
       kind: "OpenDemoAccounts",
       idempotencyKey: key,
       collateralAtoms,
-      keys: [{ keyId: `key_${key}`, displayPrefix: "pk", secretSha256: key, scopes: 3, expiresAtEpochMs: Number.MAX_SAFE_INTEGER }]
+      keys: [
+        { keyId: `key_${key}`, displayPrefix: "pk", secretSha256: key, scopes: 3, expiresAtEpochMs: Number.MAX_SAFE_INTEGER }
+      ]
     })
     return outcome.entries[0]!.orderNumber
   }

@@ -145,7 +145,9 @@ test("a margin refusal for totals that are not exact says the same whatever was 
   }
   const plain = refusedAfter(() => {})
   const other = refusedAfter((driver, account) => {
-    expect(driver.place(account, { market: 0, priceAtoms: 1_000_000, quantityAtoms: 9_000_000_000 }).refusal).toBe(Refusal.marginInsufficient)
+    expect(
+      driver.place(account, { market: 0, priceAtoms: 1_000_000, quantityAtoms: 9_000_000_000 }).refusal
+    ).toBe(Refusal.marginInsufficient)
   })
   expect(plain).toMatchObject({ refusal: Refusal.marginInsufficient, limit: Number.NaN, actual: Number.NaN })
   expect(other).toEqual({ ...plain, orderNumber: other.orderNumber })
@@ -160,7 +162,10 @@ test("initial margin by the maintenance schedule is exact where three times the 
 })
 
 test("a maintenance tier of more than the whole notional is no valid market", () => {
-  const tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 500 }, { notionalThresholdAtoms: 1, maintenanceMarginBps: 10_001 }]
+  const tiers = [
+    { notionalThresholdAtoms: 0, maintenanceMarginBps: 500 },
+    { notionalThresholdAtoms: 1, maintenanceMarginBps: 10_001 }
+  ]
   expect(Market.fault(parameters("AAA", { maintenanceMarginTiers: tiers }))).toBe("the last tier's bps must be at most 10000")
 })
 

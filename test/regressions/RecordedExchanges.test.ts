@@ -5,7 +5,9 @@ import * as Exchanges from "../../scripts/fixtures/Exchanges.js"
 
 const directory = "fixtures/http"
 const names = fs.readdirSync(directory).filter((name) => name.endsWith(".json")).sort()
-const chapters = names.map((name) => [name, JSON.parse(fs.readFileSync(`${directory}/${name}`, "utf8")) as Array<Exchanges.Exchange>] as const)
+const chapters = names.map(
+  (name) => [name, JSON.parse(fs.readFileSync(`${directory}/${name}`, "utf8")) as Array<Exchanges.Exchange>] as const
+)
 
 test("a new venue answers every kept request as it did then", async () => {
   const asked = await Exchanges.open()

@@ -49,7 +49,9 @@ const replay = (root: string, manifest: Journals.Manifest) =>
   })).pipe(Effect.provide(Layer.provide(SegmentJournal.layer(Journals.options), NodeDisk.layer(root))), Effect.runPromise)
 
 test("every golden journal is kept, and nothing else", () => {
-  expect(fs.readdirSync(directory).filter((name) => name !== "README.md").sort()).toEqual(Journals.goldens.map((golden) => golden.name).sort())
+  expect(
+    fs.readdirSync(directory).filter((name) => name !== "README.md").sort()
+  ).toEqual(Journals.goldens.map((golden) => golden.name).sort())
 })
 
 describe.each(Journals.goldens)("$name", (golden) => {

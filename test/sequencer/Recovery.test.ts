@@ -87,17 +87,17 @@ const startFailure = async (disk: Layer.Layer<Disk, DiskError>) =>
     }
   })
 
-let root = ""
-beforeEach(() => {
-  root = fs.mkdtempSync(path.join(os.tmpdir(), "recovery-"))
-})
-afterEach(() => fs.rmSync(root, { recursive: true }))
-
 const removeSnapshots = (directory: string) => {
   for (const name of fs.readdirSync(path.join(directory, "snapshots"))) fs.unlinkSync(path.join(directory, "snapshots", name))
 }
 
 describe("over a real disk", () => {
+  let root = ""
+  beforeEach(() => {
+    root = fs.mkdtempSync(path.join(os.tmpdir(), "recovery-"))
+  })
+  afterEach(() => fs.rmSync(root, { recursive: true }))
+
   test("replay from the start, and from a snapshot, come to where the writer was", async () => {
     const first = await start(NodeDisk.layer(root))
     expect(first.recovered).toEqual({ fromSequence: 0, records: 0 })
@@ -249,7 +249,9 @@ describe("over a real disk", () => {
     const { atEpochMs } = first.engine
     const past: Clock.Clock = { ...Clock.make(), unsafeCurrentTimeMillis: () => 1000 }
     const scope = Effect.runSync(Scope.make())
-    const context = await Effect.runPromise(Layer.buildWithScope(writerOver(NodeDisk.layer(root)), scope).pipe(Effect.withClock(past)))
+    const context = await Effect.runPromise(
+      Layer.buildWithScope(writerOver(NodeDisk.layer(root)), scope).pipe(Effect.withClock(past))
+    )
     const outcome = await new Promise<Outcome>((resolve) =>
       Context.get(context, Submit).submit({ kind: "HaltEngine", idempotencyKey: "late" }, resolve)
     )

@@ -223,7 +223,9 @@ describe("duplicates", () => {
     bench.finish()
     expect(bench.journal.begun.flatMap(({ records }) => records)).toHaveLength(1)
     expect(bench.heard).toHaveLength(40)
-    const numbers = new Set([...bench.outcomes.entries()].filter(([name]) => /^\d+$/.test(name)).map(([, one]) => one.entries[0]!.orderNumber))
+    const numbers = new Set(
+      [...bench.outcomes.entries()].filter(([name]) => /^\d+$/.test(name)).map(([, one]) => one.entries[0]!.orderNumber)
+    )
     expect(numbers.size).toBe(1)
   })
 })
