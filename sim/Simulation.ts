@@ -125,8 +125,10 @@ class Run {
   crashIn = Number.POSITIVE_INFINITY
   faulty = false
   open = false
+  /** The process has been asked to stop. */
   stopping = false
-  ended = false
+  /** Nobody starts it again. */
+  over = false
   uncompared: { orders: Set<NaiveOrder>; accounts: Set<number>; last: NaiveDecision | undefined } = {
     orders: new Set(),
     accounts: new Set(),
@@ -255,10 +257,10 @@ class Run {
   /** Stops as SIGTERM does, replays from the beginning, starts again (from the snapshot) and compares. */
   private proveReplay(): void {
     this.stopping = true
+    this.over = true
     this.process?.stop()
     this.until("the graceful stop", () => this.process === undefined, 10_000)
     this.replayFromStart()
-    this.stopping = false
     this.start()
     this.until("the last start", () => this.reads !== undefined, 60_000)
     const { reads } = this
@@ -390,7 +392,8 @@ class Run {
         this.reads = undefined
         this.disk.crash("kill")
         this.see({ _tag: "Ended", incarnation, asked: this.stopping, failure, atEpochMs: this.time.nowEpochMs() })
-        if (!this.stopping) this.restartLater()
+        this.stopping = false
+        if (!this.over) this.restartLater()
       },
       log: (line) => this.request.trace?.(this.steps, this.time.nowEpochMs(), `log ${line}`)
     })
@@ -409,6 +412,7 @@ class Run {
     this.process = undefined
     this.reads = undefined
     this.crashes++
+    this.stopping = false
     this.see({ _tag: "Crashed", incarnation: this.incarnation, ready, atEpochMs: this.time.nowEpochMs() })
     this.restartLater()
   }
@@ -424,10 +428,6 @@ class Run {
       if (this.reads !== undefined && this.faults.chance(gracefulShare)) {
         this.stopping = true
         this.process.stop()
-        this.time.after(this.faults.next() * 500, () => {
-          this.stopping = false
-          if (this.process === undefined) this.restartLater()
-        })
       } else this.crashIn = this.faults.between(1, 60)
     })
   }

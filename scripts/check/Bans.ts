@@ -77,7 +77,8 @@ const moduleState = (source: Source): ReadonlyArray<Violation> =>
   source.tokens.flatMap((token, at) => {
     if (token.depth !== 0 || token.type !== "IdentifierName" || isNoDeclaration(source.tokens[at - 1]?.value)) return []
     if (token.value === "let" || token.value === "var") {
-      return [violation(source, token.line, "module-state", `no module-level \`${token.value}\`: it would survive a crash in the simulator`)]
+      const message = `no module-level \`${token.value}\`: it would survive a crash in the simulator`
+      return [violation(source, token.line, "module-state", message)]
     }
     return token.value === "const" && isOpenCollection(source.tokens, at)
       ? [violation(source, token.line, "module-state", "a module-level collection is typed read-only")]
@@ -130,7 +131,9 @@ const declares = (tokens: ReadonlyArray<Token>, at: number): boolean => {
   return within && (after === ")" || after === "," || after === "}" || after === "=" || after === "?")
 }
 
-const assignments: ReadonlySet<string> = new Set(["=", "+=", "-=", "*=", "/=", "%=", "**=", "|=", "&=", "^=", "<<=", ">>=", ">>>=", "??=", "||=", "&&=", "++", "--"])
+const assignments: ReadonlySet<string> = new Set(
+  "= += -= *= /= %= **= |= &= ^= <<= >>= >>>= ??= ||= &&= ++ --".split(" ")
+)
 
 /** Whether the member chain that starts at `at` has a member and ends in an assignment. */
 const isMemberWrite = (tokens: ReadonlyArray<Token>, at: number): boolean => {
@@ -170,7 +173,11 @@ const comments = (source: Source): ReadonlyArray<Violation> =>
 const effectRuns = (source: Source): ReadonlyArray<Violation> => {
   if (!source.path.startsWith("src/") || source.path === "src/main.ts" || source.path.startsWith("src/cli/")) return []
   return runs(source, [
-    ban("run-effect", ["Effect", ".", ["runPromise", "runPromiseExit", "runSync", "runSyncExit"]], "only src/main.ts and src/cli run effects")
+    ban(
+      "run-effect",
+      ["Effect", ".", ["runPromise", "runPromiseExit", "runSync", "runSyncExit"]],
+      "only src/main.ts and src/cli run effects"
+    )
   ])
 }
 
@@ -178,9 +185,8 @@ const effectRuns = (source: Source): ReadonlyArray<Violation> => {
 const skipped = (source: Source): ReadonlyArray<Violation> => {
   if (!source.path.startsWith("test/")) return []
   return source.tokens.flatMap((token, at) => {
-    if ((token.value !== "only" && token.value !== "skip") || source.tokens[at - 1]?.value !== "." || source.tokens[at + 1]?.value !== "(") {
-      return []
-    }
+    if (token.value !== "only" && token.value !== "skip") return []
+    if (source.tokens[at - 1]?.value !== "." || source.tokens[at + 1]?.value !== "(") return []
     const block = testBlocks.includes(chainRoot(source.tokens, at))
     if (token.value === "only") return block ? [violation(source, token.line, "focused-test", "every test runs")] : []
     if (block) return [violation(source, token.line, "skipped-test", "a test is skipped by `skip(reason)` within it")]
@@ -195,9 +201,16 @@ const chainRoot = (tokens: ReadonlyArray<Token>, at: number): string => {
   return tokens[first]!.value
 }
 
+const outsideLeaves = (source: Source): ReadonlyArray<Violation> => [
+  ...runs(source, leafBans),
+  ...bareDates(source),
+  ...moduleState(source),
+  ...writtenObjects(source)
+]
+
 /** Every banned thing in a source. */
 export const check = (source: Source): ReadonlyArray<Violation> => [
-  ...(isLeaf(source.path) ? [] : [...runs(source, leafBans), ...bareDates(source), ...moduleState(source), ...writtenObjects(source)]),
+  ...(isLeaf(source.path) ? [] : outsideLeaves(source)),
   ...runs(source, everywhere),
   ...comments(source),
   ...effectRuns(source),

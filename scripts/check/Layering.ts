@@ -33,7 +33,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   ]
 }
 
-/** What the roots beside `src` may import. The naive model knows the vocabulary and what a record is, and nothing of the engine. */
+/** What the roots beside `src` may import. The naive model knows the vocabulary and what a record is, nothing of the engine. */
 const roots: ReadonlyArray<readonly [folder: string, allowed: ReadonlyArray<string>]> = [
   ["sim/model/", ["src/domain/", "src/journal/Record.ts", "sim/"]],
   ["sim/", ["src/", "sim/"]],
@@ -64,13 +64,17 @@ const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>)
 }
 
 const ordered: ReadonlyArray<string> = ["src/domain/", "src/engine/", "src/sequencer/", "src/journal/"]
+const effectPackage = /^(?:@effect\/|effect(?:$|\/))/
+const unorderedModule = /^effect\/(Hash(?:Map|Set))$/
 const unorderedNames: ReadonlySet<string> = new Set(["HashMap", "HashSet"])
 
 /** Packages: the engine has no runtime, and nothing that replay must repeat iterates by object identity. */
 const packageFault = (path: string, { names, specifier }: Import): string | undefined => {
-  if (path.startsWith("src/engine/") && /^(?:@effect\/|effect(?:$|\/))/.test(specifier)) return `the engine may not import ${specifier}`
+  if (path.startsWith("src/engine/") && effectPackage.test(specifier)) return `the engine may not import ${specifier}`
   if (!ordered.some((folder) => path.startsWith(folder))) return undefined
-  const unordered = specifier === "effect" ? names.find((name) => unorderedNames.has(name)) : /^effect\/(Hash(?:Map|Set))$/.exec(specifier)?.[1]
+  const unordered = specifier === "effect"
+    ? names.find((name) => unorderedNames.has(name))
+    : unorderedModule.exec(specifier)?.[1]
   return unordered === undefined ? undefined : `${unordered} has no order that replay could repeat`
 }
 

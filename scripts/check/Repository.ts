@@ -8,10 +8,13 @@ const registryHost = /\bregistry\.[a-z0-9.-]*\b(?:org|com|io|net|dev|internal|lo
 
 /** Paths of this machine, and hosts of package registries, in a text file. */
 export const checkText = (path: string, text: string): ReadonlyArray<Violation> =>
-  text.split("\n").flatMap((line, index) => [
-    ...(machinePath.test(line) ? [{ path, line: index + 1, rule: "machine-path", message: "an absolute path of one machine" }] : []),
-    ...(registryHost.test(line) ? [{ path, line: index + 1, rule: "registry-host", message: "the host of a package registry" }] : [])
-  ])
+  text.split("\n").flatMap((content, index) => {
+    const line = index + 1
+    return [
+      ...(machinePath.test(content) ? [{ path, line, rule: "machine-path", message: "an absolute path of one machine" }] : []),
+      ...(registryHost.test(content) ? [{ path, line, rule: "registry-host", message: "the host of a package registry" }] : [])
+    ]
+  })
 
 interface LockedPackage {
   readonly resolved?: string

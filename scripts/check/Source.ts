@@ -110,7 +110,8 @@ const importsOf = (path: string, tokens: ReadonlyArray<Token>): ReadonlyArray<Im
       || (before === "(" && tokens[index - 2]?.value === "import")
     if (!isImport) return
     const specifier = token.value.slice(1, -1)
-    found.push({ line: token.line, specifier, path: resolve(path, specifier), names: before === "from" ? namesBefore(tokens, index - 1) : [] })
+    const names = before === "from" ? namesBefore(tokens, index - 1) : []
+    found.push({ line: token.line, specifier, path: resolve(path, specifier), names })
   })
   return found
 }
@@ -120,7 +121,8 @@ const namesBefore = (tokens: ReadonlyArray<Token>, from: number): ReadonlyArray<
   if (tokens[from - 1]?.value !== "}") return names
   for (let at = from - 2; at >= 0 && tokens[at]!.value !== "{"; at--) {
     const before = tokens[at - 1]!.value
-    if (tokens[at]!.type === "IdentifierName" && (before === "{" || before === "," || before === "type")) names.push(tokens[at]!.value)
+    const starts = before === "{" || before === "," || before === "type"
+    if (starts && tokens[at]!.type === "IdentifierName") names.push(tokens[at]!.value)
   }
   return names
 }

@@ -180,14 +180,14 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       lostRate: random.next()
     },
     process: {
-      meanCrashMs: swarm(random, 20_000),
+      meanCrashMs: swarm(random, 6_000),
       crashInRecovery: swarm(random, 0.4),
       gracefulShare: swarm(random, 0.5),
       maxRestartMs: random.pick([10, 200, 2_000]),
       preemption: swarm(random, 0.02)
     },
     clock: {
-      meanFaultMs: swarm(random, 10_000),
+      meanFaultMs: swarm(random, 4_000),
       maxJumpMs: random.pick([1_000, 60_000, 3_600_000]),
       freezeShare: random.next()
     },

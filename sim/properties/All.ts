@@ -7,6 +7,7 @@ import { conservation } from "./conservation.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { idempotency } from "./idempotency.js"
+import { noDefect } from "./noDefect.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { watch, type Watcher } from "./Property.js"
 import { quantity } from "./quantity.js"
@@ -19,6 +20,7 @@ import { zeroSum } from "./zeroSum.js"
 
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
+  watch(noDefect),
   watch(orderOfThings),
   watch(conservation),
   watch(zeroSum),

@@ -5,12 +5,12 @@
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs, scopeOfCommand } from "../model/NaiveVenue.js"
-import type { Answer, Call } from "./Observation.js"
+import type { Answer } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
-  /** The first decided answer by scope and body. */
-  readonly answers: Map<string, { readonly answer: string; readonly status: number }>
+  /** The first decided answer by scope, and the request that got it. */
+  readonly answers: Map<string, { readonly request: string; readonly answer: string; readonly status: number }>
   /** The record that carried each scope. */
   readonly records: Map<string, number>
   /** Accepted orders by account and clientOrderId. */
@@ -24,8 +24,6 @@ const moving = /"requestId":"[^"]*",?/g
 const isDecision = (answer: Answer): boolean =>
   answer.status === 200 || answer.status === 403 || answer.status === 404 || answer.status === 422
   || (answer.status === 409 && answer.text.includes("client_order_id_in_use"))
-
-const identity = (call: Call): string => `${call.scope}\n${call.target}\n${call.body}`
 
 export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
@@ -54,16 +52,24 @@ export const idempotency: Property<State> = {
       }
       return holds
     }
-    if (seen._tag !== "Answered" || seen.call.scope === undefined) return holds
+    if (seen._tag !== "Answered") return holds
     const { answer, call, memory, model } = seen
+    const { scope } = call
+    if (scope === undefined) return holds
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
+    const request = `${call.target}\n${call.body}`
+    const first = state.answers.get(scope)
+    if (answer.status === 409 && answer.text.includes("idempotency_key_conflict")) {
+      return first?.request === request ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`) : holds
+    }
     if (!isDecision(answer)) return holds
-    const name = identity(call)
     const text = answer.text.replace(moving, "")
-    const first = state.answers.get(name)
     if (first === undefined) {
-      state.answers.set(name, { answer: text, status: answer.status })
+      state.answers.set(scope, { request, answer: text, status: answer.status })
       return holds
+    }
+    if (first.request !== request) {
+      return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided for ${first.request} and answers ${request} too`)
     }
     if (first.status !== answer.status || first.answer !== text) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint}: first ${first.status} ${first.answer}, then ${answer.status} ${text}`)

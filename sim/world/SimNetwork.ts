@@ -57,6 +57,16 @@ interface Service {
   drained: (() => void) | undefined
 }
 
+/** How long a closing listener waits for requests under way, as the real one does. */
+const drainTimeoutMs = 5_000
+
+/** Cuts the connections of all requests under way. */
+const notifyAll = (service: Service): void => {
+  const notices = [...service.pending]
+  service.pending.clear()
+  for (const notice of notices) notice()
+}
+
 /** A network with these faults; `random` is its own generator. */
 export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetwork => {
   let faults = initial
@@ -136,10 +146,18 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
               opened.open = false
               const close = (): void => {
                 if (service === opened) service = undefined
-                resume(Effect.void)
+                station.ready(() => resume(Effect.void))
               }
-              if (opened.pending.size === 0) close()
-              else opened.drained = close
+              if (opened.pending.size === 0) return close()
+              const patience = time.after(drainTimeoutMs, () => {
+                opened.drained = undefined
+                notifyAll(opened)
+                close()
+              })
+              opened.drained = () => {
+                patience()
+                close()
+              }
             })
         ).pipe(Effect.as({ address: "sim", port: 80 }))
     })
@@ -149,12 +167,10 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     layerFor,
     cut: (station) => {
       if (service === undefined || service.station !== station) return
-      const { pending } = service
-      service.open = false
+      const dead = service
+      dead.open = false
       service = undefined
-      const notices = [...pending]
-      pending.clear()
-      for (const notice of notices) notice()
+      notifyAll(dead)
     },
     setFaults: (next) => {
       faults = next

@@ -36,7 +36,9 @@ export const unreadable = (error: Corrupt | Unknown | DiskError): Ended => {
 }
 
 /** The exit code of a tool: an `Ended` is said, a wrong command line has been said by the parser. */
-export const settle = <R>(tool: Effect.Effect<void, Ended | ValidationError.ValidationError, R>): Effect.Effect<number, never, R> =>
+export const settle = <R>(
+  tool: Effect.Effect<void, Ended | ValidationError.ValidationError, R>
+): Effect.Effect<number, never, R> =>
   tool.pipe(
     Effect.as(0),
     Effect.catchAll((error) =>

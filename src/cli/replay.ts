@@ -109,7 +109,8 @@ const verify = (everyBlocks: number) =>
     const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
     yield* Console.log(drawReport(report, journal, seconds))
     if (report.snapshots.some(({ found }) => found === "damaged" || found === "foreign")) {
-      return yield* new Ended({ code: unreadableCode, text: "the journal is whole; a venue passes over the snapshots that are not proven" })
+      const text = "the journal is whole; a venue passes over the snapshots that are not proven"
+      return yield* new Ended({ code: unreadableCode, text })
     }
   }).pipe(
     Effect.catchTag("ReplayDiffers", (error) =>
@@ -157,7 +158,8 @@ const story = (subject: Story.Subject, name: string, bounds: Story.Bounds) =>
     yield* Console.log([...told.lines.map(drawLine), ...notes(told)].join("\n"))
   }).pipe(Effect.provide(SegmentJournal.layerReadOnly), Effect.catchTag("ReplayDiverged", divergedError))
 
-const drawLine = ({ atEpochMs, sequence, text }: Story.Line): string => `${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text}`
+const drawLine = ({ atEpochMs, sequence, text }: Story.Line): string =>
+  `${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text}`
 
 const notes = ({ feedSamples, lines, more }: Story.Story): ReadonlyArray<string> => [
   ...(lines.length === 0 ? ["nothing in these sequences"] : []),

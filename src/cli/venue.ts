@@ -58,12 +58,14 @@ const remote = { url, data, key }
 /** The operator token: OPERATOR_TOKEN, or what a development venue keeps in its data directory. */
 const token = (dataDir: string): Effect.Effect<string, Ended> =>
   Effect.gen(function*() {
-    const configured = yield* Config.option(Config.redacted("OPERATOR_TOKEN")).pipe(Effect.mapError((error) => usage(error.message)))
+    const configured = yield* Config.option(Config.redacted("OPERATOR_TOKEN")).pipe(
+      Effect.mapError((error) => usage(error.message))
+    )
     if (Option.isSome(configured)) return Redacted.value(configured.value)
     const file = path.join(dataDir, operatorTokenFile)
     return yield* Effect.try({
       try: () => fs.readFileSync(file, "utf8").trim(),
-      catch: () => usage(`no operator token: OPERATOR_TOKEN is not set and ${file} cannot be read (--data names the venue's DATA_DIR)`)
+      catch: () => usage(`OPERATOR_TOKEN is not set, and ${file} cannot be read (--data is the venue's DATA_DIR)`)
     })
   })
 
@@ -87,7 +89,10 @@ const against = <A>(
       Effect.catchTags({
         Refused: (error) => new Ended({ code: refusedCode, text: `refused: ${error.text}` }),
         NoAnswer: (error) =>
-          new Ended({ code: noAnswerCode, text: `no answer: ${error.text}\nwhether it was done is unknown; the same again with --key ${used} tells` }),
+          new Ended({
+            code: noAnswerCode,
+            text: `no answer: ${error.text}\nwhether it was done is unknown; the same again with --key ${used} tells`
+          }),
         Unexpected: (error) => new Ended({ code: noAnswerCode, text: error.text })
       })
     )
@@ -106,8 +111,14 @@ const isDecimal = Schema.is(Fields.DecimalInput)
 
 const demo = Cli.make("demo", {
   ...remote,
-  accounts: CliOptions.integer("accounts").pipe(CliOptions.withDescription("How many accounts to open"), CliOptions.withDefault(2)),
-  collateral: CliOptions.text("collateral").pipe(CliOptions.withDescription("USDC for each"), CliOptions.withDefault("1000000")),
+  accounts: CliOptions.integer("accounts").pipe(
+    CliOptions.withDescription("How many accounts to open"),
+    CliOptions.withDefault(2)
+  ),
+  collateral: CliOptions.text("collateral").pipe(
+    CliOptions.withDescription("USDC for each"),
+    CliOptions.withDefault("1000000")
+  ),
   json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints [{accountId, apiKey}] and nothing else"))
 }, (parsed) =>
   Effect.gen(function*() {
@@ -144,8 +155,9 @@ const marketStatus = Cli.make("status", {
   marketId,
   status: Args.choice(Market.statuses.map((name) => [name, name] as [string, Market.Status]), { name: "status" })
 }, (parsed) =>
-  Effect.flatMap(against(parsed, (target, key) => Operator.setMarketStatus(target, key, parsed.marketId, parsed.status)), sayDone))
-  .pipe(Cli.withDescription("Moves a market to another status"))
+  against(parsed, (target, key) => Operator.setMarketStatus(target, key, parsed.marketId, parsed.status)).pipe(
+    Effect.flatMap(sayDone)
+  )).pipe(Cli.withDescription("Moves a market to another status"))
 
 const MarketFile = Schema.parseJson(Schema.Struct({ marketId: Fields.Name, ...PutMarketBody.fields }))
 
@@ -164,7 +176,9 @@ const marketPut = Cli.make("put", { ...remote, file: Args.text({ name: "file" })
       Effect.mapError((error) => usage(`${parsed.file} is not a market's parameters: ${issues(error)}`))
     )
     yield* Effect.flatMap(against(parsed, (target, key) => Operator.putMarket(target, key, marketId, body)), sayDone)
-  })).pipe(Cli.withDescription("Creates or updates a market from a JSON file: marketId, and the body of PUT /v1/operator/markets/{marketId}"))
+  })).pipe(
+    Cli.withDescription("Puts a market from a JSON file: marketId, and the body of PUT /v1/operator/markets/{marketId}")
+  )
 
 const market = Cli.make("market").pipe(
   Cli.withDescription("A market's status and parameters"),
@@ -174,7 +188,9 @@ const market = Cli.make("market").pipe(
 const index = Cli.make("index", { ...remote, marketId, price: Args.text({ name: "price" }) }, (parsed) =>
   Effect.gen(function*() {
     if (!isDecimal(parsed.price)) return yield* usage(`a price is a decimal, and not ${parsed.price}`)
-    yield* Effect.flatMap(against(parsed, (target, key) => Operator.setIndexPrice(target, key, parsed.marketId, parsed.price)), sayDone)
+    yield* against(parsed, (target, key) => Operator.setIndexPrice(target, key, parsed.marketId, parsed.price)).pipe(
+      Effect.flatMap(sayDone)
+    )
   })).pipe(Cli.withDescription("Publishes an index price"))
 
 const halt = Cli.make("halt", remote, (parsed) => Effect.flatMap(against(parsed, Operator.halt), sayDone)).pipe(

@@ -12,8 +12,14 @@ export const price = (market: Scales, atoms: number): string => formatDecimal(at
 /** A size, from size atoms. */
 export const size = (market: Scales, atoms: number): string => formatDecimal(atoms, market.quantityScale)
 
-/** ISO time in UTC, or a dash for a time that never was. */
-export const time = (atEpochMs: number): string => atEpochMs === 0 ? "-" : new Date(atEpochMs).toISOString()
+/** The last moment that has a date, in epoch milliseconds. */
+const lastEpochMs = 8.64e15
+
+/** ISO time in UTC, or a dash for a time that never was, or `never` for one behind all dates. */
+export const time = (atEpochMs: number): string => {
+  if (atEpochMs === 0) return "-"
+  return atEpochMs > lastEpochMs ? "never" : new Date(atEpochMs).toISOString()
+}
 
 /** Whole numbers with thousands apart. */
 export const count = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, " ")

@@ -79,9 +79,8 @@ const bounded = <A>(all: ReadonlyArray<A>, limit: number, drawn: (shown: Readonl
 }
 
 const header = (engine: Engine): string =>
-  `Sequence ${engine.sequence}, ${Format.time(engine.atEpochMs)}: ${engine.environment || "not opened"}, rules ${engine.rules}, trading ${
-    engine.halted ? "HALTED" : "on"
-  }`
+  `Sequence ${engine.sequence}, ${Format.time(engine.atEpochMs)}: ${engine.environment || "not opened"}, `
+  + `rules ${engine.rules}, trading ${engine.halted ? "HALTED" : "on"}`
 
 const orDash = (market: MarketView, atoms: number): string => atoms > 0 ? Format.price(market.parameters, atoms) : "-"
 

@@ -17,7 +17,7 @@ import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import { applyBlock } from "../../sequencer/Recovery.js"
 import { sectionsDigest } from "../../sequencer/Writer.js"
 import type { JournalService } from "./Follow.js"
-import * as Story from "./Story.js"
+import { allLinesOf } from "./Lines.js"
 
 /** Something is not as the journal says it was, or as it must be. */
 export class Differs extends Schema.TaggedError<Differs>()("ReplayDiffers", {
@@ -135,7 +135,8 @@ export const verify = (
     return { ...tally, records: main.engine.sequence, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
   })
 
-const digestOf = (engine: Engine): string => Buffer.from(sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
+/** SHA-256 of an engine's state, hex: what snapshots and reports name it by. */
+export const digestOf = (engine: Engine): string => Buffer.from(sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
 
 const foreign = (sequence: number, detail: string): SnapshotFinding => ({ sequence, found: "foreign", detail })
 
@@ -143,7 +144,8 @@ const apply = ({ engine, from }: Run, block: Block.Block): Differs | undefined =
   try {
     const diverged = applyBlock(engine, block)
     if (diverged === undefined) return undefined
-    return new Differs({ sequence: block.firstSequence, reason: `from ${from}, ${diverged.message}`, decided: retell(engine, block) })
+    const reason = `from ${from}, ${diverged.message}`
+    return new Differs({ sequence: block.firstSequence, reason, decided: retell(engine, block) })
   } catch (error) {
     if (!(error instanceof AssertionFailed)) throw error
     const reason = `from ${from}, sequence ${engine.sequence} cannot be decided again: ${error.message}`
@@ -161,7 +163,7 @@ const retell = (engine: Engine, block: Block.Block): ReadonlyArray<string> => {
     const own = decoded.splice(0, end + 1)
     return [
       `${record.sequence} ${record.command.kind}`,
-      ...Story.allLinesOf(engine.state, record, own).map((line) => `${record.sequence}   ${line}`)
+      ...allLinesOf(engine.state, record, own).map((line) => `${record.sequence}   ${line}`)
     ]
   })
 }
@@ -177,7 +179,10 @@ const prove = Effect.fnUntraced(function*(
   const stored = yield* snapshots.load(sequence).pipe(
     Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed(undefined))
   )
-  const without = (found: SnapshotFinding["found"], detail: string) => ({ finding: { sequence, found, detail }, engine: undefined })
+  const without = (found: SnapshotFinding["found"], detail: string) => ({
+    finding: { sequence, found, detail },
+    engine: undefined
+  })
   if (stored === undefined) return without("gone", "it was removed meanwhile")
   if (typeof stored === "string") return without("damaged", stored)
   if (Buffer.compare(stored.blockDigest, block.digest) !== 0) return without("foreign", "it names another block")

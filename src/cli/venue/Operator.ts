@@ -23,7 +23,11 @@ export interface Target {
 }
 
 /** The venue decided against it. */
-export class Refused extends Data.TaggedError("Refused")<{ readonly status: number; readonly code: string; readonly text: string }> {}
+export class Refused extends Data.TaggedError("Refused")<{
+  readonly status: number
+  readonly code: string
+  readonly text: string
+}> {}
 
 /** The venue gave no answer: whether it did what was asked is unknown. */
 export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}

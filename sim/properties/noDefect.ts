@@ -1,0 +1,19 @@
+/**
+ * Safety. Faults of the world end the process; its own mistakes never do: no assertion fails, nothing throws,
+ * and what it says when it ends names the disk.
+ */
+import { broken, holds, type Property } from "./Property.js"
+
+/** What may end a process: each is how a failing disk looks from inside. */
+const worldly = /JournalUnknown|JournalFull|DiskError|E(IO|NOSPC)/
+
+export const noDefect: Property<null> = {
+  name: "process-ends-only-by-faults",
+  invariant: "defect",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Ended" || seen.failure === undefined) return holds
+    return worldly.test(seen.failure) ? holds : broken(seen.failure)
+  }
+}

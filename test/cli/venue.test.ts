@@ -1,0 +1,279 @@
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientError from "@effect/platform/HttpClientError"
+import type * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import * as http from "node:http"
+import type { AddressInfo } from "node:net"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, describe, expect, it } from "vitest"
+import * as Metrics from "../../src/cli/venue/Metrics.js"
+import * as Operator from "../../src/cli/venue/Operator.js"
+import { Disk } from "../../src/journal/Disk.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { RandomDriver } from "../engine/drive.js"
+import * as Recorded from "./Recorded.js"
+import { run } from "./Tool.js"
+
+/** What a request looked like from outside. */
+interface Seen {
+  readonly method: string
+  readonly url: string
+  readonly key: string | undefined
+  readonly authorization: string | undefined
+  readonly body: unknown
+}
+
+type Reply = { readonly status: number; readonly body: unknown } | "no connection"
+
+/** Answers each request in turn, and keeps what was asked. */
+const answering = (replies: ReadonlyArray<Reply>) => {
+  const seen: Array<Seen> = []
+  const client = HttpClient.make((request) =>
+    Effect.suspend(() => {
+      const reply = replies[seen.length]
+      seen.push(seenOf(request))
+      if (reply === undefined || reply === "no connection") {
+        return Effect.fail(new HttpClientError.RequestError({ request, reason: "Transport", description: "refused" }))
+      }
+      const text = typeof reply.body === "string" ? reply.body : JSON.stringify(reply.body)
+      return Effect.succeed(HttpClientResponse.fromWeb(request, new Response(text, { status: reply.status })))
+    })
+  )
+  return { seen, client }
+}
+
+const seenOf = (request: HttpClientRequest.HttpClientRequest): Seen => ({
+  method: request.method,
+  url: request.url,
+  key: request.headers["idempotency-key"],
+  authorization: request.headers["authorization"],
+  body: request.body._tag === "Uint8Array" ? JSON.parse(Buffer.from(request.body.body).toString()) : undefined
+})
+
+const target: Operator.Target = { url: "http://venue.test", token: "operator-token-of-tests", retries: 2 }
+
+const asked = <A, E>(replies: ReadonlyArray<Reply>, task: Effect.Effect<A, E, HttpClient.HttpClient>) => {
+  const { client, seen } = answering(replies)
+  return Effect.runPromise(
+    Effect.either(Effect.provideService(task, HttpClient.HttpClient, client)).pipe(Effect.map((result) => ({ result, seen })))
+  )
+}
+
+const done = (operation: string, more: object = {}): Reply => ({
+  status: 200,
+  body: { version: "operator-result/v1", operation, idempotencyKey: "k", sequence: 7, decidedAtEpochMs: 1, ...more }
+})
+
+const envelope = (status: number, code: string): Reply => ({
+  status,
+  body: {
+    version: "external-rest-error/v1",
+    requestId: "req_1",
+    code,
+    safeMessage: "A sentence.",
+    retryable: status === 503,
+    recoveryActions: [],
+    occurredAtEpochMs: 1
+  }
+})
+
+describe("an operator's request", () => {
+  it.each([
+    ["halt", Operator.halt(target, "k"), "PUT", "/v1/operator/engine/halt", undefined, "halt_engine"],
+    ["resume", Operator.resume(target, "k"), "DELETE", "/v1/operator/engine/halt", undefined, "resume_engine"],
+    [
+      "a market's status",
+      Operator.setMarketStatus(target, "k", "BTC-USDC-PERP", "open"),
+      "PUT",
+      "/v1/operator/markets/BTC-USDC-PERP/status",
+      { status: "open" },
+      "set_market_status"
+    ],
+    [
+      "an index price",
+      Operator.setIndexPrice(target, "k", "A/B", "60000.5"),
+      "PUT",
+      "/v1/operator/markets/A%2FB/index-price",
+      { price: "60000.5" },
+      "set_index_price"
+    ]
+  ])("for %s goes where the contract says", async (_what, task, method, place, body, operation) => {
+    const { result, seen } = await asked([done(operation)], task)
+    expect(result._tag).toBe("Right")
+    expect(seen).toEqual([
+      { method, url: `${target.url}${place}`, key: "k", authorization: `Bearer ${target.token}`, body }
+    ])
+  })
+
+  it("without an answer is sent again under its key", async () => {
+    const { result, seen } = await asked(
+      ["no connection", envelope(503, "starting"), done("halt_engine")],
+      Operator.halt(target, "the-key")
+    )
+    expect(result._tag).toBe("Right")
+    expect(seen.map(({ key }) => key)).toEqual(["the-key", "the-key", "the-key"])
+  })
+
+  it("gives up after its retries, and does not claim to know", async () => {
+    const { result, seen } = await asked([], Operator.halt(target, "k"))
+    expect(result).toMatchObject({ _tag: "Left", left: { _tag: "NoAnswer" } })
+    expect(seen).toHaveLength(1 + target.retries)
+  })
+
+  it("that is refused is not sent again", async () => {
+    const { result, seen } = await asked([envelope(404, "market_not_found")], Operator.halt(target, "k"))
+    expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Refused", status: 404, code: "market_not_found" } })
+    expect(seen).toHaveLength(1)
+  })
+
+  it.each([
+    ["another success", { status: 200, body: { hello: "world" } }],
+    ["no JSON", { status: 200, body: "<html>" }],
+    ["another status", { status: 418, body: {} }],
+    ["an envelope with a code of another status", envelope(404, "engine_halted")]
+  ] as ReadonlyArray<[string, Reply]>)("answered by %s is not the contract's", async (_what, reply) => {
+    const { result } = await asked([reply], Operator.halt(target, "k"))
+    expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Unexpected" } })
+  })
+})
+
+describe("demo accounts", () => {
+  const opened = (from: number, count: number): Reply => ({
+    status: 200,
+    body: {
+      version: "demo-accounts/v1",
+      accounts: Array.from({ length: count }, (_, index) => ({ accountId: `acc_${from + index}`, apiKey: `pk_${from + index}` })),
+      sequence: 3,
+      decidedAtEpochMs: 1
+    }
+  })
+
+  it("are opened 32 at a time, each batch under a key of its own, and told in order", async () => {
+    const { result, seen } = await asked(
+      [opened(0, 32), "no connection", opened(32, 32), opened(64, 6)],
+      Operator.openDemoAccounts(target, "k", 70, "1000000")
+    )
+    expect(seen.map(({ body, key }) => [key, body])).toEqual([
+      ["k/0", { accounts: 32, collateral: "1000000" }],
+      ["k/1", { accounts: 32, collateral: "1000000" }],
+      ["k/1", { accounts: 32, collateral: "1000000" }],
+      ["k/2", { accounts: 6, collateral: "1000000" }]
+    ])
+    expect(result).toEqual(expect.objectContaining({
+      right: Array.from({ length: 70 }, (_, index) => ({ accountId: `acc_${index}`, apiKey: `pk_${index}` }))
+    }))
+  })
+})
+
+describe("metrics", () => {
+  it("are told as they are, histograms by count and mean, the runtime's left out", () => {
+    expect(Metrics.summarize([
+      "# HELP venue_orders Orders.",
+      "# TYPE venue_orders gauge",
+      "venue_orders 12",
+      "venue_requests_total{route=\"a b\",status=\"200\"} 3",
+      "venue_turn_seconds_bucket{le=\"0.1\"} 4",
+      "venue_turn_seconds_sum 0.5",
+      "venue_turn_seconds_count 4",
+      "venue_empty_seconds_sum 0",
+      "venue_empty_seconds_count 0",
+      "process_cpu_seconds_total 9",
+      ""
+    ].join("\n"))).toEqual([
+      { name: "venue_orders", value: "12" },
+      { name: "venue_requests_total{route=\"a b\",status=\"200\"}", value: "3" },
+      { name: "venue_turn_seconds", value: "4, mean 0.125" },
+      { name: "venue_empty_seconds", value: "0" }
+    ])
+  })
+})
+
+describe("the command", { timeout: 60_000 }, () => {
+  const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../src/cli/venue.js")
+  const folders: Array<string> = []
+  afterAll(() => {
+    for (const made of folders) fs.rmSync(made, { recursive: true })
+  })
+
+  const recorded = async () => {
+    const recording = new Recorded.RecordingEngine()
+    const driver = new RandomDriver(3, recording)
+    for (let step = 0; step < 100; step++) driver.step()
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    return { recording, ...(await Recorded.write(recording, folder)) }
+  }
+
+  it("prints demo accounts as JSON and nothing else, with the token of the data directory", async () => {
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    fs.writeFileSync(path.join(folder, "operator-token"), "kept-token-of-tests\n")
+    const accounts = [{ accountId: "acc_1", apiKey: "pk_1" }, { accountId: "acc_2", apiKey: "pk_2" }]
+    const authorizations: Array<string | undefined> = []
+    const server = http.createServer((request, response) => {
+      authorizations.push(request.headers.authorization)
+      request.resume().on("end", () => {
+        response.setHeader("content-type", "application/json")
+        response.end(JSON.stringify({ version: "demo-accounts/v1", accounts, sequence: 3, decidedAtEpochMs: 1 }))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const result = await run(program, ["demo", "--json", "--data", folder, "--url", `http://127.0.0.1:${port}/`])
+    await new Promise((resolve) => server.close(resolve))
+    expect(result).toEqual({ code: 0, stdout: `${JSON.stringify(accounts)}\n`, stderr: "" })
+    expect(authorizations).toEqual(["Bearer kept-token-of-tests"])
+  })
+
+  it("cuts a journal at a sequence, and a replay ends before it", async () => {
+    const { blocks, folder } = await recorded()
+    const block = blocks.find(({ lastSequence }) => lastSequence >= 60)!
+    const cut = await run(program, ["journal", "cut", "--data", folder, "--at", "60", "--yes"])
+    expect(cut.code).toBe(0)
+    expect(cut.stdout).toContain(`the journal ends before sequence ${block.firstSequence}`)
+    const info = await run(program, ["journal", "info", "--data", folder])
+    expect(info.code).toBe(0)
+    expect(info.stdout).toContain(`records    ${block.firstSequence - 1}, `)
+  })
+
+  it("does not cut under a running venue, nor unasked, nor without a journal", async () => {
+    const { blocks, folder } = await recorded()
+    const nowhere = path.join(folder, "nowhere")
+    const cut = (data: string, ...more: ReadonlyArray<string>) =>
+      run(program, ["journal", "cut", "--data", data, "--at", "60", ...more])
+    const locked = await Effect.runPromise(
+      Effect.scoped(Effect.gen(function*() {
+        yield* Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
+        return yield* Effect.promise(() => cut(folder, "--yes"))
+      })).pipe(Effect.provide(NodeDisk.layer(folder)))
+    )
+    expect([locked.code, locked.stderr]).toEqual([1, "refused: a venue is running on this data directory\n"])
+    const [unasked, absent, info] = await Promise.all([
+      cut(folder),
+      cut(nowhere, "--yes"),
+      run(program, ["journal", "info", "--data", folder])
+    ])
+    expect([unasked.code, absent.code]).toEqual([3, 3])
+    expect(fs.existsSync(nowhere)).toBe(false)
+    expect(info.stdout).toContain(`records    ${blocks.at(-1)!.lastSequence}, `)
+  })
+
+  it("ends with 2 where nobody listens to a status, and with 3 for what it does not know", async () => {
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    const results = await Promise.all([
+      run(program, ["status", "--url", "http://127.0.0.1:1"]),
+      run(program, ["demo", "--data", folder, "--accounts", "0"]),
+      run(program, ["halt", "--data", folder], { OPERATOR_TOKEN: "" }),
+      run(program, ["index", "--data", folder, "BTC-USDC-PERP", "1e5"]),
+      run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "open"]),
+      run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "sideways"]),
+      run(program, ["launch"])
+    ])
+    expect(results.map(({ code }) => code)).toEqual([2, 3, 3, 3, 3, 3, 3])
+  })
+})

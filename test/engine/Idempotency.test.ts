@@ -1,0 +1,375 @@
+/** Remembered decisions: replay, conflict, how long, how many, and what a clientOrderId stands for meanwhile. */
+import * as fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import { type Command, Operation, type PlaceEntry, type PlaceOrders } from "../../src/domain/Command.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { retentionMs } from "../../src/engine/Idempotency.js"
+import { Driver, parameters } from "./drive.js"
+
+const rich = 1_000_000_000_000
+const minuteMs = 60_000
+
+const begin = (driver = new Driver()) => {
+  driver.market(parameters("AAA"), 1000)
+  return { driver, account: driver.account(rich), other: driver.account(rich) }
+}
+
+/** What a command would meet at the driver's time: a remembered outcome, a refusal, or nothing. */
+const met = (driver: Driver, command: Command): "record" | "replay" | Refusal => {
+  const admitted = driver.engine.admit(command, driver.atEpochMs)
+  return admitted === undefined ? "record" : admitted.replayed ? "replay" : admitted.refusal
+}
+
+describe("the same key", () => {
+  test("and body: the first decision, as it was then, and no record", () => {
+    const { account, driver, other } = begin()
+    const command = driver.placement(account, { quantityAtoms: 10 }, { quantityAtoms: 0 })
+    const first = driver.run(command)
+    driver.place(other, { side: Order.sell, quantityAtoms: 4 })
+    driver.cancel(account, first.entries[0]!.orderNumber)
+    const { sequence } = driver.engine
+    expect(driver.run(command)).toEqual({ ...first, replayed: true })
+    expect(driver.engine.sequence).toBe(sequence)
+  })
+
+  test("a refusal of the business is a decision, and remembered", () => {
+    const { driver } = begin()
+    const poor = driver.account(0)
+    const command = driver.placement(poor, { quantityAtoms: 10 })
+    const first = driver.run(command)
+    expect(first.entries[0]!.refusal).toBe(Refusal.marginInsufficient)
+    expect(driver.run(command)).toEqual({ ...first, replayed: true })
+  })
+
+  test("of another account, or of another operation, is another key", () => {
+    const { account, driver, other } = begin()
+    const command = driver.placement(account, { quantityAtoms: 10 })
+    driver.run(command)
+    expect(met(driver, { ...command, account: other })).toBe("record")
+    expect(met(driver, { ...command, operation: Operation.placeV2 })).toBe("record")
+    expect(met(driver, command)).toBe("replay")
+  })
+
+  test("is met under a global halt, and with whatever key of the account is used", () => {
+    const { account, driver } = begin()
+    const command = driver.placement(account, { quantityAtoms: 10 })
+    driver.run(command)
+    driver.run({ kind: "HaltEngine", idempotencyKey: "h" })
+    expect(met(driver, command)).toBe("replay")
+    expect(met(driver, driver.placement(account, { quantityAtoms: 10 }))).toBe(Refusal.engineHalted)
+  })
+})
+
+describe("another body under the same key", () => {
+  const base: PlaceEntry = {
+    market: 0,
+    clientOrderId: "id",
+    side: 0,
+    type: 0,
+    timeInForce: 0,
+    priceAtoms: 1000,
+    quantityAtoms: 10,
+    postOnly: false,
+    reduceOnly: false,
+    selfTradePrevention: 0,
+    fault: 0,
+    raw: ""
+  }
+  const changes: ReadonlyArray<Partial<PlaceEntry>> = [
+    { market: 1 },
+    { market: -1 },
+    { clientOrderId: "" },
+    { clientOrderId: "ie" },
+    { side: 1 },
+    { type: 1 },
+    { timeInForce: 1 },
+    { priceAtoms: 1001 },
+    { priceAtoms: 1000 + 2 ** 32 },
+    { quantityAtoms: 11 },
+    { quantityAtoms: 10 + 2 ** 32 },
+    { postOnly: true },
+    { reduceOnly: true },
+    { selfTradePrevention: 1 },
+    { selfTradePrevention: 2 },
+    { fault: Refusal.priceOffGrid },
+    { fault: Refusal.priceOffGrid, raw: "1" },
+    { fault: Refusal.priceOffGrid, raw: "2" },
+    { raw: "1" }
+  ]
+
+  test.each(changes.map((change) => [JSON.stringify(change), change] as const))("%s is a conflict, and nothing is done", (_, change) => {
+    const { account, driver } = begin()
+    const command: PlaceOrders = { ...driver.placement(account), entries: [base] }
+    driver.run(command)
+    const { sequence } = driver.engine
+    expect(driver.run({ ...command, entries: [{ ...base, ...change }] }).refusal).toBe(Refusal.idempotencyConflict)
+    expect(driver.engine.sequence).toBe(sequence)
+  })
+
+  test("one entry more, one less and another order of them are conflicts", () => {
+    const { account, driver } = begin()
+    const second = { ...base, clientOrderId: "second", side: 1 as const, priceAtoms: 1100 }
+    const command: PlaceOrders = { ...driver.placement(account), entries: [base, second] }
+    driver.run(command)
+    for (const entries of [[base], [second, base], [base, second, base], []]) {
+      expect(met(driver, { ...command, entries })).toBe(Refusal.idempotencyConflict)
+    }
+  })
+
+  test.each<[string, Command, Command]>([
+    [
+      "a cancel of another order",
+      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: 64, raw: "" }] },
+      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: 65, raw: "" }] }
+    ],
+    [
+      "a cancel in another market",
+      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: 64, raw: "" }] },
+      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: -2, orderNumber: 64, raw: "" }] }
+    ],
+    [
+      "a cancel of another impossible id",
+      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: -1, raw: "a" }] },
+      { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [{ market: 0, orderNumber: -1, raw: "b" }] }
+    ],
+    [
+      "another status",
+      { kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "paused" },
+      { kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "halted" }
+    ],
+    [
+      "another price",
+      { kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 },
+      { kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1001, sourceEpochMs: 5 }
+    ],
+    [
+      "other parameters",
+      { kind: "PutMarket", idempotencyKey: "k", parameters: parameters("BBB") },
+      { kind: "PutMarket", idempotencyKey: "k", parameters: parameters("BBB", { takerFeeBps: 6 }) }
+    ],
+    [
+      "another credit",
+      { kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 1, keys: [] },
+      { kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 2, keys: [] }
+    ]
+  ])("%s", (_, first, second) => {
+    const { driver } = begin()
+    driver.run(first)
+    expect(met(driver, first)).toBe("replay")
+    expect(met(driver, second)).toBe(Refusal.idempotencyConflict)
+  })
+
+  test("when a price was taken by its source is not the operator's body", () => {
+    const { driver } = begin()
+    const command = { kind: "SetIndexPrice" as const, idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 }
+    driver.run(command)
+    expect(met(driver, { ...command, sourceEpochMs: 6 })).toBe("replay")
+  })
+
+  test("no two texts of a body's fields run into each other", () => {
+    fc.assert(
+      fc.property(fc.tuple(fc.string(), fc.string()), fc.tuple(fc.string(), fc.string()), (one, other) => {
+        const { account, driver } = begin()
+        const of = ([clientOrderId, raw]: readonly [string, string]): PlaceOrders => ({
+          ...driver.placement(account),
+          idempotencyKey: "k",
+          entries: [{ ...base, clientOrderId, raw, fault: Refusal.priceOffGrid }]
+        })
+        driver.run(of(one))
+        expect(met(driver, of(other))).toBe(one[0] === other[0] && one[1] === other[1] ? "replay" : Refusal.idempotencyConflict)
+      })
+    )
+  })
+})
+
+describe("how long", () => {
+  test("a key without an order is remembered for exactly a day", () => {
+    const { account, driver } = begin()
+    const command = driver.placement(account, { quantityAtoms: 0 })
+    driver.run(command)
+    driver.atEpochMs += retentionMs - 1
+    expect(met(driver, command)).toBe("replay")
+    driver.atEpochMs += 1
+    expect(met(driver, command)).toBe("record")
+  })
+
+  test("an open order keeps its key, and a day beyond its end", () => {
+    const { account, driver } = begin()
+    const command = driver.placement(account, { quantityAtoms: 10 })
+    const placed = driver.run(command).entries[0]!
+    for (let day = 0; day < 5; day++) {
+      driver.atEpochMs += retentionMs
+      driver.index(0, 1000)
+      expect(met(driver, command)).toBe("replay")
+    }
+    driver.atEpochMs += 1000
+    driver.cancel(account, placed.orderNumber)
+    driver.atEpochMs += retentionMs - 1
+    driver.index(0, 1000)
+    expect(met(driver, command)).toBe("replay")
+    driver.atEpochMs += 1
+    expect(met(driver, command)).toBe("record")
+  })
+
+  test("a batch is kept by the last of its orders to end", () => {
+    const { account, driver } = begin()
+    const command = driver.placement(account, { quantityAtoms: 10 }, { priceAtoms: 990, quantityAtoms: 10 }, { quantityAtoms: 0 })
+    const [first, second] = driver.run(command).entries
+    driver.atEpochMs += 1000
+    driver.cancel(account, second!.orderNumber)
+    driver.atEpochMs += 2 * retentionMs
+    driver.cancel(account, first!.orderNumber)
+    driver.atEpochMs += retentionMs - 1
+    expect(met(driver, command)).toBe("replay")
+    driver.atEpochMs += 1
+    expect(met(driver, command)).toBe("record")
+  })
+
+  test("a cancel is remembered a day beyond the cancel", () => {
+    const { account, driver } = begin()
+    const placed = driver.place(account, { quantityAtoms: 10 })
+    driver.atEpochMs += 3 * retentionMs
+    const cancel: Command = {
+      kind: "CancelOrders",
+      operation: Operation.cancelV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: "c",
+      entries: [{ market: 0, orderNumber: placed.orderNumber, raw: "" }]
+    }
+    const first = driver.run(cancel)
+    driver.atEpochMs += retentionMs - 1
+    driver.index(0, 1000)
+    expect(driver.run(cancel)).toEqual({ ...first, replayed: true })
+    driver.atEpochMs += 1
+    expect(met(driver, cancel)).toBe("record")
+  })
+
+  test("a key whose time is over is used anew, before and after it is forgotten", () => {
+    const { account, driver } = begin()
+    const command = driver.placement(account, { quantityAtoms: 0 })
+    const first = driver.run(command)
+    driver.atEpochMs += retentionMs
+    const second = driver.run(command)
+    expect(second.replayed).toBe(false)
+    expect(second.sequence).toBeGreaterThan(first.sequence)
+    expect(driver.run(command)).toEqual({ ...second, replayed: true })
+    driver.atEpochMs += 3 * retentionMs
+    driver.index(0, 1000)
+    expect(driver.engine.occupancy.idempotencyEntries).toBe(0)
+    expect(driver.run(command).replayed).toBe(false)
+  })
+
+  test("an expired key that still waits in line behind younger ones is used anew", () => {
+    const { account, driver } = begin()
+    const command = driver.placement(account, { quantityAtoms: 10 })
+    const placed = driver.run(command).entries[0]!
+    driver.atEpochMs += retentionMs - 1000
+    driver.cancel(account, placed.orderNumber)
+    // Looked at a day after the placement, it is kept for the end a second ago, and queues for another day.
+    driver.atEpochMs += 1000
+    driver.index(0, 1000)
+    driver.cancel(account, 1)
+    driver.atEpochMs += retentionMs - 1000
+    expect(met(driver, command)).toBe("record")
+    const again = driver.run(command)
+    expect(again.replayed).toBe(false)
+    expect(driver.run(command)).toEqual({ ...again, replayed: true })
+  })
+})
+
+describe("how many", () => {
+  /** A table of 16, of which 14 are for everyone and 2 for what only takes risk away. */
+  const full = () => {
+    const { account, driver, other } = begin(Driver.small(100, 16))
+    driver.place(other, { side: Order.sell, quantityAtoms: 50 })
+    driver.place(account, { quantityAtoms: 50 })
+    driver.atEpochMs += 1
+    while (driver.engine.occupancy.idempotencyEntries < 14) driver.place(account, { quantityAtoms: 0 })
+    return { account, driver, other }
+  }
+
+  test("a full table refuses placements without a record, and nothing is evicted early", () => {
+    const { account, driver } = full()
+    const { sequence } = driver.engine
+    expect(driver.run(driver.placement(account, { quantityAtoms: 10 }))).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
+    expect(driver.engine.sequence).toBe(sequence)
+    driver.atEpochMs += retentionMs - 2
+    expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
+  })
+
+  test("the last eighth is for cancels, reduce-only orders and the operator", () => {
+    const { account, driver } = full()
+    const reduce = driver.placement(account, { side: Order.sell, quantityAtoms: 10, reduceOnly: true })
+    expect(met(driver, driver.placement(account, { side: Order.sell, quantityAtoms: 10, reduceOnly: true }, { quantityAtoms: 10 })))
+      .toBe(Refusal.tableFull)
+    expect(driver.run(reduce).entries[0]!.refusal).toBe(Refusal.none)
+    expect(driver.cancel(account, 1).refusal).toBe(Refusal.orderNotFound)
+    expect(driver.engine.occupancy.idempotencyEntries).toBe(16)
+    expect(met(driver, { kind: "HaltEngine", idempotencyKey: "h" })).toBe(Refusal.tableFull)
+  })
+
+  test("the oldest key makes room when its time is over, before the next command is decided", () => {
+    const { account, driver } = full()
+    while (driver.engine.occupancy.idempotencyEntries < 16) driver.cancel(account, 1)
+    // The two orders of the beginning are done; the first key to go is the opening's.
+    driver.atEpochMs += retentionMs
+    expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
+    expect(driver.engine.occupancy.idempotencyEntries).toBeLessThanOrEqual(16)
+  })
+
+  test("remembers as many as it says under any mix of ages, and finds each", () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.integer({ min: 0, max: 3 }), fc.integer({ min: 0, max: 9_000_000 })), { maxLength: 120 }), (steps) => {
+        const { account, driver } = begin(Driver.small(1000, 16))
+        const live: Array<readonly [PlaceOrders, number]> = []
+        for (const [kind, ms] of steps) {
+          driver.atEpochMs += ms
+          const again = live[ms % Math.max(1, live.length)]
+          if (kind === 0 && again !== undefined) {
+            const isOver = again[1] + retentionMs <= driver.atEpochMs
+            const found = met(driver, again[0])
+            expect(isOver ? found !== "replay" : found === "replay").toBe(true)
+            continue
+          }
+          const command = driver.placement(account, { quantityAtoms: 0 })
+          if (driver.run(command).refusal === Refusal.none) live.push([command, driver.atEpochMs])
+          expect(driver.engine.occupancy.idempotencyEntries).toBeLessThanOrEqual(16)
+        }
+      }),
+      { numRuns: 100 }
+    )
+  })
+})
+
+describe("clientOrderId", () => {
+  const named = { clientOrderId: "mine", quantityAtoms: 10 }
+
+  test("stands for one order for as long as that is remembered, at least a day beyond its end", () => {
+    const { account, driver } = begin()
+    const first = driver.place(account, named)
+    driver.atEpochMs += 5 * retentionMs
+    expect(driver.place(account, named).refusal).toBe(Refusal.clientOrderIdInUse)
+    driver.cancel(account, first.orderNumber)
+    driver.atEpochMs += retentionMs
+    expect(driver.place(account, named).refusal).toBe(Refusal.clientOrderIdInUse)
+    driver.atEpochMs += minuteMs
+    expect(driver.engine.findOrder(account, first.orderNumber)).toBeDefined()
+    expect(driver.place(account, named).refusal).toBe(Refusal.none)
+    expect(driver.engine.findOrder(account, first.orderNumber)).toBe(undefined)
+  })
+
+  test("is not used up by a refused order, and is the account's own", () => {
+    const { account, driver, other } = begin()
+    expect(driver.place(account, { ...named, quantityAtoms: 0 }).refusal).toBe(Refusal.quantityOutOfBounds)
+    expect(driver.place(account, named).refusal).toBe(Refusal.none)
+    expect(driver.place(other, named).refusal).toBe(Refusal.none)
+  })
+
+  test("refuses only its own entry when a batch has it twice", () => {
+    const { account, driver } = begin()
+    const outcome = driver.run(driver.placement(account, named, named, { quantityAtoms: 10 }))
+    expect(outcome.entries.map((entry) => entry.refusal)).toEqual([0, Refusal.clientOrderIdInUse, 0])
+  })
+})

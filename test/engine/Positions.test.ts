@@ -1,0 +1,73 @@
+/** What fills make of a position: table, exactness against bigints, and sums over both sides. */
+import * as fc from "fast-check"
+import { expect, test } from "vitest"
+import * as Positions from "../../src/engine/Positions.js"
+
+const filled = (): Positions.Filled => ({ quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false })
+
+test.each<[string, number, number, boolean, number, number, Positions.Filled]>([
+  ["opens a long", 0, 0, true, 5, 10, { quantity: 5, entryNotional: 50, realizedPnl: 0, opens: true }],
+  ["opens a short", 0, 0, false, 5, 10, { quantity: -5, entryNotional: 50, realizedPnl: 0, opens: true }],
+  ["grows a long", 5, 50, true, 5, 12, { quantity: 10, entryNotional: 110, realizedPnl: 0, opens: false }],
+  ["grows a short", -5, 50, false, 5, 12, { quantity: -10, entryNotional: 110, realizedPnl: 0, opens: false }],
+  ["closes a long in profit", 5, 50, false, 5, 12, { quantity: 0, entryNotional: 0, realizedPnl: 10, opens: false }],
+  ["closes a short in loss", -5, 50, true, 5, 12, { quantity: 0, entryNotional: 0, realizedPnl: -10, opens: false }],
+  ["closes a third of a long, release up", 3, 100, false, 1, 40, { quantity: 2, entryNotional: 66, realizedPnl: 6, opens: false }],
+  ["closes a third of a short, release down", -3, 100, true, 1, 40, { quantity: -2, entryNotional: 67, realizedPnl: -7, opens: false }],
+  ["closes two thirds of a long, release up", 3, 100, false, 2, 40, { quantity: 1, entryNotional: 33, realizedPnl: 13, opens: false }],
+  ["flips a long", 3, 100, false, 5, 40, { quantity: -2, entryNotional: 80, realizedPnl: 20, opens: true }],
+  ["flips a short", -3, 100, true, 5, 40, { quantity: 2, entryNotional: 80, realizedPnl: -20, opens: true }]
+])("a fill that %s", (_, quantity, entryNotional, buying, sizeAtoms, priceAtoms, expected) => {
+  const into = filled()
+  Positions.fill(into, quantity, entryNotional, buying, sizeAtoms, priceAtoms, 1)
+  expect(into).toEqual(expected)
+})
+
+/** Fills between two accounts, in a market whose factor is 10^0 to 10^2. */
+const fills = fc.array(
+  fc.record({ buying: fc.boolean(), sizeAtoms: fc.integer({ min: 1, max: 1_000_000 }), priceAtoms: fc.integer({ min: 1, max: 2_000_000 }) }),
+  { minLength: 1, maxLength: 60 }
+)
+
+test("nothing is made or lost over any fills: what is realised and what entries differ by always cancel out", () => {
+  fc.assert(
+    fc.property(fills, fc.constantFrom(1, 10, 100), (run, factor) => {
+      const one = filled()
+      const other = filled()
+      let realised = 0n
+      let long = { quantity: 0, entry: 0 }
+      let short = { quantity: 0, entry: 0 }
+      for (const { buying, priceAtoms, sizeAtoms } of run) {
+        Positions.fill(one, long.quantity, long.entry, buying, sizeAtoms, priceAtoms, factor)
+        Positions.fill(other, short.quantity, short.entry, !buying, sizeAtoms, priceAtoms, factor)
+        realised += BigInt(one.realizedPnl) + BigInt(other.realizedPnl)
+        long = { quantity: one.quantity, entry: one.entryNotional }
+        short = { quantity: other.quantity, entry: other.entryNotional }
+        const signed = (held: typeof long): bigint => BigInt(held.entry) * (held.quantity > 0 ? 1n : -1n)
+        expect(long.quantity + short.quantity).toBe(0)
+        expect(realised - signed(long) - signed(short)).toBe(0n)
+        if (long.quantity === 0) expect(long.entry).toBe(0)
+      }
+    }),
+    { numRuns: 500 }
+  )
+})
+
+test("what a close releases is the exact share, rounded up for a long and down for a short", () => {
+  const held = fc.integer({ min: 2, max: 2 ** 31 })
+  fc.assert(
+    fc.property(held, fc.integer({ min: 1, max: 2 ** 21 }), fc.integer({ min: 1, max: 2 ** 31 }), (size, price, part) => {
+      const entry = size * price - 1
+      const closed = 1 + (part % (size - 1))
+      const into = filled()
+      Positions.fill(into, size, entry, false, closed, price, 1)
+      const share = BigInt(entry) * BigInt(closed)
+      expect(BigInt(entry - into.entryNotional)).toBe((share + BigInt(size) - 1n) / BigInt(size))
+      expect(BigInt(into.realizedPnl)).toBe(BigInt(price) * BigInt(closed) - BigInt(entry - into.entryNotional))
+      Positions.fill(into, -size, entry, true, closed, price, 1)
+      expect(BigInt(entry - into.entryNotional)).toBe(share / BigInt(size))
+      expect(BigInt(into.realizedPnl)).toBe(BigInt(entry - into.entryNotional) - BigInt(price) * BigInt(closed))
+    }),
+    { numRuns: 500 }
+  )
+})

@@ -1,0 +1,137 @@
+/** A state written down and read back in the midst of a stream goes on as if nothing had been. */
+import * as fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import type { Command } from "../../src/domain/Command.js"
+import type { Outcome } from "../../src/domain/Outcome.js"
+import { Engine } from "../../src/engine/Engine.js"
+import * as Invariants from "../../src/engine/Invariants.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
+import type { Capacity, State } from "../../src/engine/State.js"
+import { Driver, parameters, RandomDriver } from "./drive.js"
+
+interface Run {
+  readonly command: Command
+  readonly atEpochMs: number
+}
+
+/** A random driver that notes what it ran, from its very first command on. */
+class Recording extends RandomDriver {
+  declare noted: Array<Run> | undefined
+
+  get runs(): ReadonlyArray<Run> {
+    return this.noted ?? []
+  }
+
+  override run(command: Command): Outcome {
+    this.noted ??= []
+    this.noted.push({ command, atEpochMs: this.atEpochMs })
+    return super.run(command)
+  }
+}
+
+const bytesOf = (state: State): ReadonlyArray<readonly [string, string]> =>
+  Snapshot.encode(state).map(({ bytes, name }) => [name, Buffer.from(bytes).toString("base64")])
+
+const linesOf = (state: State): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  Snapshot.canonical(state, (line) => lines.push(line))
+  return lines
+}
+
+/** Runs one command as the sequencer would; gives the outcome and the bytes of its events. */
+const step = (engine: Engine, { atEpochMs, command }: Run): readonly [Outcome, string] => {
+  engine.state.events.clear()
+  const outcome = engine.admit(command, atEpochMs) ?? engine.apply(command, engine.sequence + 1, atEpochMs)
+  return [outcome, Buffer.from(engine.state.events.bytes()).toString("base64")]
+}
+
+/** Copies of the sections, some of them where no column of numbers may lie. */
+const displaced = (sections: ReadonlyArray<Snapshot.Section>): ReadonlyArray<Snapshot.Section> =>
+  sections.map(({ bytes, name }, index) => {
+    const buffer = new Uint8Array(bytes.length + 8)
+    buffer.set(bytes, index % 8)
+    return { name, bytes: buffer.subarray(index % 8, (index % 8) + bytes.length) }
+  })
+
+test("goes on bit for bit from anywhere in a stream", () => {
+  const capacity: Capacity = { orders: 600, idempotencyKeys: 700 }
+  fc.assert(
+    fc.property(fc.integer(), fc.integer({ min: 1, max: 500 }), fc.integer({ min: 1, max: 300 }), (seed, before, after) => {
+      const driver = new Recording(seed, Engine.make(capacity))
+      for (let count = 0; count < before; count++) driver.step()
+      const cut = driver.runs.length
+      const { state } = driver.engine
+      const restored = new Engine(Snapshot.unsafeDecode(displaced(Snapshot.encode(state)), capacity))
+      expect(bytesOf(restored.state)).toEqual(bytesOf(state))
+      expect(linesOf(restored.state)).toEqual(linesOf(state))
+      // The original goes on in its own time, and the restored engine is given the same commands.
+      const reference = Engine.make(capacity)
+      for (const run of driver.runs) step(reference, run)
+      for (let count = 0; count < after; count++) driver.step()
+      for (const run of driver.runs.slice(cut)) expect(step(restored, run)).toEqual(step(reference, run))
+      expect(linesOf(restored.state)).toEqual(linesOf(reference.state))
+      expect(bytesOf(restored.state)).toEqual(bytesOf(reference.state))
+      expect(linesOf(reference.state)).toEqual(linesOf(driver.engine.state))
+      expect(Invariants.firstBroken(restored.state)).toBe(undefined)
+    }),
+    { numRuns: 25 }
+  )
+})
+
+test("is read back into larger tables, and goes on alike", () => {
+  const driver = new Recording(7)
+  for (let count = 0; count < 400; count++) driver.step()
+  const larger = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), { orders: 50_000, idempotencyKeys: 50_000 }))
+  const cut = driver.runs.length
+  for (let count = 0; count < 400; count++) driver.step()
+  for (const run of driver.runs.slice(cut)) step(larger, run)
+  expect(linesOf(larger.state)).toEqual(linesOf(driver.engine.state))
+})
+
+test("more accounts than the first columns hold keep their margins over a restart", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA"), 1000)
+  for (let count = 0; count < 200; count++) driver.account(1_000_000_000)
+  for (let account = 0; account < 200; account++) driver.place(account, { priceAtoms: 900, quantityAtoms: 1 + account })
+  const restored = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), driver.engine.state.capacity))
+  for (let account = 0; account < 200; account++) {
+    expect(restored.balance(account)).toEqual(driver.engine.balance(account))
+    expect(restored.balance(account).initialMarginAtoms).toBe((1 + account) * 10_000)
+  }
+})
+
+test("is of the moment it was taken, whatever the engine does next", () => {
+  const driver = new Recording(11)
+  for (let count = 0; count < 200; count++) driver.step()
+  const sections = Snapshot.encode(driver.engine.state)
+  const before = sections.map(({ bytes }) => Buffer.from(bytes).toString("base64"))
+  for (let count = 0; count < 200; count++) driver.step()
+  expect(sections.map(({ bytes }) => Buffer.from(bytes).toString("base64"))).toEqual(before)
+})
+
+test("an empty state is one too", () => {
+  const capacity = { orders: 1, idempotencyKeys: 1 }
+  const state = Snapshot.unsafeDecode(Snapshot.encode(Engine.make(capacity).state), capacity)
+  expect(linesOf(state)).toEqual(linesOf(Engine.make(capacity).state))
+})
+
+describe("what is no state is not read", () => {
+  const sections = (() => {
+    const driver = new RandomDriver(3)
+    for (let count = 0; count < 100; count++) driver.step()
+    return Snapshot.encode(driver.engine.state)
+  })()
+  const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
+
+  test.each(["meta", "orders.clientOrderId", "ended", "book.0", "book.1", "accounts.born"])("without its section %s", (name) => {
+    expect(() => Snapshot.unsafeDecode(sections.filter((section) => section.name !== name), capacity)).toThrow(`section ${name}`)
+  })
+
+  test("with more orders than there is room for", () => {
+    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, orders: 10 })).toThrow("fits the capacity")
+  })
+
+  test("with more keys than there is room for", () => {
+    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, idempotencyKeys: 10 })).toThrow("fits the capacity")
+  })
+})
