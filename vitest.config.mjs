@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config"
 export default defineConfig({
   test: {
     include: ["dist/test/**/*.test.js"],
+    exclude: ["**/node_modules/**"],
     pool: "forks",
     maxWorkers: 2,
     minWorkers: 1,
