@@ -41,6 +41,7 @@ const commandOf = (sequence: number): Command.PlaceOrders => {
       postOnly: true,
       reduceOnly: false,
       selfTradePrevention: 0,
+      expiresAtEpochMs: 0,
       fault: 0,
       raw: ""
     }]

@@ -146,7 +146,13 @@ export const scopeOfCommand = (command: Command): string | undefined => {
     case "CancelOrders":
       return scopeOf(command.account, command.operation, command.idempotencyKey)
     case "OpenVenue":
+    case "PassTime":
       return undefined
+    case "AmendOrder":
+    case "CancelAllOrders":
+    case "SetCancelAllAfter":
+    case "FenceOutcome":
+      return scopeOf(command.account, command.operation, command.idempotencyKey)
     default:
       return command.idempotencyKey === "" ? undefined : `operator/${command.kind}/${command.idempotencyKey}`
   }
@@ -300,6 +306,8 @@ export class NaiveVenue {
           this.#touchedAccounts.add(account.index)
           return done(account.index)
         })
+      default:
+        throw new Error(`the model does not know ${command.kind}`)
     }
   }
 

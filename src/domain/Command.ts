@@ -18,6 +18,11 @@ export const Operation = {
   cancelV1: 5,
   cancelBatchV1: 6,
   cancelV2: 7,
+  amendV1: 8,
+  cancelAllV1: 9,
+  cancelAllV2: 10,
+  cancelAllAfterV1: 11,
+  fenceV1: 12,
   putMarket: 20,
   setMarketStatus: 21,
   setIndexPrice: 22,
@@ -43,6 +48,8 @@ export interface PlaceEntry {
   readonly postOnly: boolean
   readonly reduceOnly: boolean
   readonly selfTradePrevention: SelfTradePrevention
+  /** When a resting order is cancelled by itself; 0: never. */
+  readonly expiresAtEpochMs: number
   /** A refusal the edge already knows (unknown market, off the grid, beyond any bound); the engine decides nothing else for it. 0: none. */
   readonly fault: Refusal
   /** With a fault: what the client sent in the offending fields, so that another body is told apart. Otherwise empty. */
@@ -76,6 +83,68 @@ export interface CancelOrders {
   readonly apiKey: number
   readonly idempotencyKey: string
   readonly entries: ReadonlyArray<CancelEntry>
+}
+
+/**
+ * Changes the price or the total quantity of an open order. It keeps its time priority only where the quantity
+ * shrinks at the same price.
+ */
+export interface AmendOrder {
+  readonly kind: "AmendOrder"
+  readonly operation: Operation
+  readonly account: number
+  readonly apiKey: number
+  readonly idempotencyKey: string
+  /** As in `CancelEntry`. */
+  readonly market: number
+  readonly orderNumber: number
+  /** The new price; 0: as it is. */
+  readonly priceAtoms: number
+  /** The new total, at or under what is filled to cancel the rest; -1: as it is. */
+  readonly quantityAtoms: number
+  /** As in `PlaceEntry`. */
+  readonly fault: Refusal
+  readonly raw: string
+}
+
+/** Cancels all open orders of an account, or those in one market. */
+export interface CancelAllOrders {
+  readonly kind: "CancelAllOrders"
+  readonly operation: Operation
+  readonly account: number
+  readonly apiKey: number
+  readonly idempotencyKey: string
+  /** -2 for all, -1 for one that does not exist. */
+  readonly market: number
+}
+
+/** Arms the dead-man switch: unless set again before, all open orders of the account are cancelled then. */
+export interface SetCancelAllAfter {
+  readonly kind: "SetCancelAllAfter"
+  readonly operation: Operation
+  readonly account: number
+  readonly apiKey: number
+  readonly idempotencyKey: string
+  /** From the record's time on; 0 disarms. */
+  readonly timeoutMs: number
+}
+
+/** Makes sure that a key or a clientOrderId which was never seen will never act, so that a late original cannot land. */
+export interface FenceOutcome {
+  readonly kind: "FenceOutcome"
+  readonly operation: Operation
+  readonly account: number
+  readonly apiKey: number
+  readonly idempotencyKey: string
+  /** The key to fence, or empty. */
+  readonly fencedKey: string
+  /** The clientOrderId to fence, or empty. */
+  readonly fencedClientOrderId: string
+}
+
+/** Lets time pass: what is due by the record's time is done by every record, and by this one where no other comes. */
+export interface PassTime {
+  readonly kind: "PassTime"
 }
 
 /** The first record of a journal. */
@@ -155,6 +224,11 @@ export const maxDemoAccounts = 32
 export type Command =
   | PlaceOrders
   | CancelOrders
+  | AmendOrder
+  | CancelAllOrders
+  | SetCancelAllAfter
+  | FenceOutcome
+  | PassTime
   | OpenVenue
   | PutMarket
   | SetMarketStatus
@@ -163,11 +237,22 @@ export type Command =
   | ResumeEngine
   | OpenDemoAccounts
 
-/** Whether a global halt refuses the command. */
-export const isTrading = (command: Command): command is PlaceOrders | CancelOrders =>
-  command.kind === "PlaceOrders" || command.kind === "CancelOrders"
+/** What a client sends, under an account, a key and an Idempotency-Key. */
+export type ClientCommand = PlaceOrders | CancelOrders | AmendOrder | CancelAllOrders | SetCancelAllAfter | FenceOutcome
+
+const clientKinds: ReadonlySet<Command["kind"]> = new Set(
+  ["PlaceOrders", "CancelOrders", "AmendOrder", "CancelAllOrders", "SetCancelAllAfter", "FenceOutcome"] satisfies ReadonlyArray<
+    ClientCommand["kind"]
+  >
+)
+
+/** Whether a client sent it, so that its authority is looked at. */
+export const isClient = (command: Command): command is ClientCommand => clientKinds.has(command.kind)
+
+/** Whether a global halt refuses the command. A fence only makes sure that nothing happens, and is taken. */
+export const isTrading = (command: Command): boolean => isClient(command) && command.kind !== "FenceOutcome"
 
 /** Whether the command only takes risk away: these have their own share of the inbox. */
 export const isReduction = (command: Command): boolean =>
-  command.kind === "CancelOrders"
+  (isClient(command) && command.kind !== "PlaceOrders" && command.kind !== "AmendOrder")
   || (command.kind === "PlaceOrders" && command.entries.every((entry) => entry.reduceOnly))

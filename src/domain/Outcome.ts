@@ -9,7 +9,7 @@ import type { Refusal } from "./Refusal.js"
 export interface EntryOutcome {
   /** 0 when accepted. */
   readonly refusal: Refusal
-  /** The number of the order placed or cancelled, also of a refused attempt; for `OpenDemoAccounts` the account's index; otherwise -1. */
+  /** The number of the order concerned, also of a refused attempt; for `OpenDemoAccounts` the account's index; otherwise -1. */
   readonly orderNumber: number
   /** The order's state when this entry was decided. A refused entry has `canceled`. */
   readonly status: Status
@@ -18,8 +18,12 @@ export interface EntryOutcome {
   readonly filledAtoms: number
   /** Money atoms paid or received for them, before fees. */
   readonly filledNotionalAtoms: number
-  /** Size atoms cancelled or trimmed by then. */
+  /** Size atoms cancelled or trimmed by then. For `CancelAllOrders` the number of orders it cancelled. */
   readonly canceledAtoms: number
+  /** The order's price when this entry was decided: amended ones have had others. 0 where there is none. */
+  readonly priceAtoms: number
+  /** The order's total quantity when this entry was decided. */
+  readonly quantityAtoms: number
   /** For a refusal that compares: the bound, in the guard's unit. NaN where it does not apply. */
   readonly limit: number
   /** For a refusal that compares: what the request would have come to. NaN where it does not apply. */
@@ -67,6 +71,8 @@ export const refusedEntry = (
   filledAtoms: 0,
   filledNotionalAtoms: 0,
   canceledAtoms: 0,
+  priceAtoms: 0,
+  quantityAtoms: 0,
   limit,
   actual,
   nearest
@@ -81,6 +87,8 @@ export const doneEntry = (subject = -1): EntryOutcome => ({
   filledAtoms: 0,
   filledNotionalAtoms: 0,
   canceledAtoms: 0,
+  priceAtoms: 0,
+  quantityAtoms: 0,
   limit: none,
   actual: none,
   nearest: none

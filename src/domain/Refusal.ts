@@ -50,6 +50,7 @@ export const Refusal = {
   keyExpired: 6,
   keyScopeMissing: 7,
   keyAccountMismatch: 8,
+  fenced: 9,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -63,6 +64,7 @@ export const Refusal = {
   priceBandExceeded: 34,
   openOrderLimit: 35,
   positionLimit: 36,
+  expiryPassed: 37,
   // Stage 4, reduce-only, margin, post-only, matching.
   reduceOnlyWouldIncrease: 40,
   marginInsufficient: 41,
@@ -70,6 +72,8 @@ export const Refusal = {
   noLiquidity: 43,
   // Cancels.
   orderNotFound: 50,
+  // Fences.
+  alreadySeen: 51,
   // Operator commands.
   marketInvalid: 60,
   marketUnknown: 61,
@@ -136,6 +140,20 @@ const descriptions = new Map<number, Description>([
   [Refusal.keyAccountMismatch, {
     name: "KeyAccountMismatch", status: 400, code: "invalid_request", apiKeyRejection: "account_mismatch", compatName: "BadRequest",
     retryable: false, recoveryActions: ["fix_request"], safeMessage: "The account is not one this credential may act for."
+  }],
+  [Refusal.fenced, {
+    name: "Fenced", status: 409, code: "idempotency_key_conflict", guard: "fenced", compatName: "BadRequest", retryable: false,
+    recoveryActions: ["none"],
+    safeMessage: "This identity was fenced: nothing will ever be done under it. Nothing was done."
+  }],
+  [Refusal.alreadySeen, {
+    name: "AlreadySeen", status: 409, code: "idempotency_key_conflict", guard: "already_seen", compatName: "BadRequest",
+    retryable: false, recoveryActions: ["refresh_state"],
+    safeMessage: "Something was decided under this identity before it could be fenced: look its outcome up."
+  }],
+  [Refusal.expiryPassed, {
+    name: "ExpiryPassed", status: 400, code: "invalid_request", guard: "expiry_passed", compatName: "BadRequest", retryable: false,
+    recoveryActions: ["fix_request"], safeMessage: "The order would have expired before it was taken."
   }],
   [Refusal.marketNotFound, {
     name: "MarketNotFound", status: 404, code: "market_not_found", compatName: "BadSymbol", retryable: false,

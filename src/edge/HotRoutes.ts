@@ -133,6 +133,7 @@ const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepared | Err
       postOnly: body.postOnly === true,
       reduceOnly: body.reduceOnly === true,
       selfTradePrevention: stpCode(body.selfTradePrevention),
+      expiresAtEpochMs: 0,
       fault,
       raw: faulty ? JSON.stringify([body.marketId, body.price ?? null, body.quantity]) : ""
     }
@@ -190,6 +191,7 @@ const prepareCompat = (state: Reads, body: CreateOrderBody): Prepared => {
       postOnly: body.params?.postOnly === true,
       reduceOnly: body.params?.reduceOnly === true,
       selfTradePrevention: Order.cancelResting,
+      expiresAtEpochMs: 0,
       fault,
       raw: fault === Refusal.none ? "" : JSON.stringify([body.symbol, body.price ?? null, body.amount])
     }

@@ -23,6 +23,9 @@ export interface AccountsDump {
   readonly born: Float64Array
   readonly collateral: Float64Array
   readonly lastSequence: Float64Array
+  /** 1 where something of the account's past has been forgotten. */
+  readonly evicted: Int32Array
+  readonly newestOrder: Int32Array
   readonly apiKeys: ReadonlyArray<ApiKey>
 }
 
@@ -33,6 +36,10 @@ export class Accounts {
   collateral = new Float64Array(64)
   /** The last record that changed the account. */
   lastSequence = new Float64Array(64)
+  /** 1 once a key or an order of the account has been forgotten: "never seen" can no longer be said. */
+  evicted = new Int32Array(64)
+  /** The account's newest remembered order, linked by `Orders.ownOlder`. */
+  newestOrder = new Int32Array(64).fill(none)
   /** First of the account's positions, linked by `Positions.nextOfAccount`. */
   firstPosition = new Int32Array(64).fill(none)
   /** Position slot by market index; shorter where no position was ever touched. */
@@ -82,6 +89,8 @@ export class Accounts {
     this.born = growFloats(this.born, length)
     this.collateral = growFloats(this.collateral, length)
     this.lastSequence = growFloats(this.lastSequence, length)
+    this.evicted = growInts(this.evicted, length)
+    this.newestOrder = growInts(this.newestOrder, length, none)
     this.firstPosition = growInts(this.firstPosition, length, none)
     this.riskEpoch = growFloats(this.riskEpoch, length, -1)
     this.sumInitialMargin = growFloats(this.sumInitialMargin, length)
@@ -96,6 +105,8 @@ export class Accounts {
       born: this.born.slice(0, this.count),
       collateral: this.collateral.slice(0, this.count),
       lastSequence: this.lastSequence.slice(0, this.count),
+      evicted: this.evicted.slice(0, this.count),
+      newestOrder: this.newestOrder.slice(0, this.count),
       apiKeys: this.apiKeys
     }
   }
@@ -105,6 +116,8 @@ export class Accounts {
     for (let index = 0; index < dump.born.length; index++) {
       accounts.open(dump.born[index]!, dump.lastSequence[index]!)
       accounts.collateral[index] = dump.collateral[index]!
+      accounts.evicted[index] = dump.evicted[index]!
+      accounts.newestOrder[index] = dump.newestOrder[index]!
     }
     for (const key of dump.apiKeys) accounts.issueKey(key)
     return accounts

@@ -15,8 +15,10 @@ import { Refusal } from "../domain/Refusal.js"
 import { none } from "./Accounts.js"
 import { Book } from "./Book.js"
 import { absent, Event } from "./EventLog.js"
+import type { Fill } from "./Fills.js"
 import { retentionMs } from "./Idempotency.js"
 import * as Margin from "./Margin.js"
+import * as Matching from "./Matching.js"
 import { MarketState } from "./Markets.js"
 import * as OrderEntry from "./OrderEntry.js"
 import type {
@@ -25,11 +27,15 @@ import type {
   BookView,
   MarketView,
   Occupancy,
+  OrderFilter,
+  OrderPage,
   OrderView,
   PositionView,
-  Reads
+  Reads,
+  RememberedOutcome,
+  StatsView
 } from "./Reads.js"
-import { type Capacity, State } from "./State.js"
+import { type Capacity, FenceScope, State } from "./State.js"
 
 /** The rules this engine applies to a new journal. A later version is switched on by a journaled command. */
 export const rulesVersion = 1
@@ -40,6 +46,27 @@ export const maxAccounts = 1_000_000
 
 /** Ended orders outlive the keys that speak of them by this much, so that a remembered cancel can always be answered. */
 const orderGraceMs = 60_000
+
+/** A command that names no market. */
+const anyMarket = -2
+
+/** Most orders one page of a listing looks at. */
+const ordersLookedAt = 10_000
+
+/** Operations whose keys a client may ask for. */
+const clientOperations: ReadonlyArray<Command.Operation> = [
+  Command.Operation.placeV1,
+  Command.Operation.placeBatchV1,
+  Command.Operation.placeV2,
+  Command.Operation.placeBatchV2,
+  Command.Operation.cancelV1,
+  Command.Operation.cancelBatchV1,
+  Command.Operation.cancelV2,
+  Command.Operation.amendV1,
+  Command.Operation.cancelAllV1,
+  Command.Operation.cancelAllV2,
+  Command.Operation.cancelAllAfterV1
+]
 
 /** Most money atoms one credit may bring. */
 const maxCreditAtoms = 2 ** 52
@@ -61,6 +88,9 @@ export class Engine implements Reads {
     const { state } = this
     const unauthorised = this.authority(command, atEpochMs)
     if (unauthorised !== Refusal.none) return refuse(unauthorised, state.sequence, atEpochMs)
+    if (Command.isTrading(command) && this.isKeyFenced(command as Command.ClientCommand, atEpochMs)) {
+      return refuse(Refusal.fenced, state.sequence, atEpochMs)
+    }
     const found = state.idempotency.lookup(command, atEpochMs, this.endOf)
     if (found === "conflict") return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)
     if (found !== undefined) return found
@@ -70,7 +100,7 @@ export class Engine implements Reads {
 
   /** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
   private authority(command: Command.Command, atEpochMs: number): Refusal {
-    if (!Command.isTrading(command) || command.apiKey === none) return Refusal.none
+    if (!Command.isClient(command) || command.apiKey === none) return Refusal.none
     const key = this.state.accounts.apiKeys[command.apiKey]
     assert(key !== undefined, "a command names a key that was issued")
     if (key.revokedAtEpochMs !== 0) return Refusal.keyRevoked
@@ -90,11 +120,14 @@ export class Engine implements Reads {
   private hasRoom(command: Command.Command, atEpochMs: number): boolean {
     const { state } = this
     // A price from the feed is not remembered, so a full table must not keep the mark from following it.
-    if (command.kind === "SetIndexPrice" && command.idempotencyKey === "") return true
+    if (command.kind === "PassTime" || (command.kind === "SetIndexPrice" && command.idempotencyKey === "")) return true
     if (!state.idempotency.hasRoom(Command.isReduction(command) || !Command.isTrading(command), atEpochMs, this.endOf)) return false
     switch (command.kind) {
       case "PlaceOrders":
         return this.hasOrderRoom(command.entries.length, atEpochMs)
+      case "FenceOutcome":
+        // The fence and the request for it are remembered both.
+        return state.idempotency.size + 2 <= state.capacity.idempotencyKeys
       case "PutMarket":
         return state.marketById.has(command.parameters.marketId) || state.markets.length < maxMarkets
       case "OpenDemoAccounts":
@@ -125,6 +158,7 @@ export class Engine implements Reads {
     state.sequence = sequence
     state.atEpochMs = atEpochMs
     this.forget(atEpochMs)
+    if (!state.halted) this.runDue(atEpochMs)
     const outcome: Outcome = {
       sequence,
       atEpochMs,
@@ -140,10 +174,14 @@ export class Engine implements Reads {
   /** Forgets the keys and orders whose time is over. */
   private forget(atEpochMs: number): void {
     const { orders } = this.state
-    this.state.idempotency.expire(atEpochMs, this.endOf)
+    const { evicted } = this.state.accounts
+    this.state.idempotency.expire(atEpochMs, this.endOf, (account) => {
+      if (account >= 0) evicted[account] = 1
+    })
     for (let order = this.state.oldestEnded(); this.isForgettable(order, atEpochMs); order = this.state.oldestEnded()) {
       this.state.shiftEnded()
       orders.unindex(order)
+      OrderEntry.disown(this.state, order)
       if (orders.clientOrderId[order] !== "") orders.unindexClient(order)
       orders.release(order)
     }
@@ -159,6 +197,22 @@ export class Engine implements Reads {
       }
       case "CancelOrders":
         return command.entries.map((entry) => OrderEntry.cancel(state, command, entry))
+      case "AmendOrder":
+        return [OrderEntry.amend(state, command)]
+      case "CancelAllOrders": {
+        if (command.market !== anyMarket && state.markets[command.market] === undefined) {
+          return [refusedEntry(Refusal.marketNotFound, none)]
+        }
+        const canceled = OrderEntry.cancelAll(state, command.account, command.market, Order.CancelReason.user)
+        return [{ ...doneEntry(), canceledAtoms: canceled }]
+      }
+      case "SetCancelAllAfter":
+        return [this.setSwitch(command)]
+      case "FenceOutcome":
+        return [this.fence(command)]
+      case "PassTime":
+        state.events.event1(Event.TimePassed, state.atEpochMs)
+        return [doneEntry()]
       case "OpenVenue":
         return [this.openVenue(command)]
       case "PutMarket":
@@ -176,6 +230,65 @@ export class Engine implements Reads {
       default:
         return unreachable(command)
     }
+  }
+
+  /**
+   * Does what is due, before anything else happens at this time: dead-man switches first, then expiries, each
+   * by its moment. Nothing is due while the engine is halted; it is as soon as the halt lifts.
+   */
+  private runDue(atEpochMs: number): void {
+    const { state } = this
+    for (let account = state.switches.shiftDue(atEpochMs); account !== none; account = state.switches.shiftDue(atEpochMs)) {
+      const canceled = OrderEntry.cancelAll(state, account, anyMarket, Order.CancelReason.cancelAllAfter)
+      state.events.event2(Event.SwitchFired, account, canceled)
+    }
+    for (let order = state.expiries.shiftDue(atEpochMs); order !== none; order = state.expiries.shiftDue(atEpochMs)) {
+      Matching.cancelResting(state, order, Order.CancelReason.expired)
+    }
+  }
+
+  /** When something is due next; `Infinity` when nothing is, or while nothing may be done. */
+  get nextDueEpochMs(): number {
+    const { state } = this
+    return state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
+  }
+
+  private setSwitch(command: Command.SetCancelAllAfter): EntryOutcome {
+    const { state } = this
+    const dueEpochMs = command.timeoutMs === 0 ? 0 : state.atEpochMs + command.timeoutMs
+    if (dueEpochMs === 0) state.switches.remove(command.account)
+    else state.switches.set(command.account, dueEpochMs)
+    state.events.event2(Event.SwitchSet, command.account, dueEpochMs)
+    return doneEntry()
+  }
+
+  /** Whether a client fenced the key, or so a placement's clientOrderId (then only its entry is refused). */
+  private isKeyFenced(command: Command.ClientCommand, atEpochMs: number): boolean {
+    const { state } = this
+    return state.hasFences
+      && state.idempotency.outcomeOf(command.account, FenceScope.idempotencyKey, command.idempotencyKey, atEpochMs, this.endOf) !== undefined
+  }
+
+  /** Fences what was never seen. What was decided before stands, and is not fenced. */
+  private fence(command: Command.FenceOutcome): EntryOutcome {
+    const { state } = this
+    const { account, fencedClientOrderId, fencedKey } = command
+    const seen = fencedKey === ""
+      ? state.orders.findClient(account, fencedClientOrderId) !== none
+      : this.findOutcomes(account, fencedKey).length > 0
+    if (seen) return refusedEntry(Refusal.alreadySeen, none)
+    const fenced: Outcome = {
+      sequence: state.sequence,
+      atEpochMs: state.atEpochMs,
+      refusal: Refusal.none,
+      replayed: false,
+      entries: [doneEntry()]
+    }
+    const scope = fencedKey === "" ? FenceScope.clientOrderId : FenceScope.idempotencyKey
+    state.idempotency.put(account, scope, fencedKey === "" ? fencedClientOrderId : fencedKey, command, fenced)
+    state.hasFences = true
+    state.events.event1(Event.Fenced, account)
+    return doneEntry()
   }
 
   private openVenue(command: Command.OpenVenue): EntryOutcome {
@@ -257,7 +370,7 @@ export class Engine implements Reads {
       return refusedEntry(Refusal.indexPriceInvalid, market.index, bound, command.priceAtoms, bound)
     }
     market.indexPrice = command.priceAtoms
-    market.indexSource = command.sourceEpochMs
+    market.indexSource = command.sourceEpochMs === 0 ? state.atEpochMs : command.sourceEpochMs
     if (market.mark !== command.priceAtoms) {
       market.setMark(command.priceAtoms)
       state.riskEpoch++
@@ -269,6 +382,8 @@ export class Engine implements Reads {
   private setHalt(halted: boolean): EntryOutcome {
     this.state.halted = halted
     this.state.events.event1(Event.HaltSet, halted ? 1 : 0)
+    // What fell due under the halt is done before anything can match again.
+    if (!halted) this.runDue(this.state.atEpochMs)
     return doneEntry()
   }
 
@@ -303,7 +418,7 @@ export class Engine implements Reads {
   private log(outcome: Outcome): void {
     const { events } = this.state
     for (const entry of outcome.entries) {
-      events.event10(
+      events.event12(
         Event.EntryDecided,
         entry.refusal,
         entry.orderNumber,
@@ -312,6 +427,8 @@ export class Engine implements Reads {
         entry.filledAtoms,
         entry.filledNotionalAtoms,
         entry.canceledAtoms,
+        entry.priceAtoms,
+        entry.quantityAtoms,
         Number.isNaN(entry.limit) ? absent : entry.limit,
         Number.isNaN(entry.actual) ? absent : entry.actual,
         Number.isNaN(entry.nearest) ? absent : entry.nearest
@@ -405,6 +522,7 @@ export class Engine implements Reads {
       selfTradePrevention: orders.selfTradePrevention(order),
       clientOrderId: orders.clientOrderId[order]!,
       idempotencyKey: orders.idempotencyKey[order]!,
+      expiresAtEpochMs: this.state.expiries.at(order),
       createdAtEpochMs: orders.createdAt[order]!,
       updatedAtEpochMs: orders.updatedAt[order]!,
       lastSequence: orders.lastSequence[order]!
@@ -414,6 +532,81 @@ export class Engine implements Reads {
   findOrder(account: number, orderNumber: number): OrderView | undefined {
     const order = orderNumber < 0 ? none : this.state.orders.find(orderNumber)
     return order === none || this.state.orders.account[order] !== account ? undefined : this.orderView(order)
+  }
+
+  findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
+    const { state } = this
+    const found: Array<RememberedOutcome> = []
+    for (const operation of clientOperations) {
+      const outcome = state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, this.endOf)
+      if (outcome !== undefined) found.push({ operation, outcome })
+    }
+    return found
+  }
+
+  isFenced(account: number, idempotencyKey: string, clientOrderId: string): boolean {
+    const { state } = this
+    if (clientOrderId !== "") return state.isClientFenced(account, clientOrderId)
+    return state.hasFences
+      && state.idempotency.outcomeOf(account, FenceScope.idempotencyKey, idempotencyKey, state.atEpochMs, this.endOf) !== undefined
+  }
+
+  hasForgotten(account: number): boolean {
+    return this.state.accounts.evicted[account] === 1
+  }
+
+  findClientOrder(account: number, clientOrderId: string): OrderView | undefined {
+    const order = this.state.orders.findClient(account, clientOrderId)
+    return order === none ? undefined : this.orderView(order)
+  }
+
+  orders(account: number, filter: OrderFilter, beforeNumber: number, limit: number): OrderPage {
+    const { accounts, orders } = this.state
+    const found: Array<OrderView> = []
+    // A page looks at so many orders at most, whatever the filter finds among them; the cursor goes on from there.
+    let looked = 0
+    let order = accounts.newestOrder[account]!
+    if (beforeNumber !== Number.POSITIVE_INFINITY) {
+      const at = orders.find(beforeNumber)
+      if (at !== none && orders.account[at] === account) order = orders.ownOlder[at]!
+      else while (order !== none && orders.number[order]! >= beforeNumber) order = orders.ownOlder[order]!
+    }
+    let last = beforeNumber
+    for (; order !== none && found.length < limit && looked < ordersLookedAt; order = orders.ownOlder[order]!) {
+      looked++
+      last = orders.number[order]!
+      if (filter.market !== none && orders.market[order] !== filter.market) continue
+      if (filter.status !== undefined && orders.status(order) !== filter.status) continue
+      found.push(this.orderView(order))
+    }
+    return { orders: found, nextBefore: order === none ? undefined : last }
+  }
+
+  fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.ofAccount(account, market, before, limit)
+  }
+
+  trades(market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.ofMarket(market, before, limit)
+  }
+
+  stats(index: number): StatsView {
+    const market = this.state.markets[index]
+    assert(market !== undefined, "a market index is one that was made")
+    return {
+      ...market.minutes.day(this.state.atEpochMs),
+      lastPriceAtoms: market.lastPrice,
+      indexPriceAtoms: market.indexPrice,
+      indexSourceEpochMs: market.indexSource,
+      markPriceAtoms: market.mark,
+      openInterestBaseAtoms: market.openInterest,
+      openInterestQuoteAtoms: BigInt(market.openInterest) * BigInt(market.mark * market.factor),
+      change24hBps: market.change24hBps(this.state.atEpochMs)
+    }
+  }
+
+  cancelAllAtEpochMs(account: number): number {
+    return this.state.switches.at(account)
   }
 
   openOrders(account: number, market: number): ReadonlyArray<OrderView> {

@@ -18,6 +18,8 @@ export const EventFields = {
     "filledAtoms",
     "filledNotionalAtoms",
     "canceledAtoms",
+    "priceAtoms",
+    "quantityAtoms",
     "limit",
     "actual",
     "nearest"
@@ -47,7 +49,13 @@ export const EventFields = {
   AccountOpened: ["account", "born"],
   Credited: ["account", "amountAtoms"],
   ApiKeyIssued: ["apiKey", "account", "scopes", "expiresAtEpochMs"],
-  VenueOpened: ["rules"]
+  VenueOpened: ["rules"],
+  OrderAmended: ["orderNumber", "priceAtoms", "quantityAtoms", "remainingAtoms"],
+  OrdersCanceled: ["account", "orders"],
+  SwitchSet: ["account", "atEpochMs"],
+  SwitchFired: ["account", "orders"],
+  Fenced: ["account"],
+  TimePassed: ["atEpochMs"]
 } as const
 
 export type EventName = keyof typeof EventFields
@@ -192,6 +200,39 @@ export class EventLog {
     words[at + 9] = h
     words[at + 10] = i
     words[at + 11] = j
+  }
+
+  event12(
+    code: number,
+    a: number,
+    b: number,
+    c: number,
+    d: number,
+    e: number,
+    f: number,
+    g: number,
+    h: number,
+    i: number,
+    j: number,
+    k: number,
+    l: number
+  ): void {
+    const at = this.reserve(14)
+    const words = this.words
+    words[at] = code
+    words[at + 1] = 12
+    words[at + 2] = a
+    words[at + 3] = b
+    words[at + 4] = c
+    words[at + 5] = d
+    words[at + 6] = e
+    words[at + 7] = f
+    words[at + 8] = g
+    words[at + 9] = h
+    words[at + 10] = i
+    words[at + 11] = j
+    words[at + 12] = k
+    words[at + 13] = l
   }
 
   /** The bytes of the words from `from` on, as a view that the next event may overwrite. */

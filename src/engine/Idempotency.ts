@@ -20,7 +20,17 @@ export type EndOf = (orderNumber: number) => number
 
 const intColumns = ["key0", "key1", "key2", "key3", "body0", "body1", "body2", "body3", "account", "first"] as const
 const floatColumns = ["sequence", "at", "queuedAt"] as const
-const outcomeColumns = ["orderNumber", "filled", "filledNotional", "canceled", "limit", "actual", "nearest"] as const
+const outcomeColumns = [
+  "orderNumber",
+  "filled",
+  "filledNotional",
+  "canceled",
+  "price",
+  "quantity",
+  "limit",
+  "actual",
+  "nearest"
+] as const
 
 /** What of the table a snapshot holds. */
 export type IdempotencyDump =
@@ -36,6 +46,10 @@ export const scopeOf = (command: Command): { readonly account: number; readonly 
   switch (command.kind) {
     case "PlaceOrders":
     case "CancelOrders":
+    case "AmendOrder":
+    case "CancelAllOrders":
+    case "SetCancelAllAfter":
+    case "FenceOutcome":
       return { account: command.account, operation: command.operation, key: command.idempotencyKey }
     case "PutMarket":
       return { account: none, operation: Operation.putMarket, key: command.idempotencyKey }
@@ -50,6 +64,7 @@ export const scopeOf = (command: Command): { readonly account: number; readonly 
     case "OpenDemoAccounts":
       return { account: none, operation: Operation.openDemoAccounts, key: command.idempotencyKey }
     case "OpenVenue":
+    case "PassTime":
       return undefined
   }
 }
@@ -68,6 +83,7 @@ const feedBody = (command: Command): void => {
         )
         digest.number(entry.priceAtoms)
         digest.number(entry.quantityAtoms)
+        digest.number(entry.expiresAtEpochMs)
         digest.text(entry.raw)
       }
       return
@@ -78,6 +94,24 @@ const feedBody = (command: Command): void => {
         digest.number(entry.orderNumber)
         digest.text(entry.raw)
       }
+      return
+    case "AmendOrder":
+      digest.word(command.market)
+      digest.number(command.orderNumber)
+      digest.number(command.priceAtoms)
+      digest.number(command.quantityAtoms)
+      digest.word(command.fault)
+      digest.text(command.raw)
+      return
+    case "CancelAllOrders":
+      digest.word(command.market)
+      return
+    case "SetCancelAllAfter":
+      digest.number(command.timeoutMs)
+      return
+    case "FenceOutcome":
+      digest.text(command.fencedKey)
+      digest.text(command.fencedClientOrderId)
       return
     case "PutMarket":
       digest.text(JSON.stringify(command.parameters))
@@ -102,6 +136,7 @@ const feedBody = (command: Command): void => {
     case "HaltEngine":
     case "ResumeEngine":
     case "OpenVenue":
+    case "PassTime":
       return
   }
 }
@@ -146,6 +181,8 @@ export class Idempotency {
   private filled = new Float64Array(256)
   private filledNotional = new Float64Array(256)
   private canceled = new Float64Array(256)
+  private price = new Float64Array(256)
+  private quantity = new Float64Array(256)
   private limit = new Float64Array(256)
   private actual = new Float64Array(256)
   private nearest = new Float64Array(256)
@@ -201,6 +238,13 @@ export class Idempotency {
     return this.outcome(entry)
   }
 
+  /** What is remembered under a key of any body; undefined for nothing. */
+  outcomeOf(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): Outcome | undefined {
+    Idempotency.digestKey(account, operation, key)
+    const entry = this.slotAt(account)
+    return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
+  }
+
   /** When an entry may be forgotten: `Infinity` while an order of it is open. */
   private expiry(entry: number, endOf: EndOf): number {
     let end = this.at[entry]!
@@ -226,6 +270,8 @@ export class Idempotency {
         filledAtoms: this.filled[at]!,
         filledNotionalAtoms: this.filledNotional[at]!,
         canceledAtoms: this.canceled[at]!,
+        priceAtoms: this.price[at]!,
+        quantityAtoms: this.quantity[at]!,
         limit: this.limit[at]!,
         actual: this.actual[at]!,
         nearest: this.nearest[at]!
@@ -249,10 +295,15 @@ export class Idempotency {
   remember(command: Command, outcome: Outcome): void {
     const scope = scopeOf(command)
     if (scope === undefined) return
-    Idempotency.digestKey(scope.account, scope.operation, scope.key)
-    let entry = this.slotAt(scope.account)
+    this.put(scope.account, scope.operation, scope.key, command, outcome)
+  }
+
+  /** Remembers an outcome under a key of its own, beside the command's. */
+  put(account: number, operation: number, key: string, command: Command, outcome: Outcome): void {
+    Idempotency.digestKey(account, operation, key)
+    let entry = this.slotAt(account)
     if (entry !== none) this.forget(entry, this.before(entry))
-    Idempotency.digestKey(scope.account, scope.operation, scope.key)
+    Idempotency.digestKey(account, operation, key)
     entry = this.allocate()
     this.key0[entry] = digest.a
     this.key1[entry] = digest.b
@@ -266,7 +317,7 @@ export class Idempotency {
     this.body1[entry] = digest.b
     this.body2[entry] = digest.c
     this.body3[entry] = digest.d
-    this.account[entry] = scope.account
+    this.account[entry] = account
     this.sequence[entry] = outcome.sequence
     this.at[entry] = outcome.atEpochMs
     this.first[entry] = none
@@ -278,6 +329,8 @@ export class Idempotency {
       this.filled[slot] = one.filledAtoms
       this.filledNotional[slot] = one.filledNotionalAtoms
       this.canceled[slot] = one.canceledAtoms
+      this.price[slot] = one.priceAtoms
+      this.quantity[slot] = one.quantityAtoms
       this.limit[slot] = one.limit
       this.actual[slot] = one.actual
       this.nearest[slot] = one.nearest
@@ -291,10 +344,11 @@ export class Idempotency {
    * Forgets, from the oldest on, every key whose time is over. One that an open order keeps goes to the end
    * of the queue, to be looked at a day later; so each is looked at once a day.
    */
-  expire(atEpochMs: number, endOf: EndOf): void {
+  expire(atEpochMs: number, endOf: EndOf, forgotten: (account: number) => void): void {
     while (this.oldest !== none && this.queuedAt[this.oldest]! + retentionMs <= atEpochMs) {
       const entry = this.oldest
       if (this.expiry(entry, endOf) <= atEpochMs) {
+        forgotten(this.account[entry]!)
         this.forget(entry, none)
       } else {
         this.oldest = this.next[entry]!

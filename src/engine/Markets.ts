@@ -1,12 +1,9 @@
 /** Markets as the engine trades them: parameters, status, prices and what follows from them. */
 import * as Market from "../domain/Market.js"
 import { bpsOne } from "../domain/Units.js"
+import { Minutes } from "./Minutes.js"
 
-/** Minutes of last prices kept for the 24 h change. */
-const minutesKept = 1440
-const minuteMs = 60_000
-
-/** What of a market a snapshot holds. */
+/** What of a market a snapshot holds, beside its minutes. */
 export interface MarketDump {
   readonly parameters: Market.Parameters
   readonly status: Market.Status
@@ -16,10 +13,6 @@ export interface MarketDump {
   readonly bookSequence: number
   readonly marketSequence: number
   readonly openInterest: number
-  readonly firstMinute: number
-  readonly lastMinute: number
-  readonly firstPrice: number
-  readonly closes: ReadonlyArray<number>
 }
 
 export class MarketState {
@@ -42,11 +35,7 @@ export class MarketState {
   /** Sum of long sizes, size atoms. */
   openInterest = 0
 
-  // Last prices by minute, a ring over the last day; gaps carry the price before.
-  private firstMinute = -1
-  private lastMinute = -1
-  private firstPrice = 0
-  private closes: Float64Array = new Float64Array(minutesKept + 1)
+  minutes = new Minutes()
 
   constructor(readonly index: number, public parameters: Market.Parameters) {
     this.factor = Market.notionalFactor(parameters)
@@ -78,30 +67,14 @@ export class MarketState {
     this.riskEpoch++
   }
 
-  traded(priceAtoms: number, atEpochMs: number): void {
-    const minute = Math.floor(atEpochMs / minuteMs)
-    if (this.firstMinute < 0) {
-      this.firstMinute = minute
-      this.firstPrice = priceAtoms
-    } else {
-      for (let gap = Math.max(this.lastMinute + 1, minute - minutesKept); gap < minute; gap++) {
-        this.closes[gap % (minutesKept + 1)] = this.lastPrice
-      }
-    }
-    this.lastMinute = minute
+  traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {
     this.lastPrice = priceAtoms
-    this.closes[minute % (minutesKept + 1)] = priceAtoms
+    this.minutes.traded(priceAtoms, sizeAtoms, notionalAtoms, atEpochMs)
   }
 
   /** Last price against the last of 24 h before `atEpochMs` (or the first ever), bps toward zero; 0 without trades. */
   change24hBps(atEpochMs: number): number {
-    if (this.lastPrice === 0) return 0
-    const reference = Math.floor(atEpochMs / minuteMs) - minutesKept
-    const before = reference >= this.lastMinute
-      ? this.lastPrice
-      : reference < this.firstMinute
-      ? this.firstPrice
-      : this.closes[reference % (minutesKept + 1)]!
+    const before = this.minutes.openAtoms(atEpochMs)
     return before === 0 ? 0 : Math.trunc(((this.lastPrice - before) * bpsOne) / before)
   }
 
@@ -114,15 +87,11 @@ export class MarketState {
       indexSource: this.indexSource,
       bookSequence: this.bookSequence,
       marketSequence: this.marketSequence,
-      openInterest: this.openInterest,
-      firstMinute: this.firstMinute,
-      lastMinute: this.lastMinute,
-      firstPrice: this.firstPrice,
-      closes: Array.from(this.closes)
+      openInterest: this.openInterest
     }
   }
 
-  static restore(index: number, dump: MarketDump): MarketState {
+  static restore(index: number, dump: MarketDump, minutes: Minutes): MarketState {
     const market = new MarketState(index, dump.parameters)
     market.status = dump.status
     market.lastPrice = dump.lastPrice
@@ -131,10 +100,7 @@ export class MarketState {
     market.bookSequence = dump.bookSequence
     market.marketSequence = dump.marketSequence
     market.openInterest = dump.openInterest
-    market.firstMinute = dump.firstMinute
-    market.lastMinute = dump.lastMinute
-    market.firstPrice = dump.firstPrice
-    market.closes.set(dump.closes)
+    market.minutes = minutes
     market.setMark(dump.indexPrice)
     return market
   }

@@ -133,6 +133,7 @@ const end = (state: State, order: number, status: Order.Status, reason: Order.Ca
   orders.setCancelReason(order, reason)
   orders.updatedAt[order] = state.atEpochMs
   orders.lastSequence[order] = state.sequence
+  state.expiries.remove(order)
   state.pushEnded(order)
   events.event5(Event.OrderEnded, orders.number[order]!, status, reason, orders.filled[order]!, orders.canceled[order]!)
 }
@@ -170,7 +171,7 @@ const unlink = (state: State, slot: number, order: number): void => {
 }
 
 /** Lessens what a position has open for an order: growing size with its loss at once, or reduce-only size. */
-const settleOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void => {
+export const withdrawOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void => {
   const { orders, positions } = state
   const side = orders.side(order)
   if (orders.reduceOnly(order)) {
@@ -182,6 +183,18 @@ const settleOpen = (state: State, market: MarketState, slot: number, order: numb
   Margin.changed(state, slot)
 }
 
+/** The reverse of `withdrawOpen`. */
+export const offerOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void =>
+  withdrawOpen(state, market, slot, order, -sizeAtoms)
+
+/** Takes a resting order out of its book and its account's chain, its open sizes settled; it is neither open nor ended then. */
+export const liftResting = (state: State, market: MarketState, slot: number, order: number): void => {
+  state.books[market.index]!.remove(order)
+  withdrawOpen(state, market, slot, order, state.orders.remaining[order]!)
+  unlink(state, slot, order)
+  market.bookSequence = state.sequence
+}
+
 /** Takes a resting order out of the book for good. */
 export const cancelResting = (state: State, order: number, reason: Order.CancelReason): void => {
   const { accounts, orders, positions } = state
@@ -190,11 +203,8 @@ export const cancelResting = (state: State, order: number, reason: Order.CancelR
   const slot = positions.find(accounts, account, market.index)
   assert(slot !== none, "a resting order has a position slot")
   Margin.refreshAccount(state, account)
-  state.books[market.index]!.remove(order)
-  settleOpen(state, market, slot, order, orders.remaining[order]!)
-  unlink(state, slot, order)
+  liftResting(state, market, slot, order)
   end(state, order, Order.canceled, reason)
-  market.bookSequence = state.sequence
   accounts.lastSequence[account] = state.sequence
 }
 
@@ -315,7 +325,21 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
       unlink(state, makerSlot, maker)
       endFilled(state, maker)
     }
-    market.traded(priceAtoms, state.atEpochMs)
+    market.traded(priceAtoms, sizeAtoms, notional, state.atEpochMs)
+    state.fills.add(
+      state.sequence,
+      state.atEpochMs,
+      market.index,
+      priceAtoms,
+      sizeAtoms,
+      orders.number[maker]!,
+      orders.number[taker]!,
+      makerAccount,
+      takerAccount,
+      side,
+      makerFee,
+      takerFee
+    )
     market.bookSequence = state.sequence
     market.marketSequence = state.sequence
     state.registrySequence = state.sequence
@@ -344,7 +368,7 @@ export const settleTaker = (state: State, market: MarketState, book: Book, slot:
     ? CancelReason.priceBandExceeded
     : CancelReason.none
   if (reason !== CancelReason.none) {
-    if (!orders.reduceOnly(order)) settleOpen(state, market, slot, order, orders.remaining[order]!)
+    if (!orders.reduceOnly(order)) withdrawOpen(state, market, slot, order, orders.remaining[order]!)
     end(state, order, Order.canceled, reason)
     return
   }

@@ -3,8 +3,9 @@
  * then matching. A refusal leaves no trace but its event.
  */
 import { assert } from "../domain/Assert.js"
-import type { CancelEntry, CancelOrders, PlaceEntry, PlaceOrders } from "../domain/Command.js"
+import type { AmendOrder, CancelEntry, CancelOrders, PlaceEntry, PlaceOrders } from "../domain/Command.js"
 import { ordinal } from "../domain/Ids.js"
+import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
 import { type EntryOutcome, refusedEntry } from "../domain/Outcome.js"
 import { Refusal } from "../domain/Refusal.js"
@@ -31,12 +32,16 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
   if (entry.clientOrderId !== "" && state.orders.findClient(account, entry.clientOrderId) !== none) {
     return refusedEntry(Refusal.clientOrderIdInUse, number)
   }
+  if (entry.clientOrderId !== "" && state.isClientFenced(account, entry.clientOrderId)) return refusedEntry(Refusal.fenced, number)
   const market = state.markets[entry.market]
-  if (market === undefined) return refusedEntry(Refusal.marketNotFound, number)
+  if (market === undefined || !Market.isListed(market.status)) return refusedEntry(Refusal.marketNotFound, number)
+  if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= state.atEpochMs) {
+    return refusedEntry(Refusal.expiryPassed, number, state.atEpochMs, entry.expiresAtEpochMs)
+  }
   const book = state.books[market.index]!
   Margin.refreshAccount(state, account)
   const slot = state.touchPosition(account, market.index)
-  const refused = check(state, market, book, slot, entry, number)
+  const refused = check(state, market, book, slot, entry, entry.quantityAtoms, number)
   if (refused !== undefined) return refused
 
   const { orders } = state
@@ -62,6 +67,7 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
   orders.clientOrderId[order] = entry.clientOrderId
   orders.idempotencyKey[order] = command.idempotencyKey
   orders.index(order)
+  own(state, account, order)
   if (entry.clientOrderId !== "") orders.indexClient(order)
   state.accounts.lastSequence[account] = state.sequence
   if (!entry.reduceOnly) {
@@ -87,7 +93,29 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
   )
   const stop = Matching.matchTaker(state, market, book, slot, order)
   Matching.settleTaker(state, market, book, slot, order, stop)
+  if (entry.expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, entry.expiresAtEpochMs)
   return outcomeOf(state, order)
+}
+
+/** Puts an order at the young end of its account's remembered orders. */
+const own = (state: State, account: number, order: number): void => {
+  const { accounts, orders } = state
+  const newest = accounts.newestOrder[account]!
+  orders.ownOlder[order] = newest
+  if (newest !== none) orders.ownNewer[newest] = order
+  accounts.newestOrder[account] = order
+}
+
+/** Takes an order that is to be forgotten out of its account's remembered orders. */
+export const disown = (state: State, order: number): void => {
+  const { accounts, orders } = state
+  const account = orders.account[order]!
+  const older = orders.ownOlder[order]!
+  const newer = orders.ownNewer[order]!
+  if (newer === none) accounts.newestOrder[account] = older
+  else orders.ownOlder[newer] = older
+  if (older !== none) orders.ownNewer[older] = newer
+  accounts.evicted[account] = 1
 }
 
 /** What an order has come to by now. */
@@ -101,19 +129,25 @@ const outcomeOf = (state: State, order: number): EntryOutcome => {
     filledAtoms: orders.filled[order]!,
     filledNotionalAtoms: orders.filledNotional[order]!,
     canceledAtoms: orders.canceled[order]!,
+    priceAtoms: orders.priceAtoms[order]!,
+    quantityAtoms: orders.quantity[order]!,
     limit: Number.NaN,
     actual: Number.NaN,
     nearest: Number.NaN
   }
 }
 
-/** The refusal of an entry, or undefined. Changes nothing. */
+/**
+ * The refusal of an entry, or undefined. Changes nothing. `orderedAtoms` is what the market's quantity bounds
+ * hold for: for an amended order more than the entry's quantity, which is what it has left.
+ */
 const check = (
   state: State,
   market: MarketState,
   book: Book,
   slot: number,
   entry: PlaceEntry,
+  orderedAtoms: number,
   number: number
 ): EntryOutcome | undefined => {
   const { positions } = state
@@ -139,21 +173,21 @@ const check = (
       return refusedEntry(Refusal.priceOutOfBounds, number, parameters.maxPriceAtoms, entry.priceAtoms, parameters.maxPriceAtoms)
     }
   }
-  if (entry.quantityAtoms < parameters.minQuantityAtoms) {
+  if (orderedAtoms < parameters.minQuantityAtoms) {
     return refusedEntry(
       Refusal.quantityOutOfBounds,
       number,
       parameters.minQuantityAtoms,
-      entry.quantityAtoms,
+      orderedAtoms,
       parameters.minQuantityAtoms
     )
   }
-  if (entry.quantityAtoms > parameters.maxQuantityAtoms) {
+  if (orderedAtoms > parameters.maxQuantityAtoms) {
     return refusedEntry(
       Refusal.quantityOutOfBounds,
       number,
       parameters.maxQuantityAtoms,
-      entry.quantityAtoms,
+      orderedAtoms,
       parameters.maxQuantityAtoms
     )
   }
@@ -268,17 +302,122 @@ const backed = (
   return Margin.accepts(state, slot, required, accounts.collateral[positions.account[slot]!]!, reduces)
 }
 
+/** A cancel that names no market. */
+const anyMarket = -2
+
+/** The open order that an account means, or -1: foreign, ended and missing ones are not told apart. */
+const findOpen = (state: State, account: number, orderNumber: number, market: number): number => {
+  const { orders } = state
+  const order = orderNumber < 0 ? none : orders.find(orderNumber)
+  if (order === none || orders.account[order] !== account || orders.status(order) !== Order.open) return none
+  return market === anyMarket || orders.market[order] === market ? order : none
+}
+
 /** Cancels one entry of a command and says what it came to. */
 export const cancel = (state: State, command: CancelOrders, entry: CancelEntry): EntryOutcome => {
-  const { orders } = state
-  const order = entry.orderNumber < 0 ? none : orders.find(entry.orderNumber)
-  if (
-    order === none || orders.account[order] !== command.account || orders.status(order) !== Order.open
-    || (entry.market !== anyMarket && orders.market[order] !== entry.market)
-  ) return refusedEntry(Refusal.orderNotFound, entry.orderNumber)
+  const order = findOpen(state, command.account, entry.orderNumber, entry.market)
+  if (order === none) return refusedEntry(Refusal.orderNotFound, entry.orderNumber)
   Matching.cancelResting(state, order, Order.CancelReason.user)
   return outcomeOf(state, order)
 }
 
-/** A cancel that names no market. */
-const anyMarket = -2
+/** Cancels every open order of an account (in one market unless -2), oldest first in each; how many. */
+export const cancelAll = (state: State, account: number, market: number, reason: Order.CancelReason): number => {
+  const { accounts, orders, positions } = state
+  let count = 0
+  for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
+    if (market !== anyMarket && positions.market[slot] !== market) continue
+    for (let order = positions.firstOrder[slot]!; order !== none;) {
+      const next = orders.accountNext[order]!
+      Matching.cancelResting(state, order, reason)
+      count++
+      order = next
+    }
+  }
+  state.events.event2(Event.OrdersCanceled, account, count)
+  return count
+}
+
+/**
+ * Amends an open order: the full checks of a placement, as if the order were not there; a refusal leaves it
+ * as it was. It keeps its place only where the quantity shrinks at the same price; otherwise it goes to the
+ * end of its new price, or trades.
+ */
+export const amend = (state: State, command: AmendOrder): EntryOutcome => {
+  const { orders, positions } = state
+  const order = findOpen(state, command.account, command.orderNumber, command.market)
+  if (order === none) return refusedEntry(Refusal.orderNotFound, command.orderNumber)
+  if (command.fault !== Refusal.none) return refusedEntry(command.fault, command.orderNumber)
+  const market = state.markets[orders.market[order]!]!
+  const book = state.books[market.index]!
+  const quantityAtoms = command.quantityAtoms < 0 ? orders.quantity[order]! : command.quantityAtoms
+  const remainingAtoms = quantityAtoms - orders.filled[order]! - orders.canceled[order]!
+  if (remainingAtoms <= 0) {
+    Matching.cancelResting(state, order, Order.CancelReason.user)
+    return outcomeOf(state, order)
+  }
+  const before = orders.remaining[order]!
+  const priceBefore = orders.priceAtoms[order]!
+  const priceAtoms = command.priceAtoms === 0 ? priceBefore : command.priceAtoms
+  const slot = state.touchPosition(command.account, market.index)
+  Margin.refreshAccount(state, command.account)
+  const entry: PlaceEntry = {
+    market: market.index,
+    clientOrderId: "",
+    side: orders.side(order),
+    type: Order.limit,
+    timeInForce: Order.gtc,
+    priceAtoms,
+    quantityAtoms: remainingAtoms,
+    postOnly: orders.postOnly(order),
+    reduceOnly: orders.reduceOnly(order),
+    selfTradePrevention: orders.selfTradePrevention(order),
+    expiresAtEpochMs: 0,
+    fault: Refusal.none,
+    raw: ""
+  }
+  // The checks see the account without the order, and so does nobody else: nothing happens in between.
+  Matching.withdrawOpen(state, market, slot, order, before)
+  positions.openCount[slot]!--
+  const refused = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
+  positions.openCount[slot]!++
+  Matching.offerOpen(state, market, slot, order, before)
+  if (refused !== undefined) return refused
+
+  const keepsPlace = priceAtoms === priceBefore && remainingAtoms <= before
+  const status = { priceAtoms, remainingAtoms, quantityAtoms }
+  if (keepsPlace) {
+    Matching.withdrawOpen(state, market, slot, order, before - remainingAtoms)
+    if (remainingAtoms < before) {
+      book.reduce(order, before - remainingAtoms)
+      market.bookSequence = state.sequence
+    }
+    write(state, order, status)
+    return outcomeOf(state, order)
+  }
+  Matching.liftResting(state, market, slot, order)
+  orders.priceAtoms[order] = priceAtoms
+  orders.remaining[order] = remainingAtoms
+  orders.setAmended(order)
+  write(state, order, status)
+  if (!entry.reduceOnly) Matching.offerOpen(state, market, slot, order, remainingAtoms)
+  const expiresAtEpochMs = state.expiries.at(order)
+  const stop = Matching.matchTaker(state, market, book, slot, order)
+  Matching.settleTaker(state, market, book, slot, order, stop)
+  if (expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, expiresAtEpochMs)
+  return outcomeOf(state, order)
+}
+
+/** What an amendment writes into the order beside its price and rest. */
+const write = (
+  state: State,
+  order: number,
+  to: { readonly priceAtoms: number; readonly remainingAtoms: number; readonly quantityAtoms: number }
+): void => {
+  const { accounts, events, orders } = state
+  orders.quantity[order] = to.quantityAtoms
+  orders.updatedAt[order] = state.atEpochMs
+  orders.lastSequence[order] = state.sequence
+  accounts.lastSequence[orders.account[order]!] = state.sequence
+  events.event4(Event.OrderAmended, orders.number[order]!, to.priceAtoms, to.quantityAtoms, to.remainingAtoms)
+}

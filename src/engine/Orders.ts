@@ -24,6 +24,7 @@ const statusShift = 7
 const statusMask = 3 << statusShift
 const cancelReasonShift = 9
 const cancelReasonMask = 15 << cancelReasonShift
+const amendedBit = 1 << 13
 
 /** What an order's flags hold. */
 export interface Flags {
@@ -70,6 +71,8 @@ export interface Dump {
   readonly prev: Int32Array
   readonly accountNext: Int32Array
   readonly accountPrev: Int32Array
+  readonly ownOlder: Int32Array
+  readonly ownNewer: Int32Array
   readonly clientOrderId: ReadonlyArray<string>
   readonly idempotencyKey: ReadonlyArray<string>
   /** Slots in the order-number index. */
@@ -124,6 +127,10 @@ export class Orders {
   accountNext: Int32Array
   /** Next older open order of the account in the market, or -1. */
   accountPrev: Int32Array
+  /** The account's next older remembered order, open or ended, or -1. */
+  ownOlder: Int32Array
+  /** The account's next younger remembered order, or -1. */
+  ownNewer: Int32Array
   /** The client's own name; empty when it gave none. */
   readonly clientOrderId: Array<string> = []
   /** The key it was placed under; empty when there was none. */
@@ -174,6 +181,8 @@ export class Orders {
     this.level = new Int32Array(slots)
     this.accountNext = new Int32Array(slots)
     this.accountPrev = new Int32Array(slots)
+    this.ownOlder = new Int32Array(slots)
+    this.ownNewer = new Int32Array(slots)
     this.numberChain = new Int32Array(slots)
     this.clientChain = new Int32Array(slots)
     this.clientHash = new Int32Array(slots)
@@ -224,6 +233,8 @@ export class Orders {
     this.level[slot] = none
     this.accountNext[slot] = none
     this.accountPrev[slot] = none
+    this.ownOlder[slot] = none
+    this.ownNewer[slot] = none
     return slot
   }
 
@@ -261,6 +272,15 @@ export class Orders {
 
   selfTradePrevention(slot: number): Order.SelfTradePrevention {
     return ((this.flags[slot]! & selfTradePreventionMask) >>> selfTradePreventionShift) as Order.SelfTradePrevention
+  }
+
+  /** Whether the order lost its first place in time by an amendment. */
+  amended(slot: number): boolean {
+    return (this.flags[slot]! & amendedBit) !== 0
+  }
+
+  setAmended(slot: number): void {
+    this.flags[slot] = this.flags[slot]! | amendedBit
   }
 
   status(slot: number): Order.Status {
@@ -349,6 +369,8 @@ export class Orders {
       prev: this.prev.slice(0, end),
       accountNext: this.accountNext.slice(0, end),
       accountPrev: this.accountPrev.slice(0, end),
+      ownOlder: this.ownOlder.slice(0, end),
+      ownNewer: this.ownNewer.slice(0, end),
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
       indexed: slotsOf(this.numberTable, this.numberChain),
@@ -386,6 +408,8 @@ export class Orders {
     orders.level.fill(none, 0, end)
     orders.accountNext.set(dump.accountNext)
     orders.accountPrev.set(dump.accountPrev)
+    orders.ownOlder.set(dump.ownOlder)
+    orders.ownNewer.set(dump.ownNewer)
     for (let slot = 0; slot < end; slot++) {
       orders.clientOrderId.push(dump.clientOrderId[slot]!)
       orders.idempotencyKey.push(dump.idempotencyKey[slot]!)
@@ -423,6 +447,8 @@ export class Orders {
     this.level = grown(this.level, new Int32Array(slots))
     this.accountNext = grown(this.accountNext, new Int32Array(slots))
     this.accountPrev = grown(this.accountPrev, new Int32Array(slots))
+    this.ownOlder = grown(this.ownOlder, new Int32Array(slots))
+    this.ownNewer = grown(this.ownNewer, new Int32Array(slots))
     this.numberChain = grown(this.numberChain, new Int32Array(slots))
     this.clientChain = grown(this.clientChain, new Int32Array(slots))
     this.clientHash = grown(this.clientHash, new Int32Array(slots))

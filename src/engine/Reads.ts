@@ -4,8 +4,12 @@
  *
  * Views are fresh plain objects; a caller may keep them.
  */
+import type { Operation } from "../domain/Command.js"
 import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
+import type { Outcome } from "../domain/Outcome.js"
+import type { Fill } from "./Fills.js"
+import type { Day } from "./Minutes.js"
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -48,6 +52,8 @@ export interface OrderView {
   /** Empty when the client gave none. */
   readonly clientOrderId: string
   readonly idempotencyKey: string
+  /** When a resting order is cancelled by itself; 0 for never, and once it has ended. */
+  readonly expiresAtEpochMs: number
   readonly createdAtEpochMs: number
   readonly updatedAtEpochMs: number
   readonly lastSequence: number
@@ -114,6 +120,40 @@ export interface ApiKeyView {
   readonly revokedAtEpochMs: number
 }
 
+/** A decision that is remembered under a client's key. */
+export interface RememberedOutcome {
+  readonly operation: Operation
+  readonly outcome: Outcome
+}
+
+/** What a listing of orders is narrowed to. */
+export interface OrderFilter {
+  /** -1 for all. */
+  readonly market: number
+  /** Undefined for all. */
+  readonly status: Order.Status | undefined
+}
+
+/** Orders, newest first. */
+export interface OrderPage {
+  readonly orders: ReadonlyArray<OrderView>
+  /** Where the next page begins, an order number; undefined at the end. A page may be short and still have a next. */
+  readonly nextBefore: number | undefined
+}
+
+/** A market's figures over the last 24 h, and its prices now. */
+export interface StatsView extends Day {
+  readonly lastPriceAtoms: number
+  readonly indexPriceAtoms: number
+  readonly indexSourceEpochMs: number
+  readonly markPriceAtoms: number
+  /** Size atoms. */
+  readonly openInterestBaseAtoms: number
+  /** Money atoms, at mark. */
+  readonly openInterestQuoteAtoms: bigint
+  readonly change24hBps: number
+}
+
 /** How full each bounded table is. */
 export interface Occupancy {
   readonly orders: number
@@ -150,6 +190,23 @@ export interface Reads {
   readonly findOrder: (account: number, orderNumber: number) => OrderView | undefined
   /** Open orders of an account, oldest first; of one market unless -1. */
   readonly openOrders: (account: number, market: number) => ReadonlyArray<OrderView>
+  /** The account's remembered orders, newest first, older than an order number (`Infinity`: from the newest). */
+  readonly orders: (account: number, filter: OrderFilter, beforeNumber: number, limit: number) => OrderPage
+  /** The account's remembered order with this clientOrderId. */
+  readonly findClientOrder: (account: number, clientOrderId: string) => OrderView | undefined
+  /** What is remembered under a key of the account, in any operation. */
+  readonly findOutcomes: (account: number, idempotencyKey: string) => ReadonlyArray<RememberedOutcome>
+  /** Whether a key, or if not empty a clientOrderId, was fenced. */
+  readonly isFenced: (account: number, idempotencyKey: string, clientOrderId: string) => boolean
+  /** Whether a key or an order of the account has been forgotten, so that "never seen" cannot be said. */
+  readonly hasForgotten: (account: number) => boolean
+  /** When the account's dead-man switch fires; 0 while it is not armed. */
+  readonly cancelAllAtEpochMs: (account: number) => number
+  /** The account's retained fills, newest first, of one market unless -1, older than an ordinal (`Infinity`: from the newest). */
+  readonly fills: (account: number, market: number, before: number, limit: number) => ReadonlyArray<Fill>
+  /** A market's retained trades, likewise. */
+  readonly trades: (market: number, before: number, limit: number) => ReadonlyArray<Fill>
+  readonly stats: (market: number) => StatsView
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView

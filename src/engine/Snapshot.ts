@@ -7,8 +7,10 @@ import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
 import { Accounts, type AccountsDump, none } from "./Accounts.js"
 import { Book } from "./Book.js"
+import { Fills, type FillsDump } from "./Fills.js"
 import { Idempotency, type IdempotencyDump } from "./Idempotency.js"
 import { type MarketDump, MarketState } from "./Markets.js"
+import { Minutes } from "./Minutes.js"
 import { type Dump as OrdersDump, Orders } from "./Orders.js"
 import { Positions, type PositionsDump } from "./Positions.js"
 import { type Capacity, State } from "./State.js"
@@ -29,6 +31,7 @@ interface Meta {
   readonly registrySequence: number
   readonly episodes: number
   readonly openOrders: number
+  readonly hasFences: boolean
   readonly feesLow: number
   readonly feesHigh: number
   readonly creditedLow: number
@@ -61,6 +64,7 @@ export const encode = (state: State): ReadonlyArray<Section> => {
     registrySequence: state.registrySequence,
     episodes: state.episodes,
     openOrders: state.openOrders,
+    hasFences: state.hasFences,
     feesLow: state.feesLow,
     feesHigh: state.feesHigh,
     creditedLow: state.creditedLow,
@@ -81,6 +85,10 @@ export const encode = (state: State): ReadonlyArray<Section> => {
   sections.push({ name: "orders.clientOrderId", bytes: encoder.encode(orders.clientOrderId.join(separator)) })
   sections.push({ name: "orders.idempotencyKey", bytes: encoder.encode(orders.idempotencyKey.join(separator)) })
   put("idempotency", state.idempotency.dump())
+  put("fills", state.fills.dump())
+  state.markets.forEach((market) => sections.push({ name: `minutes.${market.index}`, bytes: bytesOf(market.minutes.dump()) }))
+  sections.push({ name: "switches", bytes: bytesOf(Float64Array.from(state.switches.entries().flat())) })
+  sections.push({ name: "expiries", bytes: bytesOf(Float64Array.from(state.expiries.entries().flat())) })
   sections.push({ name: "ended", bytes: bytesOf(state.endedSlots()) })
   state.books.forEach((book, market) => sections.push({ name: `book.${market}`, bytes: bytesOf(book.heads()) }))
   return sections
@@ -128,12 +136,17 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
   state.registrySequence = meta.registrySequence
   state.episodes = meta.episodes
   state.openOrders = meta.openOrders
+  state.hasFences = meta.hasFences
   state.feesLow = meta.feesLow
   state.feesHigh = meta.feesHigh
   state.creditedLow = meta.creditedLow
   state.creditedHigh = meta.creditedHigh
   for (const dump of meta.markets) {
-    const market = MarketState.restore(state.markets.length, dump)
+    const market = MarketState.restore(
+      state.markets.length,
+      dump,
+      Minutes.restore(floats(`minutes.${state.markets.length}`))
+    )
     state.markets.push(market)
     state.marketById.set(dump.parameters.marketId, market.index)
     state.marketBySymbol.set(Market.symbol(dump.parameters), market.index)
@@ -142,6 +155,8 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     born: floats("accounts.born"),
     collateral: floats("accounts.collateral"),
     lastSequence: floats("accounts.lastSequence"),
+    evicted: ints("accounts.evicted"),
+    newestOrder: ints("accounts.newestOrder"),
     apiKeys: meta.apiKeys
   })
   state.positions = Positions.restore(state.accounts, group("positions", positionInts) as unknown as PositionsDump)
@@ -157,6 +172,13 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     group("idempotency", idempotencyInts) as unknown as IdempotencyDump,
     capacity.idempotencyKeys
   )
+  state.fills = Fills.restore(group("fills", fillInts) as unknown as FillsDump)
+  const pairs = (name: string, set: (key: number, atEpochMs: number) => void) => {
+    const flat = floats(name)
+    for (let at = 0; at < flat.length; at += 2) set(flat[at]!, flat[at + 1]!)
+  }
+  pairs("switches", (account, atEpochMs) => state.switches.set(account, atEpochMs))
+  pairs("expiries", (order, atEpochMs) => state.expiries.set(order, atEpochMs))
   state.setEnded(floats("ended"))
   for (let market = 0; market < state.markets.length; market++) state.books.push(Book.restore(state.orders, ints(`book.${market}`)))
   return state
@@ -173,9 +195,12 @@ const orderInts: ReadonlySet<string> = new Set([
   "prev",
   "accountNext",
   "accountPrev",
+  "ownOlder",
+  "ownNewer",
   "indexed",
   "clientIndexed"
 ])
+const fillInts: ReadonlySet<string> = new Set(["market", "makerAccount", "takerAccount", "takerSide"])
 const idempotencyInts: ReadonlySet<string> = new Set([
   "key0",
   "key1",
@@ -200,12 +225,16 @@ const idempotencyInts: ReadonlySet<string> = new Set([
 export const canonical = (state: State, feed: (line: string) => void): void => {
   feed(
     `venue ${state.sequence} ${state.atEpochMs} ${state.environment} ${state.rules} ${state.halted} ${state.registrySequence} `
-      + `${state.episodes} ${state.fees} ${state.credited}`
+      + `${state.episodes} ${state.fees} ${state.credited} ${state.hasFences}`
   )
-  for (const market of state.markets) feed(`market ${JSON.stringify(market.dump())}`)
+  for (const market of state.markets) feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
   const { accounts, orders, positions } = state
   for (let account = 0; account < accounts.count; account++) {
-    feed(`account ${account} ${accounts.born[account]} ${accounts.collateral[account]} ${accounts.lastSequence[account]}`)
+    feed(
+      `account ${account} ${accounts.born[account]} ${accounts.collateral[account]} ${accounts.lastSequence[account]} `
+        + `${accounts.evicted[account]} ${state.switches.at(account)}`
+    )
+    for (let order = accounts.newestOrder[account]!; order !== none; order = orders.ownOlder[order]!) feed(`own ${orders.number[order]}`)
     for (let market = 0; market < state.markets.length; market++) {
       const slot = positions.find(accounts, account, market)
       if (slot === none) continue
@@ -227,7 +256,7 @@ export const canonical = (state: State, feed: (line: string) => void): void => {
       `order ${orders.number[order]} ${orders.account[order]} ${orders.market[order]} ${orders.flags[order]} ${orders.priceAtoms[order]} `
         + `${orders.quantity[order]} ${orders.remaining[order]} ${orders.filled[order]} ${orders.filledNotional[order]} `
         + `${orders.canceled[order]} ${orders.createdAt[order]} ${orders.updatedAt[order]} ${orders.lastSequence[order]} `
-        + `${orders.clientOrderId[order]} ${orders.idempotencyKey[order]}`
+        + `${orders.clientOrderId[order]} ${orders.idempotencyKey[order]} ${state.expiries.at(order)}`
     )
   }
   state.books.forEach((book, market) => {
@@ -237,6 +266,9 @@ export const canonical = (state: State, feed: (line: string) => void): void => {
       }
     }
   })
+  for (const market of state.markets) {
+    for (const fill of state.fills.ofMarket(market.index, Number.POSITIVE_INFINITY, state.fills.capacity)) feed(`fill ${JSON.stringify(fill)}`)
+  }
   for (const order of state.endedSlots()) feed(`ended ${orders.number[order]}`)
   state.idempotency.canonical(feed)
 }

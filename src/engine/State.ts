@@ -1,7 +1,9 @@
 /** Everything the engine knows. Changed only by applying commands, in order. */
 import { Accounts, none } from "./Accounts.js"
 import { Book } from "./Book.js"
+import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
+import { Fills } from "./Fills.js"
 import { Idempotency } from "./Idempotency.js"
 import type { MarketState } from "./Markets.js"
 import { Orders } from "./Orders.js"
@@ -31,6 +33,12 @@ export class State {
   readonly marketById = new Map<string, number>()
   readonly marketBySymbol = new Map<string, number>()
   idempotency: Idempotency
+  /** The latest fills. */
+  fills = new Fills()
+  /** Dead-man switches that are armed, by account. */
+  readonly switches = new Deadlines((account) => account)
+  /** Open orders that expire, by slot. */
+  readonly expiries = new Deadlines((order) => this.orders.number[order]!)
   readonly events = new EventLog()
   /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
   riskEpoch = 0
@@ -39,6 +47,8 @@ export class State {
   /** Episodes opened so far. */
   episodes = 0
   openOrders = 0
+  /** Whether a fence was ever set: without one, nobody looks for any. */
+  hasFences = false
   /** Venue fees collected, money atoms: beyond the safe integers in time, so two limbs of 2^40. */
   feesLow = 0
   feesHigh = 0
@@ -62,6 +72,12 @@ export class State {
     const slot = this.positions.touch(this.accounts, account, market)
     if (this.positions.count !== before) this.positions.riskEpoch[slot] = this.markets[market]!.riskEpoch
     return slot
+  }
+
+  /** Whether a client fenced one of its own clientOrderIds. */
+  isClientFenced(account: number, clientOrderId: string): boolean {
+    return this.hasFences
+      && this.idempotency.outcomeOf(account, FenceScope.clientOrderId, clientOrderId, this.atEpochMs, noOrders) !== undefined
   }
 
   addFee(atoms: number): void {
@@ -133,3 +149,9 @@ export class State {
 }
 
 const limb = 2 ** 40
+
+/** Scopes in the table of keys under which fences are kept: no operation has these codes. */
+export const FenceScope = { idempotencyKey: 100, clientOrderId: 101 } as const
+
+/** A fence speaks of no order. */
+const noOrders = (): number => 0

@@ -24,14 +24,19 @@ const Kind = {
   SetIndexPrice: 6,
   HaltEngine: 7,
   ResumeEngine: 8,
-  OpenDemoAccounts: 9
+  OpenDemoAccounts: 9,
+  AmendOrder: 10,
+  CancelAllOrders: 11,
+  SetCancelAllAfter: 12,
+  FenceOutcome: 13,
+  PassTime: 14
 } as const satisfies { readonly [K in Command.Command["kind"]]: number }
 
 /** The code that is journaled beside a command's payload, 1..255. */
 export const kindCode = (command: Command.Command): number => Kind[command.kind]
 
 // An entry of a placement is five items: market, clientOrderId, flags, priceAtoms, quantityAtoms; where
-// `flagFault` is set two more follow: fault, raw.
+// `flagFault` is set two more follow: fault, raw; and where `flagExpires` is set one: expiresAtEpochMs.
 const flagSell = 1
 const flagMarket = 2
 const flagIoc = 4
@@ -39,7 +44,8 @@ const flagPostOnly = 8
 const flagReduceOnly = 16
 const flagFault = 32
 const selfTradePreventionShift = 6
-const flagsEnd = 3 << selfTradePreventionShift
+const flagExpires = 256
+const flagsEnd = 512
 
 /** A payload as JSON text; it holds no NUL and, written as UTF-8, no zero byte. */
 export const encode = (command: Command.Command): string => {
@@ -48,6 +54,17 @@ export const encode = (command: Command.Command): string => {
       return encodePlace(command)
     case "CancelOrders":
       return encodeCancel(command)
+    case "AmendOrder":
+      return `${heading(command)},${whole(command.market)},${whole(command.orderNumber)},${whole(command.priceAtoms)},`
+        + `${whole(command.quantityAtoms)},${whole(command.fault)},${quote(command.raw)}]`
+    case "CancelAllOrders":
+      return `${heading(command)},${whole(command.market)}]`
+    case "SetCancelAllAfter":
+      return `${heading(command)},${whole(command.timeoutMs)}]`
+    case "FenceOutcome":
+      return `${heading(command)},${quote(command.fencedKey)},${quote(command.fencedClientOrderId)}]`
+    case "PassTime":
+      return "[]"
     case "OpenVenue":
       return `[${quote(command.environment)},${whole(command.rules)}]`
     case "PutMarket":
@@ -75,9 +92,10 @@ const encodePlace = (command: Command.PlaceOrders): string => {
     const faulty = entry.fault !== Refusal.none || entry.raw !== ""
     const flags = entry.side * flagSell + entry.type * flagMarket + entry.timeInForce * flagIoc
       + (entry.postOnly ? flagPostOnly : 0) + (entry.reduceOnly ? flagReduceOnly : 0) + (faulty ? flagFault : 0)
-      + (entry.selfTradePrevention << selfTradePreventionShift)
+      + (entry.selfTradePrevention << selfTradePreventionShift) + (entry.expiresAtEpochMs !== 0 ? flagExpires : 0)
     text += `,${whole(entry.market)},${quote(entry.clientOrderId)},${flags},${whole(entry.priceAtoms)},${whole(entry.quantityAtoms)}`
     if (faulty) text += `,${whole(entry.fault)},${quote(entry.raw)}`
+    if (entry.expiresAtEpochMs !== 0) text += `,${whole(entry.expiresAtEpochMs)}`
   }
   return text + "]"
 }
@@ -88,7 +106,7 @@ const encodeCancel = (command: Command.CancelOrders): string => {
   return text + "]"
 }
 
-const heading = (command: Command.PlaceOrders | Command.CancelOrders): string =>
+const heading = (command: Command.ClientCommand): string =>
   `[${whole(command.operation)},${whole(command.account)},${whole(command.apiKey)},${quote(command.idempotencyKey)}`
 
 const encodePutMarket = ({ idempotencyKey, parameters: m }: Command.PutMarket): string => {
@@ -148,6 +166,30 @@ export const decode = (code: number, text: string): Command.Command => {
       return decodePlace(items)
     case Kind.CancelOrders:
       return decodeCancel(items)
+    case Kind.AmendOrder:
+      ofLength(items, 10)
+      return {
+        kind: "AmendOrder",
+        ...decodeHeading(items),
+        market: integer(items, 4),
+        orderNumber: integer(items, 5),
+        priceAtoms: integer(items, 6),
+        quantityAtoms: integer(items, 7),
+        fault: refusal(items, 8),
+        raw: string(items, 9)
+      }
+    case Kind.CancelAllOrders:
+      ofLength(items, 5)
+      return { kind: "CancelAllOrders", ...decodeHeading(items), market: integer(items, 4) }
+    case Kind.SetCancelAllAfter:
+      ofLength(items, 5)
+      return { kind: "SetCancelAllAfter", ...decodeHeading(items), timeoutMs: integer(items, 4) }
+    case Kind.FenceOutcome:
+      ofLength(items, 6)
+      return { kind: "FenceOutcome", ...decodeHeading(items), fencedKey: string(items, 4), fencedClientOrderId: string(items, 5) }
+    case Kind.PassTime:
+      ofLength(items, 0)
+      return { kind: "PassTime" }
     case Kind.OpenVenue:
       ofLength(items, 2)
       return { kind: "OpenVenue", environment: string(items, 0), rules: integer(items, 1) }
@@ -198,6 +240,8 @@ const decodePlace = (items: ReadonlyArray<unknown>): Command.PlaceOrders => {
     const flags = integer(items, at + 2)
     if (flags < 0 || flags >= flagsEnd) throw new Malformed("unknown order flags")
     const faulty = (flags & flagFault) !== 0
+    const expires = (flags & flagExpires) !== 0
+    const next = at + (faulty ? 7 : 5)
     entries.push({
       market: integer(items, at),
       clientOrderId: string(items, at + 1),
@@ -208,11 +252,12 @@ const decodePlace = (items: ReadonlyArray<unknown>): Command.PlaceOrders => {
       quantityAtoms: integer(items, at + 4),
       postOnly: (flags & flagPostOnly) !== 0,
       reduceOnly: (flags & flagReduceOnly) !== 0,
-      selfTradePrevention: (flags >> selfTradePreventionShift) as SelfTradePrevention,
+      selfTradePrevention: preventions[(flags >> selfTradePreventionShift) & 3] ?? malformed("an unknown self-trade prevention"),
+      expiresAtEpochMs: expires ? integer(items, next) : 0,
       fault: faulty ? refusal(items, at + 5) : Refusal.none,
       raw: faulty ? string(items, at + 6) : ""
     })
-    at += faulty ? 7 : 5
+    at = expires ? next + 1 : next
   }
   return {
     kind: "PlaceOrders",
@@ -223,6 +268,20 @@ const decodePlace = (items: ReadonlyArray<unknown>): Command.PlaceOrders => {
     entries
   }
 }
+
+const preventions: ReadonlyArray<SelfTradePrevention> = [0, 1, 2]
+
+const malformed = (reason: string): never => {
+  throw new Malformed(reason)
+}
+
+/** What every client's command begins with. */
+const decodeHeading = (items: ReadonlyArray<unknown>) => ({
+  operation: operation(items, 0),
+  account: integer(items, 1),
+  apiKey: integer(items, 2),
+  idempotencyKey: string(items, 3)
+})
 
 const decodeCancel = (items: ReadonlyArray<unknown>): Command.CancelOrders => {
   const entries: Array<Command.CancelEntry> = []

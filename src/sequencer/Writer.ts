@@ -13,6 +13,7 @@ import type { DiskError } from "../journal/Disk.js"
 import { type Diverged, recover } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
+import * as Timers from "./Timers.js"
 import { Turns } from "./Turns.js"
 
 export interface Options {
@@ -66,7 +67,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
     lastSnapshot = engine.sequence
   }
 
-  const save = (): Effect.Effect<void> => {
+  const oneAtATime = yield* Effect.makeSemaphore(1)
+  const save = oneAtATime.withPermits(1)(Effect.suspend(() => {
     const snapshot = taken
     if (snapshot === undefined) return Effect.void
     taken = undefined
@@ -74,7 +76,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       // A snapshot only shortens a start. Without it the venue goes on, and says so.
       Effect.catchAll((error) => Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${error.message}`))
     )
-  }
+  }))
 
   const sequencer = new Sequencer.Sequencer({
     engine,
@@ -86,27 +88,31 @@ const make = Effect.fnUntraced(function*(options: Options) {
       Deferred.unsafeDone(failure, Effect.succeed(why))
     },
     built: (block) => {
+      timers.arm()
       if (options.snapshotEveryRecords === 0 || saving || taken !== undefined) return
       if (block.lastSequence - lastSnapshot >= options.snapshotEveryRecords) takeSnapshot(block.digest)
     },
     committed: (lastSequence) => {
       if (saving || taken === undefined || taken.sequence > lastSequence) return
       saving = true
-      Runtime.runFork(runtime)(Effect.ensuring(save(), Effect.sync(() => {
+      Runtime.runFork(runtime)(Effect.ensuring(save, Effect.sync(() => {
         saving = false
       })))
     }
   }, options.sequencer)
+  const timers = Timers.make(engine, (command) => sequencer.submit(command, () => {}), clock, runtime)
+  timers.arm()
 
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       if (failed) return Effect.void
-      return Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void))).pipe(
+      return timers.stop.pipe(
+        Effect.zipRight(Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void)))),
         Effect.raceFirst(Effect.interruptible(Deferred.await(failure))),
         Effect.zipRight(Effect.suspend(() => {
           if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
           takeSnapshot(sequencer.headDigest)
-          return save()
+          return save
         }))
       )
     })

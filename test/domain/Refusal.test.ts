@@ -25,7 +25,11 @@ const guards = [
   "open_order_limit",
   "position_limit",
   "market_not_accepting",
-  "no_liquidity"
+  "no_liquidity",
+  // Added by this venue.
+  "expiry_passed",
+  "fenced",
+  "already_seen"
 ]
 
 const compatNames = [

@@ -30,6 +30,7 @@ const entries: fc.Arbitrary<PlaceEntry> = fc.record({
   postOnly: fc.boolean(),
   reduceOnly: fc.boolean(),
   selfTradePrevention: code(0, 1, 2),
+  expiresAtEpochMs: fc.constant(0),
   fault: fc.constant(Refusal.none),
   raw: fc.constant("")
 })
@@ -45,6 +46,8 @@ const decisions = (entry: PlaceEntry): fc.Arbitrary<EntryOutcome> =>
       filledAtoms: filled,
       filledNotionalAtoms: filled * priceAtoms,
       canceledAtoms: rest ? entry.quantityAtoms - filled : 0,
+      priceAtoms: entry.priceAtoms,
+      quantityAtoms: entry.quantityAtoms,
       limit: Number.NaN,
       actual: Number.NaN,
       nearest: Number.NaN

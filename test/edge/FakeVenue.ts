@@ -167,6 +167,37 @@ export const make = (options: Options = {}): FakeVenue => {
       const order = orders.get(orderNumber)
       return order?.account === account ? order : undefined
     },
+    orders: (account, filter, before, limit) => {
+      const matching = [...orders.values()]
+        .filter((order) => order.account === account && order.orderNumber < before)
+        .filter((order) => filter.market < 0 || order.market === filter.market)
+        .filter((order) => filter.status === undefined || order.status === filter.status)
+        .sort((one, other) => other.orderNumber - one.orderNumber)
+      const page = matching.slice(0, limit)
+      return { orders: page, nextBefore: matching.length > limit ? page.at(-1)!.orderNumber : undefined }
+    },
+    findClientOrder: (account, clientOrderId) =>
+      [...orders.values()].find((order) => order.account === account && order.clientOrderId === clientOrderId),
+    findOutcomes: () => [],
+    isFenced: () => false,
+    hasForgotten: () => false,
+    cancelAllAtEpochMs: () => 0,
+    fills: () => [],
+    trades: () => [],
+    stats: () => ({
+      volumeQuoteAtoms: 0n,
+      volumeBaseAtoms: 0,
+      highAtoms: 0,
+      lowAtoms: 0,
+      openAtoms: 0,
+      lastPriceAtoms: 0,
+      indexPriceAtoms: 1000,
+      indexSourceEpochMs: at,
+      markPriceAtoms: 1000,
+      openInterestBaseAtoms: 30,
+      openInterestQuoteAtoms: 300_000n,
+      change24hBps: -12
+    }),
     openOrders: (account, market) =>
       [...orders.values()]
         .filter((order) => order.account === account && order.status === 0)

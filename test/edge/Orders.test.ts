@@ -31,6 +31,7 @@ describe("native placement", () => {
         postOnly: true,
         reduceOnly: false,
         selfTradePrevention: 2,
+        expiresAtEpochMs: 0,
         fault: 0,
         raw: ""
       }]

@@ -73,6 +73,7 @@ describe("another body under the same key", () => {
     postOnly: false,
     reduceOnly: false,
     selfTradePrevention: 0,
+    expiresAtEpochMs: 0,
     fault: 0,
     raw: ""
   }

@@ -366,7 +366,7 @@ describe("market status", () => {
     if (status === "backfilling") driver.run({ kind: "SetMarketStatus", idempotencyKey: "b", market: 0, status })
     driver.index(0, 1000)
     expect(driver.engine.market(0).status).toBe(status)
-    expect(driver.place(driver.account(rich), { quantityAtoms: 10 }).refusal).toBe(Refusal.marketNotAccepting)
+    expect(driver.place(driver.account(rich), { quantityAtoms: 10 }).refusal).toBe(Refusal.marketNotFound)
   })
 
   test("without an index price there is no mark, and nothing is placed", () => {

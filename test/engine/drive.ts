@@ -121,6 +121,7 @@ export const plain: PlaceEntry = {
   postOnly: false,
   reduceOnly: false,
   selfTradePrevention: Order.cancelResting,
+  expiresAtEpochMs: 0,
   fault: 0,
   raw: ""
 }

@@ -46,6 +46,7 @@ describe("CommandCodec", () => {
       postOnly: false,
       reduceOnly: true,
       selfTradePrevention: 2,
+        expiresAtEpochMs: 0,
       fault: 0,
       raw: ""
     }]

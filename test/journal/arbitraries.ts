@@ -31,6 +31,7 @@ export const placeEntry: fc.Arbitrary<Command.PlaceEntry> = record({
   postOnly: fc.boolean(),
   reduceOnly: fc.boolean(),
   selfTradePrevention: fc.constantFrom(0 as const, 1 as const, 2 as const),
+  expiresAtEpochMs: whole,
   fault: fc.oneof(fc.constant(Refusal.none), refusal),
   raw: fc.oneof(fc.constant(""), text)
 })
@@ -51,6 +52,39 @@ export const cancelOrders: fc.Arbitrary<Command.CancelOrders> = record({
   apiKey: whole,
   idempotencyKey: text,
   entries: fc.array(record({ market: whole, orderNumber: whole, raw: text }), { maxLength: Command.maxCancelEntries })
+})
+
+/** What every client's command begins with. */
+const heading = { operation, account: whole, apiKey: whole, idempotencyKey: text }
+
+export const amendOrder: fc.Arbitrary<Command.AmendOrder> = record({
+  kind: fc.constant("AmendOrder" as const),
+  ...heading,
+  market: whole,
+  orderNumber: whole,
+  priceAtoms: whole,
+  quantityAtoms: whole,
+  fault: refusal,
+  raw: text
+})
+
+const cancelAllOrders: fc.Arbitrary<Command.CancelAllOrders> = record({
+  kind: fc.constant("CancelAllOrders" as const),
+  ...heading,
+  market: whole
+})
+
+const setCancelAllAfter: fc.Arbitrary<Command.SetCancelAllAfter> = record({
+  kind: fc.constant("SetCancelAllAfter" as const),
+  ...heading,
+  timeoutMs: whole
+})
+
+const fenceOutcome: fc.Arbitrary<Command.FenceOutcome> = record({
+  kind: fc.constant("FenceOutcome" as const),
+  ...heading,
+  fencedKey: text,
+  fencedClientOrderId: text
 })
 
 const parameters: fc.Arbitrary<Market.Parameters> = record({
@@ -82,6 +116,11 @@ const parameters: fc.Arbitrary<Market.Parameters> = record({
 export const command: fc.Arbitrary<Command.Command> = fc.oneof(
   placeOrders,
   cancelOrders,
+  amendOrder,
+  cancelAllOrders,
+  setCancelAllAfter,
+  fenceOutcome,
+  record({ kind: fc.constant("PassTime" as const) }),
   record({ kind: fc.constant("OpenVenue" as const), environment: text, rules: whole }),
   record({ kind: fc.constant("PutMarket" as const), idempotencyKey: text, parameters }),
   record({

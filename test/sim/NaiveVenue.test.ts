@@ -60,6 +60,7 @@ const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: numb
       postOnly: timeInForce === Order.gtc && random.chance(0.1),
       reduceOnly: random.chance(closing ? 0.6 : 0.05),
       selfTradePrevention: random.pick([0, 1, 2] as const),
+      expiresAtEpochMs: 0,
       fault: 0,
       raw: ""
     }

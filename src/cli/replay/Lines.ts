@@ -214,7 +214,20 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
         : []
     case "VenueOpened":
       return concerns(who, {}) ? [`the venue opened for ${state.environment}, under rules ${event.rules}`] : []
-    // Told with the command.
+    case "OrderAmended":
+      return orderLines(state, event, who)
+    case "OrdersCanceled":
+      return concerns(who, { accounts: [event.account] }) ? [`${event.orders} open orders cancelled at once`] : []
+    case "SwitchSet":
+      return concerns(who, { accounts: [event.account] })
+        ? [event.atEpochMs === 0 ? "dead-man switch disarmed" : `dead-man switch armed for ${Format.time(event.atEpochMs)}`]
+        : []
+    case "SwitchFired":
+      return concerns(who, { accounts: [event.account] }) ? [`dead-man switch fired: ${event.orders} orders cancelled`] : []
+    case "Fenced":
+      return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
+    // Told with the command, or nothing to tell.
+    case "TimePassed":
     case "OrderAccepted":
     case "EntryDecided":
     case "RecordDecided":
@@ -226,7 +239,7 @@ type Event<Name extends DecodedEvent["event"]> = Extract<DecodedEvent, { event: 
 
 const orderLines = (
   state: State,
-  event: Event<"Traded" | "OrderRested" | "OrderTrimmed" | "OrderEnded">,
+  event: Event<"Traded" | "OrderRested" | "OrderTrimmed" | "OrderEnded" | "OrderAmended">,
   who: Who
 ): ReadonlyArray<string> => {
   if (event.event === "Traded") {
@@ -248,6 +261,10 @@ const orderLines = (
       const came = `${size(event.filledAtoms)} filled, ${size(event.canceledAtoms)} cancelled`
       return [`${id} ended ${named(event.status, Order.statuses)}${reason}: ${came}`]
     }
+    case "OrderAmended":
+      return [
+        `${id} amended to ${size(event.quantityAtoms)} at ${priceOf(state, market, event.priceAtoms)}, ${size(event.remainingAtoms)} left`
+      ]
   }
 }
 

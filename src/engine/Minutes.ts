@@ -1,0 +1,108 @@
+/**
+ * What was traded in a market minute by minute, over the last day: a ring from which the 24 h figures are
+ * read. Minutes without trades carry the price before and no volume.
+ */
+import { assert } from "../domain/Assert.js"
+
+const minuteMs = 60_000
+/** Minutes in the window that the 24 h figures look at. */
+const window = 1440
+/** One more: the price that a minute began at is the last of the minute before. */
+const kept = window + 1
+
+/** The figures of the last 24 h. Prices in price atoms, 0 without trades. */
+export interface Day {
+  /** Money atoms, exact. */
+  readonly volumeQuoteAtoms: bigint
+  /** Size atoms. */
+  readonly volumeBaseAtoms: number
+  readonly highAtoms: number
+  readonly lowAtoms: number
+  /** The last price 24 h ago, or the first ever. */
+  readonly openAtoms: number
+}
+
+export class Minutes {
+  private first = -1
+  private last = -1
+  private firstPrice = 0
+  private lastPrice = 0
+  private readonly closes = new Float64Array(kept)
+  private readonly highs = new Float64Array(kept)
+  private readonly lows = new Float64Array(kept)
+  /** Money atoms: what one minute trades stays far below 2^53. */
+  private readonly quote = new Float64Array(kept)
+  private readonly base = new Float64Array(kept)
+
+  traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {
+    const minute = Math.floor(atEpochMs / minuteMs)
+    if (this.first < 0) {
+      this.first = minute
+      this.firstPrice = priceAtoms
+      this.last = minute - 1
+    }
+    for (let fresh = Math.max(this.last + 1, minute - window); fresh <= minute; fresh++) {
+      const at = fresh % kept
+      this.closes[at] = this.lastPrice
+      this.highs[at] = 0
+      this.lows[at] = 0
+      this.quote[at] = 0
+      this.base[at] = 0
+    }
+    const at = minute % kept
+    this.last = minute
+    this.lastPrice = priceAtoms
+    this.closes[at] = priceAtoms
+    this.highs[at] = Math.max(this.highs[at]!, priceAtoms)
+    this.lows[at] = this.lows[at] === 0 ? priceAtoms : Math.min(this.lows[at]!, priceAtoms)
+    this.quote[at]! += notionalAtoms
+    this.base[at]! += sizeAtoms
+  }
+
+  /** The price that the last 24 h began with: the last one of 24 h before, or the first ever; 0 without trades. */
+  openAtoms(atEpochMs: number): number {
+    const reference = Math.floor(atEpochMs / minuteMs) - window
+    if (reference >= this.last) return this.lastPrice
+    return reference < this.first ? this.firstPrice : this.closes[reference % kept]!
+  }
+
+  /** The last 24 h, in whole minutes, the running one included. */
+  day(atEpochMs: number): Day {
+    const now = Math.floor(atEpochMs / minuteMs)
+    let volumeQuoteAtoms = 0n
+    let volumeBaseAtoms = 0
+    let highAtoms = 0
+    let lowAtoms = 0
+    for (let minute = Math.max(this.first, now - window + 1); minute <= this.last && this.first >= 0; minute++) {
+      const at = minute % kept
+      if (this.base[at] === 0) continue
+      volumeQuoteAtoms += BigInt(this.quote[at]!)
+      volumeBaseAtoms += this.base[at]!
+      highAtoms = Math.max(highAtoms, this.highs[at]!)
+      lowAtoms = lowAtoms === 0 ? this.lows[at]! : Math.min(lowAtoms, this.lows[at]!)
+    }
+    return { volumeQuoteAtoms, volumeBaseAtoms, highAtoms, lowAtoms, openAtoms: this.openAtoms(atEpochMs) }
+  }
+
+  dump(): Float64Array {
+    const dump = new Float64Array(4 + 5 * kept)
+    dump.set([this.first, this.last, this.firstPrice, this.lastPrice])
+    this.columns().forEach((column, index) => dump.set(column, 4 + index * kept))
+    return dump
+  }
+
+  static restore(dump: Float64Array): Minutes {
+    assert(dump.length === 4 + 5 * kept, "a dump of minutes has its one length")
+    const minutes = new Minutes()
+    minutes.first = dump[0]!
+    minutes.last = dump[1]!
+    minutes.firstPrice = dump[2]!
+    minutes.lastPrice = dump[3]!
+    minutes.columns().forEach((column, index) => column.set(dump.subarray(4 + index * kept, 4 + (index + 1) * kept)))
+    return minutes
+  }
+
+  private columns(): ReadonlyArray<Float64Array> {
+    return [this.closes, this.highs, this.lows, this.quote, this.base]
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * Makes time pass for the engine when nothing else does: sleeps until something is due, then puts a `PassTime`
+ * in the inbox. What is due acts by the time inside a record, never by this clock; a sleep that ends late or
+ * early only costs a record or a delay.
+ */
+import type { Clock } from "effect"
+import { Effect, Fiber, Runtime } from "effect"
+import type { Command } from "../domain/Command.js"
+import type { Engine } from "../engine/Engine.js"
+
+/** The longest a sleep lasts before it is looked at again: real timers cannot be set far ahead. */
+const longestSleepMs = 3_600_000
+
+export interface Timers {
+  /** Looks at what is due next; cheap when that has not changed. Called after every block. */
+  readonly arm: () => void
+  /** Ends the sleep. */
+  readonly stop: Effect.Effect<void>
+}
+
+export const make = (
+  engine: Engine,
+  submit: (command: Command) => void,
+  clock: Clock.Clock,
+  runtime: Runtime.Runtime<never>
+): Timers => {
+  let armedFor = Number.POSITIVE_INFINITY
+  let sleeper: Fiber.RuntimeFiber<void> | undefined
+
+  const wake = (dueEpochMs: number): void => {
+    sleeper = undefined
+    armedFor = Number.POSITIVE_INFINITY
+    if (clock.unsafeCurrentTimeMillis() >= dueEpochMs) submit({ kind: "PassTime" })
+    else arm()
+  }
+
+  const arm = (): void => {
+    const due = engine.nextDueEpochMs
+    if (due === armedFor) return
+    if (sleeper !== undefined) Runtime.runFork(runtime)(Fiber.interruptFork(sleeper))
+    sleeper = undefined
+    armedFor = due
+    if (due === Number.POSITIVE_INFINITY) return
+    const waitMs = Math.min(longestSleepMs, Math.max(0, due - clock.unsafeCurrentTimeMillis()))
+    sleeper = Runtime.runFork(runtime)(Effect.zipRight(Effect.sleep(waitMs), Effect.sync(() => wake(due))))
+  }
+
+  return {
+    arm,
+    stop: Effect.suspend(() => sleeper === undefined ? Effect.void : Fiber.interrupt(sleeper))
+  }
+}
