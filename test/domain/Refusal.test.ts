@@ -80,7 +80,9 @@ describe.each(refusals)("%s", (name, code) => {
   })
 
   test("names a published guard where, and only where, the code alone does not tell", () => {
-    expect(description.guard !== undefined).toBe(description.code === "order_rejected")
+    const shared = ["order_rejected", "idempotency_key_conflict", "invalid_request"].includes(description.code)
+    if (description.code === "order_rejected") expect(description.guard).toBeDefined()
+    if (!shared) expect(description.guard).toBeUndefined()
     if (description.guard !== undefined) expect(guards).toContain(description.guard)
     if (description.apiKeyRejection !== undefined) expect(apiKeyRejections).toContain(description.apiKeyRejection)
   })
