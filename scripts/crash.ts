@@ -92,7 +92,8 @@ const verify = async (venue: VenueProcess, acknowledged: ReadonlyArray<Acknowled
     acknowledged,
     (sent) => post("/v1/orders", sent.account.apiKey, sent.key, sent.body),
     (sent, answer) => {
-      if (comparable(answer.body) !== sent.answer) problem(`${sent.key} was answered ${sent.answer} and now ${answer.status} ${answer.body}`)
+      if (comparable(answer.body) === sent.answer) return
+      problem(`${sent.key} was answered ${sent.answer} and now ${answer.status} ${answer.body}`)
     }
   )
   const first = new Map<string, string>()
@@ -158,7 +159,8 @@ for (let kill = 1; kill <= kills; kill++) {
   told += acknowledged.length
   open += unknown.length
   process.stdout.write(
-    `kill ${kill}: ${acknowledged.length} acknowledged, ${unknown.length} unknown, ready again after ${readyMs} ms, ${problems.length} problems\n`
+    `kill ${kill}: ${acknowledged.length} acknowledged, ${unknown.length} unknown, ready again after ${readyMs} ms, `
+      + `${problems.length} problems\n`
   )
 }
 const exit = await venue.stop()

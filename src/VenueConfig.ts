@@ -10,7 +10,10 @@ export type Environment = (typeof environments)[number]
 const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
   Config.integer(name).pipe(
     Config.withDefault(fallback),
-    Config.validate({ message: `${name} must be a whole number between ${low} and ${high}`, validation: (value) => value >= low && value <= high })
+    Config.validate({
+      message: `${name} must be a whole number between ${low} and ${high}`,
+      validation: (value) => value >= low && value <= high
+    })
   )
 
 const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>

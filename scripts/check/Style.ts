@@ -2,7 +2,7 @@
 import { type Source, type Token, type Violation, violation } from "./Source.js"
 
 /** The longest line, in columns. */
-export const maxColumns = 130
+export const maxColumns = 140
 
 /** Whether the semicolon at `at` is a loop's whole body, which nothing else can say. */
 const isEmptyBody = (tokens: ReadonlyArray<Token>, at: number): boolean => {

@@ -24,7 +24,7 @@ import { type OperatorResult, PutMarketBody } from "../edge/contract/Operator.js
 import type { Disk, DiskError } from "../journal/Disk.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
-import { operatorTokenFile } from "../NodeSecrets.js"
+import { operatorTokenFile } from "../identity/NodeSecrets.js"
 import { Ended, settle, teardown, unreadable, usage } from "./Exit.js"
 import * as Format from "./replay/Format.js"
 import * as JournalTasks from "./venue/JournalTasks.js"

@@ -104,7 +104,7 @@ const invalid = (name: string, safeMessage: string): Description => ({
   safeMessage
 })
 
-const descriptions = new Map<number, Description>([
+const descriptions: ReadonlyMap<number, Description> = new Map<number, Description>([
   [Refusal.engineHalted, {
     name: "EngineHalted", status: 503, code: "engine_halted", compatName: "OnMaintenance", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
@@ -184,7 +184,12 @@ const descriptions = new Map<number, Description>([
   [Refusal.positionLimit,
     rejected("PositionLimit", "position_limit", "InvalidOrder", "Position and open orders would exceed the market's position limit.")],
   [Refusal.reduceOnlyWouldIncrease,
-    rejected("ReduceOnlyWouldIncrease", "reduce_only_would_increase", "InvalidOrder", "A reduce-only order may not open or grow a position.")],
+    rejected(
+      "ReduceOnlyWouldIncrease",
+      "reduce_only_would_increase",
+      "InvalidOrder",
+      "A reduce-only order may not open or grow a position."
+    )],
   [Refusal.marginInsufficient,
     rejected("MarginInsufficient", "margin_insufficient", "InsufficientFunds", "The account's margin does not cover this order.")],
   [Refusal.postOnlyWouldCross,

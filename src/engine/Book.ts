@@ -128,7 +128,7 @@ export class Book {
     orders.prev[slot] = none
   }
 
-  /** Lessens a resting order, here and in the pool's `remaining`, by size atoms. It keeps its place and something to fill: else remove it. */
+  /** Lessens a resting order, here and in the pool's `remaining`, by size atoms. It keeps its place and something: else remove it. */
   reduce(slot: number, sizeAtoms: number): void {
     const orders = this.orders
     const level = orders.level[slot]!

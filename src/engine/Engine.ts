@@ -53,6 +53,9 @@ const anyMarket = -2
 /** Most orders one page of a listing looks at. */
 const ordersLookedAt = 10_000
 
+/** Most orders that a listing by time looks at. */
+const ordersLookedAtSince = 100_000
+
 /** Operations whose keys a client may ask for. */
 const clientOperations: ReadonlyArray<Command.Operation> = [
   Command.Operation.placeV1,
@@ -264,9 +267,9 @@ export class Engine implements Reads {
 
   /** Whether a client fenced the key, or so a placement's clientOrderId (then only its entry is refused). */
   private isKeyFenced(command: Command.ClientCommand, atEpochMs: number): boolean {
-    const { state } = this
-    return state.hasFences
-      && state.idempotency.outcomeOf(command.account, FenceScope.idempotencyKey, command.idempotencyKey, atEpochMs, this.endOf) !== undefined
+    const { hasFences, idempotency } = this.state
+    return hasFences
+      && idempotency.outcomeOf(command.account, FenceScope.idempotencyKey, command.idempotencyKey, atEpochMs, this.endOf) !== undefined
   }
 
   /** Fences what was never seen. What was decided before stands, and is not fenced. */
@@ -582,12 +585,39 @@ export class Engine implements Reads {
     return { orders: found, nextBefore: order === none ? undefined : last }
   }
 
+  ordersSince(
+    account: number,
+    filter: OrderFilter,
+    sinceEpochMs: number | undefined,
+    limit: number
+  ): ReadonlyArray<OrderView> | undefined {
+    const { accounts, orders } = this.state
+    const found: Array<number> = []
+    let looked = 0
+    let order = accounts.newestOrder[account]!
+    for (; order !== none && orders.createdAt[order]! >= (sinceEpochMs ?? 0); order = orders.ownOlder[order]!) {
+      if (sinceEpochMs === undefined && found.length === limit) break
+      if (looked++ === ordersLookedAtSince) return undefined
+      if (filter.market !== none && orders.market[order] !== filter.market) continue
+      if (filter.status === undefined || orders.status(order) === filter.status) found.push(order)
+    }
+    return found.slice(-limit).reverse().map((slot) => this.orderView(slot))
+  }
+
   fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
     return this.state.fills.ofAccount(account, market, before, limit)
   }
 
   trades(market: number, before: number, limit: number): ReadonlyArray<Fill> {
     return this.state.fills.ofMarket(market, before, limit)
+  }
+
+  tradesSince(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.since(market, none, sinceEpochMs, limit)
+  }
+
+  fillsSince(account: number, market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.since(market, account, sinceEpochMs, limit)
   }
 
   stats(index: number): StatsView {

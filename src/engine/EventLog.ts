@@ -72,7 +72,9 @@ export const Event = codes
 export const absent = -1e300
 
 /** An event as an object, for tools. */
-export type DecodedEvent = { readonly [K in EventName]: { readonly event: K } & { readonly [F in (typeof EventFields)[K][number]]: number } }[EventName]
+export type DecodedEvent = {
+  readonly [K in EventName]: { readonly event: K } & { readonly [F in (typeof EventFields)[K][number]]: number }
+}[EventName]
 
 /** A growing run of words, emptied after each block. */
 export class EventLog {

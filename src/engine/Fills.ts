@@ -141,26 +141,61 @@ export class Fills {
     }
   }
 
-  /** Retained fills of a market, newest first, at most `limit`, older than the ordinal `before` (`Infinity`: from the newest). */
+  /**
+   * Retained fills of a market, newest first, at most `limit`, older than the ordinal `before` (`Infinity`: from
+   * the newest). A `before` that is a fill of this market costs no walk.
+   */
   ofMarket(market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
-    let ordinal = this.newestOfMarket[market] ?? none
+    const from = this.slotOf(before)
+    let ordinal = from !== none && this.market[from] === market ? this.marketOlder[from]! : this.newestOfMarket[market] ?? none
     for (; this.retained(ordinal) && found.length < limit; ordinal = this.marketOlder[ordinal % this.capacity]!) {
       if (ordinal < before) found.push(this.fill(ordinal))
     }
     return found
   }
 
-  /** Retained fills of an account, newest first, at most `limit`, of one market unless -1, older than the ordinal `before`. */
+  /** Retained fills of an account, likewise, of one market unless -1. */
   ofAccount(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
-    let ordinal = this.newestOfAccount[account] ?? none
-    while (this.retained(ordinal) && found.length < limit) {
-      const slot = ordinal % this.capacity
+    const from = this.slotOf(before)
+    let ordinal = from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount[account] ?? none
+    for (let slot = 0; this.retained(ordinal) && found.length < limit; ordinal = this.olderOf(slot, account)) {
+      slot = ordinal % this.capacity
       if (ordinal < before && (market === none || this.market[slot] === market)) found.push(this.fill(ordinal))
-      ordinal = this.makerAccount[slot] === account ? this.makerOlder[slot]! : this.takerOlder[slot]!
     }
     return found
+  }
+
+  /** The first `limit` retained fills made at or after a time, oldest first: of one market, one account, or all (-1). */
+  since(market: number, account: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    let low = Math.max(0, this.total - this.capacity)
+    let high = this.total
+    while (low < high) {
+      const middle = Math.floor((low + high) / 2)
+      if (this.at[middle % this.capacity]! < sinceEpochMs) low = middle + 1
+      else high = middle
+    }
+    const found: Array<Fill> = []
+    for (let ordinal = low; ordinal < this.total && found.length < limit; ordinal++) {
+      const slot = ordinal % this.capacity
+      if (market !== none && this.market[slot] !== market) continue
+      if (account === none || this.isOf(slot, account)) found.push(this.fill(ordinal))
+    }
+    return found
+  }
+
+  /** Where a retained fill is kept; -1 for any other number. */
+  private slotOf(ordinal: number): number {
+    return Number.isInteger(ordinal) && ordinal < this.total && this.retained(ordinal) ? ordinal % this.capacity : none
+  }
+
+  private isOf(slot: number, account: number): boolean {
+    return this.makerAccount[slot] === account || this.takerAccount[slot] === account
+  }
+
+  private olderOf(slot: number, account: number): number {
+    return this.makerAccount[slot] === account ? this.makerOlder[slot]! : this.takerOlder[slot]!
   }
 
   private grow(length: number): void {

@@ -33,7 +33,9 @@ const zeroSum = (state: State): string | undefined => {
       const quantity = positions.quantity[slot]!
       if (quantity > 0) longs += quantity
       else shorts -= quantity
-      if (quantity === 0 && positions.entryNotional[slot] !== 0) return `a flat position in ${market.parameters.marketId} has entry notional`
+      if (quantity === 0 && positions.entryNotional[slot] !== 0) {
+        return `a flat position in ${market.parameters.marketId} has entry notional`
+      }
     }
     if (longs !== shorts) return `${market.parameters.marketId} has ${longs} long and ${shorts} short`
     if (longs !== market.openInterest) return `${market.parameters.marketId} keeps open interest ${market.openInterest} of ${longs}`
@@ -69,7 +71,8 @@ const books = (state: State): string | undefined => {
         last = order
       }
       for (const [price, size] of sums) {
-        if (book.levelSize(side, price) !== size) return `${id} shows ${book.levelSize(side, price)} at ${price} where orders sum to ${size}`
+        const shown = book.levelSize(side, price)
+        if (shown !== size) return `${id} shows ${shown} at ${price} where orders sum to ${size}`
       }
       if (sums.size !== book.levelCount(side)) return `${id} counts ${book.levelCount(side)} levels of ${sums.size}`
     }
@@ -87,7 +90,8 @@ const quantities = (state: State): string | undefined => {
     if (orders.filled[order]! + remaining + orders.canceled[order]! !== orders.quantity[order]) {
       return `order ${orders.number[order]} does not add up`
     }
-    if ((orders.status(order) === Order.open) !== (remaining > 0)) return `order ${orders.number[order]} has ${remaining} left and is not so`
+    const isOpen = orders.status(order) === Order.open
+    if (isOpen !== (remaining > 0)) return `order ${orders.number[order]} has ${remaining} left and is not so`
   }
   return undefined
 }

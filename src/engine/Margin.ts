@@ -170,9 +170,6 @@ export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms:
   accounts.sumOrderLoss[positions.account[slot]!]! += Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!) - before
 }
 
-/** Why the accept rule last failed, for the refusal's machine fields; NaN where a total was not exact. One is reused. */
-export const shortfall = { requiredAtoms: 0, availableAtoms: 0 }
-
 /** `a * b >= c * d` for non-negative safe integers, exact. */
 const productAtLeast = (a: number, b: number, c: number, d: number): boolean => {
   const left = a * b
@@ -203,13 +200,13 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
     !Number.isSafeInteger(collateral) || !Number.isSafeInteger(backing) || !Number.isSafeInteger(equity)
     || !Number.isSafeInteger(initialMargin)
   ) {
-    shortfall.requiredAtoms = Number.NaN
-    shortfall.availableAtoms = Number.NaN
+    state.requiredAtoms = Number.NaN
+    state.availableAtoms = Number.NaN
     return false
   }
   if (backing >= initialMargin) return true
-  shortfall.requiredAtoms = initialMargin
-  shortfall.availableAtoms = backing
+  state.requiredAtoms = initialMargin
+  state.availableAtoms = backing
   if (!reduces) return false
   const maintenanceBefore = accounts.sumMaintenanceMargin[account]!
   const maintenanceMargin = maintenanceBefore - positions.maintenanceMargin[slot]! + after.maintenanceMargin

@@ -232,7 +232,7 @@ const check = (
     }
   }
   if (!backed(state, market, slot, entry, opposed, growing, held)) {
-    return refusedEntry(Refusal.marginInsufficient, number, Margin.shortfall.availableAtoms, Margin.shortfall.requiredAtoms)
+    return refusedEntry(Refusal.marginInsufficient, number, state.availableAtoms, state.requiredAtoms)
   }
   const best = book.bestPrice(buying ? Order.sell : Order.buy)
   if (entry.postOnly && best !== none && Matching.crosses(entry.side, entry.priceAtoms, best)) {

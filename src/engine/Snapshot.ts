@@ -76,7 +76,9 @@ export const encode = (state: State): ReadonlyArray<Section> => {
   const sections: Array<Section> = [{ name: "meta", bytes: encoder.encode(JSON.stringify(meta)) }]
   const put = (group: string, columns: object) => {
     for (const [name, column] of Object.entries(columns)) {
-      if (column instanceof Float64Array || column instanceof Int32Array) sections.push({ name: `${group}.${name}`, bytes: bytesOf(column) })
+      if (column instanceof Float64Array || column instanceof Int32Array) {
+        sections.push({ name: `${group}.${name}`, bytes: bytesOf(column) })
+      }
     }
   }
   put("accounts", accounts)
@@ -267,7 +269,8 @@ export const canonical = (state: State, feed: (line: string) => void): void => {
     }
   })
   for (const market of state.markets) {
-    for (const fill of state.fills.ofMarket(market.index, Number.POSITIVE_INFINITY, state.fills.capacity)) feed(`fill ${JSON.stringify(fill)}`)
+    const fills = state.fills.ofMarket(market.index, Number.POSITIVE_INFINITY, state.fills.capacity)
+    for (const fill of fills) feed(`fill ${JSON.stringify(fill)}`)
   }
   for (const order of state.endedSlots()) feed(`ended ${orders.number[order]}`)
   state.idempotency.canonical(feed)

@@ -47,6 +47,9 @@ export class State {
   /** Episodes opened so far. */
   episodes = 0
   openOrders = 0
+  /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. No state. */
+  requiredAtoms = 0
+  availableAtoms = 0
   /** Whether a fence was ever set: without one, nobody looks for any. */
   hasFences = false
   /** Venue fees collected, money atoms: beyond the safe integers in time, so two limbs of 2^40. */

@@ -139,7 +139,8 @@ const encodePutMarket = ({ idempotencyKey, parameters: m }: Command.PutMarket): 
 const encodeOpenDemoAccounts = (command: Command.OpenDemoAccounts): string => {
   let text = `[${quote(command.idempotencyKey)},${whole(command.collateralAtoms)}`
   for (const key of command.keys) {
-    text += `,${quote(key.keyId)},${quote(key.displayPrefix)},${quote(key.secretSha256)},${whole(key.scopes)},${whole(key.expiresAtEpochMs)}`
+    text += `,${quote(key.keyId)},${quote(key.displayPrefix)},${quote(key.secretSha256)}`
+      + `,${whole(key.scopes)},${whole(key.expiresAtEpochMs)}`
   }
   return text + "]"
 }

@@ -53,7 +53,9 @@ export const layerSynthetic = (walks: ReadonlyArray<Walk>): Layer.Layer<IndexFee
 /** Three slow waves of unlike length around a price, within 2 % of it: a minute, seventeen minutes, four hours. */
 export const syntheticPrice = (aroundAtoms: number, phase: number, atEpochMs: number): number => {
   const seconds = Math.floor(atEpochMs / stepMs) % 1_000_000
-  const wave = triangle(seconds + phase * 7, 61) * 10 + triangle(seconds + phase * 131, 1021) * 60 + triangle(seconds + phase * 977, 14_401) * 130
+  const wave = triangle(seconds + phase * 7, 61) * 10
+    + triangle(seconds + phase * 131, 1021) * 60
+    + triangle(seconds + phase * 977, 14_401) * 130
   return Math.max(1, aroundAtoms + Math.round((aroundAtoms * wave) / 10_000))
 }
 

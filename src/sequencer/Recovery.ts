@@ -19,7 +19,8 @@ export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
   actualDigest: Schema.String
 }) {
   override get message() {
-    return `replaying sequences ${this.firstSequence} to ${this.lastSequence} decides ${this.actualDigest} where the journal says ${this.expectedDigest}`
+    return `replaying sequences ${this.firstSequence} to ${this.lastSequence} decides ${this.actualDigest} `
+      + `where the journal says ${this.expectedDigest}`
   }
 }
 

@@ -77,14 +77,23 @@ describe("Orders", () => {
     expect(orders.idempotencyKey[slot]).toBe("")
   })
 
-  it("grows to its capacity without losing anything", () => {
-    const orders = new Orders(5000)
-    for (let at = 0; at < 5000; at++) expect(place(orders, at * 64, at % 7, `c${at}`)).toBe(at)
+  it("grows to its capacity without losing anything, and comes back as large", () => {
+    const count = 40_000
+    const orders = new Orders(count)
+    let wrongSlots = 0
+    for (let at = 0; at < count; at++) if (place(orders, at * 64, at % 7, `c${at}`) !== at) wrongSlots++
+    expect(wrongSlots).toBe(0)
     expect(orders.allocate()).toBe(none)
-    for (let at = 0; at < 5000; at++) {
-      expect(orders.find(at * 64)).toBe(at)
-      expect(orders.findClient(at % 7, `c${at}`)).toBe(at)
-      expect(orders.findClient((at + 1) % 7, `c${at}`)).toBe(none)
+    const dump = orders.dump()
+    const restored = Orders.restore(dump, count)
+    expect(restored.dump()).toEqual(dump)
+    for (const pool of [orders, restored]) {
+      const missed: Array<number> = []
+      for (let at = 0; at < count; at++) {
+        const found = pool.find(at * 64) === at && pool.findClient(at % 7, `c${at}`) === at
+        if (!found || pool.find(at * 64 + 1) !== none || pool.findClient((at + 1) % 7, `c${at}`) !== none) missed.push(at)
+      }
+      expect(missed).toEqual([])
     }
   })
 
@@ -127,7 +136,7 @@ describe("Orders", () => {
   })
 
   it("takes at most 168 bytes an order beside its strings' own bytes", () => {
-    const count = 200_000
+    const count = 2 ** 18
     const orders = new Orders(count)
     for (let at = 0; at < count; at++) orders.allocate()
     const columns = Object.values(orders).reduce(

@@ -184,8 +184,8 @@ describe("style", () => {
     ["a semicolon after a call", path, src("const f = (g: () => boolean) => {\n  g();\n}"), "3 semicolon"],
     ["a semicolon that starts a line", path, src("const a = 1\n;[a].map(String)")],
     ["a semicolon in a text", path, src("const a = `one;\ntwo;\n`")],
-    ["a line of 130 columns", path, src(`const a = "${"x".repeat(118)}"`)],
-    ["a line of 131 columns", path, src(`const a = "${"x".repeat(119)}"`), "2 line-length"],
+    ["a line of 140 columns", path, src(`const a = "${"x".repeat(128)}"`)],
+    ["a line of 141 columns", path, src(`const a = "${"x".repeat(129)}"`), "2 line-length"],
     ["a file without a header", path, "const a = 1\n", "1 header"],
     ["a file with a comment of another kind", path, "// What it owns.\n", "1 header"],
     ["a test without a header", "test/a.test.ts", "const a = 1\n"]
