@@ -252,7 +252,7 @@ describe("Book", () => {
         }
         expectSame(book, naive)
       }
-    }), { numRuns: 80 })
+    }), { numRuns: 50 })
   })
 
   it("trades like a sorted list with many levels, over several books of one pool", () => {

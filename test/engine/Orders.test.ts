@@ -194,6 +194,6 @@ describe("Orders", () => {
           }
         }
       }
-    }), { numRuns: 60 })
+    }), { numRuns: 30 })
   })
 })
