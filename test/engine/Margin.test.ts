@@ -199,6 +199,14 @@ describe("accept rule", () => {
     expect(driver.engine.balance(account).orderLossAtoms).toBe(300 * 40 * 100)
   })
 
+  test("nor at placement, where an order that crosses the account's own is still looked at beside it", () => {
+    const driver = new Driver()
+    driver.market(parameters("AAA"), 1000)
+    const account = driver.account(1_100_000)
+    expect(driver.place(account, { priceAtoms: 1010, quantityAtoms: 100 }).refusal).toBe(Refusal.none)
+    expect(driver.place(account, { side: Order.sell, priceAtoms: 990, quantityAtoms: 100 }).refusal).toBe(Refusal.none)
+  })
+
   test("profit of an open position backs no new risk, loss takes it away", () => {
     const { account, driver, other } = begin(20)
     hold(driver, account, other, 1000)
@@ -271,6 +279,20 @@ describe("accept rule", () => {
     driver.index(0, 940)
     expect(sell(driver, account, 940, 1001).refusal).toBe(Refusal.marginInsufficient)
     expect(sell(driver, account, 940, 1000).refusal).toBe(Refusal.none)
+  })
+
+  test.each([
+    ["which together with the others only reduces trades", 5000, Order.closed, 0],
+    ["which with the others could turn the position is cancelled", 6000, Order.canceled, Order.CancelReason.marginUnbacked]
+  ])("under initial margin, a resting order %s", (_, quantityAtoms, status, cancelReason) => {
+    const { account, driver, other } = begin(260)
+    hold(driver, account, other, 10_000, 0)
+    hold(driver, account, other, 10_000, 1)
+    const orders = [1000, 1001].map((priceAtoms) => driver.place(account, { side: Order.sell, priceAtoms, quantityAtoms }))
+    // The other market takes 150: with 110 left, even half of this position closed needs more than that.
+    driver.index(1, 850)
+    driver.place(other, { priceAtoms: 1000, quantityAtoms })
+    expect(driver.engine.findOrder(account, orders[0]!.orderNumber)).toMatchObject({ status, cancelReason })
   })
 
   test("a fee is taken into account at the match", () => {

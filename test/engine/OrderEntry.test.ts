@@ -360,6 +360,28 @@ describe("market status", () => {
     }
   })
 
+  test.each<[Order.Side, number, number]>([
+    [Order.buy, 100, 100],
+    [Order.buy, 101, 0],
+    [Order.sell, 100, 100],
+    [Order.sell, 101, 0]
+  ])("in reduce_only, a resting order of side %i and %i against a position of 100 is filled %i", (
+    side,
+    quantityAtoms,
+    filled
+  ) => {
+    const driver = new Driver()
+    const market = driver.market(narrow, 1000)
+    const [account, other, third] = [driver.account(rich), driver.account(rich), driver.account(rich)]
+    // The taker has more to reduce than the maker, against a third.
+    hold(side === Order.buy ? -100 : 100)(driver, account, other)
+    hold(side === Order.buy ? -200 : 200)(driver, third, other)
+    const resting = driver.place(account, { side, quantityAtoms })
+    driver.run({ kind: "SetMarketStatus", idempotencyKey: "r", market, status: "reduce_only" })
+    driver.place(other, { side: side === Order.buy ? Order.sell : Order.buy, quantityAtoms, reduceOnly: true })
+    expect(driver.engine.findOrder(account, resting.orderNumber)?.filledAtoms).toBe(filled)
+  })
+
   test.each(["draft", "backfilling"] as const)("%s: nothing is placed", (status) => {
     const driver = new Driver()
     driver.run({ kind: "PutMarket", idempotencyKey: "m", parameters: narrow })

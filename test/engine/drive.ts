@@ -107,6 +107,58 @@ export class Driver {
       entries: [{ market, orderNumber, raw: "" }]
     }).entries[0]!
   }
+
+  /** Amends an order: a price of 0 and a quantity of -1 stay as they are. */
+  amend(account: number, orderNumber: number, priceAtoms: number, quantityAtoms: number): EntryOutcome {
+    return this.run({
+      kind: "AmendOrder",
+      operation: Operation.amendV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      market: -2,
+      orderNumber,
+      priceAtoms,
+      quantityAtoms,
+      fault: 0,
+      raw: ""
+    }).entries[0]!
+  }
+
+  cancelAll(account: number, market = -2): EntryOutcome {
+    return this.run({
+      kind: "CancelAllOrders",
+      operation: Operation.cancelAllV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      market
+    }).entries[0]!
+  }
+
+  /** Arms the dead-man switch, or disarms it with 0. */
+  cancelAllAfter(account: number, timeoutMs: number): EntryOutcome {
+    return this.run({
+      kind: "SetCancelAllAfter",
+      operation: Operation.cancelAllAfterV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      timeoutMs
+    }).entries[0]!
+  }
+
+  fence(account: number, fencedKey: string, fencedClientOrderId = ""): EntryOutcome {
+    return this.run({
+      kind: "FenceOutcome",
+      operation: Operation.fenceV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      fencedKey,
+      fencedClientOrderId
+    }).entries[0]!
+  }
 }
 
 /** A limit buy of 1.000 at 100.0 in the first market. */
@@ -137,7 +189,10 @@ export const generator = (seed: number): () => number => {
   }
 }
 
-/** A driver that runs commands drawn by seed: every order option, cancels, index moves, statuses, halts, and days that pass. */
+/**
+ * A driver that runs commands drawn by seed: every order option, cancels, amendments, index moves, statuses,
+ * halts, switches, fences, and days that pass.
+ */
 export class RandomDriver extends Driver {
   private readonly next: () => number
   private readonly accounts: Array<number> = []
@@ -173,7 +228,46 @@ export class RandomDriver extends Driver {
       quantityAtoms: 1 + this.below(this.chance(5) ? 200_000 : 3_000),
       postOnly: !immediate && this.chance(15),
       reduceOnly: this.chance(25),
-      selfTradePrevention: this.below(3) as Order.SelfTradePrevention
+      selfTradePrevention: this.below(3) as Order.SelfTradePrevention,
+      expiresAtEpochMs: this.chance(8) ? this.atEpochMs + this.below(20_000) : 0
+    }
+  }
+
+  /** Amends one of the newest orders: its price, its quantity, or both. */
+  private amendOne(): Outcome {
+    const [account, orderNumber] = this.numbers[this.numbers.length - 1 - this.below(Math.min(40, this.numbers.length))]!
+    return this.run({
+      kind: "AmendOrder",
+      operation: Operation.amendV1,
+      account,
+      apiKey: -1,
+      idempotencyKey: this.nextKey(),
+      market: -2,
+      orderNumber,
+      priceAtoms: this.chance(50) ? 0 : this.mark - 120 + this.below(240),
+      quantityAtoms: this.chance(30) ? -1 : 1 + this.below(3_000),
+      fault: 0,
+      raw: ""
+    })
+  }
+
+  /** What acts on all of an account's orders, now or later, and fences. */
+  private withTime(account: number): Outcome {
+    const common = { account, apiKey: -1, idempotencyKey: this.nextKey() }
+    switch (this.below(4)) {
+      case 0:
+        return this.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...common, market: this.below(3) - 2 })
+      case 1: {
+        const timeoutMs = this.chance(30) ? 0 : 1000 + this.below(9000)
+        return this.run({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...common, timeoutMs })
+      }
+      case 2: {
+        const fencedKey = this.chance(50) ? `key-${this.below(2000)}` : ""
+        const fencedClientOrderId = fencedKey === "" ? `c${this.below(60)}` : ""
+        return this.run({ kind: "FenceOutcome", operation: Operation.fenceV1, ...common, fencedKey, fencedClientOrderId })
+      }
+      default:
+        return this.run({ kind: "PassTime" })
     }
   }
 
@@ -211,6 +305,8 @@ export class RandomDriver extends Driver {
         entries: [{ market: -2, orderNumber, raw: "" }]
       })
     }
+    if (kind < 38 && this.numbers.length > 0) return this.amendOne()
+    if (kind < 39) return this.withTime(account)
     const entries = Array.from({ length: this.chance(20) ? 1 + this.below(8) : 1 }, () => this.entry())
     const outcome = this.run(this.placement(account, ...entries))
     for (const entry of outcome.entries) if (entry.refusal === 0) this.numbers.push([account, entry.orderNumber])
