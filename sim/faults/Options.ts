@@ -161,6 +161,12 @@ const workload = (random: SimRandom): Options["workload"] => {
   }
 }
 
+/** A mean time between faults: so long that something gets done in between, or 0. */
+const mean = (random: SimRandom, least: number, most: number): number => {
+  const value = swarm(random, most - least)
+  return value === 0 ? 0 : least + value
+}
+
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
   const drawn: Options = {
@@ -180,14 +186,14 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       lostRate: random.next()
     },
     process: {
-      meanCrashMs: swarm(random, 6_000),
+      meanCrashMs: mean(random, 1_000, 6_000),
       crashInRecovery: swarm(random, 0.4),
       gracefulShare: swarm(random, 0.5),
       maxRestartMs: random.pick([10, 200, 2_000]),
       preemption: swarm(random, 0.02)
     },
     clock: {
-      meanFaultMs: swarm(random, 4_000),
+      meanFaultMs: mean(random, 200, 4_000),
       maxJumpMs: random.pick([1_000, 60_000, 3_600_000]),
       freezeShare: random.next()
     },
@@ -213,7 +219,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
         ...drawn,
         network: quiet.network,
         disk: { ...drawn.disk, errorRate: 0 },
-        process: { ...drawn.process, meanCrashMs: 400 + random.below(2_000), crashInRecovery: 0.3, gracefulShare: 0.2 }
+        process: { ...drawn.process, meanCrashMs: 600 + random.below(2_000), crashInRecovery: 0.3, gracefulShare: 0.2 }
       }
     case "network":
       return {

@@ -55,7 +55,7 @@ export interface Options {
   readonly faults?: Partial<Faults>
   /** Bytes of all files together. */
   readonly capacityBytes?: number
-  /** Simulated milliseconds an operation takes; without it, one to four turns of the scheduler and no time. */
+  /** Simulated milliseconds an operation takes, at once if both are 0; without it, one to four turns of the scheduler. */
   readonly latencyMs?: { readonly min: number; readonly max: number }
   /** Makes one operation fail, hang or go astray, besides what chance does. May crash the disk: then it has not begun. */
   readonly inject?: (call: Call) => "EIO" | "ENOSPC" | "hang" | "misdirect" | undefined
@@ -264,11 +264,11 @@ export const make = (options: Options): SimDisk => {
     /** Nothing happens any more in a process that has crashed. */
     const alive: Effect.Effect<void> = Effect.suspend(() => born === crashes ? Effect.void : Effect.never)
 
-    const pause: Effect.Effect<void> = Effect.suspend(() =>
-      latencyMs === undefined
-        ? turns(1 + Math.floor(random() * 4))
-        : Effect.sleep(latencyMs.min + random() * (latencyMs.max - latencyMs.min))
-    )
+    const pause: Effect.Effect<void> = Effect.suspend(() => {
+      if (latencyMs === undefined) return turns(1 + Math.floor(random() * 4))
+      const ms = latencyMs.min + random() * (latencyMs.max - latencyMs.min)
+      return ms > 0 ? Effect.sleep(ms) : Effect.void
+    })
 
     const turns = (count: number): Effect.Effect<void> =>
       count <= 1 ? Effect.yieldNow() : Effect.flatMap(Effect.yieldNow(), () => turns(count - 1))
