@@ -41,6 +41,10 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Corrupt 
     // A segment other than the first that would hold nothing is removed: its header may be what is damaged.
     const whole = place.offset === 0 || (place.offset === Block.sectorBytes && segment !== 1)
     if (!whole) yield* zeroFrom(segment, place.offset)
+    // What ends the journal then is the segment before, and the damage may lie behind its last block.
+    const before = whole ? segments.findLast((first) => first < segment) : undefined
+    const endBefore = before === undefined ? undefined : yield* locate(before, false, segment)
+    if (before !== undefined && endBefore !== undefined) yield* zeroFrom(before, endBefore.offset)
     const removed = segments.filter((first) => whole ? first >= segment : first > segment)
     for (const first of removed) {
       yield* disk.remove(Segment.pathOf(first))

@@ -1,6 +1,7 @@
 /** What the journal's tests share: seeds, small blocks, and a writer that remembers what it was told. */
 import { Effect, Layer, Stream } from "effect"
-import type * as SimDisk from "../../sim/world/SimDisk.js"
+import type { Exit } from "effect"
+import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Command } from "../../src/domain/Command.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
@@ -87,3 +88,50 @@ export const session = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, J
 /** The segments there are. */
 export const segmentFiles = (disk: SimDisk.SimDisk): ReadonlyArray<string> =>
   disk.files().filter((path) => path.endsWith(".seg"))
+
+/** How a process came to its end: by itself, or because the disk crashed under it. */
+export type Ending<A, E> = Exit.Exit<A, E> | "crashed"
+
+/** A disk that crashes when one of its operations is about to begin, and hangs where it is told to. */
+export class CrashingDisk {
+  readonly disk: SimDisk.SimDisk
+  hangProbability = 0
+  private crashAt = Number.POSITIVE_INFINITY
+  private crashNow: () => void = () => undefined
+
+  constructor(private readonly random: () => number, diskSeed: number) {
+    this.disk = SimDisk.make({ random: generator(diskSeed), inject: (call) => this.inject(call) })
+  }
+
+  /**
+   * Runs a process until it ends or begins its `calls`th operation from now; then the disk crashes in any
+   * case. A process that hangs is given until nothing moves any more.
+   */
+  run<A, E>(process: (disk: Layer.Layer<Disk>) => Effect.Effect<A, E>, calls: number): Promise<Ending<A, E>> {
+    const kind = this.random() < 0.5 ? "power" : "kill"
+    return new Promise((resolve) => {
+      let over = false
+      const end = (ending: Ending<A, E>): void => {
+        if (over) return
+        over = true
+        this.crashAt = Number.POSITIVE_INFINITY
+        this.disk.crash(kind)
+        resolve(ending)
+      }
+      this.crashAt = this.disk.calls() + calls
+      this.crashNow = () => end("crashed")
+      Effect.runFork(process(this.disk.mount())).addObserver(end)
+    })
+  }
+
+  private inject(call: SimDisk.Call): "hang" | undefined {
+    if (call.index >= this.crashAt) {
+      this.crashNow()
+      return undefined
+    }
+    const writes = call.operation === "writeAt" || call.operation === "dataSync"
+    if (!writes || this.hangProbability === 0 || this.random() >= this.hangProbability) return undefined
+    setTimeout(this.crashNow, 0)
+    return "hang"
+  }
+}

@@ -1,0 +1,266 @@
+/** Damage at rest is never served and never mistaken for an unfinished write; an unfinished write is never mistaken for damage. */
+import { Effect, Either } from "effect"
+import type { Layer } from "effect"
+import { describe, expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import * as Block from "../../src/journal/Block.js"
+import { cutAt } from "../../src/journal/Cut.js"
+import { Disk } from "../../src/journal/Disk.js"
+import { Corrupt, Journal } from "../../src/journal/Journal.js"
+import * as Scan from "../../src/journal/Scan.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { append, appendMany, Chain, CrashingDisk, digestsOf, generator, journalOver, replayed, segmentFiles, session } from "./Harness.js"
+
+const options: SegmentJournal.Options = { segmentBytes: 4096, maxBlockBytes: 2048 }
+
+const emptyDisk = (): SimDisk.SimDisk => SimDisk.make({ random: generator(7), latencyMs: { min: 0, max: 0 } })
+
+/** A journal of three segments: blocks of one to four sectors, zeros at every segment's end. */
+const smallJournal = async (disk = emptyDisk()) => {
+  await session(disk, appendMany(9, 3, 220), options)
+  const segments = segmentFiles(disk)
+  expect(segments.length).toBe(3)
+  return { disk, segments, journal: digestsOf(await session(disk, replayed(), options)) }
+}
+
+const openingOn = (disk: Layer.Layer<Disk>) =>
+  Effect.either(Effect.provide(Effect.map(Journal, (journal) => journal.opened), journalOver(disk, options)))
+
+const opening = (disk: SimDisk.SimDisk) => openingOn(disk.mount())
+
+const openingCorrupt = async (disk: SimDisk.SimDisk): Promise<Corrupt> => {
+  const result = await Effect.runPromise(opening(disk))
+  if (Either.isRight(result)) throw new Error("it was served")
+  expect(result.left).toBeInstanceOf(Corrupt)
+  return result.left as Corrupt
+}
+
+const cut = (disk: SimDisk.SimDisk, sequence: number) => Effect.runPromise(Effect.provide(cutAt(sequence), disk.mount()))
+
+/** The last block's place, and its header. */
+const lastBlock = (disk: SimDisk.SimDisk) =>
+  Effect.runPromise(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), disk.mount()))
+
+describe("A damaged journal", () => {
+  test("every flip at every byte of every segment is detected: blocks, headers and zeros", { timeout: 120_000 }, async () => {
+    const { disk, segments } = await smallJournal()
+    const scan = Effect.either(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), disk.mount()))
+    for (const path of segments) {
+      const bytes = disk.bytes(path)
+      for (let at = 0; at < bytes.length; at++) {
+        for (const mask of [0x01, 0x80, 0xff]) {
+          disk.overwrite(path, at, Uint8Array.of(bytes[at]! ^ mask))
+          const result = Effect.runSync(scan)
+          if (Either.isRight(result)) throw new Error(`${path} was read with byte ${at} changed by ${mask}`)
+          if (!(result.left instanceof Corrupt)) throw new Error(`${path}, byte ${at}: ${String(result.left)}`)
+        }
+        disk.overwrite(path, at, bytes.subarray(at, at + 1))
+      }
+    }
+    expect(Either.isRight(await Effect.runPromise(scan))).toBe(true)
+  })
+
+  test("opening refuses it, names the place, and leaves it as it was", async () => {
+    const { disk, segments } = await smallJournal()
+    const [path] = segments
+    disk.flip(path!, 512 + 200, 3)
+    const before = segments.map((each) => disk.bytes(each))
+    const corrupt = await openingCorrupt(disk)
+    expect(corrupt).toMatchObject({ segment: path, offset: 512, sequence: 1 })
+    expect(corrupt.message).toContain(`${path} is corrupt at offset 512 (sequence 1)`)
+    expect(segments.map((each) => disk.bytes(each))).toStrictEqual(before)
+    disk.flip(path!, 512 + 200, 3)
+    expect((await session(disk, replayed(), options)).length).toBe(9)
+  })
+
+  test("a missing segment is damage, whichever it is but the last", async () => {
+    for (const gone of [0, 1]) {
+      const { disk, segments } = await smallJournal()
+      await Effect.runPromise(Effect.scoped(Effect.provide(removeFile(segments[gone]!), disk.mount())))
+      await openingCorrupt(disk)
+    }
+  })
+
+  test("a block that took another's place is damage, wherever it landed", async () => {
+    for (let seed = 1; seed <= 60; seed++) {
+      let writes = 0
+      let armed = false
+      const disk = SimDisk.make({
+        random: generator(seed),
+        inject: ({ operation, path }) =>
+          armed && operation === "writeAt" && path.endsWith(".seg") && ++writes === 1 + seed % 3 ? "misdirect" : undefined
+      })
+      await session(disk, appendMany(2, 2, 220), options)
+      await session(disk, Effect.zipRight(Effect.sync(() => void (armed = true)), appendMany(3, 2, 220)), options)
+      armed = false
+      expect(writes).toBeGreaterThanOrEqual(3)
+      await openingCorrupt(disk)
+    }
+  })
+
+  test("an intact block whose records make no sense is damage that names the record", async () => {
+    const { disk } = await smallJournal()
+    const end = await lastBlock(disk)
+    const chain = new Chain({ epoch: end.chain.epoch, nextSequence: end.chain.nextSequence, digest: end.chain.digest })
+    const block = chain.next(3, 10)
+    // The second record claims another sequence, and the digests are made to fit.
+    const second = block.bytes.indexOf(Buffer.from("[\"key-")) + 6 + 10
+    const forged = forge(block.bytes, (bytes) => bytes.writeUInt32LE(99, bytes.indexOf("[\"key-", second) - 17))
+    Block.place({ ...block, bytes: forged }, { segment: end.segment.firstSequence, offset: end.offset }, end.chain.nextSequence - 1)
+    disk.overwrite(segmentFiles(disk).at(-1)!, end.offset, forged)
+    expect(await openingCorrupt(disk)).toMatchObject({ offset: end.offset, sequence: block.firstSequence + 1 })
+    expect(await cut(disk, block.firstSequence + 1)).toMatchObject({ firstSequence: block.firstSequence })
+    expect((await session(disk, replayed(), options)).length).toBe(9)
+  })
+
+  test("an intact block with a payload of no known kind is damage when it is replayed", async () => {
+    const { disk } = await smallJournal()
+    const end = await lastBlock(disk)
+    const block = new Chain({ epoch: end.chain.epoch, nextSequence: end.chain.nextSequence, digest: end.chain.digest }).next()
+    const forged = forge(block.bytes, (bytes) => void (bytes[bytes.indexOf("[\"key-") - 1] = 250))
+    Block.place({ ...block, bytes: forged }, { segment: end.segment.firstSequence, offset: end.offset }, end.chain.nextSequence - 1)
+    disk.overwrite(segmentFiles(disk).at(-1)!, end.offset, forged)
+    const failure = await session(disk, Effect.flip(replayed()), options)
+    expect(failure).toMatchObject({ _tag: "JournalCorrupt", sequence: block.firstSequence })
+    expect(failure.message).toContain("unknown command kind 250")
+  })
+})
+
+const removeFile = (path: string) =>
+  Effect.gen(function*() {
+    const disk = yield* Disk
+    yield* disk.remove(path)
+    yield* disk.syncDirectory("journal")
+  })
+
+/** Changes a block's records and gives it the digest of what it then holds. */
+const forge = (original: Buffer, change: (bytes: Buffer) => void): Buffer => {
+  const bytes = Buffer.from(original)
+  change(bytes)
+  const digestAt = bytes.length - 40
+  Block.sha256(bytes.subarray(40, digestAt)).copy(bytes, digestAt)
+  return bytes
+}
+
+describe("An unfinished write", () => {
+  /** A journal whose next block arrived only in the sectors that are kept. */
+  const torn = async (keep: (sector: number, sectors: number) => boolean, blocks = 1, on = emptyDisk()) => {
+    const { disk, journal } = await smallJournal(on)
+    const end = await lastBlock(disk)
+    const chain = new Chain({ epoch: end.chain.epoch + 1, nextSequence: end.chain.nextSequence, digest: end.chain.digest })
+    let { offset } = end
+    const sectors = blocks * 2
+    for (let index = 0, sector = 0; index < blocks; index++) {
+      const block = chain.next(2, 300)
+      expect(block.bytes.length).toBe(1024)
+      Block.place(block, { segment: end.segment.firstSequence, offset }, end.chain.nextSequence - 1)
+      for (let at = 0; at < block.bytes.length; at += 512, sector++) {
+        if (keep(sector, sectors)) disk.overwrite(segmentFiles(disk).at(-1)!, offset + at, block.bytes.subarray(at, at + 512))
+      }
+      offset += block.bytes.length
+    }
+    return { disk, journal, end }
+  }
+
+  test.each<[name: string, keep: (sector: number, sectors: number) => boolean]>([
+    ["its first sector is there", (sector) => sector === 0],
+    ["its last sector is there", (sector, sectors) => sector === sectors - 1]
+  ])("is cut and said: %s", async (_name, keep) => {
+    const { disk, journal, end } = await torn(keep)
+    const head = await session(disk, Effect.map(Journal, ({ opened }) => opened), options)
+    expect(head.nextSequence).toBe(end.chain.nextSequence)
+    expect(head.torn).toMatchObject({ segment: segmentFiles(disk).at(-1), offset: end.offset })
+    expect(disk.bytes(segmentFiles(disk).at(-1)!).subarray(end.offset).every((byte) => byte === 0)).toBe(true)
+    const again = await session(disk, Effect.zipRight(appendMany(1), replayed()), options)
+    expect(digestsOf(again).slice(0, journal.length)).toStrictEqual(journal)
+    expect(again.length).toBe(journal.length + 1)
+  })
+
+  test("a crash at any point of cutting it leaves it to be cut", async () => {
+    let crashed = 0
+    for (let seed = 1; seed <= 150; seed++) {
+      const random = generator(seed)
+      const crashing = new CrashingDisk(random, seed)
+      const { disk, journal, end } = await torn((sector) => sector === 0 ? seed % 2 === 0 : sector !== 1, 1 + seed % 2, crashing.disk)
+      for (let attempt = 0; attempt < 3; attempt++) {
+        if (await crashing.run(openingOn, Math.floor(random() * 30)) === "crashed") crashed++
+      }
+      const head = await session(disk, Effect.zipRight(append1, Effect.map(replayed(), digestsOf)), options)
+      expect(head.slice(0, -1)).toStrictEqual(journal)
+      expect((await lastBlock(disk)).chain.nextSequence).toBe(end.chain.nextSequence + 1)
+    }
+    expect(crashed).toBeGreaterThan(50)
+  })
+
+  const append1 = Effect.flatMap(Journal, (journal) => append(new Chain(journal.opened).next()))
+
+  test("is damage if a later block says that it had been durable", async () => {
+    const { disk, end } = await torn((sector) => sector !== 0, 1)
+    const chain = new Chain({ epoch: end.chain.epoch + 1, nextSequence: end.chain.nextSequence, digest: end.chain.digest })
+    const lost = chain.next(2, 300)
+    const later = chain.next(1, 10)
+    Block.place(later, { segment: end.segment.firstSequence, offset: end.offset + lost.bytes.length }, lost.lastSequence)
+    disk.overwrite(segmentFiles(disk).at(-1)!, end.offset + lost.bytes.length, later.bytes)
+    expect(await openingCorrupt(disk)).toMatchObject({ offset: end.offset, sequence: end.chain.nextSequence })
+  })
+
+  test("is not damage if a later block was in flight with it", async () => {
+    const { disk, journal } = await torn((sector) => sector >= 2, 2)
+    expect(digestsOf(await session(disk, replayed(), options))).toStrictEqual(journal)
+  })
+})
+
+describe("The operator's cut", () => {
+  test("goes on from any damaged place, giving up what lies behind it and nothing before", async () => {
+    for (let seed = 1; seed <= 120; seed++) {
+      const random = generator(seed)
+      const { disk, segments, journal } = await smallJournal()
+      const path = segments[Math.floor(random() * segments.length)]!
+      disk.flip(path, Math.floor(random() * 4096), Math.floor(random() * 8))
+      const corrupt = await openingCorrupt(disk)
+      const given = await cut(disk, corrupt.sequence)
+      expect(given).toMatchObject({ firstSequence: corrupt.sequence })
+      const left = digestsOf(await session(disk, replayed(), options))
+      expect(left).toStrictEqual(journal.slice(0, left.length))
+      expect((await lastBlock(disk)).chain.nextSequence).toBe(corrupt.sequence)
+      await session(disk, appendMany(4, 3, 220), options)
+      expect((await session(disk, replayed(), options)).length).toBe(left.length + 4)
+    }
+  })
+
+  test("gives up the whole block of a sequence in a healthy journal, and later segments", async () => {
+    const { disk, segments } = await smallJournal()
+    const blocks = await session(disk, replayed(), options)
+    for (const block of blocks.toReversed()) {
+      expect(await cut(disk, block.lastSequence)).toMatchObject({ firstSequence: block.firstSequence })
+      expect((await session(disk, replayed(), options)).at(-1)?.lastSequence ?? 0).toBe(block.firstSequence - 1)
+    }
+    expect(segmentFiles(disk)).toStrictEqual(segments.slice(0, 1))
+  })
+
+  test("does nothing behind the end, and asks for the earlier place if damage lies before", async () => {
+    const { disk, segments, journal } = await smallJournal()
+    expect(await cut(disk, 1_000)).toBeUndefined()
+    expect(digestsOf(await session(disk, replayed(), options))).toStrictEqual(journal)
+    disk.flip(segments.at(-1)!, 600, 0)
+    const corrupt = await openingCorrupt(disk)
+    const refused = await Effect.runPromise(Effect.flip(Effect.provide(cutAt(corrupt.sequence + 2), disk.mount())))
+    expect(refused).toMatchObject({ _tag: "JournalCorrupt", sequence: corrupt.sequence })
+  })
+
+  test("interrupted by a crash it is refused or run again, and never leaves more than a prefix", async () => {
+    for (let seed = 1; seed <= 100; seed++) {
+      const random = generator(seed)
+      const crashing = new CrashingDisk(random, seed)
+      const { disk, journal } = await smallJournal(crashing.disk)
+      const sequence = 1 + Math.floor(random() * 18)
+      await crashing.run((mounted) => Effect.provide(cutAt(sequence), mounted), Math.floor(random() * 12))
+      await Effect.runPromise(Effect.ignore(Effect.provide(cutAt(sequence), disk.mount())))
+      const result = await Effect.runPromise(opening(disk))
+      if (Either.isLeft(result)) await cut(disk, (result.left as Corrupt).sequence)
+      const left = await session(disk, replayed(), options)
+      expect(digestsOf(left)).toStrictEqual(journal.slice(0, left.length))
+      expect(left.at(-1)?.lastSequence ?? 0).toBeLessThan(sequence)
+    }
+  })
+})
