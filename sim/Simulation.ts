@@ -230,6 +230,8 @@ class Run {
     this.drain()
     this.finish()
     this.proveReplay()
+    this.proveDamageDetected()
+    if (this.failure !== undefined) throw new Stop()
   }
 
   /** Opens markets and accounts, one thing after the other and without faults. */
@@ -290,6 +292,44 @@ class Run {
       fault: reads.sequence === this.model.sequence ? undefined : `it stands at ${reads.sequence}, the journal ends at ${this.model.sequence}`
     })
     this.inspect(true)
+  }
+
+  /** Flips one bit of the journal at rest: the next start must refuse it. Nothing can follow this. */
+  private proveDamageDetected(): void {
+    this.stopping = true
+    this.process?.stop()
+    this.until("the last stop", () => this.process === undefined, 10_000)
+    const random = this.root.split("flip")
+    const path = random.pick(this.disk.files().filter((name) => name.endsWith(".seg")))
+    const byte = random.below(this.disk.bytes(path).length)
+    const bit = random.below(8)
+    this.disk.flip(path, byte, bit)
+    let refusal: string | undefined
+    let served = false
+    this.process = this.startProcess({
+      ready: () => {
+        served = true
+      },
+      ended: (failure) => {
+        refusal = failure ?? "it ended without a word"
+      }
+    })
+    this.until("the start over a damaged journal", () => served || refusal !== undefined, 60_000)
+    this.see({ _tag: "Flipped", path, byte, bit, refusal: served ? undefined : refusal })
+  }
+
+  private startProcess(told: Pick<SimProcess.Parts, "ready" | "ended">): SimProcess.SimProcess {
+    return SimProcess.start({
+      time: this.time,
+      disk: this.disk,
+      network: this.network,
+      schedule: this.schedule,
+      secure: this.secure,
+      preemption: this.options.process.preemption,
+      venue: venueOptions,
+      log: (line) => this.request.trace?.(this.steps, this.time.nowEpochMs(), `log ${line}`),
+      ...told
+    })
   }
 
   private replayFromStart(): void {
@@ -397,14 +437,7 @@ class Run {
     this.crashIn = this.faulty && this.faults.chance(this.options.process.crashInRecovery)
       ? this.faults.between(1, 400)
       : Number.POSITIVE_INFINITY
-    this.process = SimProcess.start({
-      time: this.time,
-      disk: this.disk,
-      network: this.network,
-      schedule: this.schedule,
-      secure: this.secure,
-      preemption: this.options.process.preemption,
-      venue: venueOptions,
+    this.process = this.startProcess({
       ready: (reads) => {
         this.reads = reads
         this.drain()
@@ -418,8 +451,7 @@ class Run {
         this.see({ _tag: "Ended", incarnation, asked: this.stopping, failure, atEpochMs: this.time.nowEpochMs() })
         this.stopping = false
         if (!this.over) this.restartLater()
-      },
-      log: (line) => this.request.trace?.(this.steps, this.time.nowEpochMs(), `log ${line}`)
+      }
     })
   }
 
@@ -626,6 +658,8 @@ const describe = (seen: Observation): string => {
       return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${seen.failure ?? ""}`
     case "Replayed":
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
+    case "Flipped":
+      return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${seen.refusal ?? "served"}`
     case "Healed":
       return "healed"
     case "Finished":

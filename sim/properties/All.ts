@@ -4,6 +4,7 @@ import { batch } from "./batch.js"
 import { book } from "./book.js"
 import { cancel } from "./cancel.js"
 import { conservation } from "./conservation.js"
+import { damageIsDetected } from "./damageIsDetected.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { idempotency } from "./idempotency.js"
@@ -30,6 +31,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(batch),
   watch(cancel),
   watch(durability),
+  watch(damageIsDetected),
   watch(replay),
   watch(reduceOnly),
   watch(answersEqualModel),
