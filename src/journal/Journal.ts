@@ -7,13 +7,27 @@ import type { Effect, Stream } from "effect"
 import type * as Block from "./Block.js"
 
 /** The block is not the next one of the current writer: another epoch has taken over, or the chain moved. The writer must stop. */
-export class Fenced extends Schema.TaggedError<Fenced>()("JournalFenced", { reason: Schema.String }) {}
+export class Fenced extends Schema.TaggedError<Fenced>()("JournalFenced", { reason: Schema.String }) {
+  override get message() {
+    return this.reason
+  }
+}
+
+const reasonOf = (cause: unknown): string => cause instanceof Error ? cause.message : String(cause)
 
 /** The tail is unknown after this: the writer must stop and recover. Nothing is retried. */
-export class Unknown extends Schema.TaggedError<Unknown>()("JournalUnknown", { cause: Schema.Defect }) {}
+export class Unknown extends Schema.TaggedError<Unknown>()("JournalUnknown", { cause: Schema.Defect }) {
+  override get message() {
+    return `the end of the journal is unknown: ${reasonOf(this.cause)}`
+  }
+}
 
 /** There is no room for the block. The writer must stop; nothing acknowledged is lost. */
-export class Full extends Schema.TaggedError<Full>()("JournalFull", { cause: Schema.Defect }) {}
+export class Full extends Schema.TaggedError<Full>()("JournalFull", { cause: Schema.Defect }) {
+  override get message() {
+    return `there is no room for the journal: ${reasonOf(this.cause)}`
+  }
+}
 
 /** The stored journal is damaged in a way that a crash cannot explain. It is never served. */
 export class Corrupt extends Schema.TaggedError<Corrupt>()("JournalCorrupt", {

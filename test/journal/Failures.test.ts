@@ -1,0 +1,128 @@
+/** A failing operation at every place there is: the journal stops for good, says why, and loses nothing acknowledged. */
+import { Effect, Either, Exit } from "effect"
+import { describe, expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { Journal } from "../../src/journal/Journal.js"
+import { append, appendMany, Chain, digestsOf, generator, replayed, session } from "./Harness.js"
+
+const blocks = 14
+
+/** Opens, appends over a few segments, one block at a time; the digests that were acknowledged land in `told`. */
+const process = (told: Array<string>) =>
+  Effect.gen(function*() {
+    const journal = yield* Journal
+    const chain = new Chain(journal.opened)
+    for (let index = 0; index < blocks; index++) {
+      const block = chain.next(2, 700)
+      const failure = yield* Effect.flip(append(block)).pipe(Effect.catchAll(() => Effect.succeed(undefined)))
+      if (failure === undefined) {
+        told.push(...digestsOf([block]))
+        continue
+      }
+      // Nothing is taken after a failure, and what is said stays the same.
+      const again = yield* Effect.flip(append(block))
+      expect(again).toStrictEqual(failure)
+      return failure
+    }
+    return undefined
+  })
+
+const run = async (code: "EIO" | "ENOSPC", failAt: number, crash: SimDisk.Crash) => {
+  let failed: SimDisk.Call | undefined
+  let armed = true
+  const disk = SimDisk.make({
+    random: generator(failAt),
+    inject: (call) => {
+      if (!armed || call.index !== failAt) return undefined
+      failed = call
+      return code
+    }
+  })
+  const told: Array<string> = []
+  const ended = await session(disk, process(told)).then(Either.right, Either.left)
+  armed = false
+  disk.crash(crash)
+  const left = digestsOf(await session(disk, Effect.zipLeft(replayed(), appendMany(2))))
+  expect(left.slice(0, told.length)).toStrictEqual(told)
+  expect(left.length).toBeLessThanOrEqual(told.length + 1)
+  return { failed, ended, told }
+}
+
+describe.each(["EIO", "ENOSPC"] as const)("%s at any operation", (code) => {
+  test.each(["power", "kill"] as const)("loses nothing that was acknowledged, after a %s", async (crash) => {
+    const seen = new Set<SimDisk.Operation>()
+    let failAt = 0
+    for (;; failAt++) {
+      const { failed, ended, told } = await run(code, failAt, crash)
+      if (failed === undefined) {
+        expect(told.length).toBe(blocks)
+        break
+      }
+      seen.add(failed.operation)
+      if (told.length === blocks) continue
+      // Either opening failed as a whole, or the failure came out of an append.
+      const error: unknown = Either.isRight(ended) ? ended.right : ended.left
+      expect(String(error)).toContain(code)
+      if (Either.isRight(ended)) expect(ended.right?._tag).toBe(code === "ENOSPC" ? "JournalFull" : "JournalUnknown")
+    }
+    expect(failAt).toBeGreaterThan(80)
+    for (const operation of ["open", "writeAt", "dataSync", "readAt", "rename", "list", "syncDirectory"] as const) {
+      expect(seen).toContain(operation)
+    }
+  })
+})
+
+describe("A failed sync", () => {
+  test("is the last: all in flight fail with it, and no other is begun", async () => {
+    let armed = false
+    let syncs = 0
+    const disk = SimDisk.make({
+      random: generator(5),
+      inject: ({ operation }) => {
+        if (!armed || operation !== "dataSync") return undefined
+        syncs++
+        return "EIO"
+      }
+    })
+    await session(disk, Effect.gen(function*() {
+      const journal = yield* Journal
+      const chain = new Chain(journal.opened)
+      armed = true
+      const results = yield* Effect.all(Array.from({ length: 4 }, () => Effect.exit(append(chain.next()))), { concurrency: 4 })
+      expect(results.every(Exit.isFailure)).toBe(true)
+      for (let turn = 0; turn < 50; turn++) yield* Effect.yieldNow()
+      expect(syncs).toBe(1)
+      armed = false
+    }))
+  })
+
+  test("may have lied about what the next process reads: that is written again before it is built upon", async () => {
+    for (let seed = 1; seed <= 40; seed++) {
+      let armed = false
+      const disk = SimDisk.make({
+        random: generator(seed),
+        faults: { whole: 0 },
+        inject: ({ operation }) => armed && operation === "dataSync" ? "EIO" : undefined
+      })
+      await session(disk, Effect.gen(function*() {
+        const chain = new Chain((yield* Journal).opened)
+        yield* append(chain.next())
+        armed = true
+        yield* Effect.exit(append(chain.next(3, 600)))
+        armed = false
+      }))
+      // The page cache still shows the block that the disk may not have.
+      const shown = digestsOf(await session(disk, replayed()))
+      expect(shown.length).toBe(2)
+      disk.crash("power")
+      expect(digestsOf(await session(disk, replayed()))).toStrictEqual(shown)
+    }
+  })
+})
+
+test("A full disk is said to be full, also where the next segment does not fit any more", async () => {
+  const disk = SimDisk.make({ random: generator(1), capacityBytes: 20_000 })
+  const failure = await session(disk, process([]))
+  expect(failure?._tag).toBe("JournalFull")
+  expect(failure?.message).toContain("ENOSPC")
+})

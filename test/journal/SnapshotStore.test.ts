@@ -1,0 +1,95 @@
+/** Snapshots are read back as they were saved, or not at all. */
+import { Effect, Layer, Logger, LogLevel } from "effect"
+import { describe, expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { CrashingDisk, generator } from "./Harness.js"
+
+const snapshotOf = (sequence: number): SnapshotStore.Snapshot => ({
+  sequence,
+  blockDigest: Buffer.alloc(32, sequence),
+  stateDigest: Buffer.alloc(32, sequence + 100),
+  sections: [
+    { name: "numbers", bytes: new Uint8Array(new Float64Array([1.5, sequence]).buffer) },
+    { name: "odd", bytes: Buffer.from("abc") },
+    { name: "empty", bytes: new Uint8Array(0) },
+    { name: "é", bytes: Buffer.alloc(3_000, sequence) }
+  ]
+})
+
+const comparable = (snapshot: SnapshotStore.Snapshot | undefined) =>
+  snapshot && {
+    sequence: snapshot.sequence,
+    blockDigest: Buffer.from(snapshot.blockDigest).toString("hex"),
+    stateDigest: Buffer.from(snapshot.stateDigest).toString("hex"),
+    sections: snapshot.sections.map(({ name, bytes }) => [name, Buffer.from(bytes).toString("hex")])
+  }
+
+const store = (disk: SimDisk.SimDisk) => Layer.provide(SnapshotStore.layer, disk.mount())
+const save = (sequence: number) => Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.save(snapshotOf(sequence)))
+const latest = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.latest)
+const list = Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.list)
+
+const on = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, SnapshotStore.SnapshotStore>) =>
+  Effect.runPromise(Effect.provide(Logger.withMinimumLogLevel(body, LogLevel.None), store(disk)))
+
+const emptyDisk = () => SimDisk.make({ random: generator(1), latencyMs: { min: 0, max: 0 } })
+
+describe("SnapshotStore", () => {
+  test("has none at first", async () => {
+    expect(await on(emptyDisk(), latest)).toBeUndefined()
+  })
+
+  test("gives the newest, keeps two, and aligns sections to 8 bytes", async () => {
+    const disk = emptyDisk()
+    for (const sequence of [5, 9, 12]) await on(disk, save(sequence))
+    expect(await on(disk, list)).toStrictEqual([9, 12])
+    const found = await on(disk, latest)
+    expect(comparable(found)).toStrictEqual(comparable(snapshotOf(12)))
+    for (const { bytes } of found!.sections) expect(bytes.byteOffset % 8).toBe(0)
+  })
+
+  test("passes over a damaged one, whichever byte it is", async () => {
+    const disk = emptyDisk()
+    await on(disk, Effect.zipRight(save(5), save(9)))
+    const path = disk.files().find((file) => file.includes("9.snap"))!
+    const bytes = disk.bytes(path)
+    for (let at = 0; at < bytes.length; at += 7) {
+      disk.flip(path, at, at % 8)
+      expect(comparable(await on(disk, latest))).toStrictEqual(comparable(snapshotOf(5)))
+      disk.flip(path, at, at % 8)
+    }
+    expect((await on(disk, latest))?.sequence).toBe(9)
+  })
+
+  test("reads without writing where there is no directory yet", async () => {
+    const disk = emptyDisk()
+    const read = Effect.provide(latest, Layer.provide(SnapshotStore.layerReadOnly, disk.mount()))
+    expect(await Effect.runPromise(read)).toBeUndefined()
+    expect(disk.files()).toStrictEqual([])
+  })
+
+  test("a crash while saving leaves the one before, or both", async () => {
+    let sawOld = 0
+    for (let seed = 1; seed <= 200; seed++) {
+      const random = generator(seed)
+      const crashing = new CrashingDisk(random, seed)
+      const { disk } = crashing
+      await on(disk, Effect.zipRight(save(5), save(6)))
+      const before = disk.calls()
+      const ending = await crashing.run(
+        (mounted) => Effect.provide(save(7), Layer.provide(SnapshotStore.layer, mounted)),
+        Math.floor(random() * 30)
+      )
+      expect(disk.calls()).toBeGreaterThanOrEqual(before)
+      const found = await on(disk, latest)
+      if (ending === "crashed") expect([6, 7]).toContain(found?.sequence)
+      else expect(found?.sequence).toBe(7)
+      expect(comparable(found)).toStrictEqual(comparable(snapshotOf(found!.sequence)))
+      if (found?.sequence === 6) sawOld++
+      await on(disk, save(8))
+      expect((await on(disk, latest))?.sequence).toBe(8)
+    }
+    expect(sawOld).toBeGreaterThan(20)
+  })
+})
