@@ -329,6 +329,24 @@ test.each<[string, Partial<PlaceEntry>, Refusal]>([
   expect(driver.place(account, entry).refusal).toBe(refusal)
 })
 
+test.each<[Order.Side, number, number]>([
+  [Order.buy, 1106, 1105],
+  [Order.sell, 904, 905]
+])("the band is rounded to the side that admits less: side %i may not meet %i, but %i", (side, outside, edge) => {
+  const driver = new Driver()
+  driver.market(narrow, 1005)
+  const [account, other] = [driver.account(rich), driver.account(rich)]
+  const opposite = side === Order.buy ? Order.sell : Order.buy
+  driver.place(other, { side: opposite, priceAtoms: outside, quantityAtoms: 10 })
+  expect(driver.place(account, { side, priceAtoms: outside, quantityAtoms: 10 })).toMatchObject({
+    refusal: Refusal.priceBandExceeded,
+    limit: edge,
+    nearest: edge
+  })
+  driver.place(other, { side: opposite, priceAtoms: edge, quantityAtoms: 10 })
+  expect(driver.place(account, { side, priceAtoms: edge, quantityAtoms: 10 }).filledAtoms).toBe(10)
+})
+
 describe("market status", () => {
   /** Whether a plain order, an order that only reduces, a reduce-only order and a cancel are taken. */
   test.each<[Market.Status, boolean, boolean, boolean, boolean]>([
