@@ -26,6 +26,9 @@ export const accountId = (born: number): string => text("acc_", born)
 /** `pos_...` of an episode's birth ordinal. */
 export const positionId = (born: number): string => text("pos_", born)
 
+/** `trd_...` of a fill's ordinal. */
+export const tradeId = (ordinal: number): string => text("trd_", ordinal)
+
 const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
 /** Whether a text may be a clientOrderId: 1..64 of `[A-Za-z0-9._:-]`. */
 export const isClientOrderId = (value: string): boolean => clientOrderIdPattern.test(value)

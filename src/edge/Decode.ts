@@ -203,6 +203,12 @@ const symbolShape = shape({ symbol: name })
 export const cancelCompat = (value: unknown): Compat.CancelBody | Fault =>
   faultOf(value, symbolShape, "") ?? (value as Compat.CancelBody)
 
+const cancelAllCompatShape = shape({}, { symbol: name })
+
+/** `POST /v2/orders/cancel-all`. */
+export const cancelAllCompat = (value: unknown): Compat.CancelAllBody | Fault =>
+  faultOf(value, cancelAllCompatShape, "") ?? (value as Compat.CancelAllBody)
+
 const carries = (value: unknown, member: string): boolean => isObject(value) && Object.hasOwn(value, member)
 
 const saysTimeInForce = (entry: unknown): boolean =>

@@ -235,10 +235,43 @@ const thinInfo = (
   + `${reason(cancelReason)}}`
 
 /** An order of the compatibility layer as it is now. */
-export const compatOrder = (symbol: string, accountId: string, market: Scales, view: OrderView): string =>
-  `{"id":"${Ids.orderId(view.orderNumber)}","symbol":${quote(symbol)},"status":"${Order.statuses[view.status]}"`
-  + compatTerms(view, market, view.filledAtoms, view.createdAtEpochMs)
-  + `,"info":${order(accountId, market, view)}}`
+export const compatOrder = (symbol: string, accountId: string, market: Scales, view: OrderView): string => {
+  const { filledAtoms, filledNotionalAtoms } = view
+  const average = filledAtoms === 0
+    ? ""
+    : `,"average":${Units.toNumber(averagePriceAtoms(filledNotionalAtoms, filledAtoms, market), market.priceScale)}`
+  return `{"id":"${Ids.orderId(view.orderNumber)}","symbol":${quote(symbol)},"status":"${Order.statuses[view.status]}"`
+    + compatTerms(view, market, filledAtoms, view.createdAtEpochMs)
+    + average
+    + `,"cost":${Units.toNumber(filledNotionalAtoms, Units.moneyScale)},"lastUpdateTimestamp":${view.updatedAtEpochMs}`
+    + `,"info":${order(accountId, market, view)}}`
+}
+
+/** `external-cancel-all/v1`. `marketId` is undefined where every market was meant. */
+export const canceledAll = (
+  accountId: string,
+  marketId: string | undefined,
+  decided: EntryOutcome,
+  outcome: Outcome,
+  idempotencyKey: string
+): string =>
+  `{"version":"external-cancel-all/v1","accountId":"${accountId}"`
+  + (marketId === undefined ? "" : `,"marketId":${quote(marketId)}`)
+  + `,"canceledOrders":${decided.canceledAtoms},"lastSequence":${outcome.sequence},"idempotencyKey":${quote(idempotencyKey)}`
+  + `,"decidedAtEpochMs":${outcome.atEpochMs}}`
+
+/** How many orders a cancel-all of the compatibility layer cancelled. */
+export const compatCanceledAll = (
+  symbol: string | undefined,
+  accountId: string,
+  marketId: string | undefined,
+  decided: EntryOutcome,
+  outcome: Outcome,
+  idempotencyKey: string
+): string =>
+  `{${symbol === undefined ? "" : `"symbol":${quote(symbol)},`}"canceled":${decided.canceledAtoms}`
+  + `,"timestamp":${outcome.atEpochMs},"datetime":"${Errors.isoTime(outcome.atEpochMs)}"`
+  + `,"info":${canceledAll(accountId, marketId, decided, outcome, idempotencyKey)}}`
 
 /** An order of the compatibility layer as accepted: open and unfilled, whatever the same decision made of it. */
 export const compatPlaced = (

@@ -123,6 +123,26 @@ export const operationNotAvailable = (message: string): Failure => ({
   message
 })
 
+/** A cursor that this listing never gave, or gave in another form. */
+export const staleCursor: Failure = {
+  description: {
+    ...invalid,
+    name: "CursorInvalid",
+    recoveryActions: ["restart_from_first_page"],
+    safeMessage: "cursor: is none of this listing's. Start again from the first page."
+  }
+}
+
+/** A listing by time that would look at more than one read may. */
+export const tooManyOrders: Failure = {
+  description: {
+    ...invalid,
+    name: "ListingTooLong",
+    safeMessage: "The listing would look at too many orders. Choose a later `since`, or page through "
+      + "/v1/accounts/{accountId}/orders."
+  }
+}
+
 export const starting: Failure = {
   description: {
     ...invalid,
@@ -197,6 +217,8 @@ export const all: ReadonlyArray<Failure> = [
   unsupportedMediaType,
   notSupported("timeInForce is not supported."),
   operationNotAvailable("Index prices do not come from operators here."),
+  staleCursor,
+  tooManyOrders,
   starting,
   accountNotFound,
   internal,

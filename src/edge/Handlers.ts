@@ -4,14 +4,17 @@ import * as Command from "../domain/Command.js"
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
+import * as Order from "../domain/Order.js"
 import type { Outcome } from "../domain/Outcome.js"
 import { Refusal } from "../domain/Refusal.js"
 import * as Units from "../domain/Units.js"
+import type { Fill } from "../engine/Fills.js"
 import type { ApiKeyView, MarketView, OrderView } from "../engine/Reads.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import type { Services } from "./Call.js"
 import type { PutMarketBody } from "./contract/Operator.js"
 import * as Contract from "./Contract.js"
+import * as Cursor from "./Cursor.js"
 import * as Encode from "./Encode.js"
 import * as Errors from "./Errors.js"
 import { Rendered } from "./Executor.js"
@@ -19,6 +22,8 @@ import type { Caller, Handlers } from "./Executor.js"
 import type * as HotRoutes from "./HotRoutes.js"
 import type { Readiness } from "./Readiness.js"
 import type { Context } from "effect"
+import * as Stats from "./Stats.js"
+import * as Trades from "./Trades.js"
 import * as Views from "./Views.js"
 
 /** Endpoints that are not hot. */
@@ -27,6 +32,8 @@ export type Name = Exclude<Contract.Name, HotRoutes.Name>
 const defaultDemoAccounts = 2
 const defaultDemoCollateralAtoms = 1_000_000 * 10 ** Units.moneyScale
 const defaultBookDepth = 100
+const defaultPage = 50
+const defaultCompatLimit = 100
 const defaultPriceBandBps = 1000
 
 const keyOf = (caller: Caller): ApiKeyView => {
@@ -35,6 +42,27 @@ const keyOf = (caller: Caller): ApiKeyView => {
 }
 
 const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => Effect.fail(failure)
+
+/** A body that is made here as its schema says: tests decode every one with it. */
+const json = (value: object): Effect.Effect<Rendered> => Effect.succeed(new Rendered(JSON.stringify(value)))
+
+const limitOf = (text: string | undefined, otherwise: number): number => text === undefined ? otherwise : Number(text)
+
+/** The first or the last `limit` of a list. */
+const firstOrLast = <A>(list: ReadonlyArray<A>, first: boolean, limit: number): ReadonlyArray<A> =>
+  first ? list.slice(0, limit) : list.slice(-limit)
+
+/** At most `limit` of the fills that were read (one more than that, if there are so many), and where the next page begins. */
+const page = <Name extends "fills" | "trades", A>(
+  name: Name,
+  limit: number,
+  fills: ReadonlyArray<Fill>,
+  view: (fill: Fill) => A
+): { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null } => {
+  const shown = fills.slice(0, limit)
+  const nextCursor = fills.length > limit ? Cursor.encode(name, shown[limit - 1]!.ordinal) : null
+  return { [name]: shown.map(view), nextCursor } as { readonly [key in Name]: ReadonlyArray<A> } & { nextCursor: string | null }
+}
 
 /** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
 const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
@@ -145,6 +173,29 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
     return view === undefined ? fail(Errors.refused(Refusal.orderNotFound)) : then(view, state.accountId(account))
   }
 
+  const findMarket = (marketId: string): number => state.findMarket(marketId)
+  const findSymbol = (symbol: string): number => state.findSymbol(symbol)
+
+  /** A listing's market, if it names one that the public may see: -1 for all. */
+  const withFilter = <A>(
+    named: string | undefined,
+    find: (name: string) => number,
+    then: (market: number) => Effect.Effect<A, Errors.Failure>
+  ) => named === undefined ? then(-1) : withMarket(find(named), (view) => then(view.index))
+
+  /** Where a page begins, an exclusive bound; a failure for a cursor that this listing did not give. */
+  const withCursor = <A>(kind: Cursor.Kind, text: string | undefined, then: (before: number) => Effect.Effect<A, Errors.Failure>) => {
+    const before = text === undefined ? Number.POSITIVE_INFINITY : Cursor.decode(kind, text)
+    return before === undefined ? fail(Errors.staleCursor) : then(before)
+  }
+
+  const parametersOf = (market: number): Market.Parameters => state.market(market).parameters
+
+  const compatOrderText = (accountId: string, view: OrderView): string => {
+    const market = parametersOf(view.market)
+    return Encode.compatOrder(Market.symbol(market), accountId, market, view)
+  }
+
   return {
     getOrder: ({ caller, path }) =>
       withOrder(caller, path.orderId, (view, accountId) =>
@@ -155,8 +206,97 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
         const market = state.market(view.market).parameters
         const symbol = Market.symbol(market)
         if (urlParams.symbol !== undefined && urlParams.symbol !== symbol) return fail(Errors.refused(Refusal.orderNotFound))
-        return Effect.succeed(new Rendered(Encode.compatOrder(symbol, accountId, market, view)))
+        return Effect.succeed(new Rendered(compatOrderText(accountId, view)))
       }),
+
+    listCompatOrders: ({ caller, urlParams }) =>
+      withFilter(urlParams.symbol, findSymbol, (market) => {
+        const { account } = keyOf(caller)
+        const status = urlParams.status === undefined
+          ? undefined
+          : Order.statuses.indexOf(urlParams.status) as Order.Status
+        const since = urlParams.since === undefined ? undefined : Number(urlParams.since)
+        const limit = limitOf(urlParams.limit, defaultCompatLimit)
+        const views = status === Order.open
+          ? firstOrLast(
+            state.openOrders(account, market).filter((view) => view.createdAtEpochMs >= (since ?? 0)),
+            since !== undefined,
+            limit
+          )
+          : state.ordersSince(account, { market, status }, since, limit)
+        if (views === undefined) return fail(Errors.tooManyOrders)
+        const accountId = state.accountId(account)
+        return Effect.succeed(new Rendered(`[${views.map((view) => compatOrderText(accountId, view)).join(",")}]`))
+      }),
+
+    listCompatOwnTrades: ({ caller, urlParams }) =>
+      withFilter(urlParams.symbol, findSymbol, (market) => {
+        const { account } = keyOf(caller)
+        const limit = limitOf(urlParams.limit, defaultCompatLimit)
+        const fills = urlParams.since === undefined
+          ? [...state.fills(account, market, Number.POSITIVE_INFINITY, limit)].reverse()
+          : state.fillsSince(account, market, Number(urlParams.since), limit)
+        const accountId = state.accountId(account)
+        return json(fills.map((fill) => Trades.compatOwnTrade(parametersOf(fill.market), accountId, account, fill)))
+      }),
+
+    listCompatPositions: ({ caller, urlParams }) =>
+      withFilter(urlParams.symbol, findSymbol, (market) =>
+        json(
+          state.positions(keyOf(caller).account)
+            .filter((view) => market < 0 || view.market === market)
+            .map((view) => Views.compatPosition(parametersOf(view.market), view, state.atEpochMs))
+        )),
+
+    getCompatBalance: ({ caller }) => json(Views.compatBalance(state, keyOf(caller).account)),
+
+    listCompatTrades: ({ path, urlParams }) =>
+      withMarket(state.findSymbol(path.symbol), ({ index, parameters: market }) => {
+        const limit = limitOf(urlParams.limit, defaultCompatLimit)
+        const fills = urlParams.since === undefined
+          ? [...state.trades(index, Number.POSITIVE_INFINITY, limit)].reverse()
+          : state.tradesSince(index, Number(urlParams.since), limit)
+        return json(fills.map((fill) => Trades.compatTrade(market, fill)))
+      }),
+
+    getCompatStats: ({ path }) =>
+      withMarket(state.findSymbol(path.symbol), (view) => json(Stats.compatStats(view, state.stats(view.index), state.atEpochMs))),
+
+    getCompatTicker: ({ path }) =>
+      withMarket(state.findSymbol(path.symbol), (view) =>
+        json(Stats.compatTicker(view, state.stats(view.index), state.book(view.index, 1), state.atEpochMs))),
+
+    getCompatTime: () => {
+      const timestamp = services.now()
+      return json({ timestamp, datetime: Errors.isoTime(timestamp) })
+    },
+
+    listFills: ({ caller, path, urlParams }) =>
+      withAccount(caller, path.accountId, (account) =>
+        withFilter(urlParams.marketId, findMarket, (market) =>
+          withCursor("fills", urlParams.cursor, (before) => {
+            const fills = state.fills(account, market, before, limitOf(urlParams.limit, defaultPage) + 1)
+            return json({
+              version: "external-fill-list/v1",
+              accountId: path.accountId,
+              ...page("fills", limitOf(urlParams.limit, defaultPage), fills, (fill) =>
+                Trades.ownFill(parametersOf(fill.market), path.accountId, account, fill))
+            })
+          }))),
+
+    listTrades: ({ path, urlParams }) =>
+      withMarket(state.findMarket(path.marketId), ({ index, parameters: market }) =>
+        withCursor("trades", urlParams.cursor, (before) => {
+          const fills = state.trades(index, before, limitOf(urlParams.limit, defaultPage) + 1)
+          return json({
+            version: "external-market-trades/v1",
+            marketId: path.marketId,
+            ...page("trades", limitOf(urlParams.limit, defaultPage), fills, (fill) => Trades.trade(market, fill))
+          })
+        })),
+
+    getStats: ({ path }) =>
+      withMarket(state.findMarket(path.marketId), (view) => json(Stats.stats(view, state.stats(view.index), state.atEpochMs))),
 
     getBalance: ({ caller, path }) =>
       withAccount(caller, path.accountId, (account) => Effect.succeed(Views.balance(state, account))),

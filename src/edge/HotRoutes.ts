@@ -35,7 +35,8 @@ export const names = [
   "cancelOrderBatch",
   "createOrder",
   "createOrders",
-  "cancelCompatOrder"
+  "cancelCompatOrder",
+  "cancelAllCompatOrders"
 ] as const
 export type Name = (typeof names)[number]
 
@@ -402,6 +403,40 @@ const cancelCompatOrder = (call: Call): void => {
   })
 }
 
+/** A cancel-all that names no market. */
+const anyMarket = -2
+
+const cancelAll = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Command.Operation,
+  market: number,
+  answer: (decided: EntryOutcome, outcome: Outcome) => void
+): void =>
+  call.services.submit({
+    kind: "CancelAllOrders",
+    operation,
+    account: admitted.key.account,
+    apiKey: admitted.key.index,
+    idempotencyKey: admitted.idempotencyKey,
+    market
+  }, guarded(call, (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, undefined)
+    answer(decided, outcome)
+  }))
+
+const cancelAllCompatOrders = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.cancelAllCompat)
+  if (admitted === undefined) return
+  const { accountId, body: { symbol }, idempotencyKey } = admitted
+  const { state } = call.services
+  const market = symbol === undefined ? anyMarket : state.findSymbol(symbol)
+  const marketId = market < 0 ? undefined : state.market(market).parameters.marketId
+  cancelAll(call, admitted, Command.Operation.cancelAllV2, market, (decided, outcome) =>
+    call.succeed(Encode.compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
+}
+
 /** The hot routes by name: every one answers exactly once, now or when its outcome is durable. */
 export const routes: Readonly<Record<Name, (call: Call) => void>> = {
   placeOrder,
@@ -410,5 +445,6 @@ export const routes: Readonly<Record<Name, (call: Call) => void>> = {
   cancelOrderBatch,
   createOrder,
   createOrders,
-  cancelCompatOrder
+  cancelCompatOrder,
+  cancelAllCompatOrders
 }

@@ -10,11 +10,13 @@ import * as Command from "../domain/Command.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Units from "../domain/Units.js"
+import * as Margin from "../engine/Margin.js"
 import type { ApiKeyView, BookView, MarketView, PositionView, Reads } from "../engine/Reads.js"
 import type { Balance, Position } from "./contract/Accounts.js"
-import type { CompatMarket } from "./contract/Compat.js"
+import type { CompatBalance, CompatMarket, CompatPosition } from "./contract/Compat.js"
 import type { MarketSnapshot } from "./contract/Markets.js"
 import * as Encode from "./Encode.js"
+import * as Errors from "./Errors.js"
 
 /** Most levels a side in a book. */
 export const maxDepth = 500
@@ -292,6 +294,54 @@ export const position = (market: Market.Parameters, view: PositionView): Positio
     ...money("feesPaid", view.feesPaidAtoms),
     openedAtEpochMs: view.openedAtEpochMs,
     lastSequence: view.lastSequence
+  }
+}
+
+/** An account's money in the unified shape. Total is the equity, free what may back new orders. */
+export const compatBalance = (state: Reads, account: number): CompatBalance => {
+  const view = state.balance(account)
+  const free = Units.toNumber(view.availableAtoms, Units.moneyScale)
+  const total = Units.toNumber(view.equityAtoms, Units.moneyScale)
+  const used = Units.toNumber(view.equityAtoms - view.availableAtoms, Units.moneyScale)
+  return {
+    timestamp: state.atEpochMs,
+    datetime: Errors.isoTime(state.atEpochMs),
+    USDC: { free, used, total },
+    free: { USDC: free },
+    used: { USDC: used },
+    total: { USDC: total },
+    info: balance(state, account)
+  }
+}
+
+/** One position that is not flat, in the unified shape: its margins are what it would need alone, at mark. */
+export const compatPosition = (market: Market.Parameters, view: PositionView, atEpochMs: number): CompatPosition => {
+  const quantityAtoms = Math.abs(view.quantityAtoms)
+  const notionalAtoms = quantityAtoms * view.markPriceAtoms * Market.notionalFactor(market)
+  assert(notionalAtoms > 0, "a position that is read is not flat and has a mark")
+  const initialAtoms = Margin.initial(market, notionalAtoms)
+  const maintenanceAtoms = Margin.maintenance(market.maintenanceMarginTiers, notionalAtoms)
+  const entryPriceAtoms = Encode.averagePriceAtoms(view.entryNotionalAtoms, quantityAtoms, market)
+  return {
+    id: Ids.positionId(view.born),
+    symbol: Market.symbol(market),
+    timestamp: atEpochMs,
+    datetime: Errors.isoTime(atEpochMs),
+    side: view.quantityAtoms > 0 ? "long" : "short",
+    contracts: Units.toNumber(quantityAtoms, market.quantityScale),
+    contractSize: 1,
+    entryPrice: Units.toNumber(entryPriceAtoms, market.priceScale),
+    markPrice: Units.toNumber(view.markPriceAtoms, market.priceScale),
+    notional: Units.toNumber(notionalAtoms, Units.moneyScale),
+    initialMargin: Units.toNumber(initialAtoms, Units.moneyScale),
+    initialMarginPercentage: initialAtoms / notionalAtoms,
+    maintenanceMargin: Units.toNumber(maintenanceAtoms, Units.moneyScale),
+    maintenanceMarginPercentage: maintenanceAtoms / notionalAtoms,
+    unrealizedPnl: Units.toNumber(view.unrealizedPnlAtoms, Units.moneyScale),
+    realizedPnl: Units.toNumber(view.realizedPnlAtoms, Units.moneyScale),
+    marginMode: "cross",
+    hedged: false,
+    info: position(market, view)
   }
 }
 

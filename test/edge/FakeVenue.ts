@@ -184,6 +184,15 @@ export const make = (options: Options = {}): FakeVenue => {
     cancelAllAtEpochMs: () => 0,
     fills: () => [],
     trades: () => [],
+    tradesSince: () => [],
+    fillsSince: () => [],
+    ordersSince: (account, filter, since, limit) => {
+      const matching = [...orders.values()]
+        .filter((order) => order.account === account && order.createdAtEpochMs >= (since ?? 0))
+        .filter((order) => filter.market < 0 || order.market === filter.market)
+        .filter((order) => filter.status === undefined || order.status === filter.status)
+      return since === undefined ? matching.slice(-limit) : matching.slice(0, limit)
+    },
     stats: () => ({
       volumeQuoteAtoms: 0n,
       volumeBaseAtoms: 0,
@@ -282,6 +291,8 @@ export const make = (options: Options = {}): FakeVenue => {
           )
           return { ...doneEntry(entry.orderNumber), status: 2, cancelReason: 1, canceledAtoms: order.quantityAtoms }
         })
+      case "CancelAllOrders":
+        return [{ ...doneEntry(), canceledAtoms: 2 }]
       case "OpenDemoAccounts":
         return command.keys.map((grant) => {
           const account = accounts.push(Ids.accountId(Ids.ordinal(sequence, accounts.length))) - 1

@@ -62,6 +62,38 @@ export const PositionList = Schema.Struct({
   journalSequence: Fields.Sequence
 }).annotations({ identifier: "PositionList" })
 
+/** One of the account's own fills. `side` and `liquidity` are the account's; the fee is paid in the settlement asset. */
+export const AccountFill = Schema.Struct({
+  tradeId: Fields.Text,
+  orderId: Fields.Text,
+  accountId: Fields.Text,
+  marketId: Fields.Text,
+  side: Fields.Side,
+  liquidity: Schema.Literal("maker", "taker"),
+  price: Fields.Decimal,
+  priceAtoms: Fields.Atoms,
+  size: Fields.Decimal,
+  sizeAtoms: Fields.Atoms,
+  notional: Fields.Decimal,
+  notionalAtoms: Fields.Atoms,
+  fee: Fields.Decimal,
+  feeAtoms: Fields.SignedAtoms,
+  feeAsset: Fields.Text,
+  executedAtEpochMs: Fields.EpochMs,
+  sequence: Fields.Sequence
+}).annotations({ identifier: "AccountFill" })
+export type AccountFill = typeof AccountFill.Type
+
+export const FillList = Schema.Struct({
+  version: Schema.Literal("external-fill-list/v1"),
+  accountId: Fields.Text,
+  fills: Schema.Array(AccountFill),
+  nextCursor: Fields.NextCursor
+}).annotations({
+  identifier: "FillList",
+  description: "Newest first. The venue keeps the latest 131,072 fills of all accounts together."
+})
+
 export const ApiKeyRecord = Schema.Struct({
   keyId: Fields.Text,
   accountId: Fields.Text,
@@ -107,6 +139,18 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
       .addSuccess(OrderList)
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Open orders, oldest first")
+  )
+  .add(
+    HttpApiEndpoint.get("listFills", "/v1/accounts/:accountId/fills")
+      .setPath(AccountPath)
+      .setUrlParams(Schema.Struct({
+        marketId: Fields.optional(Fields.Name),
+        limit: Fields.optional(Fields.PageText),
+        cursor: Fields.optional(Fields.CursorText)
+      }))
+      .addSuccess(FillList)
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "The account's own fills, newest first")
   )
   .add(
     HttpApiEndpoint.get("getCurrentApiKey", "/v1/api-keys/current")

@@ -5,8 +5,9 @@ import * as Command from "../../domain/Command.js"
 import { Access, ApiKeySecurity } from "./Access.js"
 import * as Envelopes from "./Envelopes.js"
 import * as Fields from "./Fields.js"
-import { BookSnapshot, MarketSnapshot } from "./Markets.js"
-import { OrderRecord } from "./Orders.js"
+import { AccountFill, Balance, Position } from "./Accounts.js"
+import { BookSnapshot, MarketSnapshot, MarketStats, MarketTrade } from "./Markets.js"
+import { CancelAllResult, OrderRecord } from "./Orders.js"
 
 const Params = Schema.Struct({
   clientOrderId: Fields.optional(Fields.ClientOrderId),
@@ -57,6 +58,12 @@ export const CreateOrdersBody = Schema.Array(
 ).pipe(Schema.minItems(1), Schema.maxItems(Command.maxPlaceEntries))
 export type CreateOrdersBody = typeof CreateOrdersBody.Type
 
+export const CancelAllBody = Schema.Struct({ symbol: Fields.optional(Fields.Name) }).annotations({
+  identifier: "CompatCancelAllBody",
+  description: "Without `symbol`: in every market."
+})
+export type CancelAllBody = typeof CancelAllBody.Type
+
 export const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
 export type CancelBody = typeof CancelBody.Type
 
@@ -94,7 +101,16 @@ const ThinInfo = Schema.Struct({
 export const AcceptedOrder = Schema.Struct({ ...orderFields, info: ThinInfo }).annotations({ identifier: "CompatAcceptedOrder" })
 
 /** An order as it is now. */
-export const CompatOrder = Schema.Struct({ ...orderFields, info: OrderRecord }).annotations({ identifier: "CompatOrder" })
+export const CompatOrder = Schema.Struct({
+  ...orderFields,
+  average: Fields.optional(Fields.Amount),
+  cost: Fields.Amount,
+  lastUpdateTimestamp: Fields.EpochMs,
+  info: OrderRecord
+}).annotations({
+  identifier: "CompatOrder",
+  description: "`remaining` is amount - filled, also of a cancelled order. `cost` is what was filled, in quote."
+})
 
 const refusal = { code: Fields.Text, rejectionGuard: Fields.optional(Envelopes.Guard), ...Envelopes.Comparison }
 const entryInfo = {
@@ -168,10 +184,143 @@ export const CompatBook = Schema.Struct({
   description: "Levels are [price, amount], best first; `info` is the whole native snapshot."
 })
 
-/** Levels a side, in a query: 1..500, 100 when absent. */
-const DepthText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|[1-4][0-9][0-9]|500)$/)).annotations({
-  description: "Levels a side, 1..500; 100 when absent."
+const tradeFields = {
+  id: Fields.Text,
+  timestamp: Fields.EpochMs,
+  datetime: Fields.Text,
+  symbol: Fields.Text,
+  side: Fields.Side,
+  takerOrMaker: Schema.Literal("taker", "maker"),
+  price: Fields.Amount,
+  amount: Fields.Amount,
+  cost: Fields.Amount
+}
+
+/** A public trade in the unified shape: the taker's side of it. */
+export const CompatTrade = Schema.Struct({ ...tradeFields, info: MarketTrade }).annotations({ identifier: "CompatTrade" })
+export type CompatTrade = typeof CompatTrade.Type
+
+const Fee = Schema.Struct({ cost: Schema.Number.pipe(Schema.finite()), currency: Fields.Text, rate: Fields.Amount })
+
+/** One of the account's own fills in the unified shape. `rate` of a fee is a fraction: the market's at present. */
+export const CompatOwnTrade = Schema.Struct({
+  ...tradeFields,
+  order: Fields.Text,
+  fee: Fee,
+  fees: Schema.Array(Fee),
+  info: AccountFill
+}).annotations({ identifier: "CompatOwnTrade" })
+export type CompatOwnTrade = typeof CompatOwnTrade.Type
+
+const Signed = Schema.Number.pipe(Schema.finite())
+
+/** A market's figures. */
+export const CompatStats = Schema.Struct({
+  symbol: Fields.Text,
+  timestamp: Fields.EpochMs,
+  datetime: Fields.Text,
+  high: Fields.Amount,
+  low: Fields.Amount,
+  last: Fields.Amount,
+  baseVolume: Fields.Amount,
+  quoteVolume: Fields.Amount,
+  openInterestAmount: Fields.Amount,
+  openInterestValue: Fields.Amount,
+  markPrice: Fields.Amount,
+  indexPrice: Fields.Amount,
+  fundingRate: Signed,
+  nextFundingRate: Signed,
+  nextFundingTimestamp: Fields.EpochMs,
+  nextFundingDatetime: Fields.Text,
+  interval: Fields.Text,
+  info: MarketStats
+}).annotations({
+  identifier: "CompatStats",
+  description: "Prices are 0 before there were any. Funding is not in force in this version: both rates are 0."
 })
+export type CompatStats = typeof CompatStats.Type
+
+/** A ticker in the unified shape: what there was nothing for is absent. */
+export const CompatTicker = Schema.Struct({
+  symbol: Fields.Text,
+  timestamp: Fields.EpochMs,
+  datetime: Fields.Text,
+  high: Fields.optional(Fields.Amount),
+  low: Fields.optional(Fields.Amount),
+  bid: Fields.optional(Fields.Amount),
+  bidVolume: Fields.optional(Fields.Amount),
+  ask: Fields.optional(Fields.Amount),
+  askVolume: Fields.optional(Fields.Amount),
+  vwap: Fields.optional(Fields.Amount),
+  open: Fields.optional(Fields.Amount),
+  close: Fields.optional(Fields.Amount),
+  last: Fields.optional(Fields.Amount),
+  change: Fields.optional(Signed),
+  percentage: Fields.optional(Signed),
+  average: Fields.optional(Fields.Amount),
+  baseVolume: Fields.Amount,
+  quoteVolume: Fields.Amount,
+  markPrice: Fields.optional(Fields.Amount),
+  indexPrice: Fields.optional(Fields.Amount),
+  info: MarketStats
+}).annotations({ identifier: "CompatTicker", description: "`vwap` is rounded half up to the market's price grid." })
+export type CompatTicker = typeof CompatTicker.Type
+
+/** A position in the unified shape. Margins are those of the position alone, at mark; the account's margin is crossed. */
+export const CompatPosition = Schema.Struct({
+  id: Fields.Text,
+  symbol: Fields.Text,
+  timestamp: Fields.EpochMs,
+  datetime: Fields.Text,
+  side: Schema.Literal("long", "short"),
+  contracts: Fields.Amount,
+  contractSize: Schema.Literal(1),
+  entryPrice: Fields.Amount,
+  markPrice: Fields.Amount,
+  notional: Fields.Amount,
+  initialMargin: Fields.Amount,
+  initialMarginPercentage: Fields.Amount,
+  maintenanceMargin: Fields.Amount,
+  maintenanceMarginPercentage: Fields.Amount,
+  unrealizedPnl: Signed,
+  realizedPnl: Signed,
+  marginMode: Schema.Literal("cross"),
+  hedged: Schema.Literal(false),
+  info: Position
+}).annotations({
+  identifier: "CompatPosition",
+  description: "`entryPrice` is rounded half up to the market's grid. Percentages are fractions of `notional`."
+})
+export type CompatPosition = typeof CompatPosition.Type
+
+const Currency = Schema.Struct({ USDC: Signed })
+
+/** The account's money in the unified shape: `total` is the equity, `free` what may back new orders, `used` the rest. */
+export const CompatBalance = Schema.Struct({
+  timestamp: Fields.EpochMs,
+  datetime: Fields.Text,
+  USDC: Schema.Struct({ free: Signed, used: Signed, total: Signed }),
+  free: Currency,
+  used: Currency,
+  total: Currency,
+  info: Balance
+}).annotations({ identifier: "CompatBalance" })
+export type CompatBalance = typeof CompatBalance.Type
+
+export const CompatTime = Schema.Struct({ timestamp: Fields.EpochMs, datetime: Fields.Text }).annotations({
+  identifier: "CompatTime"
+})
+
+/** How many orders a cancel-all cancelled. Which ones, their reads tell: `canceled` with `cancelReason` `user`. */
+export const CompatCancelAll = Schema.Struct({
+  symbol: Fields.optional(Fields.Text),
+  canceled: Fields.Count,
+  timestamp: Fields.EpochMs,
+  datetime: Fields.Text,
+  info: CancelAllResult
+}).annotations({ identifier: "CompatCancelAll" })
+
+const Listing = { since: Fields.optional(Fields.SinceText), limit: Fields.optional(Fields.CompatLimitText) }
 
 const OrderPath = Schema.Struct({ orderId: Fields.Name })
 const SymbolPath = Schema.Struct({ symbol: Fields.Name })
@@ -211,6 +360,48 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Read one order of the key's account")
   )
+  .add(
+    HttpApiEndpoint.post("cancelAllCompatOrders", "/v2/orders/cancel-all")
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(CancelAllBody)
+      .addSuccess(CompatCancelAll)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market")
+  )
+  .add(
+    HttpApiEndpoint.get("listCompatOrders", "/v2/orders")
+      .setUrlParams(Schema.Struct({
+        symbol: Fields.optional(Fields.Name),
+        status: Fields.optional(Fields.OrderStatus),
+        ...Listing
+      }))
+      .addSuccess(Schema.Array(CompatOrder))
+      .annotate(Access, "read")
+      .annotate(
+        OpenApi.Summary,
+        "Orders by time of placement, oldest first: the first ones since a time, or the latest ones"
+      )
+  )
+  .add(
+    HttpApiEndpoint.get("listCompatOwnTrades", "/v2/trades")
+      .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name), ...Listing }))
+      .addSuccess(Schema.Array(CompatOwnTrade))
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones")
+  )
+  .add(
+    HttpApiEndpoint.get("listCompatPositions", "/v2/positions")
+      .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))
+      .addSuccess(Schema.Array(CompatPosition))
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "Positions that are not flat")
+  )
+  .add(
+    HttpApiEndpoint.get("getCompatBalance", "/v2/balance")
+      .addSuccess(CompatBalance)
+      .annotate(Access, "read")
+      .annotate(OpenApi.Summary, "The account's money")
+  )
   .middleware(ApiKeySecurity)
 
 /** Public market data in the compatibility layer. */
@@ -224,8 +415,36 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
   .add(
     HttpApiEndpoint.get("getCompatBook", "/v2/markets/:symbol/book")
       .setPath(SymbolPath)
-      .setUrlParams(Schema.Struct({ limit: Fields.optional(DepthText) }))
+      .setUrlParams(Schema.Struct({ limit: Fields.optional(Fields.CompatLimitText) }))
       .addSuccess(CompatBook)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The book; the symbol in the path is URL-encoded")
+  )
+  .add(
+    HttpApiEndpoint.get("listCompatTrades", "/v2/markets/:symbol/trades")
+      .setPath(SymbolPath)
+      .setUrlParams(Schema.Struct(Listing))
+      .addSuccess(Schema.Array(CompatTrade))
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "Public trades, oldest first: the first ones since a time, or the latest ones")
+  )
+  .add(
+    HttpApiEndpoint.get("getCompatStats", "/v2/markets/:symbol/stats")
+      .setPath(SymbolPath)
+      .addSuccess(CompatStats)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "Figures of the last 24 h, prices and funding")
+  )
+  .add(
+    HttpApiEndpoint.get("getCompatTicker", "/v2/markets/:symbol/ticker")
+      .setPath(SymbolPath)
+      .addSuccess(CompatTicker)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "The best prices and the figures of the last 24 h")
+  )
+  .add(
+    HttpApiEndpoint.get("getCompatTime", "/v2/time")
+      .addSuccess(CompatTime)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "The venue's clock")
   )

@@ -43,7 +43,10 @@ export const guards = [
   "market_not_accepting",
   "session_cutoff",
   "no_liquidity",
-  "trigger_invalid"
+  "trigger_invalid",
+  "fenced",
+  "already_seen",
+  "expiry_passed"
 ] as const
 export const Guard = Schema.Literal(...guards)
 

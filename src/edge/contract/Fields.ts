@@ -45,6 +45,32 @@ export const CancelReason = Schema.Literal(...Order.cancelReasons.filter((name):
 /** A member that may be absent, and is never null. */
 export const optional = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.optionalWith(schema, { exact: true })
 
+/** A whole number of basis points as text. */
+export const Bps = Schema.String.pipe(Schema.pattern(/^(?:0|-?[1-9][0-9]*)$/)).annotations({ identifier: "Bps" })
+
+/** A time in a query: milliseconds since the Unix epoch, inclusive. */
+export const SinceText = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]{0,14})$/)).annotations({
+  identifier: "SinceText",
+  description: "Milliseconds since the Unix epoch, inclusive."
+})
+/** Entries of a page in a query, 1..100. */
+export const PageText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|100)$/)).annotations({
+  identifier: "PageText",
+  description: "Entries of a page, 1..100; 50 when absent."
+})
+/** Entries of an answer in a query of the compatibility layer, 1..500. */
+export const CompatLimitText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|[1-4][0-9][0-9]|500)$/)).annotations({
+  identifier: "CompatLimitText",
+  description: "1..500; 100 when absent."
+})
+/** Where a page begins: the `nextCursor` of the page before, base64url. */
+export const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)).annotations({
+  identifier: "CursorText",
+  description: "The `nextCursor` of the page before."
+})
+/** The cursor of the next page, or null at the end. */
+export const NextCursor = Schema.NullOr(Text)
+
 /** Required on every placement, cancel and operator command: 1..255 visible ASCII characters. */
 export const IdempotencyHeaders = Schema.Struct({
   "idempotency-key": Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({

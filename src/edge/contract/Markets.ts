@@ -34,7 +34,7 @@ export const MarketDetails = Schema.Struct({
   symbol: Fields.Text.annotations({ description: "The market's name in the compatibility layer." }),
   lastPriceAtoms: Fields.Atoms,
   lastPrice: Fields.Decimal,
-  change24hBps: Schema.String.pipe(Schema.pattern(/^(?:0|-?[1-9][0-9]*)$/)),
+  change24hBps: Fields.Bps,
   favorite: Schema.Boolean
 }).annotations({ identifier: "MarketDetails" })
 
@@ -85,6 +85,65 @@ export const BookSnapshot = Schema.Struct({
 }).annotations({ identifier: "BookSnapshot" })
 export type BookSnapshot = typeof BookSnapshot.Type
 
+/** One public trade. `takerSide` is the side of the order that came later. */
+export const MarketTrade = Schema.Struct({
+  tradeId: Fields.Text,
+  marketId: Fields.Text,
+  takerSide: Fields.Side,
+  price: Fields.Decimal,
+  priceAtoms: Fields.Atoms,
+  size: Fields.Decimal,
+  sizeAtoms: Fields.Atoms,
+  executedAtEpochMs: Fields.EpochMs,
+  sequence: Fields.Sequence
+}).annotations({ identifier: "MarketTrade" })
+export type MarketTrade = typeof MarketTrade.Type
+
+export const MarketTradeList = Schema.Struct({
+  version: Schema.Literal("external-market-trades/v1"),
+  marketId: Fields.Text,
+  trades: Schema.Array(MarketTrade),
+  nextCursor: Fields.NextCursor
+}).annotations({ identifier: "MarketTradeList", description: "Newest first. The venue keeps its latest 131,072 trades." })
+
+/** The figures of the last 24 h (in whole minutes, the running one included), open interest, prices and funding. */
+export const MarketStats = Schema.Struct({
+  version: Schema.Literal("external-market-stats/v1"),
+  marketId: Fields.Text,
+  volume24hQuoteAtoms: Fields.Atoms,
+  volume24hQuote: Fields.Decimal,
+  volume24hBaseAtoms: Fields.Atoms,
+  volume24hBase: Fields.Decimal,
+  openInterestBaseAtoms: Fields.Atoms,
+  openInterestBase: Fields.Decimal,
+  openInterestQuoteAtoms: Fields.Atoms,
+  openInterestQuote: Fields.Decimal,
+  lastPriceAtoms: Fields.Atoms,
+  lastPrice: Fields.Decimal,
+  high24hAtoms: Fields.Atoms,
+  high24h: Fields.Decimal,
+  low24hAtoms: Fields.Atoms,
+  low24h: Fields.Decimal,
+  fundingRateBps: Fields.Bps,
+  predictedFundingRateBps: Fields.Bps,
+  change24hBps: Fields.Bps,
+  nextFundingTimeEpochMs: Fields.EpochMs,
+  fundingIntervalMs: Fields.Count,
+  marketData: Schema.Struct({
+    indexPriceAtoms: Fields.Atoms,
+    indexPrice: Fields.Decimal,
+    markPriceAtoms: Fields.Atoms,
+    markPrice: Fields.Decimal,
+    asOfEpochMs: Fields.EpochMs
+  })
+}).annotations({
+  identifier: "MarketStats",
+  description: "Prices are 0 before there were any. Until marks are computed the mark is the index. "
+    + "Funding is not in force in this version: both rates are 0 and nothing is paid at `nextFundingTimeEpochMs`, "
+    + "which is the next whole interval of the UTC epoch."
+})
+export type MarketStats = typeof MarketStats.Type
+
 const MarketPath = Schema.Struct({ marketId: Fields.Name })
 
 export const group = HttpApiGroup.make("markets", { topLevel: true })
@@ -107,4 +166,19 @@ export const group = HttpApiGroup.make("markets", { topLevel: true })
       .addSuccess(BookSnapshot)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The aggregated book, at most 500 levels a side")
+  )
+  .add(
+    HttpApiEndpoint.get("listTrades", "/v1/markets/:marketId/trades")
+      .setPath(MarketPath)
+      .setUrlParams(Schema.Struct({ limit: Fields.optional(Fields.PageText), cursor: Fields.optional(Fields.CursorText) }))
+      .addSuccess(MarketTradeList)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "The latest trades, newest first")
+  )
+  .add(
+    HttpApiEndpoint.get("getStats", "/v1/markets/:marketId/stats")
+      .setPath(MarketPath)
+      .addSuccess(MarketStats)
+      .annotate(Access, "public")
+      .annotate(OpenApi.Summary, "Figures of the last 24 h, open interest, prices and funding")
   )

@@ -187,6 +187,17 @@ export const CancelBatchResult = Schema.Struct({
   ))
 }).annotations({ identifier: "CancelBatchResult" })
 
+/** How many orders a cancel-all cancelled, in one market or in all of them. */
+export const CancelAllResult = Schema.Struct({
+  version: Schema.Literal("external-cancel-all/v1"),
+  accountId: Fields.Text,
+  marketId: Fields.optional(Fields.Text),
+  canceledOrders: Fields.Count,
+  lastSequence: Fields.Sequence,
+  idempotencyKey: Schema.String,
+  decidedAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "CancelAllResult" })
+
 export const OrderList = Schema.Struct({
   version: Schema.Literal("external-order-list/v1"),
   accountId: Fields.Text,

@@ -1,0 +1,151 @@
+/**
+ * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
+ * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
+ */
+import { Effect, Layer, Logger, Runtime } from "effect"
+import type { Command } from "../../src/domain/Command.js"
+import type * as Market from "../../src/domain/Market.js"
+import type { Outcome } from "../../src/domain/Outcome.js"
+import * as Edge from "../../src/edge/Edge.js"
+import type { Response } from "../../src/edge/Listener.js"
+import * as Metrics from "../../src/edge/Metrics.js"
+import * as Readiness from "../../src/edge/Readiness.js"
+import { Engine } from "../../src/engine/Engine.js"
+import type { Capacity } from "../../src/engine/State.js"
+import { SecureRandom } from "../../src/identity/SecureRandom.js"
+import { Barrier, State, Submit } from "../../src/sequencer/Submit.js"
+import { parameters } from "../engine/drive.js"
+import * as Fake from "./FakeVenue.js"
+
+/** Who asks: an account and its key. */
+export interface Trader {
+  readonly account: number
+  readonly accountId: string
+  readonly key: string
+}
+
+export const marketId = "AAA-USDC-PERP"
+export const symbol = "AAA/USDC:USDC"
+
+export class LiveVenue {
+  readonly engine: Engine
+  /** Time of the next record. */
+  atEpochMs = 1_700_000_000_000
+  /** Records applied since the harness was made. */
+  records = 0
+  readonly ask: (ask: Fake.Ask) => Promise<Response>
+  private keys = 0
+
+  private constructor(capacity: Capacity) {
+    this.engine = Engine.make(capacity)
+    const readiness = Readiness.make()
+    readiness.set("ready")
+    const layer = Layer.mergeAll(
+      Layer.succeed(State, this.engine),
+      Layer.succeed(Submit, { submit: (command, answer) => answer(this.run(command)) }),
+      Layer.succeed(Barrier, {
+        whenDurable: (_sequence, callback) => callback(),
+        durableSequence: () => this.engine.sequence
+      }),
+      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      Layer.succeed(Readiness.Readiness, readiness),
+      Metrics.layer,
+      Logger.remove(Logger.defaultLogger),
+      Layer.succeed(Edge.Settings, {
+        environment: "development",
+        operatorToken: Fake.operatorToken,
+        signerSecret: Fake.signerSecret,
+        acceptsIndexPrices: true
+      })
+    )
+    const application = Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))
+    this.ask = (ask) => {
+      const framed = Fake.request(ask)
+      return new Promise((resolve, reject) =>
+        application.handle(framed, (response) => {
+          try {
+            Fake.conform(framed, response)
+            resolve(response)
+          } catch (cause) {
+            reject(cause)
+          }
+        })
+      )
+    }
+  }
+
+  static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }): LiveVenue {
+    const venue = new LiveVenue(capacity)
+    venue.run({ kind: "OpenVenue", environment: "development", rules: 1 })
+    venue.market(parameters("AAA"))
+    return venue
+  }
+
+  /** Admits and applies a command, as the sequencer would. */
+  run(command: Command): Outcome {
+    const admitted = this.engine.admit(command, this.atEpochMs)
+    if (admitted !== undefined) return admitted
+    this.records++
+    return this.engine.apply(command, this.engine.sequence + 1, this.atEpochMs)
+  }
+
+  nextKey(): string {
+    return `key-${++this.keys}`
+  }
+
+  /** An open market at 1000 price atoms. */
+  market(market: Market.Parameters): number {
+    this.run({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
+    const index = this.engine.findMarket(market.marketId)
+    for (const status of ["backfilling", "open"] as const) {
+      this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status })
+    }
+    this.run({ kind: "SetIndexPrice", idempotencyKey: "", market: index, priceAtoms: 1000, sourceEpochMs: this.atEpochMs })
+    return index
+  }
+
+  /** Opens accounts through the operator's route, one for each name of a trader. */
+  async traders(count: number, collateral = "1000000"): Promise<ReadonlyArray<Trader>> {
+    const { accounts } = Fake.json(await this.ask({
+      target: "/v1/operator/demo/accounts",
+      body: { accounts: count, collateral },
+      key: Fake.operatorToken,
+      idempotencyKey: this.nextKey()
+    }))
+    return accounts.map(({ accountId, apiKey }: { readonly accountId: string; readonly apiKey: string }) => ({
+      account: this.engine.findAccount(accountId),
+      accountId,
+      key: apiKey
+    }))
+  }
+
+  /** What a trader posts, under a fresh key unless one is given. */
+  post(trader: Trader, target: string, body: unknown, idempotencyKey = this.nextKey()): Promise<Response> {
+    return this.ask({ target, body, key: trader.key, idempotencyKey })
+  }
+
+  /** What a trader reads, as a value; the answer must be 200. */
+  async read(trader: Trader | undefined, target: string): Promise<any> {
+    const response = await this.ask({ target, ...(trader === undefined ? undefined : { key: trader.key }) })
+    if (response.status !== 200) throw new Error(`${target}: ${response.status} ${response.body}`)
+    return JSON.parse(response.body)
+  }
+
+  /** Places a native order: by default a limit buy of 1.000 at 100.0. */
+  async place(trader: Trader, more: Readonly<Record<string, unknown>> = {}, idempotencyKey = this.nextKey()): Promise<any> {
+    const response = await this.post(trader, "/v1/orders", order(trader, { clientOrderId: idempotencyKey, ...more }), idempotencyKey)
+    return { ...JSON.parse(response.body), httpStatus: response.status }
+  }
+}
+
+/** A native order: by default a limit buy of 1.000 at 100.0. */
+export const order = (trader: Trader, more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
+  accountId: trader.accountId,
+  marketId,
+  clientOrderId: "c",
+  side: "buy",
+  orderType: "limit",
+  price: "100.0",
+  quantity: "1.000",
+  ...more
+})
