@@ -8,6 +8,8 @@ interface State {
   startedAtEpochMs: number
   ready: boolean
   healed: boolean
+  /** Whether the running process started after faults had stopped: what struck an earlier one may still end it. */
+  spared: boolean
   lastFailure: string | undefined
 }
 
@@ -18,16 +20,17 @@ export const readyAgain: Property<State> = {
   name: "venue-is-ready-again",
   invariant: "L4",
   kind: "liveness",
-  initial: () => ({ startedAtEpochMs: 0, ready: false, healed: false, lastFailure: undefined }),
+  initial: () => ({ startedAtEpochMs: 0, ready: false, healed: false, spared: false, lastFailure: undefined }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Started":
         state.startedAtEpochMs = seen.atEpochMs
         state.ready = false
+        state.spared = state.healed
         return holds
       case "Ready":
         state.ready = true
-        if (state.healed && seen.atEpochMs - state.startedAtEpochMs > budgetMs) {
+        if (state.spared && seen.atEpochMs - state.startedAtEpochMs > budgetMs) {
           return broken(`a start without faults took ${seen.atEpochMs - state.startedAtEpochMs} ms`)
         }
         return holds
@@ -35,7 +38,7 @@ export const readyAgain: Property<State> = {
         state.ready = false
         if (seen.failure === undefined && !seen.asked) return broken("the process ended, unasked, without saying why")
         state.lastFailure = seen.failure
-        if (state.healed && !seen.asked) return broken(`without faults the process ended by itself: ${seen.failure}`)
+        if (state.spared && !seen.asked) return broken(`without faults the process ended by itself: ${seen.failure}`)
         return holds
       case "Crashed":
         state.ready = false
