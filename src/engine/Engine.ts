@@ -16,7 +16,7 @@ import { none } from "./Accounts.js"
 import { Book } from "./Book.js"
 import { absent, Event } from "./EventLog.js"
 import type { Fill } from "./Fills.js"
-import { retentionMs } from "./Idempotency.js"
+import { retentionMs, type Share } from "./Idempotency.js"
 import * as Margin from "./Margin.js"
 import * as Matching from "./Matching.js"
 import { MarketState } from "./Markets.js"
@@ -49,6 +49,10 @@ const orderGraceMs = 60_000
 
 /** A command that names no market. */
 const anyMarket = -2
+
+/** Whose share of the table of keys a command takes. */
+const shareOf = (command: Command.Command): Share =>
+  !Command.isClient(command) ? "operator" : Command.isReduction(command) ? "reduction" : "placement"
 
 /** Most orders one page of a listing looks at. */
 const ordersLookedAt = 10_000
@@ -124,13 +128,13 @@ export class Engine implements Reads {
     const { state } = this
     // A price from the feed is not remembered, so a full table must not keep the mark from following it.
     if (command.kind === "PassTime" || (command.kind === "SetIndexPrice" && command.idempotencyKey === "")) return true
-    if (!state.idempotency.hasRoom(Command.isReduction(command) || !Command.isTrading(command), atEpochMs, this.endOf)) return false
+    if (!state.idempotency.hasRoom(shareOf(command), atEpochMs, this.endOf)) return false
     switch (command.kind) {
       case "PlaceOrders":
         return this.hasOrderRoom(command.entries.length, atEpochMs)
       case "FenceOutcome":
         // The fence and the request for it are remembered both.
-        return state.idempotency.size + 2 <= state.capacity.idempotencyKeys
+        return state.idempotency.hasRoomForTwo
       case "PutMarket":
         return state.marketById.has(command.parameters.marketId) || state.markets.length < maxMarkets
       case "OpenDemoAccounts":

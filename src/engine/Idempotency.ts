@@ -141,6 +141,9 @@ const feedBody = (command: Command): void => {
   }
 }
 
+/** Whose room in the table is asked for. */
+export type Share = "placement" | "reduction" | "operator"
+
 /** What a lookup found: a remembered outcome, `conflict` for another body under the same key, or nothing. */
 export type Found = Outcome | "conflict" | undefined
 
@@ -282,13 +285,19 @@ export class Idempotency {
 
   /**
    * Whether a new key has room at a time: a free entry, or an oldest one that `expire` forgets by then. An
-   * eighth of the table is kept for commands that only take risk away.
+   * eighth of the table is kept for commands that only take risk away, and a last part of that for the operator.
    */
-  hasRoom(reduction: boolean, atEpochMs: number, endOf: EndOf): boolean {
-    const bound = reduction ? this.capacity : this.capacity - Math.floor(this.capacity / 8)
+  hasRoom(share: Share, atEpochMs: number, endOf: EndOf): boolean {
+    const kept = Math.floor(this.capacity / 8)
+    const bound = this.capacity - (share === "placement" ? kept : share === "reduction" ? Math.floor(kept / 8) : 0)
     if (this.used < bound) return true
     const { oldest } = this
     return oldest !== none && this.queuedAt[oldest]! + retentionMs <= atEpochMs && this.expiry(oldest, endOf) <= atEpochMs
+  }
+
+  /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */
+  get hasRoomForTwo(): boolean {
+    return this.used + 2 <= this.capacity - Math.floor(this.capacity / 64)
   }
 
   /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */

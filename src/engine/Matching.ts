@@ -4,6 +4,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Order from "../domain/Order.js"
+import { mulDivCeil } from "../domain/Units.js"
 import { none } from "./Accounts.js"
 import type { Book } from "./Book.js"
 import { Event } from "./EventLog.js"
@@ -96,11 +97,12 @@ const applyFill = (
     positions.born[slot] = ++state.episodes
     positions.openedAt[slot] = state.atEpochMs
     positions.realizedPnl[slot] = 0
-    positions.feesPaid[slot] = 0
+    // A flip's fee belongs to both episodes: to the new one in the measure of what opens it.
+    positions.feesPaid[slot] = mulDivCeil(feeAtoms, Math.abs(filled.quantity), sizeAtoms)
   } else {
     positions.realizedPnl[slot]! += filled.realizedPnl
+    positions.feesPaid[slot]! += feeAtoms
   }
-  positions.feesPaid[slot]! += feeAtoms
   positions.quantity[slot] = filled.quantity
   positions.entryNotional[slot] = filled.entryNotional
   positions.lastSequence[slot] = state.sequence

@@ -52,7 +52,7 @@ type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
 const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
   const snapshot = yield* snapshots.latest
-  if (snapshot === undefined || snapshot.sequence >= journal.opened.nextSequence) return Engine.make(capacity)
+  if (snapshot === undefined) return Engine.make(capacity)
   const vouched = yield* journal.replay(snapshot.sequence).pipe(Stream.take(1), Stream.runCollect)
   for (const block of vouched) {
     if (block.lastSequence === snapshot.sequence && Buffer.from(block.digest).equals(snapshot.blockDigest)) {

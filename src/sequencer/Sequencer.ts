@@ -207,10 +207,10 @@ export class Sequencer {
 
   private committed(block: InFlight): void {
     if (this.state === "failed") return
-    const first = this.inFlight.shift()
-    assert(first === block, "blocks become durable in the order they were written")
-    this.durable = block.lastSequence
     try {
+      const first = this.inFlight.shift()
+      assert(first === block, "blocks become durable in the order they were written")
+      this.durable = block.lastSequence
       for (const waiting of block.waiting) waiting()
       this.leaves.committed(block.lastSequence)
     } catch (cause) {
