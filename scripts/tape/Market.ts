@@ -1,0 +1,87 @@
+/** The tape's own market and accounts on a venue: made where they are not there yet. */
+import { priceScale, quantityScale } from "./Capture.js"
+import { type Account, decoded, Unexpected, type Venue } from "./Venue.js"
+
+export const defaultMarketId = "TAPEBTC-USDC-PERP"
+
+/** Money of an account, USDC: orders of a whole book and hundreds of coins of position need no more. */
+export const makerCollateral = "1000000000.0"
+export const takerCollateral = "100000000.0"
+
+const parameters = {
+  underlyingSymbol: "BTC",
+  marketType: "crypto",
+  priceScale,
+  quantityScale,
+  minPrice: "0.1",
+  maxPrice: "400000.0",
+  minQuantity: "0.001",
+  maxQuantity: "5000.0",
+  maxPositionQuantity: "20000.0",
+  initialMarginBps: 500,
+  maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 250 }],
+  maxLeverageX: 20,
+  makerFeeBps: 2,
+  takerFeeBps: 5,
+  priceBandBps: 500
+}
+
+/** What of a market a tape needs to know. */
+export interface Terms {
+  readonly marketId: string
+  readonly makerFeeBps: number
+  readonly takerFeeBps: number
+}
+
+interface Snapshot {
+  readonly status: string
+  readonly market: Terms & { readonly priceScale: number; readonly quantityScale: number }
+}
+
+const look = async (venue: Venue, marketId: string): Promise<Snapshot | undefined> => {
+  const call = { operation: "read market", method: "GET", path: `/v1/markets/${marketId}` } as const
+  const answer = await venue.ask(call)
+  return answer.status === 404 ? undefined : decoded<Snapshot>(call, answer)
+}
+
+const create = async (venue: Venue, marketId: string): Promise<void> => {
+  const path = `/v1/operator/markets/${marketId}`
+  decoded({ method: "PUT", path }, await venue.operate("put market", "PUT", path, parameters))
+  for (const status of ["backfilling", "open"]) {
+    const answer = await venue.operate("set market status", "PUT", `${path}/status`, { status })
+    decoded({ method: "PUT", path: `${path}/status` }, answer)
+  }
+}
+
+/** The market, made and opened where the venue has none of that name; throws where one is there that no tape fits. */
+export const prepare = async (venue: Venue, marketId: string): Promise<Terms> => {
+  let found = await look(venue, marketId)
+  if (found === undefined) {
+    await create(venue, marketId)
+    found = await look(venue, marketId)
+  }
+  if (found === undefined) throw new Unexpected(`${marketId} was made and is not there`)
+  const { market, status } = found
+  if (status !== "open") throw new Unexpected(`${marketId} is ${status}, not open`)
+  if (market.priceScale !== priceScale || market.quantityScale !== quantityScale) {
+    throw new Unexpected(
+      `${marketId} has priceScale ${market.priceScale} and quantityScale ${market.quantityScale}, a tape has ${priceScale} and ${quantityScale}`
+    )
+  }
+  return { marketId, makerFeeBps: market.makerFeeBps, takerFeeBps: market.takerFeeBps }
+}
+
+/** Accounts a call of the route opens at most. */
+const perCall = 32
+
+/** Opens funded accounts: a venue outside development refuses, and so does this. */
+export const openAccounts = async (venue: Venue, count: number, collateral: string): Promise<ReadonlyArray<Account>> => {
+  const path = "/v1/operator/demo/accounts"
+  const accounts: Array<Account> = []
+  while (accounts.length < count) {
+    const body = { accounts: Math.min(perCall, count - accounts.length), collateral }
+    const answer = await venue.operate("open accounts", "POST", path, body)
+    accounts.push(...decoded<{ readonly accounts: ReadonlyArray<Account> }>({ method: "POST", path }, answer).accounts)
+  }
+  return accounts
+}

@@ -1,0 +1,120 @@
+/**
+ * A running venue as the tape uses it, over HTTP alone. Every command carries an Idempotency-Key of this run: what
+ * the venue did not take (it is overloaded, starting) and what a lost connection left open is asked again under the
+ * same key. Keeps latencies, refusals and the order of decisions.
+ */
+import { type Answer, Lane } from "./Lane.js"
+import { Latencies } from "./Latencies.js"
+
+/** An answer that a tape cannot go on with. */
+export class Unexpected extends Error {
+  override readonly name = "Unexpected"
+}
+
+export interface Account {
+  readonly accountId: string
+  readonly apiKey: string
+}
+
+/** A request: its path, who asks, and for a command its body. */
+export interface Call {
+  /** Under which name its latency is kept. */
+  readonly operation: string
+  readonly method: "GET" | "POST" | "PUT"
+  readonly path: string
+  /** API key or operator token; absent for public data. */
+  readonly bearer?: string
+  /** Sent as JSON, with a key of its own; absent for reads. */
+  readonly body?: unknown
+}
+
+/** How long a command is asked again while the venue says that it took nothing. */
+const patienceMs = 60_000
+const pauseMs = 50
+
+const pause = (ms: number): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+
+/** 429 and 503 of the venue: nothing was done, the same request may be sent again. */
+const tookNothing = (answer: Answer): boolean =>
+  (answer.status === 429 || answer.status === 503) && (JSON.parse(answer.body) as { readonly retryable?: boolean }).retryable === true
+
+export class Venue {
+  /** Orders, cancels and the reads that have to see them. */
+  readonly trading: Lane
+  /** Operator routes: the index does not wait behind orders. */
+  private readonly operating: Lane
+  readonly latencies = new Latencies()
+  /** Requests sent again because the venue said it took nothing. */
+  askedAgain = 0
+  private serial = 0
+
+  /** `run` is in every key and client order id, so that no two runs share one. `bound`: requests under way at once. */
+  constructor(readonly url: URL, private readonly operatorToken: string, readonly run: string, bound: number) {
+    const host = url.hostname.replace(/^\[|\]$/g, "")
+    const port = url.port === "" ? 80 : Number(url.port)
+    this.trading = new Lane(host, port, bound)
+    this.operating = new Lane(host, port, bound)
+  }
+
+  /** Requests that a lost connection left open and that were sent again. */
+  get connectionsLost(): number {
+    return this.trading.lost + this.operating.lost
+  }
+
+  /** Sends a request on the trading lane; a command's answer is what was decided under its one key. */
+  ask(call: Call): Promise<Answer> {
+    return this.send(this.trading, call)
+  }
+
+  /** Sends an operator's request. */
+  operate(operation: string, method: "PUT" | "POST", path: string, body: unknown): Promise<Answer> {
+    return this.send(this.operating, { operation, method, path, body, bearer: this.operatorToken })
+  }
+
+  /** A name that this run gives to one thing only. */
+  name(): string {
+    return `${this.run}.${this.serial++}`
+  }
+
+  close(): void {
+    this.trading.close()
+    this.operating.close()
+  }
+
+  private async send(lane: Lane, call: Call): Promise<Answer> {
+    const text = this.text(call)
+    const started = performance.now()
+    for (;;) {
+      const answer = await lane.request(text)
+      if (!tookNothing(answer)) {
+        this.latencies.record(call.operation, performance.now() - started)
+        return answer
+      }
+      if (performance.now() - started > patienceMs) throw unexpected(call, answer)
+      this.askedAgain++
+      await pause(pauseMs)
+    }
+  }
+
+  private text(call: Call): string {
+    const head = `${call.method} ${call.path} HTTP/1.1\r\nhost: ${this.url.host}\r\n`
+      + (call.bearer === undefined ? "" : `authorization: Bearer ${call.bearer}\r\n`)
+    if (call.body === undefined) return `${head}\r\n`
+    const body = JSON.stringify(call.body)
+    return `${head}idempotency-key: ${this.name()}\r\ncontent-type: application/json\r\n`
+      + `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+  }
+}
+
+/** What is thrown for an answer that has no place in a tape. */
+export const unexpected = (call: Pick<Call, "method" | "path">, answer: Answer): Unexpected =>
+  new Unexpected(`${call.method} ${call.path} was answered ${answer.status}: ${answer.body.slice(0, 500)}`)
+
+/** The body of a 200; throws for anything else. */
+export const decoded = <A>(call: Pick<Call, "method" | "path">, answer: Answer): A => {
+  if (answer.status !== 200) throw unexpected(call, answer)
+  return JSON.parse(answer.body) as A
+}
