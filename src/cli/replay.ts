@@ -1,32 +1,40 @@
 /**
- * `npm run replay`: what a journal says, by running it again. Reads only, also beside a running venue.
+ * `npm run replay`: what a journal says, by running it again, from a data directory or from an incident bundle.
+ * Reads only, also beside a running venue.
  *
- * Exit codes: 0 done; 1 replay differs from the journal, or an invariant is broken; 2 the journal or a
- * snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something the journal does
- * not know.
+ * Exit codes: 0 done; 1 replay differs from the journal, the bundle or a snapshot, or an invariant is broken; 2 the
+ * journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something
+ * the journal does not know.
  */
+import * as Args from "@effect/cli/Args"
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
 import * as NodeContext from "@effect/platform-node/NodeContext"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { SingleBar } from "cli-progress"
 import { Clock, Config, Console, Effect, Layer, Option } from "effect"
+import type { Context } from "effect"
 import * as fs from "node:fs"
 import * as Ids from "../domain/Ids.js"
+import type { Capacity } from "../engine/State.js"
 import type * as Block from "../journal/Block.js"
 import type { Disk, DiskError } from "../journal/Disk.js"
-import { type Corrupt, Journal, type Unknown } from "../journal/Journal.js"
+import { type Corrupt, Journal } from "../journal/Journal.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SegmentJournal from "../journal/SegmentJournal.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import type { Diverged } from "../sequencer/Recovery.js"
-import { defaultCapacity } from "../Venue.js"
+import * as Bundle from "./bundle/Bundle.js"
+import * as BundleSource from "./bundle/Source.js"
+import { capacity } from "./Capacity.js"
 import { Ended, settle, teardown, unreadable, unreadableCode, usage } from "./Exit.js"
-import type { JournalService } from "./replay/Follow.js"
+import * as Diff from "./replay/Diff.js"
+import type { Source } from "./replay/Follow.js"
 import * as Format from "./replay/Format.js"
 import * as StateAt from "./replay/StateAt.js"
 import * as Story from "./replay/Story.js"
 import * as Verify from "./replay/Verify.js"
+import { programVersion } from "./Version.js"
 
 const differsCode = 1
 
@@ -34,6 +42,17 @@ const options = {
   data: CliOptions.text("data").pipe(
     CliOptions.withDescription("The venue's data directory (DATA_DIR, or ./data)"),
     CliOptions.withFallbackConfig(Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")))
+  ),
+  bundle: CliOptions.text("bundle").pipe(
+    CliOptions.withDescription("An incident bundle to replay, in place of a data directory"),
+    CliOptions.optional
+  ),
+  diff: CliOptions.boolean("diff").pipe(
+    CliOptions.withDescription("Holds the snapshots, or the one at SEQUENCE, to replay, thing by thing")
+  ),
+  sequence: Args.integer({ name: "sequence" }).pipe(
+    Args.withDescription("With --diff: the snapshot to look at"),
+    Args.optional
   ),
   verify: CliOptions.boolean("verify").pipe(
     CliOptions.withDescription("Replays everything and compares every digest, proves every snapshot, checks the invariants")
@@ -51,7 +70,7 @@ const options = {
     CliOptions.withDefault(Number.MAX_SAFE_INTEGER)
   ),
   limit: CliOptions.integer("limit").pipe(
-    CliOptions.withDescription("Most lines of a story, and most rows of a table"),
+    CliOptions.withDescription("Most lines of a story or of differences, and most rows of a table"),
     CliOptions.withDefault(200)
   ),
   invariantsEvery: CliOptions.integer("invariants-every").pipe(
@@ -60,19 +79,30 @@ const options = {
   )
 }
 
-/** The bounds that the venue ran under, by its own settings: a replay must not run out of room before it did. */
-const capacity = Config.all({
-  orders: Config.integer("ORDER_CAPACITY").pipe(Config.withDefault(defaultCapacity.orders)),
-  idempotencyKeys: Config.integer("IDEMPOTENCY_CAPACITY").pipe(Config.withDefault(defaultCapacity.idempotencyKeys))
-}).pipe(Effect.mapError((error) => usage(error.message)))
+/** What is replayed, and the bounds that it ran under. */
+interface Subject {
+  readonly journal: Source
+  readonly capacity: Capacity
+  /** The first sequence there is. */
+  readonly firstSequence: number
+}
+
+const dataSubject: Effect.Effect<Subject, Ended | Corrupt | DiskError, Disk> = Effect.gen(function*() {
+  const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+  return { journal, capacity: yield* capacity, firstSequence: 1 }
+})
+
+/** Where a replay gets what it replays. */
+type Open<R> = Effect.Effect<Subject, Ended | Corrupt | DiskError, R>
 
 /** A bar on standard error, where a person looks on. */
 const withProgress = <A, E, R>(
-  journal: JournalService,
+  { firstSequence, journal }: Subject,
   use: (progress: (block: Block.Block) => void) => Effect.Effect<A, E, R>
 ): Effect.Effect<A, E, R> => {
-  const last = journal.opened.nextSequence - 1
-  if (!process.stderr.isTTY || last === 0) return use(() => {})
+  const before = firstSequence - 1
+  const records = journal.opened.nextSequence - 1 - before
+  if (!process.stderr.isTTY || records === 0) return use(() => {})
   return Effect.acquireUseRelease(
     Effect.sync(() => {
       const bar = new SingleBar({
@@ -82,10 +112,10 @@ const withProgress = <A, E, R>(
         clearOnComplete: true,
         fps: 10
       })
-      bar.start(last, 0)
+      bar.start(records, 0)
       return bar
     }),
-    (bar) => use((block) => bar.update(block.lastSequence)),
+    (bar) => use((block) => bar.update(block.lastSequence - before)),
     (bar) => Effect.sync(() => bar.stop())
   )
 }
@@ -93,34 +123,48 @@ const withProgress = <A, E, R>(
 const divergedError = (error: Diverged): Ended =>
   new Ended({ code: differsCode, text: `diverged: ${error.message}\nrun --verify for what was decided there` })
 
+/** Proves a data directory's journal and its snapshots. */
 const verify = (everyBlocks: number) =>
   Effect.gen(function*() {
     const snapshots = yield* SnapshotStore.SnapshotStore
     // Before the journal is opened: see `Verify.verify`.
     const sequences = yield* snapshots.list
     const started = yield* Clock.currentTimeMillis
-    const { journal, report } = yield* Effect.gen(function*() {
-      const journal = yield* Journal
-      const report = yield* Effect.flatMap(capacity, (capacity) =>
-        withProgress(journal, (progress) =>
-          Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress })))
-      return { journal, report }
-    }).pipe(Effect.provide(SegmentJournal.layerReadOnly))
-    const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
-    yield* Console.log(drawReport(report, journal, seconds))
+    const report = yield* prove(yield* dataSubject, snapshots, sequences, everyBlocks, started)
     if (report.snapshots.some(({ found }) => found === "damaged" || found === "foreign")) {
       const text = "the journal is whole; a venue passes over the snapshots that are not proven"
       return yield* new Ended({ code: unreadableCode, text })
     }
+  })
+
+/** Verifies a subject and says what it is; `expectedStateDigest` is what it must come to, where that is known. */
+const prove = (
+  subject: Subject,
+  snapshots: SnapshotsService,
+  sequences: ReadonlyArray<number>,
+  everyBlocks: number,
+  started: number,
+  expectedStateDigest?: string
+) =>
+  Effect.gen(function*() {
+    const { capacity, journal } = subject
+    const expected = expectedStateDigest === undefined ? {} : { expectedStateDigest }
+    const report = yield* withProgress(subject, (progress) =>
+      Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress, ...expected }))
+    const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
+    yield* Console.log(drawReport(report, journal, seconds))
+    return report
   }).pipe(
     Effect.catchTag("ReplayDiffers", (error) =>
       new Ended({ code: differsCode, text: [`diverged: ${error.message}`, ...error.decided.slice(0, decidedLines)].join("\n") }))
   )
 
+type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
+
 /** Lines of a diverged block that are shown. */
 const decidedLines = 400
 
-const drawReport = (report: Verify.Report, journal: JournalService, seconds: number): string => {
+const drawReport = (report: Verify.Report, journal: Source, seconds: number): string => {
   const rate = seconds > 0 ? ` (${Format.count(Math.round(report.records / seconds))} records/s)` : ""
   const { torn } = journal.opened
   return [
@@ -137,26 +181,61 @@ const drawReport = (report: Verify.Report, journal: JournalService, seconds: num
   ].join("\n")
 }
 
-const stateAt = (text: string, limit: number) =>
+const diff = (only: Option.Option<number>, limit: number) =>
+  Effect.gen(function*() {
+    const snapshots = yield* SnapshotStore.SnapshotStore
+    const listed = yield* snapshots.list
+    const sequences = Option.match(only, { onNone: () => listed, onSome: (sequence) => listed.filter((each) => each === sequence) })
+    if (sequences.length === 0) {
+      const which = Option.match(only, { onNone: () => "", onSome: (sequence) => ` at ${sequence}` })
+      return yield* usage(`there is no snapshot${which}${listed.length === 0 ? "" : `; there are those at ${listed.join(", ")}`}`)
+    }
+    const subject = yield* dataSubject
+    const findings = yield* withProgress(subject, (progress) =>
+      Diff.compareAll(subject.journal, snapshots, sequences, subject.capacity, progress))
+    yield* Console.log(findings.flatMap((finding) => drawFinding(finding, limit)).join("\n"))
+    if (findings.some(({ found }) => found === "differs")) {
+      return yield* new Ended({ code: differsCode, text: "a snapshot differs from replay" })
+    }
+    if (findings.some(({ found }) => found === "unusable")) {
+      return yield* new Ended({ code: unreadableCode, text: "a snapshot cannot be compared; a venue passes over it" })
+    }
+  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
+
+/** A finding, with at most `limit` lines of each group. */
+const drawFinding = ({ detail, found, groups, sequence }: Diff.Finding, limit: number): ReadonlyArray<string> => [
+  `snapshot ${sequence} ${found}: ${detail}`,
+  ...groups.flatMap(({ lines, name }) => [
+    `  ${name}`,
+    ...lines.slice(0, limit).map((line) => `    ${line}`),
+    ...(lines.length > limit ? [`    ... and ${Format.count(lines.length - limit)} more (--limit)`] : [])
+  ])
+]
+
+const stateAt = <R>(open: Open<R>, text: string, limit: number) =>
   Effect.gen(function*() {
     const moment = StateAt.parseMoment(text)
     if (moment === undefined) return yield* usage(`--at takes a sequence from 1, an ISO time or epoch ms, and not ${text}`)
-    const journal = yield* Journal
+    const subject = yield* open
+    const { capacity, firstSequence, journal } = subject
     const last = journal.opened.nextSequence - 1
     if (moment._tag === "Sequence" && moment.sequence > last) return yield* usage(`the journal ends at sequence ${last}`)
-    const bounds = yield* capacity
-    const engine = yield* withProgress(journal, (block) => StateAt.engineAt(journal, bounds, moment, { block }))
+    if (moment._tag === "Sequence" && moment.sequence < firstSequence - 1) {
+      return yield* usage(`the bundle begins behind sequence ${firstSequence - 1}`)
+    }
+    const engine = yield* withProgress(subject, (block) => StateAt.engineAt(journal, capacity, moment, { block }))
     yield* Console.log(StateAt.draw(engine, limit))
-  }).pipe(Effect.provide(SegmentJournal.layerReadOnly), Effect.catchTag("ReplayDiverged", divergedError))
+  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
-const story = (subject: Story.Subject, name: string, bounds: Story.Bounds) =>
+const story = <R>(open: Open<R>, subject: Story.Subject, name: string, bounds: Story.Bounds) =>
   Effect.gen(function*() {
-    const journal = yield* Journal
-    const within = yield* capacity
-    const told = yield* withProgress(journal, (block) => Story.tell(journal, within, subject, bounds, { block }))
+    const opened = yield* open
+    const { capacity, firstSequence, journal } = opened
+    const told = yield* withProgress(opened, (block) => Story.tell(journal, capacity, subject, bounds, { block }))
     if (!told.known) return yield* usage(`the journal knows no ${name}`)
+    if (firstSequence > 1) yield* Console.log(`(what happened up to sequence ${firstSequence - 1} is not in the bundle)`)
     yield* Console.log([...told.lines.map(drawLine), ...notes(told)].join("\n"))
-  }).pipe(Effect.provide(SegmentJournal.layerReadOnly), Effect.catchTag("ReplayDiverged", divergedError))
+  }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
 const drawLine = ({ atEpochMs, sequence, text }: Story.Line): string =>
   `${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text}`
@@ -167,41 +246,125 @@ const notes = ({ feedSamples, lines, more }: Story.Story): ReadonlyArray<string>
   ...(feedSamples > 0 ? [`(${Format.count(feedSamples)} samples of the index feed are left out)`] : [])
 ]
 
+type Parsed = Cli.Command.ParseConfig<typeof options>
+
+/** What is asked of a journal, wherever it comes from. */
+const questions = <R>(open: Open<R>, parsed: Parsed) => [
+  ...Option.toArray(parsed.at).map((text) => stateAt(open, text, parsed.limit)),
+  ...Option.toArray(parsed.order).map((id) => {
+    const orderNumber = Ids.parseOrderId(id)
+    return orderNumber === undefined
+      ? usage(`${id} is not an order's id`)
+      : story(open, { _tag: "Order", orderNumber }, `order ${id}`, parsed)
+  }),
+  ...Option.toArray(parsed.account).map((accountId) => story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)),
+  ...Option.toArray(parsed.market).map((marketId) => story(open, { _tag: "Market", marketId }, `market ${marketId}`, parsed))
+]
+
 /** The one thing asked for. */
-const task = (
-  parsed: Cli.Command.ParseConfig<typeof options>
-): Effect.Effect<void, Ended | Corrupt | Unknown | DiskError, Disk | SnapshotStore.SnapshotStore> => {
-  const asked: ReadonlyArray<ReturnType<typeof task>> = [
-    ...(parsed.verify ? [verify(parsed.invariantsEvery)] : []),
-    ...Option.toArray(parsed.at).map((text) => stateAt(text, parsed.limit)),
-    ...Option.toArray(parsed.order).map((id) => {
-      const orderNumber = Ids.parseOrderId(id)
-      return orderNumber === undefined
-        ? usage(`${id} is not an order's id`)
-        : story({ _tag: "Order", orderNumber }, `order ${id}`, parsed)
-    }),
-    ...Option.toArray(parsed.account).map((accountId) => story({ _tag: "Account", accountId }, `account ${accountId}`, parsed)),
-    ...Option.toArray(parsed.market).map((marketId) => story({ _tag: "Market", marketId }, `market ${marketId}`, parsed))
-  ]
+const one = <A extends Effect.Effect<void, unknown, unknown>>(asked: ReadonlyArray<A>, names: string): A | Ended => {
   const [only] = asked
-  return only === undefined || asked.length > 1
-    ? usage("ask for one of --verify, --at, --order, --account, --market")
-    : only
+  return only === undefined || asked.length > 1 ? usage(`ask for one of ${names}`) : only
 }
+
+const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
+  // The disk would make the directory.
+  if (!fs.existsSync(parsed.data)) return usage(`there is no directory ${parsed.data}`)
+  const asked = [
+    ...(parsed.verify ? [verify(parsed.invariantsEvery)] : []),
+    ...(parsed.diff ? [diff(parsed.sequence, parsed.limit)] : []),
+    ...questions(dataSubject, parsed)
+  ]
+  return one(asked, "--verify, --diff, --at, --order, --account, --market").pipe(
+    Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
+    Effect.catchTags({ JournalCorrupt: unreadable, JournalUnknown: unreadable, DiskError: unreadable })
+  )
+}
+
+const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
+  Effect.gen(function*() {
+    const bytes = yield* Effect.try({
+      try: () => fs.readFileSync(file),
+      catch: (error) => usage(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    })
+    return yield* Effect.try({
+      try: () => Bundle.read(bytes),
+      catch: (error) => {
+        if (!(error instanceof Bundle.Damaged)) throw error
+        return new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` })
+      }
+    })
+  })
+
+const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> =>
+  Effect.gen(function*() {
+    if (parsed.diff) return yield* usage("--diff holds the snapshots of a data directory to its journal: a bundle has none")
+    const open = Effect.map(readBundle(file), (bundle) => ({ ...bundleSubject(bundle), bundle }))
+    const asked = [...(parsed.verify ? [verifyBundle(open, parsed.invariantsEvery)] : []), ...questions(open, parsed)]
+    yield* one(asked, "--verify, --at, --order, --account, --market")
+  }).pipe(
+    Effect.catchTags({
+      JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),
+      JournalUnknown: unreadable,
+      DiskError: unreadable
+    })
+  )
+
+const bundleSubject = (bundle: Bundle.Bundle): Subject => ({
+  journal: BundleSource.make(bundle),
+  capacity: bundle.capacity,
+  firstSequence: bundle.manifest.firstSequence
+})
+
+/** A bundle has no snapshots but the state that it begins with, which reading has held to its digest. */
+const noSnapshots: SnapshotsService = {
+  save: () => Effect.dieMessage("a bundle is only read"),
+  latest: Effect.succeed(undefined),
+  list: Effect.succeed([]),
+  load: () => Effect.succeed("a bundle has no snapshots")
+}
+
+const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, everyBlocks: number) =>
+  Effect.gen(function*() {
+    const started = yield* Clock.currentTimeMillis
+    const subject = yield* open
+    const { manifest } = subject.bundle
+    yield* Console.log(drawManifest(manifest))
+    yield* prove(subject, noSnapshots, [], everyBlocks, started, manifest.finalStateDigest ?? undefined)
+    if (manifest.divergedAt !== null) {
+      const text = `differs: when the bundle was made (${maker(manifest)}), sequence ${manifest.divergedAt} was decided otherwise, and here it is not`
+      return yield* new Ended({ code: differsCode, text })
+    }
+  })
+
+const maker = ({ node, program }: Bundle.Manifest): string => `program ${program}, Node ${node}`
+
+const drawManifest = (manifest: Bundle.Manifest): string =>
+  [
+    `made by       ${maker(manifest)}`,
+    `environment   ${manifest.environment}, rules ${manifest.rules}`,
+    `settings      ${Object.entries(manifest.settings).map(([name, value]) => `${name}=${value}`).join(" ")}`,
+    `sequences     ${manifest.firstSequence} to ${manifest.lastSequence} (asked: ${manifest.asked.from} to ${manifest.asked.to})`,
+    `begins with   ${manifest.base === null ? "a new journal" : `the state at ${manifest.base.sequence}, ${manifest.base.stateDigest}`}`,
+    ...(manifest.redactedFor === null ? [] : [`redacted for  ${manifest.redactedFor}`]),
+    ...(manifest.divergedAt === null ? [] : [`diverged at   ${manifest.divergedAt}, when it was made`]),
+    ...Object.entries(manifest.notes).map(([name, value]) => `${name.padEnd(13)} ${value}`)
+  ].join("\n")
 
 const command = Cli.make("replay", options, (parsed) =>
   Effect.gen(function*() {
     if (parsed.limit < 1 || parsed.from < 1 || parsed.invariantsEvery < 1) {
       return yield* usage("--limit, --from and --invariants-every are at least 1")
     }
-    // The disk would make the directory.
-    if (!fs.existsSync(parsed.data)) return yield* usage(`there is no directory ${parsed.data}`)
-    yield* task(parsed).pipe(
-      Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
-      Effect.catchTags({ JournalCorrupt: unreadable, JournalUnknown: unreadable, DiskError: unreadable })
-    )
-  })).pipe(Cli.withDescription("What a journal says, by running it again. Reads only, also beside a running venue."))
+    if (Option.isSome(parsed.sequence) && !parsed.diff) return yield* usage("a sequence belongs to --diff; --at takes its own")
+    yield* Option.match(parsed.bundle, {
+      onNone: () => replayData(parsed),
+      onSome: (file) => replayBundle(file, parsed)
+    })
+  })).pipe(
+    Cli.withDescription("What a journal or an incident bundle says, by running it again. Reads only, also beside a running venue.")
+  )
 
-const run = Cli.run(command, { name: "replay", version: "0.1.0" })
+const run = Cli.run(command, { name: "replay", version: programVersion })
 
 run(process.argv).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))

@@ -25,11 +25,14 @@ import type { Disk, DiskError } from "../journal/Disk.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { operatorTokenFile } from "../identity/NodeSecrets.js"
+import { capacity } from "./Capacity.js"
 import { Ended, settle, teardown, unreadable, usage } from "./Exit.js"
 import * as Format from "./replay/Format.js"
+import * as BundleTask from "./venue/BundleTask.js"
 import * as JournalTasks from "./venue/JournalTasks.js"
 import * as Metrics from "./venue/Metrics.js"
 import * as Operator from "./venue/Operator.js"
+import { programVersion } from "./Version.js"
 
 const refusedCode = 1
 const noAnswerCode = 2
@@ -250,11 +253,41 @@ const journal = Cli.make("journal").pipe(
   Cli.withSubcommands([journalInfo, journalCut])
 )
 
+const bundle = Cli.make("bundle", {
+  data,
+  out: CliOptions.text("out").pipe(CliOptions.withDescription("The file to write; it must not be there yet")),
+  from: CliOptions.integer("from").pipe(
+    CliOptions.withDescription("The first sequence of interest; the bundle begins at the snapshot before it, if there is one"),
+    CliOptions.withDefault(1)
+  ),
+  to: CliOptions.integer("to").pipe(
+    CliOptions.withDescription("The last sequence of interest"),
+    CliOptions.withDefault(Number.MAX_SAFE_INTEGER)
+  ),
+  redact: CliOptions.text("redact").pipe(
+    CliOptions.withDescription("Puts every text of all other accounts under pseudonyms (acc_...)"),
+    CliOptions.optional
+  )
+}, (parsed) =>
+  Effect.gen(function*() {
+    if (parsed.from < 1 || parsed.to < parsed.from) return yield* usage("--from is a sequence from 1, and --to not before it")
+    const asked = {
+      file: parsed.out,
+      from: parsed.from,
+      to: parsed.to,
+      redact: Option.getOrUndefined(parsed.redact),
+      capacity: yield* capacity
+    }
+    yield* sayLines(yield* onDisk(parsed.data, BundleTask.make(asked)))
+  }).pipe(Effect.catchTags({ JournalCorrupt: unreadable, DiskError: unreadable }))).pipe(
+    Cli.withDescription("Writes an incident bundle: all it takes to replay a stretch of the journal elsewhere, in one file")
+  )
+
 const command = Cli.make("venue").pipe(
   Cli.withDescription("What an operator does to a venue"),
-  Cli.withSubcommands([demo, status, market, index, halt, resume, journal])
+  Cli.withSubcommands([demo, status, market, index, halt, resume, journal, bundle])
 )
 
-const run = Cli.run(command, { name: "venue", version: "0.1.0" })
+const run = Cli.run(command, { name: "venue", version: programVersion })
 
 run(process.argv).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))

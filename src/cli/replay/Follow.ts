@@ -14,6 +14,15 @@ import { Diverged } from "../../sequencer/Recovery.js"
 
 export type JournalService = Context.Tag.Service<typeof Journal>
 
+/** A journal to run again. One that begins behind a state of its own has an engine with that state. */
+export interface Source extends JournalService {
+  readonly base?: Effect.Effect<Engine, Corrupt>
+}
+
+/** The engine that a source's first record belongs to. */
+export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine, Corrupt> =>
+  source.base ?? Effect.sync(() => Engine.make(capacity))
+
 /** Whoever looks on. */
 export interface Visitor {
   /** Whether the record is still to be applied; the first that is not ends it. */
@@ -29,14 +38,14 @@ export const passive: Visitor = { wants: () => true, applied: () => {}, block: (
 
 /** An engine that has applied every record the visitor wanted, from the first on. */
 export const follow = (
-  journal: JournalService,
+  journal: Source,
   capacity: Capacity,
   visitor: Visitor
 ): Effect.Effect<Engine, Corrupt | Unknown | Diverged> =>
   Effect.gen(function*() {
-    const engine = Engine.make(capacity)
+    const engine = yield* begin(journal, capacity)
     if (journal.opened.nextSequence === 1) return engine
-    yield* journal.replay(1).pipe(
+    yield* journal.replay(engine.sequence + 1).pipe(
       Stream.mapEffect((block) => {
         const whole = applyRecords(engine, block, visitor)
         if (!whole) return Effect.succeed(false)

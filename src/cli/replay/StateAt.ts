@@ -9,7 +9,7 @@ import type { BalanceView, MarketView, OrderView, PositionView } from "../../eng
 import type { Capacity } from "../../engine/State.js"
 import type { Corrupt, Unknown } from "../../journal/Journal.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
-import { follow, type JournalService, passive, type Visitor } from "./Follow.js"
+import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import * as Format from "./Format.js"
 
 /** A moment in the journal: after a record, or after the last record not later than a time. */
@@ -33,7 +33,7 @@ export const parseMoment = (text: string): Moment | undefined => {
 
 /** The engine at a moment. Behind the journal's end it is the engine at the end. */
 export const engineAt = (
-  journal: JournalService,
+  journal: Source,
   capacity: Capacity,
   moment: Moment,
   look: Pick<Visitor, "block"> = passive

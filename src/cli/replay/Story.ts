@@ -6,7 +6,7 @@ import type { Capacity, State } from "../../engine/State.js"
 import type { Corrupt, Unknown } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
-import { follow, type JournalService, passive, type Visitor } from "./Follow.js"
+import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { linesOf, type Who } from "./Lines.js"
 
 /** Whom a story is about, by the id that clients know. */
@@ -45,7 +45,7 @@ export interface Bounds {
 
 /** The story of a subject. The whole journal up to `to` is replayed; what comes before `from` is not told. */
 export const tell = (
-  journal: JournalService,
+  journal: Source,
   capacity: Capacity,
   subject: Subject,
   bounds: Bounds,

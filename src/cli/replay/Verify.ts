@@ -16,7 +16,7 @@ import type { Corrupt, Unknown } from "../../journal/Journal.js"
 import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import { applyBlock } from "../../sequencer/Recovery.js"
 import { sectionsDigest } from "../../sequencer/Writer.js"
-import type { JournalService } from "./Follow.js"
+import { begin, type Source } from "./Follow.js"
 import { allLinesOf } from "./Lines.js"
 
 /** Something is not as the journal says it was, or as it must be. */
@@ -60,6 +60,8 @@ export interface Options {
   readonly capacity: Capacity
   /** Checks the invariants after every so many blocks, and at the end. */
   readonly invariantsEveryBlocks: number
+  /** What the state must come to, hex, where that is known. */
+  readonly expectedStateDigest?: string
   /** After each block. */
   readonly progress: (block: Block.Block) => void
 }
@@ -77,13 +79,14 @@ interface Run {
  * so that a venue beside this cannot have taken one that the journal read here does not reach.
  */
 export const verify = (
-  journal: JournalService,
+  journal: Source,
   snapshots: SnapshotsService,
   sequences: ReadonlyArray<number>,
   options: Options
 ): Effect.Effect<Report, Corrupt | Unknown | DiskError | Differs> =>
   Effect.gen(function*() {
-    const main: Run = { from: "the start", engine: Engine.make(options.capacity) }
+    const main: Run = { from: "the start", engine: yield* begin(journal, options.capacity) }
+    const fromSequence = main.engine.sequence
     const runs: Array<Run> = [main]
     const findings: Array<SnapshotFinding> = []
     const pending = [...sequences]
@@ -121,7 +124,7 @@ export const verify = (
       options.progress(block)
     })
 
-    if (journal.opened.nextSequence > 1) yield* Stream.runForEach(journal.replay(1), onBlock)
+    if (journal.opened.nextSequence > 1) yield* Stream.runForEach(journal.replay(fromSequence + 1), onBlock)
     yield* checkInvariants
     for (const sequence of pending) findings.push(foreign(sequence, "the journal ends before it"))
     const stateDigest = digestOf(main.engine)
@@ -132,7 +135,11 @@ export const verify = (
         return yield* new Differs({ sequence: engine.sequence, reason, decided: [] })
       }
     }
-    return { ...tally, records: main.engine.sequence, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
+    if (options.expectedStateDigest !== undefined && stateDigest !== options.expectedStateDigest) {
+      const reason = `the state is ${stateDigest} where ${options.expectedStateDigest} was expected`
+      return yield* new Differs({ sequence: main.engine.sequence, reason, decided: [] })
+    }
+    return { ...tally, records: main.engine.sequence - fromSequence, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
   })
 
 /** SHA-256 of an engine's state, hex: what snapshots and reports name it by. */

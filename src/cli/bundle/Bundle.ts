@@ -1,0 +1,272 @@
+/**
+ * Incident bundles: one file that holds all it takes to run a stretch of a journal again elsewhere, and to know
+ * that it came out the same. This file owns the format; it is pure over bytes.
+ *
+ *   write(contents: Contents): Buffer        throws `AssertionFailed` for contents that are no bundle
+ *   read(bytes: Uint8Array): Bundle          throws `Damaged` with what is wrong
+ *
+ * Layout: the line `perpetuum incident bundle 1`; one line of JSON, the manifest; the body, gzip of the sections
+ * one behind the other; SHA-256 over every byte before it. Sections, with their lengths in the manifest: those
+ * of the state to begin with, as a snapshot has them, their names behind `state/`; then `blocks`, the journal's
+ * blocks as they were written. What is compared: each block carries the digest of what it decided, the manifest
+ * those of the first state and of the last.
+ */
+import * as zlib from "node:zlib"
+import { Either, ParseResult, Schema } from "effect"
+import { assert } from "../../domain/Assert.js"
+import type { Capacity } from "../../engine/State.js"
+import * as Block from "../../journal/Block.js"
+import type { Section, Snapshot } from "../../journal/SnapshotStore.js"
+import { sectionsDigest } from "../../sequencer/Writer.js"
+
+/** The bytes are no bundle, or not the one that was written. */
+export class Damaged extends Error {
+  override readonly name = "Damaged"
+}
+
+const Digest = Schema.String.pipe(Schema.pattern(/^[0-9a-f]{64}$/))
+const Whole = Schema.Int.pipe(Schema.nonNegative())
+const Positive = Schema.Int.pipe(Schema.positive())
+
+/** What the file says of itself. Digests in lowercase hex; sequences inclusive. */
+export const Manifest = Schema.Struct({
+  /** Versions of the program and of Node that made the bundle. */
+  program: Schema.String,
+  node: Schema.String,
+  environment: Schema.String,
+  /** The version of the engine's rules at the end. */
+  rules: Whole,
+  /** The settings of the venue that decide with the commands, by the names of their variables. */
+  settings: Schema.Struct({ ORDER_CAPACITY: Positive, IDEMPOTENCY_CAPACITY: Positive }),
+  /** What was asked for. The blocks are whole, and begin where the state at hand did. */
+  asked: Schema.Struct({ from: Positive, to: Positive }),
+  firstSequence: Positive,
+  lastSequence: Positive,
+  blocks: Positive,
+  /** Digest of the block before the first. */
+  previousDigest: Digest,
+  /** Digest of the last block. */
+  headDigest: Digest,
+  /** The state to begin with; null: a new journal's. */
+  base: Schema.NullOr(Schema.Struct({ sequence: Positive, stateDigest: Digest })),
+  /** The state at the end; null where whoever made the bundle could not come to one. */
+  finalStateDigest: Schema.NullOr(Digest),
+  /** The first sequence of the block that was decided otherwise when the bundle was made; null: none was. */
+  divergedAt: Schema.NullOr(Positive),
+  /** The account for whom everything of others is under pseudonyms; null: nothing is. */
+  redactedFor: Schema.NullOr(Schema.String),
+  /** Whatever else is worth telling, by name. */
+  notes: Schema.Record({ key: Schema.String, value: Schema.String }),
+  /** Names and lengths in bytes of the sections, in their order. */
+  sections: Schema.Array(Schema.Tuple(Schema.String, Whole)),
+  /** The compressed body's length, in bytes. */
+  bodyBytes: Positive
+})
+export type Manifest = typeof Manifest.Type
+
+/** A block as it was written: sealed by `Block.place`. */
+export interface Sealed {
+  readonly bytes: Buffer
+  readonly header: Block.Header
+  readonly digest: Buffer
+}
+
+/** What goes into a bundle. */
+export interface Contents {
+  readonly program: string
+  readonly node: string
+  readonly environment: string
+  readonly rules: number
+  readonly capacity: Capacity
+  readonly asked: { readonly from: number; readonly to: number }
+  /** The state to begin with, of the block before the first; undefined where that is block 1. */
+  readonly base: Snapshot | undefined
+  /** At least one, chained, each as `Block.place` sealed it. */
+  readonly blocks: ReadonlyArray<Uint8Array>
+  /** SHA-256 of the final state's sections (`sectionsDigest`). */
+  readonly finalStateDigest: Uint8Array | undefined
+  readonly divergedAt: number | undefined
+  readonly redactedFor: string | undefined
+  readonly notes: Readonly<Record<string, string>>
+}
+
+/** A bundle that was read, and whose digests and chain hold. */
+export interface Bundle {
+  readonly manifest: Manifest
+  readonly capacity: Capacity
+  readonly base: Snapshot | undefined
+  readonly blocks: ReadonlyArray<Sealed>
+}
+
+const firstLine = "perpetuum incident bundle 1\n"
+const statePrefix = "state/"
+const blocksName = "blocks"
+
+/** Most bytes that a bundle holds before compression. */
+export const maxBytes = 1 << 30
+/** Most bytes of a manifest. */
+const maxManifestBytes = 1 << 20
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** The file. The same contents give the same bytes under one version of zlib. */
+export const write = (contents: Contents): Buffer => {
+  const { base } = contents
+  const blocks = contents.blocks.map(asBuffer)
+  const sections: ReadonlyArray<Section> = [
+    ...(base === undefined ? [] : base.sections.map(({ bytes, name }) => ({ name: statePrefix + name, bytes }))),
+    { name: blocksName, bytes: Buffer.concat(blocks) }
+  ]
+  const sealed = follow(asBuffer(sections.at(-1)!.bytes))
+  assert(typeof sealed !== "string", `blocks of a bundle are sealed and chained: ${String(sealed)}`)
+  const [first, last] = [sealed[0]!, sealed.at(-1)!]
+  assert(base === undefined ? first.header.firstSequence === 1 : first.header.firstSequence === base.sequence + 1, "no record is missing")
+  const body = zlib.gzipSync(Buffer.concat(sections.map(({ bytes }) => bytes)))
+  const manifest: Manifest = {
+    program: contents.program,
+    node: contents.node,
+    environment: contents.environment,
+    rules: contents.rules,
+    settings: { ORDER_CAPACITY: contents.capacity.orders, IDEMPOTENCY_CAPACITY: contents.capacity.idempotencyKeys },
+    asked: { from: contents.asked.from, to: contents.asked.to },
+    firstSequence: first.header.firstSequence,
+    lastSequence: last.header.lastSequence,
+    blocks: sealed.length,
+    previousDigest: hex(Block.previousDigestAtHeader(first.bytes, 0)),
+    headDigest: hex(last.digest),
+    base: base === undefined ? null : { sequence: base.sequence, stateDigest: hex(base.stateDigest) },
+    finalStateDigest: contents.finalStateDigest === undefined ? null : hex(contents.finalStateDigest),
+    divergedAt: contents.divergedAt ?? null,
+    redactedFor: contents.redactedFor ?? null,
+    notes: contents.notes,
+    sections: sections.map(({ bytes, name }) => [name, bytes.length]),
+    bodyBytes: body.length
+  }
+  const whole = Buffer.concat([Buffer.from(firstLine), Buffer.from(JSON.stringify(manifest) + "\n"), body])
+  return Buffer.concat([whole, Block.sha256(whole)])
+}
+
+/** Reads a file, and checks every byte of it: its digest, its chain of blocks, its first state. Throws `Damaged`. */
+export const read = (bytes: Uint8Array): Bundle => {
+  const file = asBuffer(bytes)
+  const { bodyAt, manifest } = readManifest(file)
+  const body = inflate(file.subarray(bodyAt, bodyAt + manifest.bodyBytes), manifest)
+  const sections = new Map<string, Buffer>()
+  let at = 0
+  for (const [name, length] of manifest.sections) {
+    if (sections.has(name)) throw new Damaged(`it has two sections ${name}`)
+    sections.set(name, body.subarray(at, at + length))
+    at += length
+  }
+  const blocks = follow(sections.get(blocksName) ?? Buffer.alloc(0))
+  if (typeof blocks === "string") throw new Damaged(blocks)
+  const base = readBase(manifest, sections)
+  checkEnds(manifest, blocks)
+  const { settings } = manifest
+  return { manifest, capacity: { orders: settings.ORDER_CAPACITY, idempotencyKeys: settings.IDEMPOTENCY_CAPACITY }, base, blocks }
+}
+
+/** A block of a bundle, decoded. Throws `Block.Malformed`. */
+export const decode = ({ bytes, digest, header }: Sealed): Block.Block => Block.read(bytes, 0, header, digest)
+
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bodyAt: number } => {
+  if (file.toString("latin1", 0, firstLine.length) !== firstLine) throw new Damaged("it does not begin as an incident bundle of version 1")
+  const end = file.indexOf("\n", firstLine.length)
+  if (end < 0 || end > maxManifestBytes) throw new Damaged("it is cut off within its manifest")
+  const intact = file.length > end + Block.digestBytes
+    && Block.sha256(file.subarray(0, -Block.digestBytes)).equals(file.subarray(-Block.digestBytes))
+  const decoded = decodeManifest(file.toString("utf8", firstLine.length, end))
+  if (!intact) {
+    const expected = Either.isRight(decoded) ? end + 1 + decoded.right.bodyBytes + Block.digestBytes : file.length
+    throw new Damaged(
+      expected > file.length
+        ? `it is cut off: ${file.length} of ${expected} bytes`
+        : expected < file.length
+        ? `${file.length - expected} bytes lie behind its end`
+        : "its digest does not match its bytes: it was altered"
+    )
+  }
+  if (Either.isLeft(decoded)) throw new Damaged(`its manifest is not one: ${ParseResult.TreeFormatter.formatErrorSync(decoded.left)}`)
+  const manifest = decoded.right
+  if (end + 1 + manifest.bodyBytes + Block.digestBytes !== file.length) throw new Damaged("its body has another length than its manifest says")
+  return { manifest, bodyAt: end + 1 }
+}
+
+const decodeManifest = Schema.decodeUnknownEither(Schema.parseJson(Manifest))
+
+const inflate = (compressed: Buffer, manifest: Manifest): Buffer => {
+  const expected = manifest.sections.reduce((sum, [, length]) => sum + length, 0)
+  if (expected > maxBytes) throw new Damaged(`it holds ${expected} bytes, and more than ${maxBytes} are not read`)
+  try {
+    const body = zlib.gunzipSync(compressed, { maxOutputLength: expected + 1 })
+    if (body.length === expected) return body
+  } catch (error) {
+    throw new Damaged(`its body cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+  throw new Damaged("its sections have other lengths than its manifest says")
+}
+
+const readBase = ({ base, previousDigest }: Manifest, sections: ReadonlyMap<string, Buffer>): Snapshot | undefined => {
+  const state = [...sections].flatMap(([name, bytes]): ReadonlyArray<Section> =>
+    name.startsWith(statePrefix) ? [{ name: name.slice(statePrefix.length), bytes }] : []
+  )
+  if (state.length + 1 !== sections.size) throw new Damaged("it has sections that no bundle has")
+  if (base === null) {
+    if (state.length > 0) throw new Damaged("it holds a state that its manifest does not name")
+    return undefined
+  }
+  if (hex(sectionsDigest(state)) !== base.stateDigest) throw new Damaged(`its state at sequence ${base.sequence} is not the one its manifest names`)
+  return {
+    sequence: base.sequence,
+    blockDigest: Buffer.from(previousDigest, "hex"),
+    stateDigest: Buffer.from(base.stateDigest, "hex"),
+    sections: state
+  }
+}
+
+const checkEnds = (manifest: Manifest, blocks: ReadonlyArray<Sealed>): void => {
+  const [first, last] = [blocks[0]!, blocks.at(-1)!]
+  const begins = manifest.base === null ? 1 : manifest.base.sequence + 1
+  if (first.header.firstSequence !== begins || begins !== manifest.firstSequence) {
+    throw new Damaged(`its first block begins with sequence ${first.header.firstSequence} instead of ${begins}`)
+  }
+  if (hex(Block.previousDigestAtHeader(first.bytes, 0)) !== manifest.previousDigest) {
+    throw new Damaged("its first block names another block before it than the manifest")
+  }
+  if (manifest.base === null && manifest.previousDigest !== hex(Block.genesisDigest)) {
+    throw new Damaged("its first block is no journal's first")
+  }
+  if (blocks.length !== manifest.blocks || last.header.lastSequence !== manifest.lastSequence || hex(last.digest) !== manifest.headDigest) {
+    throw new Damaged("its last block is not the one its manifest names")
+  }
+}
+
+/** The blocks of a section, or why they are no chain. Copies nothing. */
+const follow = (bytes: Buffer): ReadonlyArray<Sealed> | string => {
+  const blocks: Array<Sealed> = []
+  let atEpochMs = 0
+  for (let at = 0; at < bytes.length;) {
+    const before = blocks.at(-1)
+    const header = Block.readHeader(bytes, at)
+    const place = before === undefined ? "its first block" : `the block behind sequence ${before.header.lastSequence}`
+    if (header === undefined || at + header.blockBytes > bytes.length) return `${place} is no whole block`
+    const digest = Block.verifiedDigest(bytes, at, header)
+    if (digest === undefined) return `${place} does not have the digest it claims`
+    if (header.lastSequence < header.firstSequence) return `${place} holds no record`
+    if (before !== undefined && !continues(before, header, Block.previousDigestAtHeader(bytes, at))) return `${place} does not continue it`
+    try {
+      atEpochMs = Block.checkRecords(bytes, at, header, atEpochMs)
+    } catch (error) {
+      if (!(error instanceof Block.Malformed)) throw error
+      return `the record of sequence ${error.sequence}: ${error.message}`
+    }
+    blocks.push({ bytes: bytes.subarray(at, at + header.blockBytes), header, digest })
+    at += header.blockBytes
+  }
+  return blocks.length === 0 ? "it holds no block" : blocks
+}
+
+const continues = (before: Sealed, header: Block.Header, previousDigest: Buffer): boolean =>
+  header.firstSequence === before.header.lastSequence + 1 && header.epoch >= before.header.epoch && previousDigest.equals(before.digest)

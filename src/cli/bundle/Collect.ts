@@ -1,0 +1,128 @@
+/**
+ * Puts a bundle together from a data directory, and says what this program makes of it. Reads only, also beside a
+ * running venue.
+ */
+import { Data, Effect } from "effect"
+import { AssertionFailed } from "../../domain/Assert.js"
+import { Engine } from "../../engine/Engine.js"
+import * as EngineSnapshot from "../../engine/Snapshot.js"
+import type { Capacity } from "../../engine/State.js"
+import type { Disk, DiskError } from "../../journal/Disk.js"
+import type { Corrupt } from "../../journal/Journal.js"
+import { type Snapshot, SnapshotStore } from "../../journal/SnapshotStore.js"
+import { applyBlock } from "../../sequencer/Recovery.js"
+import { sectionsDigest } from "../../sequencer/Writer.js"
+import { programVersion } from "../Version.js"
+import * as Bundle from "./Bundle.js"
+import * as RawBlocks from "./RawBlocks.js"
+
+/** There is more than one bundle may hold. */
+export class TooLarge extends Data.TaggedError("TooLarge")<{ readonly sequence: number }> {
+  override get message() {
+    return `by sequence ${this.sequence} the blocks have more than ${Bundle.maxBytes} bytes: ask for fewer (--from, --to)`
+  }
+}
+
+/** Sequences, inclusive: from 1 on, and not beyond what is durable. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** What Contents say of who made them. */
+export const maker = { program: programVersion, node: process.version } as const
+
+/**
+ * The blocks that hold `range`, behind the newest intact snapshot before it which belongs to this journal. Without
+ * such a snapshot, or where `range` begins at 1, they begin with the journal's first.
+ */
+export const collect = (
+  range: Range,
+  capacity: Capacity,
+  notes: Readonly<Record<string, string>> = {}
+): Effect.Effect<Bundle.Contents, Corrupt | DiskError | TooLarge, Disk | SnapshotStore> =>
+  Effect.gen(function*() {
+    const base = yield* snapshotBefore(range, capacity)
+    const blocks: Array<Bundle.Sealed> = []
+    let bytes = base === undefined ? 0 : base.sections.reduce((sum, section) => sum + section.bytes.length, 0)
+    yield* RawBlocks.each(base === undefined ? 1 : base.sequence + 1, range.to, (block) => {
+      bytes += block.bytes.length
+      if (bytes > Bundle.maxBytes) return new TooLarge({ sequence: block.header.firstSequence })
+      blocks.push(block)
+      return Effect.void
+    })
+    return describe({ base, blocks, capacity, asked: range, notes })
+  })
+
+/** The newest snapshot that ends before a range and that the journal vouches for. */
+const snapshotBefore = Effect.fnUntraced(function*({ from }: Range, capacity: Capacity) {
+  const snapshots = yield* SnapshotStore
+  for (const sequence of (yield* snapshots.list).filter((sequence) => sequence < from).toReversed()) {
+    const loaded = yield* snapshots.load(sequence).pipe(
+      // A venue beside this may remove an old one at any time.
+      Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+    )
+    if (typeof loaded !== "string" && isLoadable(loaded, capacity) && (yield* isVouched(loaded))) return loaded
+  }
+  return undefined
+})
+
+const isLoadable = (snapshot: Snapshot, capacity: Capacity): boolean => {
+  try {
+    EngineSnapshot.unsafeDecode(snapshot.sections, capacity)
+    return true
+  } catch {
+    // As when a venue starts, the journal can always do without.
+    return false
+  }
+}
+
+const isVouched = (snapshot: Snapshot): Effect.Effect<boolean, Corrupt | DiskError, Disk> => {
+  let vouched = false
+  return RawBlocks.each(snapshot.sequence, snapshot.sequence, ({ digest, header }) =>
+    Effect.sync(() => {
+      vouched = header.lastSequence === snapshot.sequence && digest.equals(snapshot.blockDigest)
+    })).pipe(Effect.map(() => vouched))
+}
+
+/** What there is, before anyone has run it. */
+export interface Found {
+  /** As in `Bundle.Contents`. */
+  readonly base: Snapshot | undefined
+  readonly blocks: ReadonlyArray<Bundle.Sealed>
+  readonly capacity: Capacity
+  readonly asked: Range
+  readonly notes: Readonly<Record<string, string>>
+}
+
+/** Runs the blocks, and adds what they come to: the final state, or the first block that is decided otherwise. */
+export const describe = ({ asked, base, blocks, capacity, notes }: Found): Bundle.Contents => {
+  const { divergedAt, engine } = run(base, blocks, capacity)
+  return {
+    ...maker,
+    environment: engine.environment,
+    rules: engine.rules,
+    capacity,
+    asked,
+    base,
+    blocks: blocks.map(({ bytes }) => bytes),
+    finalStateDigest: divergedAt === undefined ? sectionsDigest(EngineSnapshot.encode(engine.state)) : undefined,
+    divergedAt,
+    redactedFor: undefined,
+    notes
+  }
+}
+
+/** A divergence does not keep a bundle from being made: it may be what the bundle is about. */
+const run = (base: Snapshot | undefined, blocks: ReadonlyArray<Bundle.Sealed>, capacity: Capacity) => {
+  const engine = base === undefined ? Engine.make(capacity) : new Engine(EngineSnapshot.unsafeDecode(base.sections, capacity))
+  for (const block of blocks) {
+    try {
+      if (applyBlock(engine, Bundle.decode(block)) !== undefined) return { engine, divergedAt: block.header.firstSequence }
+    } catch (error) {
+      if (!(error instanceof AssertionFailed)) throw error
+      return { engine, divergedAt: block.header.firstSequence }
+    }
+  }
+  return { engine, divergedAt: undefined }
+}

@@ -1,0 +1,357 @@
+/**
+ * Holds snapshots to replay: the state that a snapshot holds against the one that the journal makes of its start up
+ * to there, thing by thing as a person would name them.
+ */
+import { Effect, Stream } from "effect"
+import type { Context } from "effect"
+import * as Ids from "../../domain/Ids.js"
+import * as Snapshot from "../../engine/Snapshot.js"
+import type { Capacity, State } from "../../engine/State.js"
+import type * as Block from "../../journal/Block.js"
+import type { DiskError } from "../../journal/Disk.js"
+import type { Corrupt, Unknown } from "../../journal/Journal.js"
+import type { SnapshotStore } from "../../journal/SnapshotStore.js"
+import { applyBlock, type Diverged } from "../../sequencer/Recovery.js"
+import { sectionsDigest } from "../../sequencer/Writer.js"
+import { begin, type Source } from "./Follow.js"
+
+/** Differences of one kind of thing. */
+export interface Group {
+  readonly name: string
+  /** A line for each: what it is, and what the snapshot and replay say of it. */
+  readonly lines: ReadonlyArray<string>
+}
+
+/** What came of one snapshot. */
+export interface Finding {
+  readonly sequence: number
+  /** `differs` tells a snapshot of this block whose state is another; `unusable`, why there is nothing to compare. */
+  readonly found: "equal" | "differs" | "unusable"
+  readonly detail: string
+  readonly groups: ReadonlyArray<Group>
+}
+
+type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
+
+/** Compares the snapshots of `sequences`, ascending, listed before the journal was opened. Replays no further than the last. */
+export const compareAll = (
+  journal: Source,
+  snapshots: SnapshotsService,
+  sequences: ReadonlyArray<number>,
+  capacity: Capacity,
+  progress: (block: Block.Block) => void
+): Effect.Effect<ReadonlyArray<Finding>, Corrupt | Unknown | DiskError | Diverged> =>
+  Effect.gen(function*() {
+    const engine = yield* begin(journal, capacity)
+    const findings: Array<Finding> = []
+    const pending = [...sequences]
+
+    const onBlock = Effect.fnUntraced(function*(block: Block.Block) {
+      const diverged = applyBlock(engine, block)
+      if (diverged !== undefined) return yield* diverged
+      while (pending.length > 0 && pending[0]! <= block.lastSequence) {
+        const sequence = pending.shift()!
+        findings.push(
+          sequence === block.lastSequence
+            ? yield* compareOne(snapshots, sequence, block, engine.state, capacity)
+            : unusable(sequence, "no block ends there")
+        )
+      }
+      progress(block)
+      return pending.length > 0
+    })
+
+    if (pending.length > 0 && journal.opened.nextSequence > 1) {
+      yield* journal.replay(engine.sequence + 1).pipe(Stream.mapEffect(onBlock), Stream.takeWhile((more) => more), Stream.runDrain)
+    }
+    for (const sequence of pending) findings.push(unusable(sequence, "the journal ends before it"))
+    return findings
+  })
+
+const unusable = (sequence: number, detail: string): Finding => ({ sequence, found: "unusable", detail, groups: [] })
+
+const compareOne = Effect.fnUntraced(function*(
+  snapshots: SnapshotsService,
+  sequence: number,
+  block: Block.Block,
+  replayed: State,
+  capacity: Capacity
+) {
+  const stored = yield* snapshots.load(sequence).pipe(
+    Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it was removed meanwhile"))
+  )
+  if (typeof stored === "string") return unusable(sequence, stored)
+  if (Buffer.compare(stored.blockDigest, block.digest) !== 0) return unusable(sequence, "it names another block")
+  const sections = Snapshot.encode(replayed)
+  const expected = Buffer.from(sectionsDigest(sections)).toString("hex")
+  const held = Buffer.from(sectionsDigest(stored.sections)).toString("hex")
+  const claimed = Buffer.from(stored.stateDigest).toString("hex")
+  if (held === expected) {
+    return claimed === expected
+      ? { sequence, found: "equal" as const, detail: expected, groups: [] }
+      : { sequence, found: "differs" as const, detail: `its state is replay's, and it claims ${claimed}`, groups: [] }
+  }
+  const loaded = load(stored.sections, capacity)
+  const differing = differingSections(stored.sections, sections)
+  if (typeof loaded === "string") {
+    const detail = `it cannot be loaded: ${loaded}`
+    return { sequence, found: "differs" as const, detail, groups: [{ name: "Sections that differ", lines: differing }] }
+  }
+  const groups = compare(loaded, replayed)
+  // What a state holds can be equal where its bytes are not: the same things in other slots.
+  return groups.length > 0
+    ? { sequence, found: "differs" as const, detail: `it holds ${held}, and replay comes to ${expected}`, groups }
+    : {
+      sequence,
+      found: "differs" as const,
+      detail: "it holds the same things, stored otherwise",
+      groups: [{ name: "Sections that differ", lines: differing }]
+    }
+})
+
+const load = (sections: ReadonlyArray<Snapshot.Section>, capacity: Capacity): State | string => {
+  try {
+    return Snapshot.unsafeDecode(sections, capacity)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}
+
+const differingSections = (
+  held: ReadonlyArray<Snapshot.Section>,
+  expected: ReadonlyArray<Snapshot.Section>
+): ReadonlyArray<string> => {
+  const other = new Map(held.map(({ bytes, name }) => [name, bytes]))
+  const names = new Set(expected.map(({ name }) => name))
+  return [
+    ...expected.flatMap(({ bytes, name }) => {
+      const found = other.get(name)
+      if (found === undefined) return [`${name}: missing in the snapshot`]
+      return Buffer.compare(found, bytes) === 0 ? [] : [`${name}: ${found.length} bytes in the snapshot, ${bytes.length} in replay`]
+    }),
+    ...held.flatMap(({ name }) => names.has(name) ? [] : [`${name}: only in the snapshot`])
+  ]
+}
+
+/** The differences between two states, in groups; none where they hold the same. */
+export const compare = (snapshot: State, replayed: State): ReadonlyArray<Group> => {
+  const [held, expected] = [contentOf(snapshot), contentOf(replayed)]
+  return [
+    ...groupNames.map((name) => ({
+      name,
+      lines: compareThings(held.things.get(name) ?? new Map(), expected.things.get(name) ?? new Map())
+    })),
+    { name: "Lists of orders", lines: compareLists(held.lists, expected.lists) }
+  ].filter(({ lines }) => lines.length > 0)
+}
+
+/** The order in which a person asks. */
+const groupNames = [
+  "Venue",
+  "Markets",
+  "Accounts",
+  "Positions",
+  "Orders",
+  "Books",
+  "Fills",
+  "API keys",
+  "Idempotency keys"
+] as const
+type GroupName = (typeof groupNames)[number]
+
+/** What a state says of a thing: values by name. */
+type Fields = ReadonlyMap<string, string>
+
+/** Which thing a canonical line is of: its group, how many words behind the first name it, and its fields' names. */
+interface Shape {
+  readonly group: GroupName
+  readonly name: (words: ReadonlyArray<string>, state: State) => string
+  readonly naming: number
+  readonly fields: ReadonlyArray<string>
+}
+
+const accountName = (state: State, account: string | undefined): string => {
+  const index = Number(account)
+  return index >= 0 && index < state.accounts.count ? Ids.accountId(state.accounts.born[index]!) : `account ${account}`
+}
+
+const marketName = (state: State, market: string | undefined): string =>
+  state.markets[Number(market)]?.parameters.marketId ?? `market ${market}`
+
+/** Lines of words: `Snapshot.canonical` has them in this order. */
+export const shapes: Readonly<Record<string, Shape>> = {
+  venue: {
+    group: "Venue",
+    name: () => "venue",
+    naming: 0,
+    fields: ["sequence", "atEpochMs", "environment", "rules", "halted", "registrySequence", "episodes", "fees", "credited", "hasFences"]
+  },
+  account: {
+    group: "Accounts",
+    name: ([account], state) => accountName(state, account),
+    naming: 1,
+    fields: ["born", "collateralAtoms", "lastSequence", "evicted", "cancelAllAtEpochMs"]
+  },
+  position: {
+    group: "Positions",
+    name: ([account, market], state) => `${accountName(state, account)} in ${marketName(state, market)}`,
+    naming: 2,
+    fields: [
+      "quantityAtoms",
+      "entryNotionalAtoms",
+      "realizedPnlAtoms",
+      "feesPaidAtoms",
+      "born",
+      "openedAtEpochMs",
+      "lastSequence",
+      "openBuysAtoms",
+      "openSellsAtoms",
+      "reduceBuysAtoms",
+      "reduceSellsAtoms",
+      "openCount"
+    ]
+  },
+  order: {
+    group: "Orders",
+    name: ([number]) => Ids.orderId(Number(number)),
+    naming: 1,
+    fields: [
+      "account",
+      "market",
+      "flags",
+      "priceAtoms",
+      "quantityAtoms",
+      "remainingAtoms",
+      "filledAtoms",
+      "filledNotionalAtoms",
+      "canceledAtoms",
+      "createdAtEpochMs",
+      "updatedAtEpochMs",
+      "lastSequence",
+      "clientOrderId",
+      "idempotencyKey",
+      "expiresAtEpochMs"
+    ]
+  }
+}
+
+interface Content {
+  readonly things: ReadonlyMap<GroupName, ReadonlyMap<string, Fields>>
+  /** Orders by the name of the list they are in, in its order. */
+  readonly lists: ReadonlyMap<string, ReadonlyArray<string>>
+}
+
+/** What a state holds, by the lines of its canonical form. */
+const contentOf = (state: State): Content => {
+  const things = new Map<GroupName, Map<string, Fields>>()
+  const lists = new Map<string, Array<string>>()
+  const put: Put = (group, name, fields) => {
+    const others = things.get(group)
+    if (others === undefined) things.set(group, new Map([[name, fields]]))
+    else others.set(name, fields)
+  }
+  const listed = (list: string, member: string) => {
+    const members = lists.get(list)
+    if (members === undefined) lists.set(list, [member])
+    else members.push(member)
+  }
+  let owner = ""
+  let position = ""
+  Snapshot.canonical(state, (line) => {
+    const space = line.indexOf(" ")
+    const kind = line.slice(0, space)
+    const rest = line.slice(space + 1)
+    const words = rest.split(" ")
+    const shape = shapes[kind]
+    if (shape !== undefined) {
+      const name = shape.name(words, state)
+      if (kind === "account") owner = name
+      if (kind === "position") position = name
+      put(shape.group, name, fieldsOf(words.slice(shape.naming), shape.fields))
+    } else if (kind === "own") listed(`all orders of ${owner}`, orderName(words[0]))
+    else if (kind === "open") listed(`open orders of ${position}`, orderName(words[0]))
+    else if (kind === "ended") listed("ended orders, oldest first", orderName(words[0]))
+    else if (kind === "resting") {
+      const [market, side, priceAtoms, number, remainingAtoms] = words
+      const book = `${marketName(state, market)} ${side === "0" ? "bids" : "asks"}`
+      put("Books", `${book} ${orderName(number)}`, new Map([["priceAtoms", priceAtoms!], ["remainingAtoms", remainingAtoms!]]))
+      listed(`${book}, best first`, orderName(number))
+    } else if (kind === "market") putMarket(put, rest)
+    else if (kind === "fill") {
+      const fill = parse(rest)
+      put("Fills", `fill ${fill.get("ordinal") ?? rest}`, fill)
+    } else if (rest.startsWith("{")) {
+      const key = parse(rest)
+      put("API keys", key.get("keyId") ?? rest, key)
+    } else putKey(put, words, rest, state)
+  })
+  return { things, lists }
+}
+
+type Put = (group: GroupName, name: string, fields: Fields) => void
+
+const orderName = (number: string | undefined): string => Ids.orderId(Number(number))
+
+const fieldsOf = (values: ReadonlyArray<string>, names: ReadonlyArray<string>): Fields =>
+  new Map(values.map((value, index) => [names[index] ?? `field ${index + 1}`, value]))
+
+/** The members of an object in JSON, each as text. */
+const parse = (json: string): Fields =>
+  new Map(Object.entries(JSON.parse(json) as object).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]))
+
+/** A market's dump, then its minutes as numbers. */
+const putMarket = (put: Put, rest: string): void => {
+  const end = rest.lastIndexOf("}") + 1
+  const dump = JSON.parse(rest.slice(0, end)) as { readonly parameters: { readonly marketId: string } }
+  const { parameters, ...others } = dump
+  const fields = new Map([...parse(JSON.stringify(others)), ...parse(JSON.stringify(parameters))])
+  put("Markets", parameters.marketId, fields.set("minutes", rest.slice(end + 1)))
+}
+
+/** A remembered key: account, key digest, body digest, when it was queued, outcome. */
+const putKey = (put: Put, words: ReadonlyArray<string>, rest: string, state: State): void => {
+  const digest = words.slice(1, 5).join(" ")
+  const owner = words[0] === "-1" ? "the operator" : accountName(state, words[0])
+  const outcome = parse(rest.slice(rest.indexOf("{")))
+  const name = `${owner}, key with digest ${digest}`
+  put("Idempotency keys", name, new Map([["body", words.slice(5, 9).join(" ")], ["queuedAtEpochMs", words[9]!], ...outcome]))
+}
+
+const compareThings = (held: ReadonlyMap<string, Fields>, expected: ReadonlyMap<string, Fields>): ReadonlyArray<string> => [
+  ...[...held].flatMap(([name, fields]) => {
+    const other = expected.get(name)
+    return other === undefined ? [`${name}: only in the snapshot (${draw(fields)})`] : compareFields(name, fields, other)
+  }),
+  ...[...expected].flatMap(([name, fields]) => held.has(name) ? [] : [`${name}: only in replay (${draw(fields)})`])
+]
+
+const compareLists = (
+  held: ReadonlyMap<string, ReadonlyArray<string>>,
+  expected: ReadonlyMap<string, ReadonlyArray<string>>
+): ReadonlyArray<string> =>
+  [...new Set([...held.keys(), ...expected.keys()])].flatMap((name) => {
+    const [one, other] = [held.get(name) ?? [], expected.get(name) ?? []]
+    let place = 0
+    while (place < one.length && one[place] === other[place]) place++
+    if (place === one.length && place === other.length) return []
+    return [
+      `${name}: ${one.length} in the snapshot, ${other.length} in replay; first at place ${place + 1}, `
+      + `${one[place] ?? absentField} in the snapshot, ${other[place] ?? absentField} in replay`
+    ]
+  })
+
+const absentField = "nothing"
+
+const compareFields = (name: string, held: Fields, expected: Fields): ReadonlyArray<string> => {
+  const names = new Set([...held.keys(), ...expected.keys()])
+  return [...names].flatMap((field) => {
+    const [one, other] = [held.get(field) ?? absentField, expected.get(field) ?? absentField]
+    return one === other ? [] : [`${name}: ${field} ${shorten(one)} in the snapshot, ${shorten(other)} in replay`]
+  })
+}
+
+const longest = 120
+
+const shorten = (text: string): string => text.length <= longest ? text === "" ? "empty" : text : `${text.slice(0, longest)}...`
+
+const draw = (fields: Fields): string => shorten([...fields].map(([name, value]) => `${name} ${value}`).join(", "))

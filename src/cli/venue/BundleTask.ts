@@ -1,0 +1,73 @@
+/** `venue bundle`: writes an incident bundle of a data directory's journal to a file. */
+import { Effect } from "effect"
+import * as crypto from "node:crypto"
+import * as fs from "node:fs"
+import type { Capacity } from "../../engine/State.js"
+import type { Disk, DiskError } from "../../journal/Disk.js"
+import { type Corrupt, Journal } from "../../journal/Journal.js"
+import * as SegmentJournal from "../../journal/SegmentJournal.js"
+import type { SnapshotStore } from "../../journal/SnapshotStore.js"
+import * as Bundle from "../bundle/Bundle.js"
+import * as Collect from "../bundle/Collect.js"
+import * as Redact from "../bundle/Redact.js"
+import { Ended, usage } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+
+/** What is asked for. */
+export interface Asked {
+  readonly file: string
+  readonly from: number
+  readonly to: number
+  /** The account to redact for, or undefined. */
+  readonly redact: string | undefined
+  readonly capacity: Capacity
+}
+
+const refusedCode = 1
+
+/** Writes the bundle, to a new file, and says what is in it. */
+export const make = (
+  { capacity, file, from, redact, to }: Asked
+): Effect.Effect<ReadonlyArray<string>, Ended | Corrupt | DiskError, Disk | SnapshotStore> =>
+  Effect.gen(function*() {
+    if (fs.existsSync(file)) return yield* usage(`${file} is there already`)
+    const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
+    const last = opened.nextSequence - 1
+    if (last === 0) return yield* usage("the journal is empty")
+    if (from > last) return yield* usage(`the journal ends at sequence ${last}`)
+    const range = { from, to: Math.min(to, last) }
+    const contents = yield* redact === undefined
+      ? Collect.collect(range, capacity)
+      : Redact.collect({ range, capacity, accountId: redact, key: crypto.randomBytes(32) })
+    const bytes = Bundle.write(contents)
+    yield* Effect.try({
+      // `wx`: nothing that another wrote meanwhile is replaced.
+      try: () => fs.writeFileSync(file, bytes, { flag: "wx" }),
+      catch: (error) => usage(`${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`)
+    })
+    return describe(file, bytes, contents)
+  }).pipe(
+    Effect.catchTags({
+      TooLarge: (error) => usage(error.message),
+      UnknownAccount: (error) => usage(error.message),
+      ReplayDiverged: (error) =>
+        new Ended({
+          code: refusedCode,
+          text: `refused: ${error.message}\na journal that is decided otherwise cannot be redacted; without --redact a bundle can be made`
+        })
+    })
+  )
+
+const describe = (file: string, bytes: Buffer, contents: Bundle.Contents): ReadonlyArray<string> => {
+  const { manifest } = Bundle.read(bytes)
+  return [
+    `bundle     ${file}, ${Format.count(bytes.length)} bytes`,
+    `sequences  ${manifest.firstSequence} to ${manifest.lastSequence}, in ${Format.count(manifest.blocks)} blocks`,
+    `begins     ${manifest.base === null ? "with a new journal" : `with the state at sequence ${manifest.base.sequence}`}`,
+    ...(contents.redactedFor === undefined ? [] : [`redacted   for ${contents.redactedFor}: every decision came out the same`]),
+    manifest.divergedAt === null
+      ? `state      ${manifest.finalStateDigest}`
+      : `diverged   at sequence ${manifest.divergedAt}: this program decides otherwise there, and the bundle says so`,
+    `replay it  npm run replay -- --bundle ${file} --verify`
+  ]
+}
