@@ -3,7 +3,7 @@ import { Effect, Either, Exit } from "effect"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import { Journal } from "../../src/journal/Journal.js"
-import { append, appendMany, Chain, digestsOf, generator, replayed, session } from "./Harness.js"
+import { append, appendMany, Chain, digestsOf, generator, journalOver, replayed, session } from "./Harness.js"
 
 const blocks = 14
 
@@ -71,6 +71,36 @@ describe.each(["EIO", "ENOSPC"] as const)("%s at any operation", (code) => {
     }
   })
 })
+
+test("What a process found after a kill at any operation is still there after a power failure", async () => {
+  for (let killAt = 0;; killAt++) {
+    let killed = false
+    const told: Array<string> = []
+    await new Promise<void>((resolve) => {
+      const disk: SimDisk.SimDisk = SimDisk.make({
+        random: generator(killAt),
+        faults: { whole: 0 },
+        inject: ({ index }) => {
+          if (index === killAt && !killed) {
+            killed = true
+            disk.crash("kill")
+            resolve(afterwards(disk, told))
+          }
+          return undefined
+        }
+      })
+      Effect.runFork(Effect.provide(process(told), journalOver(disk.mount()))).addObserver(() => resolve())
+    })
+    if (!killed) return expect(killAt).toBeGreaterThan(80)
+  }
+})
+
+const afterwards = async (disk: SimDisk.SimDisk, told: ReadonlyArray<string>): Promise<void> => {
+  const found = digestsOf(await session(disk, Effect.zipRight(appendMany(1), replayed())))
+  expect(found.slice(0, told.length)).toStrictEqual(told)
+  disk.crash("power")
+  expect(digestsOf(await session(disk, replayed()))).toStrictEqual(found)
+}
 
 describe("A failed sync", () => {
   test("is the last: all in flight fail with it, and no other is begun", async () => {
