@@ -260,7 +260,12 @@ class Run {
     this.crashAtWrite = false
     this.see({ _tag: "Healed", atEpochMs: this.time.nowEpochMs() })
     if (this.process !== undefined && this.faults.chance(0.5)) this.crash()
-    operator.restore()
+    // A halt that is still being retried must not land behind the restoring: first all of the operator's own is settled.
+    const restore = (): void => {
+      if ([...this.pending].some((call) => call.credential === "operator")) this.time.after(500, restore)
+      else operator.restore()
+    }
+    this.time.after(2_000, restore)
   }
 
   private finish(): void {
