@@ -1,0 +1,29 @@
+/** Every mutant still fits the source, and names a property there is. That each is caught is `npm run mutants`. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { expect, test } from "vitest"
+import { watchers } from "../../sim/properties/All.js"
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..")
+const folder = path.join(root, "sim/mutants")
+const names = fs.readdirSync(folder).filter((name) => name.endsWith(".json"))
+
+test("there are at least eight mutants", () => {
+  expect(names.length).toBeGreaterThanOrEqual(8)
+})
+
+for (const name of names) {
+  test(`${name} fits the source and names its property`, () => {
+    const mutant = JSON.parse(fs.readFileSync(path.join(folder, name), "utf8")) as {
+      readonly file: string
+      readonly find: string
+      readonly replace: string
+      readonly caughtBy: string
+    }
+    const source = fs.readFileSync(path.join(root, mutant.file), "utf8")
+    expect(source.split(mutant.find).length).toBe(2)
+    expect(mutant.replace).not.toBe(mutant.find)
+    expect(watchers().map((watcher) => watcher.name)).toContain(mutant.caughtBy)
+  })
+}
