@@ -4,17 +4,18 @@
  */
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
+import type { Context } from "effect"
 import * as Command from "../../src/domain/Command.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
-import type { Fenced, Full, Unknown } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { compare, type Options, type Section } from "./Section.js"
+import { format, median, type Options, result, type Result, type Section } from "./Section.js"
 
 /** Inside the project, so that it is a disk and not memory; removed afterwards. */
 const directory = `data/bench-P5-${process.pid}`
-const blocks = 2_000
+const blocksPerRun = 2_000
+const sliceBlocks = 100
 const recordBytes = 200
 /** What frames a record's payload. */
 const recordHeaderBytes = 21
@@ -54,7 +55,7 @@ const outcomeDigest = Buffer.alloc(Block.digestBytes, 1)
 const buildBlocks = (records: number): ReadonlyArray<Block.Encoded> => {
   const builder = new Block.Builder()
   let previousDigest = Block.genesisDigest
-  return Array.from({ length: blocks }, (_, index) => {
+  return Array.from({ length: blocksPerRun }, (_, index) => {
     const firstSequence = index * records + 1
     builder.begin({ epoch: 1, firstSequence, previousDigest })
     for (let sequence = firstSequence; sequence < firstSequence + records; sequence++) {
@@ -66,61 +67,76 @@ const buildBlocks = (records: number): ReadonlyArray<Block.Encoded> => {
   })
 }
 
-/** Blocks a second through the journal, with `depth` of them in flight. */
-const timeJournal = (appended: ReadonlyArray<Block.Encoded>, depth: number): Promise<number> =>
+/** Appends blocks with `depth` of them in flight; the milliseconds until all are durable. */
+const timeJournal = (journal: Context.Tag.Service<Journal>, appended: ReadonlyArray<Block.Encoded>, depth: number): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let begun = 0
+    let durable = 0
+    const startedAt = performance.now()
+    const appendNext = (): void => {
+      const block = appended[begun++]
+      if (block === undefined) return
+      journal.begin(block, { epoch: journal.opened.epoch, previousDigest: block.previousDigest }, (failure) => {
+        if (failure !== undefined) return reject(failure)
+        durable++
+        if (durable === appended.length) resolve(performance.now() - startedAt)
+        else appendNext()
+      })
+    }
+    for (let flight = 0; flight < depth; flight++) appendNext()
+  })
+
+/** Writes the same bytes at the end of a file, fdatasync after each; the milliseconds it takes. */
+const timeFile = (descriptor: number, appended: ReadonlyArray<Block.Encoded>): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const startedAt = performance.now()
+    const next = (index: number): void => {
+      const block = appended[index]
+      if (block === undefined) return resolve(performance.now() - startedAt)
+      fs.write(descriptor, block.bytes, 0, block.bytes.length, null, (writeError) => {
+        if (writeError) return reject(writeError)
+        fs.fdatasync(descriptor, (syncError) => syncError ? reject(syncError) : next(index + 1))
+      })
+    }
+    next(0)
+  })
+
+/** One run: both sides open, a slice of blocks on each in turn, so that a disk's moods are shared. Blocks a second of each. */
+const timeBoth = (blocks: ReadonlyArray<Block.Encoded>, depth: number): Promise<{ readonly ours: number; readonly reference: number }> =>
   Effect.gen(function*() {
     const journal = yield* Journal
-    return yield* Effect.async<number, Fenced | Unknown | Full>((resume) => {
-      let begun = 0
-      let durable = 0
-      const startedAt = performance.now()
-      const appendNext = (): void => {
-        const block = appended[begun++]
-        if (block === undefined) return
-        journal.begin(block, { epoch: journal.opened.epoch, previousDigest: block.previousDigest }, (failure) => {
-          if (failure !== undefined) return resume(Effect.fail(failure))
-          durable++
-          if (durable === appended.length) resume(Effect.succeed(perSecond(durable, startedAt)))
-          else appendNext()
-        })
-      }
-      for (let flight = 0; flight < depth; flight++) appendNext()
-    })
+    const descriptor = yield* Effect.acquireRelease(
+      Effect.sync(() => fs.openSync(`${directory}/appended`, "ax")),
+      (opened) => Effect.sync(() => fs.closeSync(opened))
+    )
+    let oursMs = 0
+    let referenceMs = 0
+    for (let from = 0; from < blocks.length; from += sliceBlocks) {
+      const slice = blocks.slice(from, from + sliceBlocks)
+      referenceMs += yield* Effect.promise(() => timeFile(descriptor, slice))
+      oursMs += yield* Effect.promise(() => timeJournal(journal, slice, depth))
+    }
+    return { ours: blocks.length / (oursMs / 1000), reference: blocks.length / (referenceMs / 1000) }
   }).pipe(
+    Effect.scoped,
     Effect.provide(SegmentJournal.layer().pipe(Layer.provide(NodeDisk.layer(directory)))),
     Effect.ensuring(Effect.sync(() => fs.rmSync(directory, { recursive: true, force: true }))),
     Effect.runPromise
   )
 
-const perSecond = (count: number, startedAt: number): number => count / ((performance.now() - startedAt) / 1000)
-
-/** Writes of the same bytes a second: write at the end, fdatasync, the next. */
-const timeFile = (appended: ReadonlyArray<Block.Encoded>): Promise<number> => {
-  fs.mkdirSync(directory, { recursive: true })
-  const descriptor = fs.openSync(`${directory}/appended`, "wx+")
-  return new Promise<number>((resolve, reject) => {
-    const startedAt = performance.now()
-    const next = (index: number, position: number): void => {
-      const block = appended[index]
-      if (block === undefined) return resolve(perSecond(index, startedAt))
-      fs.write(descriptor, block.bytes, 0, block.bytes.length, position, (writeError) => {
-        if (writeError) return reject(writeError)
-        fs.fdatasync(descriptor, (syncError) => syncError ? reject(syncError) : next(index + 1, position + block.bytes.length))
-      })
-    }
-    next(0, 0)
-  }).finally(() => {
-    fs.closeSync(descriptor)
-    fs.rmSync(directory, { recursive: true, force: true })
-  })
-}
-
-const measure = async (section: string, records: number, depth: number, options: Options) => {
-  const appended = buildBlocks(records)
-  // Once each before it counts: compiled code on both sides.
-  await timeFile(appended)
-  await timeJournal(appended, depth)
-  return compare(section, "blocks/s", options, () => timeFile(appended), () => timeJournal(appended, depth))
+const measure = async (section: string, records: number, depth: number, options: Options): Promise<Result> => {
+  const blocks = buildBlocks(records)
+  // Once before it counts: compiled code on both sides.
+  await timeBoth(blocks, depth)
+  const ours: Array<number> = []
+  const references: Array<number> = []
+  for (let run = 1; run <= options.runs; run++) {
+    const timed = await timeBoth(blocks, depth)
+    ours.push(timed.ours)
+    references.push(timed.reference)
+    options.log(`${section} run ${run}: ${format(timed.ours)} against ${format(timed.reference)} blocks/s, ${depth} in flight`)
+  }
+  return result(section, "blocks/s", median(ours), median(references))
 }
 
 export const section: Section = {
