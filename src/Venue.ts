@@ -58,6 +58,14 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly reads: Reads
 }>() {}
 
+/** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
+export class WriterStopped extends Error {
+  override readonly name = "WriterStopped"
+  constructor(failure: Sequencer.Failure) {
+    super(`the writer stopped (${failure._tag}): ${failure._tag === "JournalFenced" ? failure.reason : String(failure.cause)}`)
+  }
+}
+
 export type StartError =
   | Corrupt
   | Unknown
@@ -120,7 +128,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
   }
   yield* Bootstrap.run(state, submit, options.environment, options.markets).pipe(
-    Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.dieMessage(`the writer stopped: ${failure._tag}`)))
+    Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
   )
 
   const readiness = Readiness.make()

@@ -83,17 +83,9 @@ const launch = Effect.gen(function*() {
         yield* Effect.log(`operator token: ${operatorToken} (kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)})`)
       }
       const failure = yield* running.failure
-      return yield* Effect.die(new WriterStopped(failure))
+      return yield* Effect.die(new Venue.WriterStopped(failure))
     })).pipe(Effect.provide(Layer.provide(venue, leaves)))
 })
-
-/** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
-class WriterStopped extends Error {
-  override readonly name = "WriterStopped"
-  constructor(failure: Sequencer.Failure) {
-    super(`the writer stopped (${failure._tag}): ${failure._tag === "JournalFenced" ? failure.reason : String(failure.cause)}`)
-  }
-}
 
 /** What the operator reads when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {

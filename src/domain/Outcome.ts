@@ -9,7 +9,10 @@ import type { Refusal } from "./Refusal.js"
 export interface EntryOutcome {
   /** 0 when accepted. */
   readonly refusal: Refusal
-  /** The number of the order concerned, also of a refused attempt; for `OpenDemoAccounts` the account's index; otherwise -1. */
+  /**
+   * The number of the order concerned, also of a refused attempt; for `OpenDemoAccounts` the account's index, for
+   * commands about a market that market's; otherwise -1.
+   */
   readonly orderNumber: number
   /** The order's state when this entry was decided. A refused entry has `canceled`. */
   readonly status: Status
