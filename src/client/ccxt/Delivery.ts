@@ -1,0 +1,187 @@
+/**
+ * How requests reach the venue and answers come back: signed, under one idempotency key for each logical call,
+ * repeated while that may help, and never left at a lost answer while the venue can still be asked.
+ */
+import { BaseError, type Dict, Exchange, ExchangeError, NetworkError, type NullableDict, type Str } from "ccxt"
+import { errorOf, isDecision, isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
+
+/** One HTTP request in the library's own terms. */
+type Request = readonly [path: string, api: string, method: string, params: Dict, headers: unknown, body: unknown, config: object]
+
+/** Whether the request may have left and its answer did not arrive whole. What is not the library's own comes from a socket. */
+const isTransport = (error: unknown): boolean => error instanceof NetworkError || !(error instanceof BaseError)
+
+export class Delivery extends Exchange {
+  /** Where the venue is, with its scheme: before `hostname` where both are given. */
+  declare readonly baseURL?: string
+
+  override sign(
+    path: string,
+    api: string = "public",
+    method = "GET",
+    params: Dict = {},
+    headers: NullableDict = undefined,
+    body: Str = undefined
+  ): Dict {
+    const placeholders: Array<string> = this.extractParams(path)
+    const encoded = Object.fromEntries(placeholders.map((name) => [name, this.encodeURIComponent(params[name])]))
+    const rest: Dict = this.omit(params, placeholders)
+    const root = this.baseURL ?? this.implodeHostname(this.urls.api["rest"])
+    let url = `${root.replace(/\/+$/, "")}/${this.implodeParams(path, encoded)}`
+    const signed: Dict = { ...headers }
+    if (api === "private") {
+      this.checkRequiredCredentials()
+      signed["Authorization"] = `Bearer ${this.apiKey}`
+    }
+    if (method === "GET") {
+      if (Object.keys(rest).length > 0) url += `?${this.urlencode(rest)}`
+      return { url, method, body, headers: signed }
+    }
+    const { idempotencyKey, ...members }: Dict = rest
+    signed["Content-Type"] = "application/json"
+    if (idempotencyKey !== undefined) signed["Idempotency-Key"] = idempotencyKey
+    return { url, method, body: body ?? this.json(members), headers: signed }
+  }
+
+  override handleErrors(
+    statusCode: number,
+    _statusText: string,
+    url: string,
+    method: string,
+    responseHeaders: Dict,
+    _responseBody: string,
+    response: unknown,
+    _requestHeaders: unknown,
+    _requestBody: unknown
+  ): undefined {
+    if (statusCode < 400) {
+      if (response !== undefined) return undefined
+      throw new NetworkError(`${this.id} ${method} ${url} got an answer that is no JSON`)
+    }
+    const error = errorOf(this.id, statusCode, responseHeaders, response)
+    if (error !== undefined) throw error
+    return undefined
+  }
+
+  /**
+   * One logical request: the library's own, repeated while repeating may help. A command has one idempotency key
+   * from here on, whoever calls: the unified methods or the implicit ones.
+   */
+  override async fetch2(
+    path: string,
+    api: string = "public",
+    method = "GET",
+    params: Dict = {},
+    headers: unknown = undefined,
+    body: unknown = undefined,
+    config: object = {}
+  ): Promise<unknown> {
+    if (method === "GET") return await this.repeat([path, api, method, params, headers, body, config], () => {})
+    const identified: Dict = { ...params, idempotencyKey: params["idempotencyKey"] ?? this.uuid() }
+    return await this.settle([path, api, method, identified, headers, body, config])
+  }
+
+  /** Sends a request until it is answered for good, or the attempts are used up. `lost` hears of every answer that got lost. */
+  private async repeat(request: Request, lost: () => void): Promise<unknown> {
+    const [path, api, method, params, headers, body, config] = request
+    const attempts = api === "system" ? 1 : this.safeInteger(this.options, "maxAttempts", 1)
+    for (let attempt = 1;; attempt++) {
+      try {
+        return await super.fetch2(path, api, method, { ...params }, headers, body, config)
+      } catch (error) {
+        const told = isRefused(error) ? error.details : undefined
+        const isLost = told === undefined ? isTransport(error) : told.code === "internal_error"
+        if (isLost) lost()
+        const mayHelp = told === undefined ? isLost : told.retryable || told.status === 429
+        if (!mayHelp || attempt >= attempts) throw error
+        const patienceMs = this.safeInteger(this.options, "retryDelayMs", 0) * 2 ** (attempt - 1)
+        await this.sleep(told?.retryAfterMs ?? patienceMs)
+      }
+    }
+  }
+
+  /** Sends a command, and where its answers were lost asks what became of it before anything is thrown. */
+  private async settle(request: Request): Promise<unknown> {
+    let isUncertain = false
+    const lost = () => {
+      isUncertain = true
+    }
+    try {
+      return await this.repeat(request, lost)
+    } catch (error) {
+      if (!isUncertain || (isRefused(error) && isDecision(error.details))) throw error
+      return await this.recover(request, error)
+    }
+  }
+
+  /** What became of a command whose answers were lost: its decision, or the promise that there will be none. */
+  private async recover(request: Request, cause: unknown): Promise<unknown> {
+    const params = request[3]
+    const idempotencyKey = this.safeString(params, "idempotencyKey", "")
+    const unknown = (why: unknown): OutcomeUnknown =>
+      new OutcomeUnknown(
+        `${this.id} ${request[0]}: whether it was done is unknown; the same call with params.idempotencyKey `
+          + `${idempotencyKey} tells (${why instanceof Error ? why.message : String(why)})`,
+        idempotencyKey,
+        cause
+      )
+    const ignore = () => {}
+    try {
+      const accountId = await this.loadAccountId()
+      const target = { accountId, idempotencyKey }
+      const seen: Dict = this.asDict(
+        await this.repeat(["v1/accounts/{accountId}/outcomes", "private", "GET", target, undefined, undefined, {}], ignore)
+      )
+      const outcome = this.safeString(seen, "outcome", "unknown_expired")
+      if (outcome === "unknown_expired") throw unknown(outcome)
+      if (outcome === "never_seen" && await this.fence(accountId, idempotencyKey)) {
+        throw new NothingDone(
+          `${this.id} ${request[0]}: nothing was done, and nothing will be under ${idempotencyKey}`,
+          idempotencyKey,
+          cause
+        )
+      }
+    } catch (error) {
+      throw error instanceof OutcomeUnknown || error instanceof NothingDone ? error : unknown(error)
+    }
+    try {
+      return await this.repeat(request, ignore)
+    } catch (error) {
+      throw isRefused(error) && isDecision(error.details) ? error : unknown(error)
+    }
+  }
+
+  /** Whether a key is barred from ever acting; false when something was decided under it meanwhile. */
+  private async fence(accountId: string, idempotencyKey: string): Promise<boolean> {
+    const path = "v1/accounts/{accountId}/outcomes/fence"
+    // The fence has an identity of its own in the header; the one it bars is in the body.
+    const headers = { "Idempotency-Key": this.uuid() }
+    const body = this.json({ idempotencyKey })
+    try {
+      await this.repeat([path, "private", "POST", { accountId }, headers, body, {}], () => {})
+      return true
+    } catch (error) {
+      if (isRefused(error) && error.details.rejectionGuard === "already_seen") return false
+      throw error
+    }
+  }
+
+  /** The account that the API key belongs to: asked once. */
+  async loadAccountId(): Promise<string> {
+    if (this.accountId === undefined || this.accountId === "") {
+      const current = this.asDict(await this.request("v1/api-keys/current", "private", "GET"))
+      this.accountId = this.safeString(current["key"], "accountId", "")
+    }
+    return this.accountId
+  }
+
+  protected asDict(response: unknown): Dict {
+    if (typeof response === "object" && response !== null && !Array.isArray(response)) return response
+    throw new ExchangeError(`${this.id} answered with something else than an object`)
+  }
+
+  protected asList(response: unknown): Array<Dict> {
+    if (Array.isArray(response)) return response
+    throw new ExchangeError(`${this.id} answered with something else than a list`)
+  }
+}

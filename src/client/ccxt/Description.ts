@@ -1,0 +1,110 @@
+/** What the exchange class says of itself: names, addresses, routes, and the unified methods that it serves. */
+
+/** Unified methods and capabilities that are there. Every other name that the library knows is set to false. */
+export const served = [
+  "publicAPI",
+  "privateAPI",
+  "swap",
+  "cancelAllOrders",
+  "cancelAllOrdersAfter",
+  "cancelOrder",
+  "cancelOrderWithClientOrderId",
+  "cancelOrders",
+  "cancelOrdersForSymbols",
+  "createLimitBuyOrder",
+  "createLimitOrder",
+  "createLimitSellOrder",
+  "createMarketBuyOrder",
+  "createMarketOrder",
+  "createMarketSellOrder",
+  "createOrder",
+  "createOrders",
+  "createPostOnlyOrder",
+  "createReduceOnlyOrder",
+  "editOrder",
+  "editOrderWithClientOrderId",
+  "fetchBalance",
+  "fetchCanceledAndClosedOrders",
+  "fetchCanceledOrders",
+  "fetchClosedOrders",
+  "fetchL2OrderBook",
+  "fetchLeverageTiers",
+  "fetchMarketLeverageTiers",
+  "fetchMarkets",
+  "fetchMyTrades",
+  "fetchOpenInterest",
+  "fetchOpenOrders",
+  "fetchOrder",
+  "fetchOrderBook",
+  "fetchOrderWithClientOrderId",
+  "fetchOrders",
+  "fetchPosition",
+  "fetchPositions",
+  "fetchPositionsForSymbol",
+  "fetchStatus",
+  "fetchTicker",
+  "fetchTime",
+  "fetchTrades",
+  "fetchTradingFee",
+  "fetchTradingFees"
+] as const
+
+/** Routes by section and method. Every one of them counts once against the rate limit. */
+export const api = {
+  system: {
+    get: ["readyz"]
+  },
+  public: {
+    get: [
+      "v2/time",
+      "v2/markets",
+      "v2/markets/{symbol}/book",
+      "v2/markets/{symbol}/trades",
+      "v2/markets/{symbol}/stats",
+      "v2/markets/{symbol}/ticker"
+    ]
+  },
+  private: {
+    get: [
+      "v1/api-keys/current",
+      "v1/accounts/{accountId}/outcomes",
+      "v2/orders",
+      "v2/orders/{orderId}",
+      "v2/trades",
+      "v2/positions",
+      "v2/balance"
+    ],
+    post: [
+      "v1/orders",
+      "v1/orders/batch",
+      "v1/orders/batch/cancel",
+      "v1/orders/{orderId}/amend",
+      "v1/accounts/{accountId}/orders/cancel-all-after",
+      "v1/accounts/{accountId}/outcomes/fence",
+      "v2/order",
+      "v2/orders/{orderId}/cancel",
+      "v2/orders/cancel-all"
+    ]
+  }
+}
+
+/** A venue that `npm start` runs. `hostname` or `baseURL` name another. */
+export const urls = {
+  api: { rest: "http://{hostname}" },
+  test: { rest: "http://{hostname}" }
+}
+
+/** What one request may cost before it is given up, and how patient its repetitions are. */
+export const options = {
+  /** Attempts in all under one idempotency key. */
+  maxAttempts: 5,
+  /** Milliseconds before the second attempt; each further one waits twice as long, unless the venue names a time. */
+  retryDelayMs: 200
+}
+
+/** Entries that one batch may hold. */
+export const maxPlaceEntries = 32
+export const maxCancelEntries = 24
+
+/** Entries that one listing may hold. */
+export const maxListed = 500

@@ -1,0 +1,177 @@
+/**
+ * What the venue says when it refuses, in the library's terms: both of its envelopes become the library's own
+ * error classes, and every error carries what the envelope said for machines.
+ */
+import {
+  AccountNotEnabled,
+  AuthenticationError,
+  BadRequest,
+  BadSymbol,
+  DuplicateOrderId,
+  ExchangeError,
+  ExchangeNotAvailable,
+  InsufficientFunds,
+  InvalidOrder,
+  NotSupported,
+  OnMaintenance,
+  OrderNotFound,
+  PermissionDenied,
+  RateLimitExceeded,
+  RequestTimeout
+} from "ccxt"
+
+/** What an envelope told beside its message. `limit`, `actual` and `nearest` are decimal strings in the guard's unit. */
+export interface Details {
+  readonly status: number
+  readonly code: string
+  readonly retryable: boolean
+  readonly recoveryActions: ReadonlyArray<string>
+  readonly requestId: string | undefined
+  readonly rejectionGuard: string | undefined
+  readonly apiKeyRejection: string | undefined
+  readonly limit: string | undefined
+  readonly actual: string | undefined
+  readonly nearest: string | undefined
+  /** Milliseconds that the venue asks to be left alone; undefined where it did not ask. */
+  readonly retryAfterMs: number | undefined
+}
+
+/** An error that the venue's envelope stands behind. */
+export interface Refused extends Error {
+  readonly details: Details
+}
+
+/** Whether the venue itself answered with this error, rather than the network or something in between. */
+export const isRefused = (error: unknown): error is Refused => error instanceof Error && "details" in error
+
+/**
+ * A command whose answer was lost, and whose outcome the venue could not tell either. Repeating the same call with
+ * `params.idempotencyKey` set to this key is safe: it is done at most once.
+ */
+export class OutcomeUnknown extends RequestTimeout {
+  constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
+    super(message)
+    this.name = "OutcomeUnknown"
+  }
+}
+
+/** A command whose answers were lost: the venue had never seen its key, and has fenced it. Nothing was or will be done. */
+export class NothingDone extends ExchangeNotAvailable {
+  constructor(message: string, readonly idempotencyKey: string, override readonly cause: unknown) {
+    super(message)
+    this.name = "NothingDone"
+  }
+}
+
+type Constructor = new(message: string) => Error
+
+const byCompatName: Readonly<Record<string, Constructor>> = {
+  InvalidOrder,
+  InsufficientFunds,
+  OrderNotFound,
+  NotSupported,
+  BadRequest,
+  BadSymbol,
+  AuthenticationError,
+  PermissionDenied,
+  AccountNotEnabled,
+  RateLimitExceeded,
+  DuplicateOrderId,
+  OnMaintenance,
+  ExchangeNotAvailable,
+  ExchangeError
+}
+
+/** Where a native code needs no guard to be understood. */
+const byNativeCode: Readonly<Record<string, Constructor>> = {
+  invalid_request: BadRequest,
+  operation_not_available: NotSupported,
+  unauthorized: AuthenticationError,
+  scope_missing: PermissionDenied,
+  passkey_required: PermissionDenied,
+  account_not_enabled: AccountNotEnabled,
+  not_found: OrderNotFound,
+  market_not_found: BadSymbol,
+  account_not_found: BadRequest,
+  route_not_found: BadRequest,
+  method_not_allowed: NotSupported,
+  idempotency_key_conflict: BadRequest,
+  client_order_id_in_use: DuplicateOrderId,
+  payload_too_large: BadRequest,
+  unsupported_media_type: BadRequest,
+  order_rejected: InvalidOrder,
+  rate_limited: RateLimitExceeded,
+  internal_error: ExchangeError,
+  not_supported: NotSupported,
+  engine_halted: OnMaintenance,
+  starting: OnMaintenance,
+  overloaded: ExchangeNotAvailable,
+  dependency_unavailable: ExchangeNotAvailable,
+  snapshot_unavailable: ExchangeNotAvailable
+}
+
+const byGuard: Readonly<Record<string, Constructor>> = {
+  margin_insufficient: InsufficientFunds,
+  market_not_accepting: OnMaintenance,
+  session_cutoff: OnMaintenance
+}
+
+type Json = Readonly<Record<string, unknown>>
+
+const asObject = (value: unknown): Json | undefined =>
+  typeof value === "object" && value !== null && !Array.isArray(value) ? value as Json : undefined
+
+const text = (value: unknown): string | undefined => typeof value === "string" ? value : undefined
+
+/** The class for a native code and its guard. A code of a later release is an `ExchangeError`. */
+const nativeClass = (code: string, guard: string | undefined): Constructor =>
+  (code === "order_rejected" && guard !== undefined ? byGuard[guard] : undefined) ?? byNativeCode[code] ?? ExchangeError
+
+/** Seconds of a Retry-After header, bounded by the minute that the venue promises, in milliseconds. */
+const retryAfterMs = (headers: Json): number | undefined => {
+  const found = Object.entries(headers).find(([name]) => name.toLowerCase() === "retry-after")?.[1]
+  const seconds = Number(found)
+  return found === undefined || !Number.isFinite(seconds) || seconds < 0 ? undefined : Math.min(60, seconds) * 1000
+}
+
+/**
+ * The error for an answer that is one of the venue's envelopes, or undefined where it is not: then something
+ * between here and the venue spoke. `response` is the parsed body.
+ */
+export const errorOf = (exchangeId: string, status: number, headers: Json, response: unknown): Refused | undefined => {
+  const envelope = asObject(response)
+  const native = asObject(envelope?.["info"]) ?? envelope
+  const code = text(native?.["code"])
+  if (envelope === undefined || native === undefined || code === undefined) return undefined
+  if (native["version"] !== "external-rest-error/v1") return undefined
+  const guard = text(native["rejectionGuard"])
+  const compatName = text(envelope["name"])
+  const Class = (compatName === undefined ? undefined : byCompatName[compatName]) ?? nativeClass(code, guard)
+  const actions = native["recoveryActions"]
+  const details: Details = {
+    status,
+    code,
+    retryable: native["retryable"] === true,
+    recoveryActions: Array.isArray(actions) ? actions.map(String) : [],
+    requestId: text(native["requestId"]),
+    rejectionGuard: guard,
+    apiKeyRejection: text(native["apiKeyRejection"]),
+    limit: text(native["limit"]),
+    actual: text(native["actual"]),
+    nearest: text(native["nearest"]),
+    retryAfterMs: retryAfterMs(headers)
+  }
+  const nearest = details.nearest === undefined ? "" : `, nearest ${details.nearest}`
+  const why = guard === undefined ? code : `${code}: ${guard}${nearest}`
+  return Object.assign(new Class(`${exchangeId} ${text(native["safeMessage"]) ?? ""} (${why})`), { details })
+}
+
+/** The class that a refused entry of a batch would have met alone, by name. */
+export const entryErrorName = (code: string, guard: string | undefined): string => nativeClass(code, guard).name
+
+/**
+ * Whether the venue decided the command with this answer. The others refuse before anything acts, so they say
+ * nothing about an earlier attempt under the same key.
+ */
+export const isDecision = (details: Details): boolean =>
+  [404, 409, 422].includes(details.status) || details.code === "account_not_enabled"
