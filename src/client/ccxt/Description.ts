@@ -102,9 +102,44 @@ export const options = {
   retryDelayMs: 200
 }
 
-/** Entries that one batch may hold. */
-export const maxPlaceEntries = 32
-export const maxCancelEntries = 24
+const listing = { marginMode: false, limit: 500, daysBack: undefined, untilDays: undefined, symbolRequired: false }
+const orders = { ...listing, trigger: false, trailing: false }
+
+/** What orders and listings may say, in the library's terms. */
+export const features = {
+  spot: undefined,
+  swap: {
+    linear: {
+      sandbox: false,
+      createOrder: {
+        marginMode: false,
+        triggerPrice: false,
+        triggerPriceType: undefined,
+        triggerDirection: false,
+        stopLossPrice: false,
+        takeProfitPrice: false,
+        attachedStopLossTakeProfit: undefined,
+        timeInForce: { IOC: true, FOK: false, PO: true, GTD: false },
+        hedged: false,
+        trailing: false,
+        leverage: false,
+        marketBuyByCost: false,
+        marketBuyRequiresPrice: false,
+        selfTradePrevention: true,
+        iceberg: false
+      },
+      createOrders: { max: 32 },
+      fetchMyTrades: listing,
+      fetchOrder: { marginMode: false, trigger: false, trailing: false, symbolRequired: false },
+      fetchOpenOrders: orders,
+      fetchOrders: orders,
+      fetchClosedOrders: { ...orders, daysBackCanceled: undefined },
+      fetchOHLCV: undefined
+    },
+    inverse: undefined
+  },
+  future: { linear: undefined, inverse: undefined }
+}
 
 /** Entries that one listing may hold. */
 export const maxListed = 500

@@ -78,6 +78,7 @@ export class Perpetuum extends Delivery {
       has,
       urls: Description.urls,
       api: Description.api,
+      features: Description.features,
       requiredCredentials: { apiKey: true, secret: false },
       precisionMode: functions.TICK_SIZE,
       timeframes: {},
