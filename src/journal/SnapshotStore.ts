@@ -37,6 +37,16 @@ export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<Sn
   readonly load: (sequence: number) => Effect.Effect<Snapshot | string, DiskError>
 }>() {}
 
+/** Removes every snapshot of this sequence or a later one: of records that a cut gave up. Which ones. */
+export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number>, DiskError, Disk> =>
+  Effect.gen(function*() {
+    const disk = yield* Disk
+    const later = (yield* list(disk)).filter((snapshot) => snapshot >= sequence)
+    for (const snapshot of later) yield* disk.remove(pathOf(snapshot))
+    if (later.length > 0) yield* disk.syncDirectory(directory)
+    return later
+  })
+
 /** Where snapshots live, relative to the data directory. */
 export const directory = "snapshots"
 const unfinishedName = "next.tmp"

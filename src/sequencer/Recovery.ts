@@ -24,6 +24,20 @@ export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
   }
 }
 
+/**
+ * A snapshot is ahead of the journal. It was saved only once its last record was durable, so records that had been
+ * acknowledged are gone: the venue does not go on without them by itself.
+ */
+export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind", {
+  snapshotSequence: Schema.Number,
+  lastSequence: Schema.Number
+}) {
+  override get message() {
+    return `the journal ends at sequence ${this.lastSequence}, and a snapshot of sequence ${this.snapshotSequence} shows that more was durable; `
+      + `only \`venue journal cut --at ${this.lastSequence + 1}\` goes on without it`
+  }
+}
+
 /** Where recovery started and what it did. */
 export interface Recovered {
   readonly engine: Engine
@@ -51,6 +65,10 @@ type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
 const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
+  const ahead = (yield* snapshots.list).at(-1)
+  if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
+    return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
+  }
   const snapshot = yield* snapshots.latest
   if (snapshot === undefined) return Engine.make(capacity)
   const vouched = yield* journal.replay(snapshot.sequence).pipe(Stream.take(1), Stream.runCollect)
@@ -68,7 +86,7 @@ export const recover = (
   journal: JournalService,
   snapshots: SnapshotsService,
   capacity: Capacity
-): Effect.Effect<Recovered, Corrupt | Unknown | DiskError | Diverged> =>
+): Effect.Effect<Recovered, Corrupt | Unknown | DiskError | Diverged | JournalBehind> =>
   Effect.gen(function*() {
     const engine = yield* start(journal, snapshots, capacity)
     const fromSequence = engine.sequence

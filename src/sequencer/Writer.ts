@@ -10,7 +10,7 @@ import type { Corrupt, Unknown } from "../journal/Journal.js"
 import { Journal } from "../journal/Journal.js"
 import { type Snapshot as Stored, SnapshotStore } from "../journal/SnapshotStore.js"
 import type { DiskError } from "../journal/Disk.js"
-import { type Diverged, recover } from "./Recovery.js"
+import { type Diverged, type JournalBehind, recover } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
@@ -36,7 +36,7 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
 
 export const layer = (
   options: Options
-): Layer.Layer<Writer | Submit | Barrier | State, Corrupt | Unknown | DiskError | Diverged, Journal | SnapshotStore | Turns> =>
+): Layer.Layer<Writer | Submit | Barrier | State, Corrupt | Unknown | DiskError | Diverged | JournalBehind, Journal | SnapshotStore | Turns> =>
   Layer.scopedContext(make(options))
 
 /** SHA-256 over a state's sections: equal for engines that took the same records, from the start or from any snapshot. */

@@ -167,7 +167,7 @@ describe("over a real disk", () => {
     await third.stop()
   })
 
-  test("a snapshot of another venue is passed over, also one that is ahead of the journal", async () => {
+  test("a snapshot of another venue is passed over, and one that is ahead of the journal shows that records are gone", async () => {
     const own = path.join(root, "own")
     const foreign = path.join(root, "foreign")
     const first = await start(NodeDisk.layer(own))
@@ -195,6 +195,11 @@ describe("over a real disk", () => {
     removeSnapshots(own)
     const later = fs.readdirSync(path.join(foreign, "snapshots")).sort().at(-1)!
     fs.copyFileSync(path.join(foreign, "snapshots", later), path.join(own, "snapshots", later))
+    await expect(start(NodeDisk.layer(own))).rejects.toThrow(`the journal ends at sequence ${first.engine.sequence}`)
+    const removed = await Effect.runPromise(
+      Effect.provide(SnapshotStore.removeFrom(first.engine.sequence + 1), NodeDisk.layer(own))
+    )
+    expect(removed).toHaveLength(1)
     const fourth = await start(NodeDisk.layer(own))
     expect(fourth.recovered.fromSequence).toBe(0)
     expect(linesOf(fourth.engine)).toEqual(linesOf(first.engine))

@@ -36,20 +36,20 @@ export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.sc
   Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
 )
 
-/** Cuts, and says what is gone. */
+/** Cuts, with the snapshots of what is given up, and says what is gone. */
 export const cut = (
   sequence: number
-): Effect.Effect<ReadonlyArray<string>, Corrupt | Locked | DiskError, Disk | SnapshotStore.SnapshotStore> =>
+): Effect.Effect<ReadonlyArray<string>, Corrupt | Locked | DiskError, Disk> =>
   Effect.gen(function*() {
     const done = yield* cutAt(sequence)
-    if (done === undefined) return [`nothing was cut: the journal ends before sequence ${sequence}`]
-    const snapshots = yield* Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.list)
-    const later = snapshots.filter((snapshot) => snapshot >= done.firstSequence)
+    const removed = yield* SnapshotStore.removeFrom(done === undefined ? sequence : done.firstSequence)
+    const snapshots = removed.map((snapshot) => `removed the snapshot at ${snapshot}`)
+    if (done === undefined) return [`nothing was cut: the journal ends before sequence ${sequence}`, ...snapshots]
     return [
       done.offset === 0
         ? `cut: ${done.segment} and all behind it are removed; the journal ends before sequence ${done.firstSequence}`
         : `cut: ${done.segment} from offset ${done.offset} on; the journal ends before sequence ${done.firstSequence}`,
       ...done.removedSegments.map((segment) => `removed ${segment}`),
-      ...later.map((snapshot) => `the snapshot at ${snapshot} no longer belongs to it and will be passed over`)
+      ...snapshots
     ]
   })
