@@ -15,6 +15,7 @@ import type { Family } from "./contract/Envelopes.js"
 import * as Markets from "./contract/Markets.js"
 import * as Operator from "./contract/Operator.js"
 import * as Orders from "./contract/Orders.js"
+import * as Safety from "./contract/Safety.js"
 import * as System from "./contract/System.js"
 
 const NativeErrors = Schema.Union(...Envelopes.statuses.map(Envelopes.nativeError))
@@ -44,6 +45,7 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
 
 export const api = HttpApi.make("perpetuum")
   .add(Orders.group.addError(NativeErrors))
+  .add(Safety.group.addError(NativeErrors))
   .add(Accounts.group.addError(NativeErrors))
   .add(Markets.group.addError(NativeErrors))
   .add(Compat.tradingGroup.addError(CompatErrors))

@@ -5,9 +5,11 @@
  */
 import { isUtf8 } from "node:buffer"
 import * as Command from "../domain/Command.js"
+import * as Ids from "../domain/Ids.js"
 import * as Order from "../domain/Order.js"
 import * as Compat from "./contract/Compat.js"
 import * as Orders from "./contract/Orders.js"
+import * as Safety from "./contract/Safety.js"
 
 /** The first offending part of a body, and what it should have been. Echoes nothing that was sent. */
 export class Fault {
@@ -67,6 +69,17 @@ const amount: Check = (value) =>
     ? undefined
     : "must be a number that is not negative"
 
+const epochMs: Check = (value) =>
+  typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? undefined : "must be a positive whole number"
+
+const timeout: Check = (value) =>
+  typeof value === "number" && Safety.isTimeout(value)
+    ? undefined
+    : `must be 0 or a whole number from ${Safety.minTimeoutMs} to ${Safety.maxTimeoutMs}`
+
+const idempotencyKey: Check = (value) =>
+  typeof value === "string" && Ids.isIdempotencyKey(value) ? undefined : "must be 1 to 255 visible ASCII characters"
+
 const oneOf = (names: ReadonlyArray<string>): Check => {
   const message = `must be one of ${names.join(", ")}`
   return (value) => typeof value === "string" && names.includes(value) ? undefined : message
@@ -104,7 +117,8 @@ const placeShape = shape({
   price: decimal,
   postOnly: boolean,
   reduceOnly: boolean,
-  selfTradePrevention: oneOf(Order.selfTradePreventions)
+  selfTradePrevention: oneOf(Order.selfTradePreventions),
+  expiresAtEpochMs: epochMs
 })
 
 const placeFault = (value: unknown, at: string): Fault | undefined => {
@@ -163,6 +177,42 @@ const cancelEntryShape = shape({ accountId: name, marketId: name, orderId: name 
 export const cancelBatch = (value: unknown): Orders.CancelBatchBody | Fault =>
   batchFault(value, Command.maxCancelEntries, (entry, at) => faultOf(entry, cancelEntryShape, at))
     ?? (value as Orders.CancelBatchBody)
+
+/** A whole body against its shape and the rule between its members. */
+const ruled = <Body extends object>(
+  value: unknown,
+  expected: Shape,
+  rule: (body: Body) => { readonly field: string; readonly message: string } | undefined
+): Body | Fault => {
+  const fault = faultOf(value, expected, "")
+  if (fault !== undefined) return fault
+  const broken = rule(value as Body)
+  return broken === undefined ? value as Body : new Fault(broken.field, broken.message)
+}
+
+const amendShape = shape({ accountId: name, marketId: name }, { price: decimal, quantity: decimal })
+
+/** `POST /v1/orders/{orderId}/amend`. */
+export const amendOrder = (value: unknown): Orders.AmendOrderBody | Fault =>
+  ruled<Orders.AmendOrderBody>(value, amendShape, Orders.amendFault)
+
+const cancelAllShape = shape({ accountId: name }, { marketId: name })
+
+/** `POST /v1/orders/cancel-all`. */
+export const cancelAll = (value: unknown): Orders.CancelAllBody | Fault =>
+  faultOf(value, cancelAllShape, "") ?? (value as Orders.CancelAllBody)
+
+const cancelAllAfterShape = shape({ timeoutMs: timeout })
+
+/** `POST /v1/accounts/{accountId}/orders/cancel-all-after`. */
+export const cancelAllAfter = (value: unknown): Safety.CancelAllAfterBody | Fault =>
+  faultOf(value, cancelAllAfterShape, "") ?? (value as Safety.CancelAllAfterBody)
+
+const fenceShape = shape({}, { idempotencyKey, clientOrderId })
+
+/** `POST /v1/accounts/{accountId}/outcomes/fence`. */
+export const fence = (value: unknown): Safety.FenceBody | Fault =>
+  ruled<Safety.FenceBody>(value, fenceShape, Safety.identityFault)
 
 const paramsShape = shape({}, { clientOrderId, postOnly: boolean, reduceOnly: boolean })
 

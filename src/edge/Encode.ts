@@ -13,6 +13,7 @@ import * as Units from "../domain/Units.js"
 import type { OrderView } from "../engine/Reads.js"
 import type { CreateOrderBody } from "./contract/Compat.js"
 import type { PlaceOrderBody } from "./contract/Orders.js"
+import type { FenceBody } from "./contract/Safety.js"
 import * as Errors from "./Errors.js"
 
 /** Any text as a JSON string. */
@@ -33,6 +34,7 @@ export type Terms = Pick<
   | "reduceOnly"
   | "selfTradePrevention"
   | "clientOrderId"
+  | "expiresAtEpochMs"
 >
 
 /** Where an order stands. */
@@ -96,6 +98,7 @@ const members = (
     + (averageAtoms === 0 ? "" : quantity("averageFillPrice", averageAtoms, priceScale))
     + `,"postOnly":${terms.postOnly},"reduceOnly":${terms.reduceOnly}`
     + `,"selfTradePrevention":"${Order.selfTradePreventions[terms.selfTradePrevention]}"`
+    + (terms.expiresAtEpochMs === 0 ? "" : `,"expiresAtEpochMs":${terms.expiresAtEpochMs}`)
     + `,"createdAtEpochMs":${createdAtEpochMs},"updatedAtEpochMs":${updatedAtEpochMs}`
 }
 
@@ -117,6 +120,24 @@ export const placed = (
   `{"version":"external-order/v1",`
   + members(accountId, market, entry, decided, idempotencyKey, outcome.sequence, outcome.atEpochMs, outcome.atEpochMs)
   + "}"
+
+/**
+ * `external-amend-order/v1`. Of the order's record only what never changes is told; an expiry is not, since the
+ * record forgets it when the order ends.
+ */
+export const amended = (
+  accountId: string,
+  market: Scales,
+  view: OrderView,
+  decided: EntryOutcome,
+  outcome: Outcome,
+  idempotencyKey: string
+): string => {
+  const terms: Terms = { ...view, priceAtoms: decided.priceAtoms, quantityAtoms: decided.quantityAtoms, expiresAtEpochMs: 0 }
+  return `{"version":"external-amend-order/v1","accepted":true,`
+    + members(accountId, market, terms, decided, idempotencyKey, outcome.sequence, view.createdAtEpochMs, outcome.atEpochMs)
+    + "}"
+}
 
 const comparison = (compared: Errors.Comparison | undefined): string =>
   compared === undefined
@@ -259,6 +280,19 @@ export const canceledAll = (
   + (marketId === undefined ? "" : `,"marketId":${quote(marketId)}`)
   + `,"canceledOrders":${decided.canceledAtoms},"lastSequence":${outcome.sequence},"idempotencyKey":${quote(idempotencyKey)}`
   + `,"decidedAtEpochMs":${outcome.atEpochMs}}`
+
+/** `external-cancel-all-after/v1`. */
+export const cancelAllAfter = (accountId: string, timeoutMs: number, outcome: Outcome, idempotencyKey: string): string =>
+  `{"version":"external-cancel-all-after/v1","accountId":"${accountId}","timeoutMs":${timeoutMs}`
+  + `,"cancelAtEpochMs":${timeoutMs === 0 ? "null" : outcome.atEpochMs + timeoutMs}`
+  + `,"lastSequence":${outcome.sequence},"idempotencyKey":${quote(idempotencyKey)},"decidedAtEpochMs":${outcome.atEpochMs}}`
+
+/** `external-outcome-fence/v1`. */
+export const fenced = (accountId: string, body: FenceBody, outcome: Outcome, idempotencyKey: string): string =>
+  `{"version":"external-outcome-fence/v1","accountId":"${accountId}","fenced":true`
+  + (body.idempotencyKey === undefined ? "" : `,"fencedIdempotencyKey":${quote(body.idempotencyKey)}`)
+  + (body.clientOrderId === undefined ? "" : `,"fencedClientOrderId":${quote(body.clientOrderId)}`)
+  + `,"lastSequence":${outcome.sequence},"idempotencyKey":${quote(idempotencyKey)},"decidedAtEpochMs":${outcome.atEpochMs}}`
 
 /** How many orders a cancel-all of the compatibility layer cancelled. */
 export const compatCanceledAll = (

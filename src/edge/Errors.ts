@@ -22,7 +22,7 @@ export interface Failure {
   readonly decidedAtEpochMs?: number
 }
 
-/** Decimal strings in the guard's own unit, whole numbers for counts; absent where nothing was compared. */
+/** Decimal strings in the guard's own unit, whole numbers for counts and times; absent where nothing was compared. */
 export interface Comparison {
   readonly limit?: string
   readonly actual?: string
@@ -240,7 +240,8 @@ const units: ReadonlyMap<number, Unit> = new Map<number, Unit>([
   [Refusal.Refusal.reduceOnlyWouldIncrease, "quantity"],
   [Refusal.Refusal.marginInsufficient, "money"],
   [Refusal.Refusal.accountTotalLimit, "money"],
-  [Refusal.Refusal.openOrderLimit, "count"]
+  [Refusal.Refusal.openOrderLimit, "count"],
+  [Refusal.Refusal.expiryPassed, "count"]
 ])
 
 const scaled = (atoms: number, unit: Unit, market: Pick<Market.Parameters, "priceScale" | "quantityScale">): string => {

@@ -8,11 +8,11 @@ import * as Order from "../domain/Order.js"
 import type { Outcome } from "../domain/Outcome.js"
 import { Refusal } from "../domain/Refusal.js"
 import * as Units from "../domain/Units.js"
-import type { Fill } from "../engine/Fills.js"
-import type { ApiKeyView, MarketView, OrderView } from "../engine/Reads.js"
+import type { ApiKeyView, Fill, MarketView, OrderPage, OrderView } from "../engine/Reads.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import type { Services } from "./Call.js"
 import type { PutMarketBody } from "./contract/Operator.js"
+import { identityFault } from "./contract/Safety.js"
 import * as Contract from "./Contract.js"
 import * as Cursor from "./Cursor.js"
 import * as Encode from "./Encode.js"
@@ -22,6 +22,7 @@ import type { Caller, Handlers } from "./Executor.js"
 import type * as HotRoutes from "./HotRoutes.js"
 import type { Readiness } from "./Readiness.js"
 import type { Context } from "effect"
+import * as Outcomes from "./Outcomes.js"
 import * as Stats from "./Stats.js"
 import * as Trades from "./Trades.js"
 import * as Views from "./Views.js"
@@ -47,6 +48,9 @@ const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => 
 const json = (value: object): Effect.Effect<Rendered> => Effect.succeed(new Rendered(JSON.stringify(value)))
 
 const limitOf = (text: string | undefined, otherwise: number): number => text === undefined ? otherwise : Number(text)
+
+const statusCode = (name: (typeof Order.statuses)[number] | undefined): Order.Status | undefined =>
+  name === undefined ? undefined : Order.statuses.indexOf(name) as Order.Status
 
 /** The first or the last `limit` of a list. */
 const firstOrLast = <A>(list: ReadonlyArray<A>, first: boolean, limit: number): ReadonlyArray<A> =>
@@ -189,6 +193,12 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
     return before === undefined ? fail(Errors.staleCursor) : then(before)
   }
 
+  /** A page of open orders, newest first: they are few, whatever else the account has had. */
+  const openPage = (account: number, market: number, before: number, limit: number): OrderPage => {
+    const older = state.openOrders(account, market).filter((view) => view.orderNumber < before).reverse()
+    return { orders: older.slice(0, limit), nextBefore: older.length > limit ? older[limit - 1]!.orderNumber : undefined }
+  }
+
   const parametersOf = (market: number): Market.Parameters => state.market(market).parameters
 
   const compatOrderText = (accountId: string, view: OrderView): string => {
@@ -212,9 +222,7 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
     listCompatOrders: ({ caller, urlParams }) =>
       withFilter(urlParams.symbol, findSymbol, (market) => {
         const { account } = keyOf(caller)
-        const status = urlParams.status === undefined
-          ? undefined
-          : Order.statuses.indexOf(urlParams.status) as Order.Status
+        const status = statusCode(urlParams.status)
         const since = urlParams.since === undefined ? undefined : Number(urlParams.since)
         const limit = limitOf(urlParams.limit, defaultCompatLimit)
         const views = status === Order.open
@@ -311,17 +319,43 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
         })),
 
     listOrders: ({ caller, path, urlParams }) =>
+      withAccount(caller, path.accountId, (account) =>
+        withFilter(urlParams.marketId, findMarket, (market) =>
+          withCursor("orders", urlParams.cursor, (before) => {
+            const status = statusCode(urlParams.status)
+            const limit = limitOf(urlParams.limit, defaultPage)
+            const { nextBefore, orders } = status === Order.open
+              ? openPage(account, market, before, limit)
+              : state.orders(account, { market, status }, before, limit)
+            const texts = orders.map((view) => Encode.order(path.accountId, parametersOf(view.market), view))
+            const nextCursor = nextBefore === undefined ? "null" : `"${Cursor.encode("orders", nextBefore)}"`
+            return Effect.succeed(new Rendered(
+              `{"version":"external-order-list/v1","accountId":${Encode.quote(path.accountId)}`
+                + `,"orders":[${texts.join(",")}],"nextCursor":${nextCursor}}`
+            ))
+          }))),
+
+    getCancelAllAfter: ({ caller, path }) =>
       withAccount(caller, path.accountId, (account) => {
-        const market = urlParams.marketId === undefined ? -1 : state.findMarket(urlParams.marketId)
-        if (urlParams.marketId !== undefined && Views.listedMarket(state, market) === undefined) {
-          return fail(Errors.refused(Refusal.marketNotFound))
-        }
-        const orders = state.openOrders(account, market).map((view) =>
-          Encode.order(path.accountId, state.market(view.market).parameters, view)
-        )
+        const cancelAtEpochMs = state.cancelAllAtEpochMs(account)
+        return json({
+          version: "external-cancel-all-after-state/v1",
+          accountId: path.accountId,
+          armed: cancelAtEpochMs !== 0,
+          cancelAtEpochMs: cancelAtEpochMs === 0 ? null : cancelAtEpochMs,
+          journalSequence: state.sequence
+        })
+      }),
+
+    lookUpOutcome: ({ caller, path, urlParams }) =>
+      withAccount(caller, path.accountId, (account) => {
+        const { clientOrderId, idempotencyKey } = urlParams
+        const fault = identityFault(urlParams)
+        if (fault !== undefined) return fail(Errors.invalidRequest(`${fault.field}: ${fault.message}.`))
         return Effect.succeed(new Rendered(
-          `{"version":"external-order-list/v1","accountId":${Encode.quote(path.accountId)}`
-            + `,"orders":[${orders.join(",")}],"nextCursor":null}`
+          idempotencyKey !== undefined
+            ? Outcomes.ofKey(state, account, path.accountId, idempotencyKey)
+            : Outcomes.ofClientOrder(state, account, path.accountId, clientOrderId!)
         ))
       }),
 

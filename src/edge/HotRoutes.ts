@@ -1,5 +1,5 @@
 /**
- * Placing and cancelling: plain callbacks from request to inbox and from outcome to reply, without a fiber
+ * Placing, amending, cancelling and fencing: plain callbacks from request to inbox and from outcome to reply, without a fiber
  * or an Effect for a request. The order of checks is the same on every route:
  *
  * 1. credential and scope
@@ -36,7 +36,11 @@ export const names = [
   "createOrder",
   "createOrders",
   "cancelCompatOrder",
-  "cancelAllCompatOrders"
+  "amendOrder",
+  "cancelAllOrders",
+  "cancelAllCompatOrders",
+  "setCancelAllAfter",
+  "fenceOutcome"
 ] as const
 export type Name = (typeof names)[number]
 
@@ -86,12 +90,15 @@ const admit = <Body extends object>(
 const nothing = (): undefined => undefined
 const timeInForce = (body: unknown): string | undefined => Decode.hasTimeInForce(body) ? "timeInForce" : undefined
 
-/** A market as the public may name it; undefined for unknown and unlisted ones. */
-const listed = (state: Reads, market: number): MarketView | undefined => {
-  if (market < 0) return undefined
-  const view = state.market(market)
-  return Market.isListed(view.status) ? view : undefined
-}
+/**
+ * A market as the engine knows it, listed or not; undefined where there is none. The engine refuses what is not
+ * listed, so that a key used too early gets the same answer afterwards; nothing of such a market is told.
+ */
+const known = (state: Reads, market: number): MarketView | undefined => market < 0 ? undefined : state.market(market)
+
+/** The market that an answer may speak of. */
+const told = (market: Market.Parameters | undefined, decided: EntryOutcome): Market.Parameters | undefined =>
+  decided.refusal === Refusal.marketNotFound ? undefined : market
 
 /** One order on its way to the engine, with the market that its answer is written in. */
 interface Prepared {
@@ -102,43 +109,59 @@ interface Prepared {
 /** Step 7 of a native order: too many decimals are the client's mistake, anything beyond the engine's range is out of bounds. */
 const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepared | Errors.Failure => {
   const index = state.findMarket(body.marketId)
-  const market = listed(state, index)?.parameters
+  const view = known(state, index)
+  const market = view?.parameters
   const type = body.orderType === "limit" ? Order.limit : Order.market
-  let fault: Refusal = Refusal.none
-  let priceAtoms = 0
-  let quantityAtoms = 0
-  if (market === undefined) {
-    fault = Refusal.marketNotFound
-  } else {
-    const price = body.price === undefined ? 0 : Units.parseDecimal(body.price, market.priceScale)
-    if (price === "too_fine") return Errors.invalidRequest(`${at}price: has more than ${market.priceScale} decimals.`)
-    const quantity = Units.parseDecimal(body.quantity, market.quantityScale)
-    if (quantity === "too_fine") return Errors.invalidRequest(`${at}quantity: has more than ${market.quantityScale} decimals.`)
-    if (typeof price === "string" || price > maxPriceAtoms || (price === 0 && body.price !== undefined)) {
-      fault = Refusal.priceOutOfBounds
-    } else priceAtoms = price
-    if (typeof quantity === "string") fault = fault === Refusal.none ? Refusal.quantityOutOfBounds : fault
-    else quantityAtoms = quantity
-  }
+  const grid = view === undefined ? undefined : onGrid(view, body.price, body.quantity, at)
+  if (grid !== undefined && Requests.isFailure(grid)) return grid
+  const fault = grid === undefined ? Refusal.marketNotFound : grid.fault
   const faulty = fault !== Refusal.none
   return {
     market,
     entry: {
-      market: market === undefined ? -1 : index,
+      market: index,
       clientOrderId: body.clientOrderId,
       side: body.side === "buy" ? Order.buy : Order.sell,
       type,
       timeInForce: type === Order.market || body.timeInForce === "IOC" ? Order.ioc : Order.gtc,
-      priceAtoms: faulty ? 0 : priceAtoms,
-      quantityAtoms: faulty ? 0 : quantityAtoms,
+      priceAtoms: grid === undefined || faulty ? 0 : grid.priceAtoms ?? 0,
+      quantityAtoms: grid === undefined || faulty ? 0 : grid.quantityAtoms ?? 0,
       postOnly: body.postOnly === true,
       reduceOnly: body.reduceOnly === true,
       selfTradePrevention: stpCode(body.selfTradePrevention),
-      expiresAtEpochMs: 0,
+      expiresAtEpochMs: body.expiresAtEpochMs ?? 0,
       fault,
       raw: faulty ? JSON.stringify([body.marketId, body.price ?? null, body.quantity]) : ""
     }
   }
+}
+
+/** Prices and quantities as atoms; undefined for what was not sent, and for both where there is a fault. */
+interface OnGrid {
+  readonly fault: Refusal
+  readonly priceAtoms: number | undefined
+  readonly quantityAtoms: number | undefined
+}
+
+const offGrid = (fault: Refusal): OnGrid => ({ fault, priceAtoms: undefined, quantityAtoms: undefined })
+
+/** Decimal strings on a market's grid. Of a market that is not listed nothing but its absence is told. */
+const onGrid = (
+  view: MarketView,
+  priceText: string | undefined,
+  quantityText: string | undefined,
+  at: string
+): OnGrid | Errors.Failure => {
+  const { priceScale, quantityScale } = view.parameters
+  const price = priceText === undefined ? undefined : Units.parseDecimal(priceText, priceScale)
+  const quantity = quantityText === undefined ? undefined : Units.parseDecimal(quantityText, quantityScale)
+  const priceFault = price !== undefined && (typeof price === "string" || price > maxPriceAtoms || price === 0)
+  if (!Market.isListed(view.status) && (priceFault || typeof quantity === "string")) return offGrid(Refusal.marketNotFound)
+  if (price === "too_fine") return Errors.invalidRequest(`${at}price: has more than ${priceScale} decimals.`)
+  if (quantity === "too_fine") return Errors.invalidRequest(`${at}quantity: has more than ${quantityScale} decimals.`)
+  if (priceFault) return offGrid(Refusal.priceOutOfBounds)
+  if (typeof quantity === "string") return offGrid(Refusal.quantityOutOfBounds)
+  return { fault: Refusal.none, priceAtoms: price as number | undefined, quantityAtoms: quantity }
 }
 
 /** Prices are 32-bit integers in the engine. */
@@ -159,7 +182,8 @@ const stpCode = (name: PlaceOrderBody["selfTradePrevention"]): Order.SelfTradePr
 /** Step 7 of a compatibility order: a number off the grid refuses the order, never rounds it. */
 const prepareCompat = (state: Reads, body: CreateOrderBody): Prepared => {
   const index = state.findSymbol(body.symbol)
-  const market = listed(state, index)?.parameters
+  const view = known(state, index)
+  const market = view?.parameters
   const type = body.type === "limit" ? Order.limit : Order.market
   let fault: Refusal = Refusal.none
   let priceAtoms = 0
@@ -179,10 +203,11 @@ const prepareCompat = (state: Reads, body: CreateOrderBody): Prepared => {
       quantityAtoms = quantity
     }
   }
+  if (view !== undefined && fault !== Refusal.none && !Market.isListed(view.status)) fault = Refusal.marketNotFound
   return {
     market,
     entry: {
-      market: market === undefined ? -1 : index,
+      market: index,
       clientOrderId: body.params?.clientOrderId ?? "",
       side: body.side === "buy" ? Order.buy : Order.sell,
       type,
@@ -289,7 +314,7 @@ const placeOrderBatch = (call: Call): void => {
       const decided = decidedEntry(outcome, index)
       countRefusal(call, decided)
       text += (index === 0 ? "" : ",")
-        + Encode.placedEntry(index, accountId, market, body.orders[index]!, entry, decided, outcome, idempotencyKey)
+        + Encode.placedEntry(index, accountId, told(market, decided), body.orders[index]!, entry, decided, outcome, idempotencyKey)
     }
     call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${text}]}`)
   })
@@ -302,12 +327,12 @@ const prepareCancel = (
   marketText: string,
   orderId: string
 ): { readonly entry: Command.CancelEntry; readonly market: Market.Parameters | undefined } => {
-  const market = listed(state, marketIndex)?.parameters
+  const market = known(state, marketIndex)?.parameters
   const orderNumber = Ids.parseOrderId(orderId) ?? -1
   return {
     market,
     entry: {
-      market: market === undefined ? -1 : marketIndex,
+      market: marketIndex,
       orderNumber,
       raw: market === undefined || orderNumber < 0 ? JSON.stringify([marketText, orderId]) : ""
     }
@@ -380,7 +405,7 @@ const createOrders = (call: Call): void => {
       const decided = decidedEntry(outcome, index)
       countRefusal(call, decided)
       text += (index === 0 ? "" : ",")
-        + Encode.compatPlacedEntry(index, accountId, market, body[index]!, entry, decided, outcome, idempotencyKey)
+        + Encode.compatPlacedEntry(index, accountId, told(market, decided), body[index]!, entry, decided, outcome, idempotencyKey)
     }
     call.succeed(`[${text}]`)
   })
@@ -401,6 +426,42 @@ const cancelCompatOrder = (call: Call): void => {
     if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
     call.succeed(Encode.compatCanceled(body.symbol, accountId, market, view, decided, outcome, idempotencyKey))
   })
+}
+
+const amendOrder = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.amendOrder)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey, key } = admitted
+  if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
+  const { state } = call.services
+  const orderId = call.params["orderId"] ?? ""
+  const index = state.findMarket(body.marketId)
+  const view = known(state, index)
+  const { entry, market } = prepareCancel(state, index, body.marketId, orderId)
+  const grid = view === undefined ? undefined : onGrid(view, body.price, body.quantity, "")
+  if (grid !== undefined && Requests.isFailure(grid)) return call.failDurably(grid)
+  const fault = grid === undefined ? Refusal.none : grid.fault
+  const isNamed = entry.raw === "" && fault === Refusal.none
+  call.services.submit({
+    kind: "AmendOrder",
+    operation: Command.Operation.amendV1,
+    account: key.account,
+    apiKey: key.index,
+    idempotencyKey,
+    market: entry.market,
+    orderNumber: entry.orderNumber,
+    priceAtoms: grid?.priceAtoms ?? 0,
+    quantityAtoms: grid?.quantityAtoms ?? -1,
+    fault,
+    raw: isNamed ? "" : JSON.stringify([body.marketId, orderId, body.price ?? null, body.quantity ?? null])
+  }, guarded(call, (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    assert(market !== undefined, "an order without a market cannot be amended")
+    const order = state.findOrder(key.account, decided.orderNumber)
+    if (order === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
+    call.succeed(Encode.amended(accountId, market, order, decided, outcome, idempotencyKey))
+  }))
 }
 
 /** A cancel-all that names no market. */
@@ -426,6 +487,16 @@ const cancelAll = (
     answer(decided, outcome)
   }))
 
+const cancelAllOrders = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.cancelAll)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey } = admitted
+  if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
+  const market = body.marketId === undefined ? anyMarket : call.services.state.findMarket(body.marketId)
+  cancelAll(call, admitted, Command.Operation.cancelAllV1, market, (decided, outcome) =>
+    call.succeed(Encode.canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
+}
+
 const cancelAllCompatOrders = (call: Call): void => {
   const admitted = admit(call, nothing, Decode.cancelAllCompat)
   if (admitted === undefined) return
@@ -437,6 +508,41 @@ const cancelAllCompatOrders = (call: Call): void => {
     call.succeed(Encode.compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
 }
 
+const setCancelAllAfter = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.cancelAllAfter)
+  if (admitted === undefined) return
+  const { accountId, body: { timeoutMs }, idempotencyKey, key } = admitted
+  if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
+  call.services.submit({
+    kind: "SetCancelAllAfter",
+    operation: Command.Operation.cancelAllAfterV1,
+    account: key.account,
+    apiKey: key.index,
+    idempotencyKey,
+    timeoutMs
+  }, guarded(call, (outcome) => call.succeed(Encode.cancelAllAfter(accountId, timeoutMs, outcome, idempotencyKey))))
+}
+
+const fenceOutcome = (call: Call): void => {
+  const admitted = admit(call, nothing, Decode.fence)
+  if (admitted === undefined) return
+  const { accountId, body, idempotencyKey, key } = admitted
+  if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
+  call.services.submit({
+    kind: "FenceOutcome",
+    operation: Command.Operation.fenceV1,
+    account: key.account,
+    apiKey: key.index,
+    idempotencyKey,
+    fencedKey: body.idempotencyKey ?? "",
+    fencedClientOrderId: body.clientOrderId ?? ""
+  }, guarded(call, (outcome) => {
+    const decided = decidedEntry(outcome, 0)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, undefined)
+    call.succeed(Encode.fenced(accountId, body, outcome, idempotencyKey))
+  }))
+}
+
 /** The hot routes by name: every one answers exactly once, now or when its outcome is durable. */
 export const routes: Readonly<Record<Name, (call: Call) => void>> = {
   placeOrder,
@@ -446,5 +552,9 @@ export const routes: Readonly<Record<Name, (call: Call) => void>> = {
   createOrder,
   createOrders,
   cancelCompatOrder,
-  cancelAllCompatOrders
+  amendOrder,
+  cancelAllOrders,
+  cancelAllCompatOrders,
+  setCancelAllAfter,
+  fenceOutcome
 }

@@ -10,7 +10,6 @@ import * as Command from "../domain/Command.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Units from "../domain/Units.js"
-import * as Margin from "../engine/Margin.js"
 import type { ApiKeyView, BookView, MarketView, PositionView, Reads } from "../engine/Reads.js"
 import type { Balance, Position } from "./contract/Accounts.js"
 import type { CompatBalance, CompatMarket, CompatPosition } from "./contract/Compat.js"
@@ -317,10 +316,8 @@ export const compatBalance = (state: Reads, account: number): CompatBalance => {
 /** One position that is not flat, in the unified shape: its margins are what it would need alone, at mark. */
 export const compatPosition = (market: Market.Parameters, view: PositionView, atEpochMs: number): CompatPosition => {
   const quantityAtoms = Math.abs(view.quantityAtoms)
-  const notionalAtoms = quantityAtoms * view.markPriceAtoms * Market.notionalFactor(market)
+  const { initialMarginAtoms, maintenanceMarginAtoms, notionalAtoms } = view
   assert(notionalAtoms > 0, "a position that is read is not flat and has a mark")
-  const initialAtoms = Margin.initial(market, notionalAtoms)
-  const maintenanceAtoms = Margin.maintenance(market.maintenanceMarginTiers, notionalAtoms)
   const entryPriceAtoms = Encode.averagePriceAtoms(view.entryNotionalAtoms, quantityAtoms, market)
   return {
     id: Ids.positionId(view.born),
@@ -333,10 +330,10 @@ export const compatPosition = (market: Market.Parameters, view: PositionView, at
     entryPrice: Units.toNumber(entryPriceAtoms, market.priceScale),
     markPrice: Units.toNumber(view.markPriceAtoms, market.priceScale),
     notional: Units.toNumber(notionalAtoms, Units.moneyScale),
-    initialMargin: Units.toNumber(initialAtoms, Units.moneyScale),
-    initialMarginPercentage: initialAtoms / notionalAtoms,
-    maintenanceMargin: Units.toNumber(maintenanceAtoms, Units.moneyScale),
-    maintenanceMarginPercentage: maintenanceAtoms / notionalAtoms,
+    initialMargin: Units.toNumber(initialMarginAtoms, Units.moneyScale),
+    initialMarginPercentage: initialMarginAtoms / notionalAtoms,
+    maintenanceMargin: Units.toNumber(maintenanceMarginAtoms, Units.moneyScale),
+    maintenanceMarginPercentage: maintenanceMarginAtoms / notionalAtoms,
     unrealizedPnl: Units.toNumber(view.unrealizedPnlAtoms, Units.moneyScale),
     realizedPnl: Units.toNumber(view.realizedPnlAtoms, Units.moneyScale),
     marginMode: "cross",

@@ -207,7 +207,8 @@ export class Engine implements Reads {
       case "AmendOrder":
         return [OrderEntry.amend(state, command)]
       case "CancelAllOrders": {
-        if (command.market !== anyMarket && state.markets[command.market] === undefined) {
+        const named = state.markets[command.market]
+        if (command.market !== anyMarket && (named === undefined || !Market.isListed(named.status))) {
           return [refusedEntry(Refusal.marketNotFound, none)]
         }
         const canceled = OrderEntry.cancelAll(state, command.account, command.market, Order.CancelReason.user)
@@ -660,14 +661,19 @@ export class Engine implements Reads {
     const views: Array<PositionView> = []
     for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
       if (positions.quantity[slot] === 0) continue
+      const market = state.markets[positions.market[slot]!]!
+      const notional = Math.abs(positions.quantity[slot]!) * market.mark * market.factor
       views.push({
         born: positions.born[slot]!,
         account,
         market: positions.market[slot]!,
         quantityAtoms: positions.quantity[slot]!,
         entryNotionalAtoms: positions.entryNotional[slot]!,
-        markPriceAtoms: state.markets[positions.market[slot]!]!.mark,
+        markPriceAtoms: market.mark,
         unrealizedPnlAtoms: positions.unrealizedPnl[slot]!,
+        notionalAtoms: notional,
+        initialMarginAtoms: Margin.initial(market.parameters, notional),
+        maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
         realizedPnlAtoms: positions.realizedPnl[slot]!,
         feesPaidAtoms: positions.feesPaid[slot]!,
         openedAtEpochMs: positions.openedAt[slot]!,

@@ -11,6 +11,8 @@ import type { Outcome } from "../domain/Outcome.js"
 import type { Fill } from "./Fills.js"
 import type { Day } from "./Minutes.js"
 
+export type { Fill }
+
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
   readonly index: number
@@ -72,6 +74,10 @@ export interface PositionView {
   readonly markPriceAtoms: number
   /** Money atoms, at mark. */
   readonly unrealizedPnlAtoms: number
+  /** Money atoms at mark, and what the position would need alone: its account's margin is crossed. */
+  readonly notionalAtoms: number
+  readonly initialMarginAtoms: number
+  readonly maintenanceMarginAtoms: number
   /** Money atoms realised in this episode, before fees. */
   readonly realizedPnlAtoms: number
   /** Money atoms of fees paid in this episode. */

@@ -3,6 +3,7 @@ import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Compat from "../../src/edge/contract/Compat.js"
 import * as Orders from "../../src/edge/contract/Orders.js"
+import * as Safety from "../../src/edge/contract/Safety.js"
 import * as Decode from "../../src/edge/Decode.js"
 import * as Corpora from "./Corpora.js"
 
@@ -37,6 +38,7 @@ const place = fc.oneof(
     fc.record(
       {
         timeInForce: fc.constant("GTC"),
+        expiresAtEpochMs: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
         postOnly: fc.boolean(),
         reduceOnly: fc.boolean(),
         selfTradePrevention: fc.constantFrom("cancel_resting", "cancel_incoming", "cancel_both")
@@ -94,6 +96,40 @@ const subjects: ReadonlyArray<Subject> = [
     schema: Compat.CreateOrdersBody,
     decode: Decode.createOrders,
     valid: fc.array(createEntry, { minLength: 1, maxLength: 32 })
+  },
+  {
+    name: "amendOrder",
+    schema: Orders.AmendOrderBody,
+    decode: Decode.amendOrder,
+    valid: fc.oneof(
+      fc.record({ accountId: name, marketId: name, price: decimal }),
+      fc.record({ accountId: name, marketId: name, quantity: decimal }),
+      fc.record({ accountId: name, marketId: name, price: decimal, quantity: decimal })
+    )
+  },
+  {
+    name: "cancelAll",
+    schema: Orders.CancelAllBody,
+    decode: Decode.cancelAll,
+    valid: fc.record({ accountId: name, marketId: name }, { requiredKeys: ["accountId"] })
+  },
+  {
+    name: "cancelAllCompat",
+    schema: Compat.CancelAllBody,
+    decode: Decode.cancelAllCompat,
+    valid: fc.record({ symbol: name }, present)
+  },
+  {
+    name: "cancelAllAfter",
+    schema: Safety.CancelAllAfterBody,
+    decode: Decode.cancelAllAfter,
+    valid: fc.record({ timeoutMs: fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 600_000 })) })
+  },
+  {
+    name: "fence",
+    schema: Safety.FenceBody,
+    decode: Decode.fence,
+    valid: fc.oneof(fc.record({ clientOrderId }), fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) }))
   },
   { name: "cancelCompat", schema: Compat.CancelBody, decode: Decode.cancelCompat, valid: fc.record({ symbol: name }) }
 ]

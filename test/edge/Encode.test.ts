@@ -30,7 +30,7 @@ const entries: fc.Arbitrary<PlaceEntry> = fc.record({
   postOnly: fc.boolean(),
   reduceOnly: fc.boolean(),
   selfTradePrevention: code(0, 1, 2),
-  expiresAtEpochMs: fc.constant(0),
+  expiresAtEpochMs: fc.oneof(fc.constant(0), fc.nat()),
   fault: fc.constant(Refusal.none),
   raw: fc.constant("")
 })

@@ -219,6 +219,9 @@ export const make = (options: Options = {}): FakeVenue => {
       entryNotionalAtoms: 30 * 1005 * 10,
       markPriceAtoms: 1000,
       unrealizedPnlAtoms: 1500,
+      notionalAtoms: 300_000,
+      initialMarginAtoms: 15_000,
+      maintenanceMarginAtoms: 7_500,
       realizedPnlAtoms: -7,
       feesPaidAtoms: 12,
       openedAtEpochMs: at,
@@ -257,6 +260,7 @@ export const make = (options: Options = {}): FakeVenue => {
   ): EntryOutcome => {
     const orderNumber = Ids.ordinal(sequence, index)
     if (entry.fault !== 0) return refusedEntry(entry.fault, orderNumber)
+    if (markets[entry.market]?.status !== "open") return refusedEntry(Refusal.marketNotFound, orderNumber)
     const outcome: EntryOutcome = { ...doneEntry(orderNumber) }
     orders.set(orderNumber, {
       ...entry,

@@ -2,7 +2,7 @@
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
-import { Effect, Layer, Logger, Runtime } from "effect"
+import { Clock, Effect, Layer, Logger, Runtime } from "effect"
 import type { Command } from "../../src/domain/Command.js"
 import type * as Market from "../../src/domain/Market.js"
 import type { Outcome } from "../../src/domain/Outcome.js"
@@ -29,7 +29,7 @@ export const symbol = "AAA/USDC:USDC"
 
 export class LiveVenue {
   readonly engine: Engine
-  /** Time of the next record. */
+  /** The clock, and the time of the next record. */
   atEpochMs = 1_700_000_000_000
   /** Records applied since the harness was made. */
   records = 0
@@ -58,7 +58,10 @@ export class LiveVenue {
         acceptsIndexPrices: true
       })
     )
-    const application = Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))
+    const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
+    const application = Runtime.runSync(Runtime.defaultRuntime)(
+      Edge.makeApplication.pipe(Effect.provide(layer), Effect.withClock(clock))
+    )
     this.ask = (ask) => {
       const framed = Fake.request(ask)
       return new Promise((resolve, reject) =>

@@ -114,7 +114,7 @@ test("open orders are those of the key's account, of one market or of all", asyn
     target: `/v1/accounts/${fake.accounts[0]}/orders?${query}`,
     key: fake.keys.reader
   }))
-  expect((await list("status=open")).orders.map((order: any) => order.clientOrderId)).toEqual(["a", "b"])
+  expect((await list("status=open")).orders.map((order: any) => order.clientOrderId)).toEqual(["b", "a"])
   expect((await list("status=open&marketId=BTC-USDC-PERP")).orders).toHaveLength(2)
 })
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import * as fc from "fast-check"
 import * as Contract from "../../src/edge/Contract.js"
+import * as Cursor from "../../src/edge/Cursor.js"
 import * as Corpora from "./Corpora.js"
 import * as Fake from "./FakeVenue.js"
 
@@ -18,6 +19,12 @@ const place = (fake: Fake.FakeVenue, more: Partial<Fake.Ask> = {}): Fake.Ask => 
   body: Fake.order(fake),
   key: fake.keys.alice,
   idempotencyKey: "k",
+  ...more
+})
+const amendment = (fake: Fake.FakeVenue, more: Readonly<Record<string, unknown>> = {}): Record<string, unknown> => ({
+  accountId: fake.accounts[0],
+  marketId: "BTC-USDC-PERP",
+  price: "100.0",
   ...more
 })
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -166,8 +173,8 @@ const rows: ReadonlyArray<Row> = [
   { why: "unknown order", ask: (f) => ({ target: "/v1/orders/ord_zz", key: f.keys.alice }), status: 404, code: "not_found" },
   { why: "what is no order's id", ask: (f) => ({ target: "/v1/orders/%00", key: f.keys.alice }), status: 404, code: "not_found" },
   {
-    why: "orders of every status",
-    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders`, key: f.keys.alice }),
+    why: "orders of a status that is none",
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders?status=filled`, key: f.keys.alice }),
     status: 400,
     code: "invalid_request"
   },
@@ -265,6 +272,130 @@ const rows: ReadonlyArray<Row> = [
     code: "invalid_request"
   },
   {
+    why: "an expiry of an immediate-or-cancel order",
+    ask: (f) => place(f, { body: Fake.order(f, { expiresAtEpochMs: 1, timeInForce: "IOC" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an expiry of a market order",
+    ask: (f) => place(f, { body: Fake.order(f, { expiresAtEpochMs: 1, orderType: "market" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an expiry at the epoch",
+    ask: (f) => place(f, { body: Fake.order(f, { expiresAtEpochMs: 0 }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an amendment of nothing",
+    ask: (f) => place(f, { target: "/v1/orders/ord_1/amend", body: { accountId: f.accounts[0], marketId: "BTC-USDC-PERP" } }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an amendment with too many decimals",
+    ask: (f) => place(f, { target: "/v1/orders/ord_1/amend", body: amendment(f, { price: "1.23" }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an amendment of a foreign account's order",
+    ask: (f) => place(f, { target: "/v1/orders/ord_1/amend", body: amendment(f, { accountId: f.accounts[1] }) }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  {
+    why: "a cancel-all of a foreign account",
+    ask: (f) => place(f, { target: "/v1/orders/cancel-all", body: { accountId: f.accounts[1] } }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  {
+    why: "a cancel-all with a read key",
+    ask: (f) => place(f, { target: "/v2/orders/cancel-all", body: {}, key: f.keys.reader }),
+    status: 403,
+    code: "scope_missing",
+    apiKeyRejection: "scope_missing"
+  },
+  {
+    why: "a dead-man switch of another account",
+    ask: (f) => place(f, { target: `/v1/accounts/${f.accounts[1]}/orders/cancel-all-after`, body: { timeoutMs: 0 } }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  ...[1, 999, 600_001, 1.5, "1000"].map((timeoutMs): Row => ({
+    why: `a dead-man switch of ${JSON.stringify(timeoutMs)} ms`,
+    ask: (f) => place(f, { target: `/v1/accounts/${f.accounts[0]}/orders/cancel-all-after`, body: { timeoutMs } }),
+    status: 400,
+    code: "invalid_request"
+  })),
+  {
+    why: "a fence of a key and an order",
+    ask: (f) => place(f, {
+      target: `/v1/accounts/${f.accounts[0]}/outcomes/fence`,
+      body: { idempotencyKey: "a", clientOrderId: "b" }
+    }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a fence in another account",
+    ask: (f) => place(f, { target: `/v1/accounts/${f.accounts[1]}/outcomes/fence`, body: { idempotencyKey: "a" } }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  ...["", "?idempotencyKey=a&clientOrderId=b", "?clientOrderId=a%20b", "?idempotencyKey="].map((query): Row => ({
+    why: `a lookup of ${query === "" ? "nothing" : query}`,
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/outcomes${query}`, key: f.keys.reader }),
+    status: 400,
+    code: "invalid_request"
+  })),
+  {
+    why: "a lookup in another account",
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[1]}/outcomes?idempotencyKey=a`, key: f.keys.alice }),
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch"
+  },
+  ...["x", "e30", Cursor.encode("trades", 5), `${Cursor.encode("orders", 5)}A`, Cursor.encode("orders", -1)].map((cursor): Row => ({
+    why: `the cursor ${cursor}, which no listing of orders gave`,
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/orders?cursor=${cursor}`, key: f.keys.reader }),
+    status: 400,
+    code: "invalid_request"
+  })),
+  ...["0", "101", "01", "-1", "1e1"].map((limit): Row => ({
+    why: `a page of ${limit}`,
+    ask: (f) => ({ target: `/v1/accounts/${f.accounts[0]}/fills?limit=${limit}`, key: f.keys.reader }),
+    status: 400,
+    code: "invalid_request"
+  })),
+  {
+    why: "trades of a draft market",
+    ask: () => ({ target: "/v1/markets/ETH-USDC-PERP/trades" }),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "compat stats of a draft market",
+    ask: () => ({ target: "/v2/markets/ETH%2FUSDC%3AUSDC/stats" }),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "compat orders since yesterday",
+    ask: (f) => ({ target: "/v2/orders?since=yesterday", key: f.keys.reader }),
+    status: 400,
+    code: "invalid_request"
+  },
+  { why: "a compat balance without a key", ask: () => ({ target: "/v2/balance" }), status: 401, code: "unauthorized" },
+  {
     why: "a price beyond any bound",
     ask: (f) => place(f, { body: Fake.order(f, { price: "99999999999" }) }),
     status: 422,
@@ -291,8 +422,8 @@ const rows: ReadonlyArray<Row> = [
   },
   { why: "autoClose", ask: (f) => place(f, { body: Fake.order(f, { autoClose: {} }) }), status: 501, code: "not_supported" },
   {
-    why: "expiry, in a batch, among other mistakes",
-    ask: (f) => place(f, { target: "/v1/orders/batch", body: { orders: [{ expiresAtEpochMs: 1 }] } }),
+    why: "autoClose, in a batch, among other mistakes",
+    ask: (f) => place(f, { target: "/v1/orders/batch", body: { orders: [{ autoClose: 1 }] } }),
     status: 501,
     code: "not_supported"
   },

@@ -1,4 +1,4 @@
-/** An account's balance, positions, open orders, and the key that is asking. */
+/** An account's balance, positions, orders, fills, and the key that is asking. */
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { Access, ApiKeySecurity } from "./Access.js"
@@ -133,12 +133,14 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
     HttpApiEndpoint.get("listOrders", "/v1/accounts/:accountId/orders")
       .setPath(AccountPath)
       .setUrlParams(Schema.Struct({
-        status: Schema.Literal("open").annotations({ description: "Only open orders are listed for now." }),
-        marketId: Fields.optional(Fields.Name)
+        marketId: Fields.optional(Fields.Name),
+        status: Fields.optional(Fields.OrderStatus),
+        limit: Fields.optional(Fields.PageText),
+        cursor: Fields.optional(Fields.CursorText)
       }))
       .addSuccess(OrderList)
       .annotate(Access, "read")
-      .annotate(OpenApi.Summary, "Open orders, oldest first")
+      .annotate(OpenApi.Summary, "The account's orders, newest first")
   )
   .add(
     HttpApiEndpoint.get("listFills", "/v1/accounts/:accountId/fills")

@@ -18,6 +18,8 @@ export const DecimalInput = Schema.String.pipe(
 ).annotations({ identifier: "DecimalInput" })
 /** Milliseconds since the Unix epoch. */
 export const EpochMs = Schema.Int.pipe(Schema.nonNegative())
+/** A time in a request that lies ahead: the engine says whether it does. */
+export const FutureEpochMs = Schema.Int.pipe(Schema.positive())
 /** A journal sequence. */
 export const Sequence = Schema.Int.pipe(Schema.nonNegative())
 /** A whole number of something, from 0. */
@@ -71,9 +73,12 @@ export const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLeng
 /** The cursor of the next page, or null at the end. */
 export const NextCursor = Schema.NullOr(Text)
 
-/** Required on every placement, cancel and operator command: 1..255 visible ASCII characters. */
+/** 1..255 visible ASCII characters. */
+export const IdempotencyKey = Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/))
+
+/** Required on every placement, cancel and operator command. */
 export const IdempotencyHeaders = Schema.Struct({
-  "idempotency-key": Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/)).annotations({
+  "idempotency-key": IdempotencyKey.annotations({
     description: "1..255 visible ASCII characters. "
       + "The same key with the same body gets the original response and does nothing again."
   })

@@ -7,13 +7,14 @@ import * as Envelopes from "./Envelopes.js"
 import * as Fields from "./Fields.js"
 
 /** Members that later releases will take: refused with 501 `not_supported` wherever they appear, never ignored. */
-export const unsupportedMembers: ReadonlyArray<string> = ["autoClose", "expiresAtEpochMs"]
+export const unsupportedMembers: ReadonlyArray<string> = ["autoClose"]
 
 interface Rules {
   readonly orderType: "limit" | "market"
   readonly timeInForce?: "GTC" | "IOC"
   readonly price?: string
   readonly postOnly?: boolean
+  readonly expiresAtEpochMs?: number
 }
 
 /** The first rule between the members of a placement that is broken, with the member to blame; undefined when none is. */
@@ -23,12 +24,23 @@ export const placementFault = (body: Rules): { readonly field: string; readonly 
     if (body.postOnly === true && body.timeInForce === "IOC") {
       return { field: "postOnly", message: "a post-only order cannot be immediate-or-cancel" }
     }
-    return undefined
+    return body.expiresAtEpochMs !== undefined && body.timeInForce === "IOC"
+      ? { field: "expiresAtEpochMs", message: "an immediate-or-cancel order cannot expire" }
+      : undefined
   }
+  if (body.expiresAtEpochMs !== undefined) return { field: "expiresAtEpochMs", message: "a market order cannot expire" }
   if (body.timeInForce === "GTC") return { field: "timeInForce", message: "a market order is immediate-or-cancel" }
   if (body.postOnly === true) return { field: "postOnly", message: "a market order cannot be post-only" }
   return undefined
 }
+
+/** The rule between the members of an amendment, if it is broken. */
+export const amendFault = (
+  body: { readonly price?: string; readonly quantity?: string }
+): { readonly field: string; readonly message: string } | undefined =>
+  body.price === undefined && body.quantity === undefined
+    ? { field: "price", message: "price or quantity is needed" }
+    : undefined
 
 /** One order to place. */
 export const PlaceOrderBody = Schema.Struct({
@@ -42,11 +54,13 @@ export const PlaceOrderBody = Schema.Struct({
   quantity: Fields.DecimalInput,
   postOnly: Fields.optional(Schema.Boolean),
   reduceOnly: Fields.optional(Schema.Boolean),
-  selfTradePrevention: Fields.optional(Fields.SelfTradePrevention)
+  selfTradePrevention: Fields.optional(Fields.SelfTradePrevention),
+  expiresAtEpochMs: Fields.optional(Fields.FutureEpochMs)
 }).pipe(Schema.filter((body) => placementFault(body)?.message, { jsonSchema: {} })).annotations({
   identifier: "PlaceOrderBody",
   description: "A limit order needs `price` and defaults to GTC; a market order is IOC and `price` is its worst price. "
-    + "`autoClose` and `expiresAtEpochMs` are refused with 501 not_supported for now."
+    + "`expiresAtEpochMs` is for GTC orders: what rests then is cancelled (`expired`). "
+    + "`autoClose` is refused with 501 not_supported for now."
 })
 export type PlaceOrderBody = typeof PlaceOrderBody.Type
 
@@ -95,6 +109,7 @@ const orderFields = {
   postOnly: Schema.Boolean,
   reduceOnly: Schema.Boolean,
   selfTradePrevention: Fields.SelfTradePrevention,
+  expiresAtEpochMs: Fields.optional(Fields.EpochMs),
   createdAtEpochMs: Fields.EpochMs,
   updatedAtEpochMs: Fields.EpochMs
 }
@@ -187,6 +202,32 @@ export const CancelBatchResult = Schema.Struct({
   ))
 }).annotations({ identifier: "CancelBatchResult" })
 
+/** Changes an open order. At least one of price and quantity is there; `quantity` is the new total. */
+export const AmendOrderBody = Schema.Struct({
+  accountId: Fields.Name,
+  marketId: Fields.Name,
+  price: Fields.optional(Fields.DecimalInput),
+  quantity: Fields.optional(Fields.DecimalInput)
+}).pipe(Schema.filter((body) => amendFault(body)?.message, { jsonSchema: {} })).annotations({
+  identifier: "AmendOrderBody",
+  description: "At least one of `price` and `quantity`. `quantity` is the new total: at or under what is filled it cancels the rest. "
+    + "The order keeps its time priority only where the quantity shrinks at the same price."
+})
+export type AmendOrderBody = typeof AmendOrderBody.Type
+
+/** What an amendment came to: the order as it was decided, under the amendment's own `idempotencyKey`. */
+export const AmendResult = Schema.Struct({
+  version: Schema.Literal("external-amend-order/v1"),
+  accepted: Schema.Literal(true),
+  ...orderFields
+}).annotations({ identifier: "AmendResult" })
+
+export const CancelAllBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.optional(Fields.Name) }).annotations({
+  identifier: "CancelAllBody",
+  description: "Without `marketId`: in every market."
+})
+export type CancelAllBody = typeof CancelAllBody.Type
+
 /** How many orders a cancel-all cancelled, in one market or in all of them. */
 export const CancelAllResult = Schema.Struct({
   version: Schema.Literal("external-cancel-all/v1"),
@@ -202,8 +243,8 @@ export const OrderList = Schema.Struct({
   version: Schema.Literal("external-order-list/v1"),
   accountId: Fields.Text,
   orders: Schema.Array(OrderRecord),
-  nextCursor: Schema.NullOr(Schema.String)
-}).annotations({ identifier: "OrderList" })
+  nextCursor: Fields.NextCursor
+}).annotations({ identifier: "OrderList", description: "Newest first. A page may be short and still have a next one." })
 
 const OrderPath = Schema.Struct({ orderId: Fields.Name })
 
@@ -241,6 +282,23 @@ export const group = HttpApiGroup.make("orders", { topLevel: true })
       .addSuccess(CancelResult)
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Cancel one order")
+  )
+  .add(
+    HttpApiEndpoint.post("amendOrder", "/v1/orders/:orderId/amend")
+      .setPath(OrderPath)
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(AmendOrderBody)
+      .addSuccess(AmendResult)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Change the price or the total quantity of an open order")
+  )
+  .add(
+    HttpApiEndpoint.post("cancelAllOrders", "/v1/orders/cancel-all")
+      .setHeaders(Fields.IdempotencyHeaders)
+      .setPayload(CancelAllBody)
+      .addSuccess(CancelAllResult)
+      .annotate(Access, "trade")
+      .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market")
   )
   .add(
     HttpApiEndpoint.get("getOrder", "/v1/orders/:orderId")

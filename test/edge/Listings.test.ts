@@ -1,0 +1,154 @@
+/** Listings page by page while orders and fills arrive: what was there at the first page is seen once, whatever comes. */
+import { describe, expect, test } from "vitest"
+import { parameters } from "../engine/drive.js"
+import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
+
+interface Listing {
+  readonly name: string
+  readonly member: string
+  readonly id: string
+  readonly target: (alice: Trader) => string
+  /** Whether what arrives in between belongs to the listing at all. */
+  readonly grows: boolean
+  /** Whether the engine walks past entries that it does not show. */
+  readonly filtered?: boolean
+}
+
+const listings: ReadonlyArray<Listing> = [
+  { name: "orders", member: "orders", id: "orderId", target: (a) => `/v1/accounts/${a.accountId}/orders?`, grows: true },
+  {
+    name: "open orders of a market",
+    member: "orders",
+    id: "orderId",
+    target: (a) => `/v1/accounts/${a.accountId}/orders?status=open&marketId=${marketId}&`,
+    grows: true
+  },
+  {
+    name: "closed orders",
+    member: "orders",
+    id: "orderId",
+    target: (a) => `/v1/accounts/${a.accountId}/orders?status=closed&`,
+    grows: true,
+    filtered: true
+  },
+  { name: "own fills", member: "fills", id: "tradeId", target: (a) => `/v1/accounts/${a.accountId}/fills?`, grows: true },
+  {
+    name: "own fills of another market",
+    member: "fills",
+    id: "tradeId",
+    target: (a) => `/v1/accounts/${a.accountId}/fills?marketId=BBB-USDC-PERP&`,
+    grows: false
+  },
+  { name: "public trades", member: "trades", id: "tradeId", target: () => `/v1/markets/${marketId}/trades?`, grows: true }
+]
+
+const make = async () => {
+  const venue = LiveVenue.make()
+  venue.market(parameters("BBB"))
+  const [alice, bob] = await venue.traders(2) as [Trader, Trader]
+  /** One order that rests, and one that trades. */
+  const arrive = async (market: string): Promise<void> => {
+    venue.atEpochMs += 3
+    await venue.place(alice, { marketId: market, price: "91.0" })
+    await venue.place(alice, { marketId: market, side: "sell", price: "100.0", quantity: "0.002" })
+    await venue.place(bob, { marketId: market, price: "100.0", quantity: "0.002" })
+  }
+  return { venue, alice, bob, arrive }
+}
+
+describe.each(listings)("$name", ({ filtered = false, grows, id, member, target }) => {
+  test.each([1, 3, 7, 100])("in pages of %i", async (limit) => {
+    const { alice, arrive, venue } = await make()
+    for (let count = 0; count < 9; count++) await arrive(count % 3 === 0 ? "BBB-USDC-PERP" : marketId)
+    const page = async (cursor: string) => venue.read(alice, `${target(alice)}limit=${limit}${cursor}`)
+    const ids = (entries: ReadonlyArray<any>) => entries.map((entry) => entry[id])
+    const there = ids((await venue.read(alice, `${target(alice)}limit=100`))[member])
+    expect(there.length).toBeGreaterThan(2)
+    const seen: Array<string> = []
+    let cursor: string | null = ""
+    let pages = 0
+    while (cursor !== null) {
+      const answer: any = await page(cursor === "" ? "" : `&cursor=${cursor}`)
+      expect(answer[member].length).toBeLessThanOrEqual(limit)
+      seen.push(...ids(answer[member]))
+      cursor = answer.nextCursor
+      pages++
+      await arrive(marketId)
+    }
+    expect(seen).toEqual(there)
+    // What is left behind a full page of a filtered listing may turn out to be nothing.
+    expect([0, filtered ? 1 : 0]).toContain(pages - Math.ceil(there.length / limit))
+    const after = ids((await venue.read(alice, `${target(alice)}limit=100`))[member])
+    expect(after.length > there.length).toBe(grows)
+    expect(after.slice(after.length - there.length)).toEqual(there)
+  })
+
+  test("is another's: what it shows is only the account's own", async () => {
+    const { alice, arrive, bob, venue } = await make()
+    await arrive(marketId)
+    await arrive("BBB-USDC-PERP")
+    if (target(alice) === target(bob)) return
+    const mine = (await venue.read(alice, target(alice)))[member].map((entry: any) => entry.accountId)
+    expect(new Set(mine)).toEqual(new Set([alice.accountId]))
+    expect((await venue.ask({ target: target(alice), key: bob.key })).status).toBe(404)
+  })
+})
+
+test("newest first, 50 to a page unless asked otherwise", async () => {
+  const { alice, venue } = await make()
+  for (let count = 0; count < 60; count++) await venue.place(alice, { price: "90.0", clientOrderId: `c${count}` })
+  const first = await venue.read(alice, `/v1/accounts/${alice.accountId}/orders`)
+  expect(first.orders.map((order: any) => order.clientOrderId)).toEqual(Array.from({ length: 50 }, (_, at) => `c${59 - at}`))
+  const second = await venue.read(alice, `/v1/accounts/${alice.accountId}/orders?cursor=${first.nextCursor}`)
+  expect(second.orders).toHaveLength(10)
+  expect(second.nextCursor).toBeNull()
+})
+
+test("a fill is each side's own, with its order, liquidity and fee", async () => {
+  const { alice, bob, venue } = await make()
+  const sell = await venue.place(alice, { side: "sell", price: "100.1", quantity: "0.500" })
+  const buy = await venue.place(bob, { price: "100.1", quantity: "0.500" })
+  const fills = async (trader: Trader) => (await venue.read(trader, `/v1/accounts/${trader.accountId}/fills`)).fills
+  const shared = {
+    tradeId: "trd_0",
+    marketId,
+    price: "100.1",
+    priceAtoms: "1001",
+    size: "0.500",
+    sizeAtoms: "500",
+    notional: "50.050000",
+    notionalAtoms: "50050000",
+    feeAsset: "USDC",
+    executedAtEpochMs: venue.atEpochMs,
+    sequence: venue.engine.sequence
+  }
+  expect(await fills(alice)).toEqual([{
+    ...shared,
+    orderId: sell.orderId,
+    accountId: alice.accountId,
+    side: "sell",
+    liquidity: "maker",
+    fee: "0.010010",
+    feeAtoms: "10010"
+  }])
+  expect(await fills(bob)).toEqual([{
+    ...shared,
+    orderId: buy.orderId,
+    accountId: bob.accountId,
+    side: "buy",
+    liquidity: "taker",
+    fee: "0.025025",
+    feeAtoms: "25025"
+  }])
+  expect((await venue.read(undefined, `/v1/markets/${marketId}/trades`)).trades).toEqual([{
+    tradeId: "trd_0",
+    marketId,
+    takerSide: "buy",
+    price: "100.1",
+    priceAtoms: "1001",
+    size: "0.500",
+    sizeAtoms: "500",
+    executedAtEpochMs: venue.atEpochMs,
+    sequence: venue.engine.sequence
+  }])
+})
