@@ -1,0 +1,248 @@
+/** One command, one identity: answers that get lost, late, or say "later" never double an order or lose its outcome. */
+import { describe, expect, it } from "@effect/vitest"
+import * as ccxt from "ccxt"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, beforeAll } from "vitest"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { NothingDone, OutcomeUnknown, Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { LossyProxy } from "./LossyProxy.js"
+import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+
+const symbol = "BTC/USDC:USDC"
+const account = { accountId: "acc_1", apiKey: "pk_development_k_s" }
+
+const failed = (status: number, code: string, retryable: boolean, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status,
+  headers,
+  body: JSON.stringify({
+    version: "external-rest-error/v1",
+    requestId: "req_1",
+    code,
+    safeMessage: "As scripted.",
+    retryable,
+    recoveryActions: ["none"],
+    occurredAtEpochMs: 1
+  })
+})
+
+const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
+
+describe("a lost answer", () => {
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "perpetuum-ccxt-"))
+  let venue: VenueProcess
+  let proxy: LossyProxy
+  let direct: Perpetuum
+  let lossy: Perpetuum
+
+  beforeAll(async () => {
+    venue = await VenueProcess.start(dataDir)
+    proxy = await LossyProxy.start(venue.port)
+    const [one] = await venue.demoAccounts(1)
+    const settings = { apiKey: one!.apiKey, enableRateLimit: false, options: { retryDelayMs: 1, maxAttempts: 3 } }
+    direct = new Perpetuum({ ...settings, hostname: `127.0.0.1:${venue.port}` })
+    lossy = new Perpetuum({ ...settings, hostname: `127.0.0.1:${proxy.port}` })
+    await lossy.loadMarkets()
+    await lossy.loadAccountId()
+  })
+
+  afterAll(async () => {
+    await proxy.stop()
+    await venue.stop()
+    fs.rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  const rest = (clientOrderId: string) => lossy.createOrder(symbol, "limit", "buy", 0.01, 50_000, { clientOrderId })
+
+  it("of a placement: the order exists once, and the call answers with it", async () => {
+    proxy.lose(1, /POST \/v1\/orders/)
+    const before = proxy.lost
+    const order = await rest("lost-1")
+    expect(proxy.lost - before).toBe(1)
+    expect(order).toMatchObject({ clientOrderId: "lost-1", status: "open" })
+    const open = await direct.fetchOpenOrders()
+    expect(open.map(({ clientOrderId, id }) => [clientOrderId, id])).toEqual([["lost-1", order.id]])
+    await direct.cancelAllOrders()
+  })
+
+  it("of every attempt: the outcome is looked up, and the call still answers with the order", async () => {
+    proxy.lose(3, /POST \/v1\/orders/)
+    const before = proxy.lost
+    const order = await rest("lost-2")
+    expect(proxy.lost - before).toBe(3)
+    expect((await direct.fetchOpenOrders()).map(({ id }) => id)).toEqual([order.id])
+    await direct.cancelAllOrders()
+  })
+
+  it("of a cancel: the order is canceled once, and the call says so", async () => {
+    const { id } = await rest("lost-3")
+    proxy.lose(1, /POST \/v2\/orders/)
+    expect(await lossy.cancelOrder(id!, symbol)).toMatchObject({ id, status: "canceled" })
+    expect((await direct.fetchOrder(id!)).status).toBe("canceled")
+  })
+
+  it("of a refused placement: the refusal is what the call ends in", async () => {
+    proxy.lose(1, /POST \/v1\/orders/)
+    await expect(lossy.createOrder(symbol, "limit", "buy", 500, 50_000)).rejects.toMatchObject({
+      name: "InvalidOrder",
+      details: { rejectionGuard: "quantity_out_of_bounds" }
+    })
+  })
+
+  it("of a read: it is asked again", async () => {
+    proxy.lose(1)
+    expect(await lossy.fetchOpenOrders()).toEqual([])
+  })
+
+  it("and of every question after it: the outcome is unknown, and the key in the error tells it later", async () => {
+    proxy.lose(1000)
+    const error = await rest("lost-4").then(() => undefined, (reason: unknown) => reason)
+    proxy.lose(0)
+    expect(error).toBeInstanceOf(OutcomeUnknown)
+    expect(error).toBeInstanceOf(ccxt.RequestTimeout)
+    const { idempotencyKey } = error as OutcomeUnknown
+    const params = { clientOrderId: "lost-4", idempotencyKey }
+    const again = await lossy.createOrder(symbol, "limit", "buy", 0.01, 50_000, params)
+    expect((await direct.fetchOpenOrders()).map(({ clientOrderId, id }) => [clientOrderId, id])).toEqual([["lost-4", again.id]])
+    await direct.cancelAllOrders()
+  })
+})
+
+describe("an answer as scripted", () => {
+  let venue: ScriptedVenue
+  let exchange: Perpetuum
+
+  beforeAll(async () => {
+    venue = await ScriptedVenue.start()
+  })
+
+  afterAll(async () => {
+    await venue.stop()
+  })
+
+  const made = (settings: object = {}): Perpetuum => {
+    exchange = new Perpetuum({
+      apiKey: account.apiKey,
+      baseURL: `http://127.0.0.1:${venue.port}`,
+      enableRateLimit: false,
+      options: { retryDelayMs: 1, maxAttempts: 3 },
+      ...settings
+    })
+    exchange.accountId = account.accountId
+    return exchange
+  }
+
+  const switchOff = (settings: object = {}): Promise<unknown> => made(settings).cancelAllOrdersAfter(0)
+  const keys = () => venue.seen.map(({ headers }) => headers["idempotency-key"])
+
+  it("429 and 503 are repeated with the same key and body, after the time that the venue asks for", async () => {
+    const limited = failed(429, "rate_limited", true, { "retry-after": "1" })
+    venue.script(limited, failed(503, "overloaded", true), answered({ done: true }))
+    const startedAt = made().milliseconds()
+    expect(await switchOff()).toEqual({ done: true })
+    expect(exchange.milliseconds() - startedAt).toBeGreaterThanOrEqual(990)
+    expect(new Set(keys()).size).toBe(1)
+    expect(keys()[0]).toMatch(/^[\x21-\x7e]{1,255}$/)
+    expect(new Set(venue.seen.map(({ body }) => body)).size).toBe(1)
+    expect(venue.seen).toHaveLength(3)
+  })
+
+  it("two calls have two keys, and a key that the caller gives is kept", async () => {
+    venue.script(answered({}), answered({}), answered({}))
+    await switchOff()
+    await exchange.cancelAllOrdersAfter(0)
+    await exchange.cancelAllOrdersAfter(0, { idempotencyKey: "mine" })
+    expect(new Set(keys()).size).toBe(3)
+    expect(keys()[2]).toBe("mine")
+    const [, , last] = venue.seen
+    expect(last).toMatchObject({ method: "POST", url: "/v1/accounts/acc_1/orders/cancel-all-after", body: "{\"timeoutMs\":0}" })
+    expect(last!.headers).toMatchObject({ authorization: `Bearer ${account.apiKey}`, "content-type": "application/json" })
+  })
+
+  it("the attempts are bounded, and a refusal that nothing was done under is thrown as it is", async () => {
+    venue.script(...Array.from({ length: 3 }, () => failed(503, "overloaded", true)))
+    await expect(switchOff()).rejects.toMatchObject({ name: "ExchangeNotAvailable", details: { code: "overloaded" } })
+    expect(venue.seen).toHaveLength(3)
+  })
+
+  it("a refusal that repeating cannot help is not repeated", async () => {
+    const refusals = [[401, "unauthorized", "AuthenticationError"], [403, "scope_missing", "PermissionDenied"]] as const
+    for (const [status, code, name] of refusals) {
+      venue.script(failed(status, code, false))
+      await expect(switchOff()).rejects.toMatchObject({ name })
+      expect(venue.seen).toHaveLength(1)
+    }
+  })
+
+  it("a command never seen is fenced, and ends in the promise that nothing was done", async () => {
+    venue.script("silence", "silence", "silence", answered({ outcome: "never_seen" }), answered({ fenced: true }))
+    const error = await switchOff({ timeout: 50 }).then(() => undefined, (reason: unknown) => reason)
+    expect(error).toBeInstanceOf(NothingDone)
+    expect(error).toBeInstanceOf(ccxt.ExchangeNotAvailable)
+    const key = keys()[0]
+    expect(error).toMatchObject({ idempotencyKey: key, cause: { name: "RequestTimeout" } })
+    expect(venue.seen[3]).toMatchObject({ method: "GET", url: `/v1/accounts/acc_1/outcomes?idempotencyKey=${key}` })
+    expect(venue.seen[4]).toMatchObject({ method: "POST", url: "/v1/accounts/acc_1/outcomes/fence" })
+    expect(JSON.parse(venue.seen[4]!.body)).toEqual({ idempotencyKey: key })
+    expect(keys()[4]).not.toBe(key)
+  })
+
+  it("a lost answer before a refusal that did nothing leaves the outcome open: it is asked for", async () => {
+    const overloaded = failed(503, "overloaded", true)
+    venue.script("silence", overloaded, overloaded, answered({ outcome: "accepted" }), answered({ done: 1 }))
+    expect(await switchOff({ timeout: 50 })).toEqual({ done: 1 })
+    expect(keys()[4]).toBe(keys()[0])
+  })
+
+  it("an outcome that the venue has forgotten is unknown", async () => {
+    venue.script("silence", "silence", "silence", answered({ outcome: "unknown_expired" }))
+    await expect(switchOff({ timeout: 50 })).rejects.toBeInstanceOf(OutcomeUnknown)
+  })
+
+  it("a defect of the venue leaves a command's outcome open too", async () => {
+    venue.script(failed(500, "internal_error", false), answered({ outcome: "refused" }), failed(422, "order_rejected", false))
+    await expect(switchOff()).rejects.toBeInstanceOf(ccxt.InvalidOrder)
+    expect(venue.seen).toHaveLength(3)
+  })
+
+  it("an answer that breaks off, or is no JSON, is a lost one", async () => {
+    const html = { status: 200, body: "<html>" }
+    venue.script({ ...answered({ done: 1 }), isCut: true }, html, answered({ done: 1 }))
+    expect(await switchOff()).toEqual({ done: 1 })
+    expect(new Set(keys()).size).toBe(1)
+    venue.script(html, html, { status: 502, body: "Bad Gateway" }, answered({ outcome: "accepted" }), answered({ done: 2 }))
+    expect(await switchOff()).toEqual({ done: 2 })
+    expect(new Set([...keys().slice(0, 3), ...keys().slice(4)]).size).toBe(1)
+  })
+
+  it("a command that never left has nothing to look up", async () => {
+    venue.script()
+    await expect(switchOff({ apiKey: "" })).rejects.toBeInstanceOf(ccxt.AuthenticationError)
+    expect(venue.seen).toEqual([])
+  })
+
+  it("the implicit methods have an identity too", async () => {
+    venue.script("silence", answered({ id: "ord_1" }))
+    const implicit: unknown = made({ timeout: 50 })["privatePostV2OrdersOrderIdCancel"]
+    expect(implicit).toBeTypeOf("function")
+    expect(await (implicit as (params: object) => Promise<unknown>)({ orderId: "ord_1", symbol })).toEqual({ id: "ord_1" })
+    expect(keys()[0]).toBeDefined()
+    expect(keys()[1]).toBe(keys()[0])
+    expect(venue.seen[1]).toMatchObject({ url: "/v2/orders/ord_1/cancel", body: JSON.stringify({ symbol }) })
+  })
+
+  it("a starting venue is `maintenance`, and is asked once", async () => {
+    const starting = { version: "readiness/v1", status: "starting", durableSequence: 0, details: {} }
+    venue.script({ status: 503, body: JSON.stringify(starting) })
+    expect(await made().fetchStatus()).toMatchObject({ status: "maintenance" })
+    expect(venue.seen).toHaveLength(1)
+  })
+
+  it("symbols in a path are URL-encoded, and none goes into the query", async () => {
+    venue.script(answered({ bids: [], asks: [] }))
+    await made().request("v2/markets/{symbol}/book", "public", "GET", { symbol, limit: 5 })
+    expect(venue.seen[0]!.url).toBe("/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=5")
+    expect(venue.seen[0]!.headers.authorization).toBeUndefined()
+  })
+})

@@ -1,0 +1,207 @@
+/** Every refusal of the venue in the library's error classes: all of them by their envelopes, the common ones live. */
+import { describe, expect, it } from "@effect/vitest"
+import * as ccxt from "ccxt"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, beforeAll } from "vitest"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { errorOf } from "../../src/client/ccxt/Refusals.js"
+import * as Refusal from "../../src/domain/Refusal.js"
+import * as Errors from "../../src/edge/Errors.js"
+
+const symbol = "BTC/USDC:USDC"
+
+const failures: ReadonlyArray<Errors.Failure> = [
+  ...Refusal.all.map(([, description]) => ({ description })),
+  ...Errors.all
+]
+
+describe("refusals in the library's classes", () => {
+  it("every failure is the class that the venue names, in both envelopes", () => {
+    const reached = new Set<string>()
+    for (const failure of failures) {
+      const { code, compatName, status } = failure.description
+      const Class = (ccxt.errors as unknown as Readonly<Record<string, new() => Error>>)[compatName]!
+      for (const family of ["native", "compat"] as const) {
+        const envelope: unknown = JSON.parse(Errors.body(family, failure, "req_1", 1_700_000_000_000))
+        const error = errorOf("perpetuum", status, {}, envelope)
+        expect(error, `${family} ${code}`).toBeInstanceOf(Class)
+        expect(error!.constructor.name, `${family} ${code}`).toBe(compatName)
+        expect(error!.details).toMatchObject({ status, code, requestId: "req_1", rejectionGuard: failure.description.guard })
+      }
+      if (compatName !== "RateLimitExceeded") reached.add(compatName)
+    }
+    expect([...reached, "RateLimitExceeded"].sort()).toEqual([
+      "AccountNotEnabled",
+      "AuthenticationError",
+      "BadRequest",
+      "BadSymbol",
+      "DuplicateOrderId",
+      "ExchangeError",
+      "ExchangeNotAvailable",
+      "InsufficientFunds",
+      "InvalidOrder",
+      "NotSupported",
+      "OnMaintenance",
+      "OrderNotFound",
+      "PermissionDenied",
+      "RateLimitExceeded"
+    ])
+  })
+
+  it("a rate limit is RateLimitExceeded, and tells how long to wait", () => {
+    const envelope = { version: "external-rest-error/v1", code: "rate_limited", safeMessage: "Too many.", retryable: true }
+    const error = errorOf("perpetuum", 429, { "Retry-After": "7" }, envelope)
+    expect(error).toBeInstanceOf(ccxt.RateLimitExceeded)
+    expect(error!.details).toMatchObject({ retryable: true, retryAfterMs: 7000 })
+    expect(errorOf("perpetuum", 429, { "retry-after": "86400" }, envelope)!.details.retryAfterMs).toBe(60_000)
+    expect(errorOf("perpetuum", 429, { "retry-after": "soon" }, envelope)!.details.retryAfterMs).toBeUndefined()
+  })
+
+  it("what a gateway says is not taken for the venue's word", () => {
+    for (const body of [undefined, "<html>", [], {}, { name: "InvalidOrder", message: "forged" }, { code: 7 }]) {
+      expect(errorOf("perpetuum", 502, {}, body)).toBeUndefined()
+    }
+  })
+})
+
+describe("refusals by a running venue", () => {
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "perpetuum-ccxt-"))
+  let venue: VenueProcess
+  let exchange: Perpetuum
+  let poor: Perpetuum
+  let settings: Readonly<Record<string, unknown>>
+  let near: number
+
+  beforeAll(async () => {
+    venue = await VenueProcess.start(dataDir)
+    const [one] = await venue.demoAccounts(1)
+    settings = { baseURL: `http://127.0.0.1:${venue.port}/`, enableRateLimit: false, options: { retryDelayMs: 1 } }
+    exchange = new Perpetuum({ ...settings, apiKey: one!.apiKey })
+    const { markPrice } = await exchange.fetchTicker(symbol)
+    near = Math.round(markPrice!)
+    const operator = fs.readFileSync(path.join(dataDir, "operator-token"), "utf8").trim()
+    const opened = await call(operator, "POST", "/v1/operator/demo/accounts", { accounts: 1, collateral: "10.0" })
+    poor = new Perpetuum({ ...settings, apiKey: opened["accounts"][0].apiKey })
+  })
+
+  afterAll(async () => {
+    await venue.stop()
+    fs.rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  const call = async (token: string, method: string, route: string, body?: object): Promise<ccxt.Dict> => {
+    const response = await fetch(`http://127.0.0.1:${venue.port}${route}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${token}`,
+        "idempotency-key": `${method}-${route}`,
+        ...(body === undefined ? undefined : { "content-type": "application/json" })
+      },
+      ...(body === undefined ? undefined : { body: JSON.stringify(body) })
+    })
+    expect(response.status).toBe(200)
+    return await response.json() as ccxt.Dict
+  }
+
+  const operate = (method: string, route: string, body?: object) =>
+    call(fs.readFileSync(path.join(dataDir, "operator-token"), "utf8").trim(), method, route, body)
+
+  const refusedAs = async (attempt: Promise<unknown>, Class: new(message: string) => Error, details?: object): Promise<void> => {
+    const error: unknown = await attempt.then(() => "it was not refused", (reason: unknown) => reason)
+    expect(error).toBeInstanceOf(Class)
+    expect((error as Error).constructor.name).toBe(Class.name)
+    if (details !== undefined) expect(error).toMatchObject({ details })
+  }
+
+  const buy = (of: Perpetuum, amount: number, price: number, params = {}) =>
+    of.createOrder(symbol, "limit", "buy", amount, price, params)
+
+  it("bounds, bands and post-only are InvalidOrder, with the bound and the nearest value", async () => {
+    await refusedAs(buy(exchange, 500, near - 100), ccxt.InvalidOrder, {
+      code: "order_rejected",
+      rejectionGuard: "quantity_out_of_bounds",
+      nearest: "100.000"
+    })
+    await refusedAs(exchange.createOrder(symbol, "market", "buy", 1), ccxt.InvalidOrder, { rejectionGuard: "no_liquidity" })
+    const resting = await exchange.createOrder(symbol, "limit", "sell", 0.01, near)
+    await refusedAs(buy(exchange, 0.01, near, { postOnly: true }), ccxt.InvalidOrder, { rejectionGuard: "post_only_would_cross" })
+    await exchange.cancelOrder(resting.id!, symbol)
+  })
+
+  it("numbers between two ticks or lots are InvalidOrder before they are sent", async () => {
+    await refusedAs(buy(exchange, 0.0015, near - 100), ccxt.InvalidOrder)
+    await refusedAs(buy(exchange, 0.01, near - 100.05), ccxt.InvalidOrder)
+    await refusedAs(buy(exchange, -0.01, near - 100), ccxt.InvalidOrder)
+    await refusedAs(buy(exchange, Number.NaN, near - 100), ccxt.InvalidOrder)
+    expect(await exchange.fetchOrders(symbol, undefined, 100, { status: "open" })).toEqual([])
+  })
+
+  it("an order without margin is InsufficientFunds", async () => {
+    await refusedAs(buy(poor, 10, near - 100), ccxt.InsufficientFunds, { rejectionGuard: "margin_insufficient" })
+  })
+
+  it("unknown, foreign and ended orders are OrderNotFound", async () => {
+    const { id } = await buy(exchange, 0.01, near - 100)
+    await refusedAs(poor.cancelOrder(id!, symbol), ccxt.OrderNotFound)
+    await refusedAs(poor.fetchOrder(id!, symbol), ccxt.OrderNotFound)
+    await exchange.cancelOrder(id!, symbol)
+    await refusedAs(exchange.cancelOrder(id!, symbol), ccxt.OrderNotFound)
+    await refusedAs(exchange.cancelOrder("ord_zzzz", symbol), ccxt.OrderNotFound)
+    await refusedAs(exchange.editOrder(id!, symbol, "limit", "buy", 0.02, near - 100), ccxt.OrderNotFound)
+  })
+
+  it("a clientOrderId in use is DuplicateOrderId", async () => {
+    const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "twice" })
+    await refusedAs(buy(exchange, 0.01, near - 100, { clientOrderId: "twice" }), ccxt.DuplicateOrderId)
+    await exchange.cancelOrder(id!, symbol)
+  })
+
+  it("one idempotency key with two bodies is BadRequest", async () => {
+    const { id } = await buy(exchange, 0.01, near - 100, { clientOrderId: "same-1", idempotencyKey: "same" })
+    await refusedAs(
+      buy(exchange, 0.02, near - 100, { clientOrderId: "same-2", idempotencyKey: "same" }),
+      ccxt.BadRequest,
+      { code: "idempotency_key_conflict" }
+    )
+    await exchange.cancelOrder(id!, symbol)
+  })
+
+  it("symbols: unknown to the library, and unknown to the venue, are BadSymbol", async () => {
+    await refusedAs(exchange.fetchTicker("DOGE/USDC:USDC"), ccxt.BadSymbol)
+    await refusedAs(
+      exchange.request("v2/markets/{symbol}/book", "public", "GET", { symbol: "DOGE/USDC:USDC" }),
+      ccxt.BadSymbol,
+      { code: "market_not_found" }
+    )
+  })
+
+  it("what the venue does not take is NotSupported, and nothing of it is placed", async () => {
+    await refusedAs(buy(exchange, 0.01, near - 100, { timeInForce: "FOK" }), ccxt.NotSupported)
+    await refusedAs(buy(exchange, 0.01, near - 100, { triggerPrice: near }), ccxt.NotSupported)
+    const order = { symbol, type: "limit", side: "buy", amount: 0.01, price: near - 100, timeInForce: "GTC" }
+    await refusedAs(exchange.request("v2/order", "private", "POST", order), ccxt.NotSupported, { code: "not_supported" })
+    await refusedAs(buy(exchange, 0.01, near - 100, { unheardOf: 1 }), ccxt.BadRequest, { code: "invalid_request" })
+    expect(await exchange.fetchOpenOrders()).toEqual([])
+  })
+
+  it("credentials: missing, malformed and unknown are AuthenticationError", async () => {
+    await refusedAs(new Perpetuum(settings).fetchBalance(), ccxt.AuthenticationError)
+    const keyed = (apiKey: string) => new Perpetuum({ ...settings, apiKey })
+    await refusedAs(keyed("nonsense").fetchBalance(), ccxt.AuthenticationError, { apiKeyRejection: "malformed" })
+    const forged = exchange.apiKey.slice(0, -4) + (exchange.apiKey.endsWith("AAAA") ? "BBBB" : "AAAA")
+    await refusedAs(keyed(forged).fetchBalance(), ccxt.AuthenticationError, { apiKeyRejection: "unknown" })
+  })
+
+  it("a paused market and a halted venue are OnMaintenance, and a cancel still works in the first", async () => {
+    const { id } = await buy(exchange, 0.01, near - 100)
+    await operate("PUT", "/v1/operator/markets/BTC-USDC-PERP/status", { status: "paused" })
+    await refusedAs(buy(exchange, 0.01, near - 100), ccxt.OnMaintenance, { rejectionGuard: "market_not_accepting" })
+    expect(await exchange.cancelOrder(id!, symbol)).toMatchObject({ status: "canceled" })
+    await operate("PUT", "/v1/operator/engine/halt")
+    await refusedAs(exchange.cancelAllOrders(), ccxt.OnMaintenance, { code: "engine_halted", retryable: true })
+    expect(await exchange.fetchOpenOrders()).toEqual([])
+  })
+})

@@ -1,0 +1,340 @@
+/**
+ * The structural checks that the library puts its own exchanges through, for the structures this class returns:
+ * which members are there, of which type, and how they stand to one another. Written after the library's types
+ * and its manual, since its package carries no tests.
+ */
+import { Precise } from "ccxt"
+import type { Balances, Exchange, Market, Order, OrderBook, Position, Ticker, Trade } from "ccxt"
+import { expect } from "vitest"
+
+type Kind = "string" | "number" | "boolean" | "object" | "array"
+
+/** Every member with its kind; `?` after the kind where it may be undefined. The key must be there all the same. */
+type Format = Readonly<Record<string, Kind | `${Kind}?`>>
+
+const kindOf = (value: unknown): string => Array.isArray(value) ? "array" : typeof value
+
+const hold = (what: string, entry: object, format: Format): Readonly<Record<string, unknown>> => {
+  const members = { ...entry } as Readonly<Record<string, unknown>>
+  for (const [key, kind] of Object.entries(format)) {
+    expect(members, `${what} has ${key}`).toHaveProperty([key])
+    const value = members[key]
+    if (value === undefined && kind.endsWith("?")) continue
+    expect(kindOf(value), `${what}.${key} of ${JSON.stringify(entry)}`).toBe(kind.replace("?", ""))
+    if (typeof value === "number") expect(Number.isFinite(value), `${what}.${key} is finite`).toBe(true)
+  }
+  return members
+}
+
+const text = (exchange: Exchange, value: unknown): string => exchange.numberToString(Number(value))
+
+const above = (what: string, value: unknown, least: number): void => {
+  if (value !== undefined) expect(value, what).toBeGreaterThan(least)
+}
+
+const atLeast = (what: string, value: unknown, least: number): void => {
+  if (value !== undefined) expect(value, what).toBeGreaterThanOrEqual(least)
+}
+
+const oneOf = (what: string, value: unknown, allowed: ReadonlyArray<unknown>): void => {
+  expect(allowed, `${what} is ${String(value)}`).toContain(value)
+}
+
+const multipleOf = (exchange: Exchange, what: string, value: unknown, step: unknown): void => {
+  if (value === undefined) return
+  const rest = Precise.stringMod(text(exchange, value), text(exchange, step))
+  expect(Number(rest), `${what} ${String(value)} is on the grid`).toBe(0)
+}
+
+/** A time is after the first block and not ahead of now; its datetime says the same. */
+const timed = (exchange: Exchange, what: string, entry: Readonly<Record<string, unknown>>): void => {
+  const { datetime, timestamp } = entry
+  if (timestamp === undefined) {
+    expect(datetime, `${what}.datetime without a timestamp`).toBeUndefined()
+    return
+  }
+  expect(Number.isSafeInteger(timestamp), `${what}.timestamp is whole`).toBe(true)
+  expect(timestamp).toBeGreaterThan(1_230_940_800_000)
+  expect(timestamp).toBeLessThan(exchange.milliseconds() + 60_000)
+  expect(datetime).toBe(exchange.iso8601(Number(timestamp)))
+}
+
+/** What the library demands of a linear swap market. */
+export const market = (exchange: Exchange, entry: NonNullable<Market>): void => {
+  hold("market", entry, {
+    id: "string",
+    symbol: "string",
+    base: "string",
+    quote: "string",
+    settle: "string",
+    baseId: "string",
+    quoteId: "string",
+    settleId: "string",
+    type: "string",
+    subType: "string",
+    spot: "boolean",
+    margin: "boolean",
+    swap: "boolean",
+    future: "boolean",
+    option: "boolean",
+    active: "boolean",
+    contract: "boolean",
+    linear: "boolean",
+    inverse: "boolean",
+    taker: "number",
+    maker: "number",
+    contractSize: "number",
+    expiry: "number?",
+    expiryDatetime: "string?",
+    strike: "number?",
+    optionType: "string?",
+    created: "number?",
+    precision: "object",
+    limits: "object",
+    marginModes: "object",
+    info: "object"
+  })
+  expect(entry).toMatchObject({
+    symbol: `${entry.base}/${entry.quote}:${entry.settle}`,
+    type: "swap",
+    subType: "linear",
+    swap: true,
+    contract: true,
+    linear: true,
+    inverse: false,
+    spot: false,
+    margin: false,
+    future: false,
+    option: false,
+    expiry: undefined,
+    expiryDatetime: undefined,
+    strike: undefined,
+    optionType: undefined,
+    marginModes: { cross: true, isolated: false }
+  })
+  above("contractSize", entry.contractSize, 0)
+  for (const fee of [entry.taker, entry.maker]) {
+    expect(fee).toBeGreaterThan(-1)
+    expect(fee).toBeLessThan(1)
+  }
+  for (const step of [entry.precision.amount, entry.precision.price]) above("precision", step, 0)
+  for (const name of ["amount", "price", "cost", "leverage"] as const) {
+    const range = entry.limits[name]
+    expect(range, `limits.${name}`).toBeDefined()
+    atLeast(`limits.${name}.min`, range?.min, 0)
+    above(`limits.${name}.max`, range?.max, 0)
+    if (range?.min !== undefined) atLeast(`limits.${name}`, range.max, range.min)
+  }
+  for (const [id, code] of [[entry.baseId, entry.base], [entry.quoteId, entry.quote], [entry.settleId, entry.settle]] as const) {
+    expect(exchange.currency(code ?? "").id).toBe(id)
+    expect(exchange.safeCurrency(id).code).toBe(code)
+  }
+}
+
+/** What the library demands of an order book. */
+export const orderBook = (exchange: Exchange, entry: OrderBook, symbol: string): void => {
+  const members = hold("order book", entry, {
+    symbol: "string",
+    bids: "array",
+    asks: "array",
+    timestamp: "number?",
+    datetime: "string?",
+    nonce: "number"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "order book", members)
+  const sides = [[entry.bids, -1], [entry.asks, 1]] as const
+  for (const [levels, direction] of sides) {
+    levels.forEach((level, index) => {
+      expect(level).toHaveLength(2)
+      above("level", level[0], 0)
+      above("level", level[1], 0)
+      const next = levels[index + 1]
+      if (next !== undefined) expect((Number(next[0]) - Number(level[0])) * direction, "levels are sorted").toBeGreaterThan(0)
+    })
+  }
+  const [bid, ask] = [entry.bids[0]?.[0], entry.asks[0]?.[0]]
+  if (bid !== undefined && ask !== undefined) expect(ask).toBeGreaterThan(bid)
+}
+
+/** What the library demands of a ticker. */
+export const ticker = (exchange: Exchange, entry: Ticker, symbol: string): void => {
+  const members = hold("ticker", entry, {
+    symbol: "string",
+    info: "object",
+    timestamp: "number?",
+    datetime: "string?",
+    high: "number?",
+    low: "number?",
+    bid: "number?",
+    bidVolume: "number?",
+    ask: "number?",
+    askVolume: "number?",
+    vwap: "number?",
+    open: "number?",
+    close: "number?",
+    last: "number?",
+    previousClose: "number?",
+    change: "number?",
+    percentage: "number?",
+    average: "number?",
+    baseVolume: "number?",
+    quoteVolume: "number?"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "ticker", members)
+  for (const name of ["open", "high", "low", "close", "ask", "bid", "average"]) above(`ticker.${name}`, members[name], 0)
+  for (const name of ["askVolume", "bidVolume", "vwap", "baseVolume", "quoteVolume"]) atLeast(`ticker.${name}`, members[name], 0)
+  expect(entry.last).toBe(entry.close)
+  if (entry.ask !== undefined && entry.bid !== undefined) expect(entry.ask).toBeGreaterThan(entry.bid)
+  if (entry.high !== undefined && entry.low !== undefined && entry.baseVolume !== undefined) {
+    const lot = exchange.market(symbol).precision.amount ?? 0
+    atLeast("quoteVolume", entry.quoteVolume, (entry.baseVolume - lot) * entry.low)
+    expect(entry.quoteVolume).toBeLessThanOrEqual((entry.baseVolume + lot) * entry.high)
+  }
+}
+
+const fee = (exchange: Exchange, what: string, entry: unknown): void => {
+  if (entry === undefined) return
+  const { cost, currency } = entry as { readonly cost?: number; readonly currency?: string }
+  if (cost === undefined) return
+  expect(typeof cost, `${what}.cost`).toBe("number")
+  expect(Object.keys(exchange.currencies), `${what}.currency`).toContain(currency)
+}
+
+/** What the library demands of a trade, public or own. */
+export const trade = (exchange: Exchange, entry: Trade, symbol: string): void => {
+  const members = hold("trade", entry, {
+    info: "object",
+    id: "string?",
+    timestamp: "number?",
+    datetime: "string?",
+    symbol: "string?",
+    order: "string?",
+    type: "string?",
+    side: "string",
+    takerOrMaker: "string?",
+    price: "number",
+    amount: "number",
+    cost: "number",
+    fee: "object?",
+    fees: "array?"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "trade", members)
+  oneOf("trade.side", entry.side, ["buy", "sell"])
+  oneOf("trade.takerOrMaker", entry.takerOrMaker, ["taker", "maker"])
+  const { precision } = exchange.market(symbol)
+  multipleOf(exchange, "trade.price", entry.price, precision.price)
+  multipleOf(exchange, "trade.amount", entry.amount, precision.amount)
+  expect(text(exchange, entry.cost)).toBe(Precise.stringMul(text(exchange, entry.price), text(exchange, entry.amount)))
+  fee(exchange, "trade.fee", members["fee"])
+  for (const one of members["fees"] as ReadonlyArray<unknown>) fee(exchange, "trade.fees", one)
+}
+
+/** What the library demands of an order. */
+export const order = (exchange: Exchange, entry: Order, symbol: string, isEntry = false): void => {
+  const members = hold("order", entry, {
+    info: "object",
+    id: "string",
+    clientOrderId: "string?",
+    timestamp: "number?",
+    datetime: "string?",
+    lastTradeTimestamp: "number?",
+    lastUpdateTimestamp: "number?",
+    symbol: "string?",
+    type: "string?",
+    timeInForce: "string?",
+    postOnly: "boolean?",
+    reduceOnly: "boolean?",
+    side: "string?",
+    price: "number?",
+    triggerPrice: "number?",
+    amount: "number?",
+    cost: "number?",
+    average: "number?",
+    filled: "number?",
+    remaining: "number?",
+    status: "string?",
+    fee: "object?",
+    trades: "array"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "order", members)
+  oneOf("order.timeInForce", entry.timeInForce, ["GTC", "IOC", undefined])
+  oneOf("order.status", entry.status, isEntry ? ["open", "closed", "canceled", "rejected"] : ["open", "closed", "canceled"])
+  oneOf("order.side", entry.side, ["buy", "sell", undefined])
+  oneOf("order.type", entry.type, ["limit", "market", undefined])
+  above("order.price", entry.price, 0)
+  above("order.average", entry.average, 0)
+  for (const name of ["cost", "filled", "remaining", "amount"]) atLeast(`order.${name}`, members[name], 0)
+  if (entry.amount !== undefined) {
+    atLeast("order.amount", entry.amount, Number(entry.remaining ?? 0))
+    atLeast("order.amount", entry.amount, Number(entry.filled ?? 0))
+    const sum = Precise.stringAdd(text(exchange, entry.filled ?? 0), text(exchange, entry.remaining ?? 0))
+    expect(sum, "filled + remaining is the amount").toBe(text(exchange, entry.amount))
+  }
+  for (const one of entry.trades) trade(exchange, one, symbol)
+  fee(exchange, "order.fee", members["fee"])
+}
+
+/** What the library demands of a position that is not flat. */
+export const position = (exchange: Exchange, entry: Position, symbol: string): void => {
+  const members = hold("position", entry, {
+    info: "object",
+    id: "string?",
+    symbol: "string",
+    timestamp: "number?",
+    datetime: "string?",
+    side: "string",
+    contracts: "number",
+    contractSize: "number",
+    entryPrice: "number",
+    markPrice: "number",
+    notional: "number",
+    leverage: "number?",
+    collateral: "number?",
+    initialMargin: "number",
+    initialMarginPercentage: "number",
+    maintenanceMargin: "number",
+    maintenanceMarginPercentage: "number",
+    unrealizedPnl: "number",
+    marginRatio: "number?",
+    liquidationPrice: "number?",
+    marginMode: "string",
+    percentage: "number?"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "position", members)
+  oneOf("position.side", entry.side, ["long", "short"])
+  oneOf("position.marginMode", entry.marginMode, ["cross", "isolated"])
+  const positive = [
+    "contracts",
+    "contractSize",
+    "entryPrice",
+    "markPrice",
+    "notional",
+    "initialMargin",
+    "initialMarginPercentage",
+    "maintenanceMargin",
+    "maintenanceMarginPercentage"
+  ]
+  for (const name of positive) above(`position.${name}`, members[name], 0)
+  expect(entry.maintenanceMargin).toBeLessThan(entry.initialMargin!)
+  const notional = Precise.stringMul(text(exchange, entry.contracts), text(exchange, entry.markPrice))
+  expect(text(exchange, entry.notional)).toBe(notional)
+}
+
+/** What the library demands of a balance: for every currency, free and used sum to the total. */
+export const balance = (exchange: Exchange, entry: Balances): void => {
+  const members = hold("balance", entry, { info: "object", free: "object", used: "object", total: "object" })
+  timed(exchange, "balance", members)
+  const column = (name: string) => members[name] as Readonly<Record<string, number>>
+  const codes = Object.keys(column("total"))
+  expect(codes.length).toBeGreaterThan(0)
+  for (const code of codes) {
+    expect(Object.keys(exchange.currencies)).toContain(code)
+    const sum = Precise.stringAdd(text(exchange, column("free")[code]), text(exchange, column("used")[code]))
+    expect(sum, `free and used of ${code} sum to the total`).toBe(text(exchange, column("total")[code]))
+  }
+}

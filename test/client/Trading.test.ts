@@ -1,0 +1,313 @@
+/** The exchange class through the real library against the real venue: everything in `has`, on live data. */
+import { describe, expect, it } from "@effect/vitest"
+import { type Exchange, type Order, Precise } from "ccxt"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { pathToFileURL } from "node:url"
+import { afterAll, beforeAll } from "vitest"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+import { served } from "../../src/client/ccxt/Description.js"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { run } from "../cli/Tool.js"
+import * as Structures from "./Structures.js"
+
+const symbol = "BTC/USDC:USDC"
+const otherSymbol = "ETH/USDC:USDC"
+
+describe("ccxt class", () => {
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "perpetuum-ccxt-"))
+  let venue: VenueProcess
+  let maker: Perpetuum
+  let taker: Perpetuum
+  /** A price near the mark, on the grid. */
+  let near: number
+  const used = new Set<string>()
+
+  /** The exchange, with every unified method that is called on it written down. */
+  const watched = (exchange: Perpetuum): Perpetuum =>
+    new Proxy(exchange, {
+      get: (target, name, receiver) => {
+        if (typeof name === "string") used.add(name)
+        return Reflect.get(target, name, receiver)
+      }
+    })
+
+  beforeAll(async () => {
+    venue = await VenueProcess.start(dataDir)
+    const [one, two] = await venue.demoAccounts(2)
+    const settings = { hostname: `127.0.0.1:${venue.port}`, enableRateLimit: false }
+    maker = watched(new Perpetuum({ ...settings, apiKey: one!.apiKey }))
+    taker = watched(new Perpetuum({ ...settings, apiKey: two!.apiKey }))
+    await maker.loadMarkets()
+    const { markPrice } = await maker.fetchTicker(symbol)
+    near = Math.round(markPrice!)
+  })
+
+  afterAll(async () => {
+    await venue.stop()
+    fs.rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  /** A resting order far from the mark's other side, so that nothing takes it. */
+  const rest = (exchange: Exchange, offset = 100, amount = 0.01, params = {}): Promise<Order> =>
+    exchange.createOrder(symbol, "limit", "buy", amount, near - offset, params)
+
+  it("markets have the library's structure, and cover the venue's", async () => {
+    const markets = await maker.fetchMarkets()
+    expect(markets.map((market) => market!.symbol)).toContain(symbol)
+    for (const market of markets) Structures.market(maker, market!)
+    expect(maker.market(symbol)).toMatchObject({ id: "BTC-USDC-PERP", taker: 0.0005, maker: 0.0002, contractSize: 1 })
+    expect(maker.amountToPrecision(symbol, 0.12345)).toBe("0.123")
+    expect(maker.priceToPrecision(symbol, 60_000.04)).toBe("60000")
+  })
+
+  it("the clock and the status are the venue's", async () => {
+    const time = await maker.fetchTime()
+    expect(Math.abs(Number(time) - maker.milliseconds())).toBeLessThan(5_000)
+    expect(await maker.fetchStatus()).toMatchObject({ status: "ok", info: { status: "ready" } })
+  })
+
+  it("an order's life: placed, seen, amended, cancelled", async () => {
+    const placed = await rest(maker, 100, 0.02, { clientOrderId: "life-1", postOnly: true })
+    Structures.order(maker, placed, symbol)
+    expect(placed).toMatchObject({
+      clientOrderId: "life-1",
+      status: "open",
+      side: "buy",
+      type: "limit",
+      timeInForce: "GTC",
+      postOnly: true,
+      reduceOnly: false,
+      price: near - 100,
+      amount: 0.02,
+      filled: 0,
+      remaining: 0.02
+    })
+    const read = await maker.fetchOrder(placed.id!, symbol)
+    Structures.order(maker, read, symbol)
+    expect(read).toMatchObject({ id: placed.id, clientOrderId: "life-1", status: "open", amount: 0.02, postOnly: true })
+    const open = await maker.fetchOpenOrders(symbol)
+    expect(open.map(({ id }) => id)).toEqual([placed.id])
+    Structures.order(maker, open[0]!, symbol)
+
+    const book = await taker.fetchOrderBook(symbol, 5)
+    Structures.orderBook(taker, book, symbol)
+    expect(book.bids).toEqual([[near - 100, 0.02]])
+    const l2 = await taker.fetchL2OrderBook(symbol)
+    Structures.orderBook(taker, l2, symbol)
+
+    const amended = await maker.editOrder(placed.id!, symbol, "limit", "buy", 0.03, near - 90)
+    Structures.order(maker, amended, symbol)
+    expect(amended).toMatchObject({ id: placed.id, status: "open", amount: 0.03, price: near - 90, side: "buy" })
+    expect((await taker.fetchOrderBook(symbol)).bids).toEqual([[near - 90, 0.03]])
+
+    const canceled = await maker.cancelOrder(placed.id!, symbol)
+    Structures.order(maker, canceled, symbol)
+    expect(canceled).toMatchObject({ id: placed.id, status: "canceled" })
+    expect(await maker.fetchOpenOrders(symbol)).toEqual([])
+    const ended = await maker.fetchCanceledOrders(symbol)
+    expect(ended.map(({ id }) => id)).toContain(placed.id)
+    for (const one of ended) Structures.order(maker, one, symbol)
+  })
+
+  it("a trade is in both accounts' orders, trades, positions and balances, and in public", async () => {
+    const before = await taker.fetchBalance()
+    Structures.balance(taker, before)
+    const since = await taker.fetchTime()
+    const resting = await maker.createOrder(symbol, "limit", "sell", 0.05, near + 1)
+    const bought = await taker.createOrder(symbol, "market", "buy", 0.02)
+    Structures.order(taker, bought, symbol)
+    expect(bought).toMatchObject({
+      status: "closed",
+      type: "market",
+      timeInForce: "IOC",
+      filled: 0.02,
+      remaining: 0,
+      average: near + 1,
+      price: near + 1
+    })
+    expect(bought.cost).toBe(Number(Precise.stringMul(String(near + 1), "0.02")))
+    const ioc = await taker.createOrder(symbol, "limit", "buy", 0.05, near + 1, { timeInForce: "IOC" })
+    Structures.order(taker, ioc, symbol)
+    expect(ioc).toMatchObject({ status: "canceled", timeInForce: "IOC", filled: 0.03, remaining: 0.02 })
+    expect(ioc.info).toMatchObject({ cancelReason: "ioc_remainder" })
+
+    const trades = await maker.fetchTrades(symbol, since, 10)
+    expect(trades.map(({ amount, price, side }) => [side, price, amount])).toEqual([
+      ["buy", near + 1, 0.02],
+      ["buy", near + 1, 0.03]
+    ])
+    for (const one of trades) Structures.trade(maker, one, symbol)
+
+    const own = await taker.fetchMyTrades(symbol, since)
+    expect(own.map(({ order, takerOrMaker }) => [order, takerOrMaker])).toEqual([[bought.id, "taker"], [ioc.id, "taker"]])
+    for (const one of own) Structures.trade(taker, one, symbol)
+    const rate = taker.market(symbol).taker!
+    expect(own[0]!.fee?.cost).toBeCloseTo(own[0]!.cost! * rate, 5)
+    const makers = await maker.fetchMyTrades(undefined, since)
+    expect(makers.map(({ order, side, takerOrMaker }) => [order, side, takerOrMaker])).toEqual([
+      [resting.id, "sell", "maker"],
+      [resting.id, "sell", "maker"]
+    ])
+
+    const closed = await maker.fetchClosedOrders(symbol)
+    expect(closed.map(({ id }) => id)).toContain(resting.id)
+    for (const one of closed) Structures.order(maker, one, symbol)
+    const all = await taker.fetchOrders(symbol, since)
+    expect(all.map(({ id }) => id)).toEqual([bought.id, ioc.id])
+    for (const one of all) Structures.order(taker, one, symbol)
+    const endings = await taker.fetchCanceledAndClosedOrders(symbol, since)
+    expect(endings.map(({ status }) => status)).toEqual(["closed", "canceled"])
+    expect((await taker.fetchOrders(symbol, since, 1)).map(({ id }) => id)).toEqual([bought.id])
+
+    const [long] = await taker.fetchPositions([symbol])
+    Structures.position(taker, long!, symbol)
+    expect(long).toMatchObject({ side: "long", contracts: 0.05, entryPrice: near + 1, hedged: false })
+    const [short] = await maker.fetchPositionsForSymbol(symbol)
+    Structures.position(maker, short!, symbol)
+    expect(short).toMatchObject({ side: "short", contracts: 0.05 })
+    expect(await taker.fetchPosition(symbol)).toMatchObject({ side: "long", contracts: 0.05 })
+    expect(await taker.fetchPosition(otherSymbol)).toMatchObject({ symbol: otherSymbol, contracts: 0, side: undefined })
+
+    const after = await taker.fetchBalance()
+    Structures.balance(taker, after)
+    expect(after["USDC"]!.free).toBeLessThan(before["USDC"]!.free!)
+    expect(after["USDC"]!.used).toBeGreaterThan(0)
+
+    const ticker = await taker.fetchTicker(symbol)
+    Structures.ticker(taker, ticker, symbol)
+    expect(ticker).toMatchObject({ last: near + 1, baseVolume: 0.05 })
+    const interest = await taker.fetchOpenInterest(symbol)
+    expect(interest).toMatchObject({ symbol, openInterestAmount: 0.05 })
+    expect(interest.openInterestValue).toBeGreaterThan(0)
+  })
+
+  it("a reduce-only order closes the position and cannot open one", async () => {
+    await maker.createOrder(symbol, "limit", "buy", 0.05, near - 1, { postOnly: true })
+    const closing = await taker.createReduceOnlyOrder(symbol, "limit", "sell", 0.05, near - 1, { timeInForce: "IOC" })
+    Structures.order(taker, closing, symbol)
+    expect(closing).toMatchObject({ status: "closed", reduceOnly: true, filled: 0.05 })
+    expect(await taker.fetchPositions()).toEqual([])
+    expect(await maker.fetchPositions([symbol])).toEqual([])
+    await expect(taker.createReduceOnlyOrder(symbol, "limit", "sell", 0.01, near + 10)).rejects.toMatchObject({
+      name: "InvalidOrder",
+      details: { rejectionGuard: "reduce_only_would_increase" }
+    })
+  })
+
+  it("a batch answers entry by entry, and a refused one leaves its siblings alone", async () => {
+    const placed = await maker.createOrders([
+      { symbol, type: "limit", side: "buy", amount: 0.01, price: near - 200, params: { clientOrderId: "batch-1" } },
+      { symbol, type: "limit", side: "buy", amount: 500, price: near - 200 },
+      { symbol: otherSymbol, type: "limit", side: "buy", amount: 0.1, price: 100, params: { postOnly: true } }
+    ])
+    expect(placed.map(({ status }) => status)).toEqual(["open", "rejected", "open"])
+    placed.forEach((one, index) => Structures.order(maker, one, index === 2 ? otherSymbol : symbol, true))
+    expect(placed[0]).toMatchObject({ clientOrderId: "batch-1", price: near - 200 })
+    expect(placed[1]!.info).toMatchObject({
+      accepted: false,
+      rejectionGuard: "quantity_out_of_bounds",
+      errorName: "InvalidOrder"
+    })
+
+    const canceled = await maker.cancelOrders([placed[0]!.id!, placed[1]!.id!], symbol)
+    expect(canceled.map(({ id, status }) => [id, status])).toEqual([[placed[0]!.id, "canceled"], [placed[1]!.id, "rejected"]])
+    expect(canceled[1]!.info).toMatchObject({ code: "not_found", errorName: "OrderNotFound" })
+    const [other] = await maker.cancelOrdersForSymbols([{ id: placed[2]!.id!, symbol: otherSymbol }])
+    expect(other).toMatchObject({ id: placed[2]!.id, status: "canceled", symbol: otherSymbol })
+    expect(await maker.fetchOpenOrders()).toEqual([])
+  })
+
+  it("cancel-all cancels one market, or all of them", async () => {
+    await rest(maker)
+    await rest(maker, 110)
+    const away = await maker.createOrder(otherSymbol, "limit", "buy", 0.1, 100)
+    expect(await maker.cancelAllOrders(symbol)).toMatchObject([{ status: "canceled", symbol, info: { canceled: 2 } }])
+    expect((await maker.fetchOpenOrders()).map(({ id }) => id)).toEqual([away.id])
+    expect(await maker.cancelAllOrders()).toMatchObject([{ info: { canceled: 1 } }])
+    expect(await maker.fetchOpenOrders()).toEqual([])
+  })
+
+  it("the dead-man switch cancels what its owner has abandoned, and not before", async () => {
+    await rest(maker)
+    await maker.cancelAllOrdersAfter(60_000)
+    await maker.cancelAllOrdersAfter(0)
+    expect(await maker.fetchOpenOrders()).toHaveLength(1)
+    await maker.cancelAllOrdersAfter(1000)
+    await expect.poll(async () => (await maker.fetchOpenOrders()).length, { timeout: 5_000, interval: 100 }).toBe(0)
+    const [last] = (await maker.fetchCanceledOrders(symbol)).slice(-1)
+    expect(last!.info).toMatchObject({ cancelReason: "cancel_all_after" })
+  })
+
+  it("an order that expires is cancelled then", async () => {
+    const expiresAtEpochMs = Number(await maker.fetchTime()) + 1500
+    const { id } = await rest(maker, 100, 0.01, { expiresAtEpochMs })
+    expect(await maker.fetchOpenOrders()).toHaveLength(1)
+    await expect.poll(async () => (await maker.fetchOrder(id!)).status, { timeout: 5_000, interval: 100 }).toBe("canceled")
+    expect((await maker.fetchOrder(id!, symbol)).info).toMatchObject({ cancelReason: "expired" })
+  })
+
+  it("an order answers to its clientOrderId alone", async () => {
+    const { id } = await rest(maker, 100, 0.01, { clientOrderId: "mine-1" })
+    expect(await maker.fetchOrderWithClientOrderId("mine-1", symbol)).toMatchObject({ id, status: "open" })
+    expect(await maker.editOrderWithClientOrderId("mine-1", symbol, "limit", "buy", 0.02)).toMatchObject({ id, amount: 0.02 })
+    expect(await maker.cancelOrderWithClientOrderId("mine-1", symbol)).toMatchObject({ id, status: "canceled" })
+    await expect(maker.fetchOrderWithClientOrderId("nobodys", symbol)).rejects.toMatchObject({ name: "OrderNotFound" })
+  })
+
+  it("the README's first example does what it shows", async () => {
+    const readme = fs.readFileSync("src/client/ccxt/README.md", "utf8")
+    const example = /```js\n([\s\S]*?)```/.exec(readme)![1]!
+    const file = path.join(dataDir, "example.mjs")
+    const module = pathToFileURL(path.resolve("dist/src/client/ccxt/Perpetuum.js")).href
+    expect(example).toContain("\"./ccxt/Perpetuum.js\"")
+    expect(example).toContain("http://127.0.0.1:8080")
+    fs.writeFileSync(
+      file,
+      example.replace("./ccxt/Perpetuum.js", module).replace("http://127.0.0.1:8080", `http://127.0.0.1:${venue.port}`)
+    )
+    const { code, stderr, stdout } = await run(file, [], { API_KEY: maker.apiKey })
+    expect(stderr).toBe("")
+    expect(stdout).toMatch(/^ord_\w+ open \{ USDC: [0-9.]+ \}\ncanceled\n$/)
+    expect(code).toBe(0)
+  })
+
+  it("the shorthands of orders place what they are named after", async () => {
+    await maker.createLimitSellOrder(symbol, 0.01, near + 1)
+    expect(await taker.createMarketBuyOrder(symbol, 0.01)).toMatchObject({ side: "buy", type: "market", filled: 0.01 })
+    await maker.createLimitBuyOrder(symbol, 0.01, near - 1)
+    expect(await taker.createMarketSellOrder(symbol, 0.01)).toMatchObject({ side: "sell", type: "market", filled: 0.01 })
+    const posted = await maker.createPostOnlyOrder(symbol, "limit", "buy", 0.01, near - 50)
+    expect(posted).toMatchObject({ postOnly: true, status: "open" })
+    expect(await maker.createLimitOrder(symbol, "sell", 0.01, near + 1, {})).toMatchObject({ type: "limit", status: "open" })
+    expect(await taker.createMarketOrder(symbol, "buy", 0.01)).toMatchObject({ type: "market", status: "closed" })
+    await maker.cancelAllOrders()
+  })
+
+  it("fees and leverage tiers are the markets' own", async () => {
+    expect(await maker.fetchTradingFee(symbol)).toMatchObject({ symbol, maker: 0.0002, taker: 0.0005 })
+    expect(Object.keys(await maker.fetchTradingFees())).toEqual(maker.symbols)
+    const tiers = await maker.fetchMarketLeverageTiers(symbol)
+    expect(tiers.map(({ maintenanceMarginRate, maxNotional, minNotional }) => [minNotional, maxNotional, maintenanceMarginRate]))
+      .toEqual([[0, 1_000_000, 0.005], [1_000_000, 5_000_000, 0.01], [5_000_000, undefined, 0.025]])
+    expect(Object.keys(await maker.fetchLeverageTiers([symbol]))).toEqual([symbol])
+  })
+
+  it("the library finds the features of orders", () => {
+    expect(maker.featureValue(symbol, "createOrder", "timeInForce")).toMatchObject({ IOC: true, FOK: false, PO: true, GTD: false })
+    expect(maker.featureValue(symbol, "createOrders", "max")).toBe(32)
+    expect(maker.featureValue(symbol, "fetchOrders", "limit")).toBe(500)
+  })
+
+  it("`has` is true for what these tests called, and false for everything else", () => {
+    const capabilities = ["publicAPI", "privateAPI", "swap"]
+    for (const name of served) {
+      expect(maker.has[name], name).toBe(true)
+      if (!capabilities.includes(name)) expect(used, `${name} was called`).toContain(name)
+    }
+    for (const [name, value] of Object.entries(maker.has)) {
+      if (!(served as ReadonlyArray<string>).includes(name)) expect(value, name).toBe(false)
+    }
+  })
+})
