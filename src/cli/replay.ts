@@ -6,7 +6,6 @@
  * journal, the bundle or a snapshot is damaged, or cannot be read; 3 the command line is wrong, or names something
  * the journal does not know.
  */
-import * as Args from "@effect/cli/Args"
 import * as Cli from "@effect/cli/Command"
 import * as CliOptions from "@effect/cli/Options"
 import * as NodeContext from "@effect/platform-node/NodeContext"
@@ -48,11 +47,11 @@ const options = {
     CliOptions.optional
   ),
   diff: CliOptions.boolean("diff").pipe(
-    CliOptions.withDescription("Holds the snapshots, or the one at SEQUENCE, to replay, thing by thing")
+    CliOptions.withDescription("Holds the snapshots to replay, thing by thing; --diff SEQUENCE, the one there")
   ),
-  sequence: Args.integer({ name: "sequence" }).pipe(
-    Args.withDescription("With --diff: the snapshot to look at"),
-    Args.optional
+  snapshot: CliOptions.integer("snapshot").pipe(
+    CliOptions.withDescription("With --diff: the sequence of the snapshot to look at"),
+    CliOptions.optional
   ),
   verify: CliOptions.boolean("verify").pipe(
     CliOptions.withDescription("Replays everything and compares every digest, proves every snapshot, checks the invariants")
@@ -272,7 +271,7 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
   if (!fs.existsSync(parsed.data)) return usage(`there is no directory ${parsed.data}`)
   const asked = [
     ...(parsed.verify ? [verify(parsed.invariantsEvery)] : []),
-    ...(parsed.diff ? [diff(parsed.sequence, parsed.limit)] : []),
+    ...(parsed.diff ? [diff(parsed.snapshot, parsed.limit)] : []),
     ...questions(dataSubject, parsed)
   ]
   return one(asked, "--verify, --diff, --at, --order, --account, --market").pipe(
@@ -356,7 +355,7 @@ const command = Cli.make("replay", options, (parsed) =>
     if (parsed.limit < 1 || parsed.from < 1 || parsed.invariantsEvery < 1) {
       return yield* usage("--limit, --from and --invariants-every are at least 1")
     }
-    if (Option.isSome(parsed.sequence) && !parsed.diff) return yield* usage("a sequence belongs to --diff; --at takes its own")
+    if (Option.isSome(parsed.snapshot) && !parsed.diff) return yield* usage("--snapshot belongs to --diff")
     yield* Option.match(parsed.bundle, {
       onNone: () => replayData(parsed),
       onSome: (file) => replayBundle(file, parsed)
@@ -367,4 +366,8 @@ const command = Cli.make("replay", options, (parsed) =>
 
 const run = Cli.run(command, { name: "replay", version: programVersion })
 
-run(process.argv).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))
+/** `--diff SEQUENCE` as `--diff --snapshot SEQUENCE`: the parser would take a 1 behind a flag for yes. */
+const spelledOut = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
+  args.flatMap((arg, index) => args[index - 1] === "--diff" && /^[0-9]+$/.test(arg) ? ["--snapshot", arg] : [arg])
+
+run(spelledOut(process.argv)).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))

@@ -210,7 +210,8 @@ const inflate = (compressed: Buffer, manifest: Manifest): Buffer => {
 
 const readBase = ({ base, previousDigest }: Manifest, sections: ReadonlyMap<string, Buffer>): Snapshot | undefined => {
   const state = [...sections].flatMap(([name, bytes]): ReadonlyArray<Section> =>
-    name.startsWith(statePrefix) ? [{ name: name.slice(statePrefix.length), bytes }] : []
+    // A copy of its own, where columns of 8-byte numbers may lie.
+    name.startsWith(statePrefix) ? [{ name: name.slice(statePrefix.length), bytes: new Uint8Array(bytes) }] : []
   )
   if (state.length + 1 !== sections.size) throw new Damaged("it has sections that no bundle has")
   if (base === null) {

@@ -1,0 +1,531 @@
+import { Effect } from "effect"
+import * as fc from "fast-check"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Bundle from "../../src/cli/bundle/Bundle.js"
+import * as Collect from "../../src/cli/bundle/Collect.js"
+import * as Redact from "../../src/cli/bundle/Redact.js"
+import * as Source from "../../src/cli/bundle/Source.js"
+import * as Follow from "../../src/cli/replay/Follow.js"
+import * as Story from "../../src/cli/replay/Story.js"
+import * as Verify from "../../src/cli/replay/Verify.js"
+import { programVersion } from "../../src/cli/Version.js"
+import * as Ids from "../../src/domain/Ids.js"
+import type { Engine } from "../../src/engine/Engine.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
+import type { State } from "../../src/engine/State.js"
+import * as Block from "../../src/journal/Block.js"
+import * as CommandCodec from "../../src/journal/CommandCodec.js"
+import { Disk } from "../../src/journal/Disk.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
+import { RandomDriver } from "../engine/drive.js"
+import { command } from "../journal/arbitraries.js"
+import { labelled } from "./Labelled.js"
+import * as Recorded from "./Recorded.js"
+import { run } from "./Tool.js"
+
+const folders: Array<string> = []
+const folder = (): string => {
+  const made = Recorded.newFolder()
+  folders.push(made)
+  return made
+}
+afterAll(() => {
+  for (const made of folders) fs.rmSync(made, { recursive: true })
+})
+
+const drawn = (seed: number, steps: number): Recorded.RecordingEngine => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new RandomDriver(seed, recording)
+  for (let step = 0; step < steps; step++) driver.step()
+  return recording
+}
+
+const everything: Collect.Range = { from: 1, to: Number.MAX_SAFE_INTEGER }
+
+/** The bundle of a data directory. */
+const bundled = (from: string, range: Collect.Range): Promise<Buffer> =>
+  Effect.runPromise(
+    Collect.collect(range, Recorded.capacity, { seed: "7" }).pipe(Effect.map(Bundle.write), Effect.provide(Recorded.reading(from)))
+  )
+
+const followed = (bytes: Uint8Array): Promise<Engine> => {
+  const bundle = Bundle.read(bytes)
+  return Effect.runPromise(Follow.follow(Source.make(bundle), bundle.capacity, Follow.passive))
+}
+
+const noSnapshots = SnapshotStore.of({
+  save: () => Effect.void,
+  latest: Effect.succeed(undefined),
+  list: Effect.succeed([]),
+  load: () => Effect.succeed("none")
+})
+
+/** Verifies a bundle as the tool does. */
+const verified = (bytes: Uint8Array) => {
+  const bundle = Bundle.read(bytes)
+  const { finalStateDigest } = bundle.manifest
+  return Verify.verify(Source.make(bundle), noSnapshots, [], {
+    capacity: bundle.capacity,
+    invariantsEveryBlocks: 100,
+    progress: () => {},
+    ...(finalStateDigest === null ? {} : { expectedStateDigest: finalStateDigest })
+  })
+}
+
+const sequences = (bytes: Uint8Array): ReadonlyArray<number> =>
+  Bundle.read(bytes).blocks.flatMap((block) => Bundle.decode(block).records.map(({ sequence }) => sequence))
+
+const range = (from: number, to: number): ReadonlyArray<number> => Array.from({ length: to - from + 1 }, (_, index) => from + index)
+
+/** Puts the right digest behind altered bytes. */
+const redigested = (bytes: Buffer): Buffer => {
+  const content = bytes.subarray(0, -Block.digestBytes)
+  return Buffer.concat([content, Block.sha256(content)])
+}
+
+describe("a bundle of a journal", () => {
+  const recording = drawn(41, 500)
+  let written: Recorded.Written
+  let whole: Buffer
+
+  beforeAll(async () => {
+    written = await Recorded.write(recording, folder())
+    whole = await bundled(written.folder, { from: 1, to: recording.sequence })
+  })
+
+  it("holds every record, the bounds, the versions, and the state it comes to", async () => {
+    const { base, capacity, manifest } = Bundle.read(whole)
+    expect(sequences(whole)).toEqual(range(1, recording.sequence))
+    expect([base, capacity]).toEqual([undefined, Recorded.capacity])
+    expect(manifest).toMatchObject({
+      program: programVersion,
+      node: process.version,
+      settings: { ORDER_CAPACITY: 10_000, IDEMPOTENCY_CAPACITY: 10_000 },
+      firstSequence: 1,
+      lastSequence: recording.sequence,
+      blocks: written.blocks.length,
+      finalStateDigest: Verify.digestOf(recording),
+      divergedAt: null,
+      redactedFor: null,
+      notes: { seed: "7" }
+    })
+    expect(Recorded.canonical((await followed(whole)).state)).toEqual(Recorded.canonical(recording.state))
+  })
+
+  it("holds the blocks as they were written", () => {
+    const stored = Buffer.concat(
+      fs.readdirSync(path.join(written.folder, "journal"))
+        .filter((name) => name.endsWith(".seg"))
+        .sort()
+        .map((name) => fs.readFileSync(path.join(written.folder, "journal", name)))
+    )
+    for (const { bytes, header } of Bundle.read(whole).blocks) expect(stored.includes(bytes), `block ${header.firstSequence}`).toBe(true)
+  })
+
+  it("is the same file each time", async () => {
+    expect((await bundled(written.folder, { from: 1, to: recording.sequence })).equals(whole)).toBe(true)
+  })
+
+  it("is proven where only the file is", async () => {
+    const report = await Effect.runPromise(verified(whole))
+    expect(report).toMatchObject({ records: recording.sequence, blocks: written.blocks.length, stateDigest: Verify.digestOf(recording) })
+  })
+
+  it("ends with the block that holds the last sequence asked for", async () => {
+    const block = written.blocks.find(({ firstSequence, lastSequence }) => lastSequence - firstSequence === 4)!
+    const part = await bundled(written.folder, { from: 1, to: block.firstSequence + 1 })
+    expect(sequences(part)).toEqual(range(1, block.lastSequence))
+    expect((await Effect.runPromise(verified(part))).stateDigest).toBe(
+      Bundle.read(part).manifest.finalStateDigest
+    )
+  })
+
+  it("is detected wherever a bit of it flips", () => {
+    const places = fc.record({ at: fc.nat(whole.length - 1), bit: fc.nat(7) })
+    const refused = (at: number, bit: number) => {
+      const bytes = Buffer.from(whole)
+      bytes[at]! ^= 1 << bit
+      expect(() => Bundle.read(bytes), `byte ${at}, bit ${bit}`).toThrow(Bundle.Damaged)
+    }
+    for (let at = 0; at < 64; at++) refused(at, at % 8)
+    for (let at = whole.length - 64; at < whole.length; at++) refused(at, at % 8)
+    fc.assert(fc.property(places, ({ at, bit }) => refused(at, bit)), { numRuns: 300 })
+  })
+
+  it("is detected wherever it is cut off, and where something follows it", () => {
+    fc.assert(
+      fc.property(fc.nat(whole.length - 1), (length) => {
+        expect(() => Bundle.read(whole.subarray(0, length))).toThrow(Bundle.Damaged)
+      }),
+      { numRuns: 100 }
+    )
+    expect(() => Bundle.read(whole.subarray(0, -1))).toThrow(`it is cut off: ${whole.length - 1} of ${whole.length} bytes`)
+    expect(() => Bundle.read(Buffer.concat([whole, Buffer.alloc(3)]))).toThrow("3 bytes lie behind its end")
+    expect(() => Bundle.read(Buffer.from("PK"))).toThrow("it does not begin as an incident bundle of version 1")
+  })
+
+  it("is refused under a right digest too, where its manifest speaks of another", () => {
+    const changed = (from: string | RegExp, to: string): Buffer => {
+      const text = whole.toString("latin1")
+      const other = text.replace(from, to)
+      expect(other).not.toBe(text)
+      return redigested(Buffer.from(other, "latin1"))
+    }
+    const cases: ReadonlyArray<readonly [Buffer, string]> = [
+      [changed(/"headDigest":"../, "\"headDigest\":\"00"), "its last block is not the one its manifest names"],
+      [changed(/"lastSequence":\d/, "\"lastSequence\":9"), "its last block is not the one its manifest names"],
+      [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it than the manifest"],
+      [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first block begins with sequence 1 instead of 1"],
+      [changed(/\["blocks",\d/, "[\"blocks\",9"), "its sections have other lengths than its manifest says"],
+      [changed("\"rules\":0", "\"rules\":x"), "its manifest is not one"]
+    ]
+    for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
+    const otherState = changed(/"finalStateDigest":"../, "\"finalStateDigest\":\"00")
+    return expect(Effect.runPromise(Effect.flip(verified(otherState)))).resolves.toMatchObject({ _tag: "ReplayDiffers" })
+  })
+
+  it("tells a story as the journal does", async () => {
+    const accountId = recording.accountId(2)
+    const bundle = Bundle.read(whole)
+    const subject = { _tag: "Account", accountId } as const
+    const told = await Effect.runPromise(
+      Story.tell(Source.make(bundle), bundle.capacity, subject, { ...everything, limit: 1_000 })
+    )
+    expect(told.known).toBe(true)
+    expect(told.lines[0]!.text).toBe(`${accountId} opened`)
+    expect(told.engine.balance(2)).toEqual(recording.balance(2))
+  })
+})
+
+describe("a bundle behind a snapshot", () => {
+  const recording = drawn(42, 400)
+  let written: Recorded.Written
+  let middle: Block.Encoded
+  let bytes: Buffer
+
+  beforeAll(async () => {
+    written = await Recorded.write(recording, folder())
+    middle = written.blocks[60]!
+    await Recorded.saveSnapshot(written.folder, middle, Recorded.stateAt(recording, middle.lastSequence))
+    bytes = await bundled(written.folder, { from: middle.lastSequence + 40, to: recording.sequence })
+  })
+
+  it("begins with the snapshot's state and leads to the same end", async () => {
+    const { base, manifest } = Bundle.read(bytes)
+    expect(base?.sequence).toBe(middle.lastSequence)
+    expect(sequences(bytes)).toEqual(range(middle.lastSequence + 1, recording.sequence))
+    expect(manifest.asked).toEqual({ from: middle.lastSequence + 40, to: recording.sequence })
+    expect(Recorded.canonical((await followed(bytes)).state)).toEqual(Recorded.canonical(recording.state))
+    expect(await Effect.runPromise(verified(bytes))).toMatchObject({
+      records: recording.sequence - middle.lastSequence,
+      stateDigest: Verify.digestOf(recording)
+    })
+  })
+
+  it("begins with the first record where the range does not lie behind it", async () => {
+    const early = await bundled(written.folder, { from: middle.lastSequence, to: recording.sequence })
+    expect(Bundle.read(early).base).toBeUndefined()
+  })
+
+  it("passes over a snapshot of another journal, and one that cannot be loaded", async () => {
+    const { blocks, folder: other } = await Recorded.write(recording, folder())
+    await Recorded.saveSnapshot(other, { lastSequence: blocks[60]!.lastSequence, digest: blocks[0]!.digest }, Recorded.stateAt(recording, blocks[60]!.lastSequence))
+    expect(Bundle.read(await bundled(other, { from: recording.sequence, to: recording.sequence })).base).toBeUndefined()
+    await Recorded.saveSnapshot(other, blocks[60]!, Recorded.stateAt(recording, 1))
+    const file = path.join(other, "snapshots", fs.readdirSync(path.join(other, "snapshots"))[0]!)
+    const snapshot = fs.readFileSync(file)
+    snapshot[snapshot.length >> 1]! ^= 1
+    fs.writeFileSync(file, snapshot)
+    expect(Bundle.read(await bundled(other, { from: recording.sequence, to: recording.sequence })).base).toBeUndefined()
+  })
+
+  it("is refused where its state is another than its manifest names", () => {
+    const { base, blocks, capacity, manifest } = Bundle.read(bytes)
+    const sections = base!.sections.map((section) =>
+      section.name === "accounts.collateral" ? { ...section, bytes: Buffer.alloc(section.bytes.length) } : section
+    )
+    const contents: Bundle.Contents = {
+      program: "",
+      node: "",
+      environment: "",
+      rules: 0,
+      capacity,
+      asked: manifest.asked,
+      base: { ...base!, sections },
+      blocks: blocks.map((block) => block.bytes),
+      finalStateDigest: undefined,
+      divergedAt: undefined,
+      redactedFor: undefined,
+      notes: {}
+    }
+    expect(() => Bundle.read(Bundle.write(contents))).toThrow(`its state at sequence ${middle.lastSequence} is not the one its manifest names`)
+  })
+})
+
+describe("a bundle of a journal that claims another outcome", () => {
+  it("says where, and is decided otherwise again", async () => {
+    const recording = drawn(43, 150)
+    const { blocks, folder: lied } = await Recorded.write(recording, folder(), { outcomeAt: 60 })
+    const bytes = await bundled(lied, { from: 1, to: recording.sequence })
+    const { firstSequence } = blocks.find(({ lastSequence }) => lastSequence >= 60)!
+    expect(Bundle.read(bytes).manifest).toMatchObject({ divergedAt: firstSequence, finalStateDigest: null })
+    expect(await Effect.runPromise(Effect.flip(verified(bytes)))).toMatchObject({ _tag: "ReplayDiffers", sequence: firstSequence })
+    const refused = await Effect.runPromise(
+      Effect.flip(redacted(lied, { from: 1, to: recording.sequence }, recording.accountId(0)))
+    )
+    expect(refused._tag).toBe("ReplayDiverged")
+  })
+})
+
+const key = Buffer.alloc(32, 7)
+
+const redacted = (from: string, range: Collect.Range, accountId: string) =>
+  Redact.collect({ range, capacity: Recorded.capacity, accountId, key }).pipe(
+    Effect.map(Bundle.write),
+    Effect.provide(Recorded.reading(from))
+  )
+
+/** All that a bundle holds, as it is and uncompressed. */
+const allBytes = (file: Buffer): Buffer => {
+  const { base, blocks } = Bundle.read(file)
+  return Buffer.concat([
+    file,
+    ...(base?.sections ?? []).map(({ bytes }) => Buffer.from(bytes)),
+    ...blocks.map(({ bytes }) => bytes)
+  ])
+}
+
+describe("a redacted bundle", () => {
+  const { accounts, recording, texts } = labelled(51, 500)
+  const kept = 2
+  const keptId = recording.accountId(kept)
+  const last = recording.sequence
+  let written: Recorded.Written
+  let whole: Buffer
+  let part: Buffer
+
+  beforeAll(async () => {
+    written = await Recorded.write(recording, folder())
+    whole = await Effect.runPromise(redacted(written.folder, { from: 1, to: last }, keptId))
+    part = await Effect.runPromise(redacted(written.folder, { from: 300, to: last }, keptId))
+  })
+
+  it("comes from a run with every kind of command and texts of everyone", () => {
+    const kinds = new Set(recording.taken.map(({ record }) => record.command.kind))
+    for (const kind of ["AmendOrder", "CancelAllOrders", "CancelOrders", "FenceOutcome", "PlaceOrders", "SetCancelAllAfter"] as const) {
+      expect(kinds).toContain(kind)
+    }
+    for (const owner of [-1, ...accounts]) expect(texts.get(owner)!.size).toBeGreaterThan(10)
+    expect(recording.events.filter(({ event }) => event === "Traded").length).toBeGreaterThan(20)
+  })
+
+  it("holds no text of any other account, nor of operators", () => {
+    for (const bytes of [allBytes(whole), allBytes(part)]) {
+      for (const [owner, owned] of texts) {
+        if (owner === kept) continue
+        for (const text of owned) expect(bytes.includes(text), text).toBe(false)
+      }
+      expect(bytes.includes("-of-operator-")).toBe(false)
+    }
+  })
+
+  it("would be caught holding one", async () => {
+    const unredacted = allBytes(await bundled(written.folder, { from: 1, to: last }))
+    for (const owner of [-1, ...accounts]) {
+      expect([...texts.get(owner)!].filter((text) => !unredacted.includes(text.replaceAll("\"", "\\\"")))).toEqual([])
+    }
+  })
+
+  it("holds no digest of what others wrote: of no block, of no key", () => {
+    const state = Recorded.stateAt(recording, Bundle.read(part).base!.sequence)
+    const keys = keyDigests(state, kept)
+    const unredacted = Buffer.concat(Snapshot.encode(state).map(({ bytes }) => bytes))
+    expect(keys.length).toBeGreaterThan(20)
+    expect(keys.every((digest) => unredacted.includes(digest))).toBe(true)
+    for (const bytes of [allBytes(whole), allBytes(part)]) {
+      for (const { digest } of written.blocks) expect(bytes.includes(Buffer.from(digest))).toBe(false)
+      expect(keys.filter((digest) => bytes.includes(digest))).toEqual([])
+    }
+  })
+
+  it("keeps every text of the account itself", async () => {
+    const engine = await followed(whole)
+    expect(engine.openOrders(kept, -1)).toEqual(recording.openOrders(kept, -1))
+    expect(engine.state.accounts.apiKeys.filter(({ account }) => account === kept)).toEqual(
+      recording.state.accounts.apiKeys.filter(({ account }) => account === kept)
+    )
+    const bytes = allBytes(whole)
+    expect([...texts.get(kept)!].filter((text) => !bytes.includes(text.replaceAll("\"", "\\\"")))).toEqual([])
+  })
+
+  it("decides everything as it was decided, for everyone", async () => {
+    expect(Bundle.read(whole).blocks.map((block) => Bundle.decode(block).outcomeDigest.toString())).toEqual(
+      written.blocks.map(({ outcomeDigest }) => outcomeDigest.toString())
+    )
+    for (const bytes of [whole, part]) {
+      const engine = await followed(bytes)
+      for (const account of accounts) {
+        expect(engine.balance(account)).toEqual(recording.balance(account))
+        expect(engine.positions(account)).toEqual(recording.positions(account))
+        expect(engine.fills(account, -1, Infinity, Infinity)).toEqual(recording.fills(account, -1, Infinity, Infinity))
+      }
+    }
+  })
+
+  it("tells the account's story as the journal does", async () => {
+    const subject = { _tag: "Account", accountId: keptId } as const
+    const bounds = { from: 300, to: last, limit: 100_000 }
+    const tell = (source: Follow.Source) => Effect.runPromise(Story.tell(source, Recorded.capacity, subject, bounds))
+    const original = await tell(Source.make(Bundle.read(await bundled(written.folder, { from: 1, to: last }))))
+    expect(original.lines.length).toBeGreaterThan(50)
+    for (const bytes of [whole, part]) expect((await tell(Source.make(Bundle.read(bytes)))).lines).toEqual(original.lines)
+  })
+
+  it("begins with the redacted run's state where a part was asked for", async () => {
+    const { base, manifest } = Bundle.read(part)
+    const first = written.blocks.find(({ lastSequence }) => lastSequence >= 300)!
+    expect(base?.sequence).toBe(first.firstSequence - 1)
+    expect(sequences(part)).toEqual(range(first.firstSequence, last))
+    expect(manifest.redactedFor).toBe(keptId)
+    expect(Recorded.canonical((await followed(part)).state)).toEqual(Recorded.canonical((await followed(whole)).state))
+    const digests = await Promise.all([whole, part].map((bytes) => Effect.runPromise(verified(bytes))))
+    expect(digests[0]!.stateDigest).toBe(digests[1]!.stateDigest)
+    expect(digests[0]!.stateDigest).not.toBe(Verify.digestOf(recording))
+  })
+
+  it("is not made for an account that is not there yet", async () => {
+    const failure = await Effect.runPromise(Effect.flip(redacted(written.folder, { from: 1, to: 3 }, keptId)))
+    expect(failure).toMatchObject({ _tag: "UnknownAccount", message: `the journal knows no account ${keptId} by then` })
+  })
+})
+
+/** Digests of others' remembered keys as a snapshot holds them: those of two neighbours, in a column. */
+const keyDigests = (state: State, kept: number): ReadonlyArray<Buffer> => {
+  const { account, key0, key1, key2, key3 } = state.idempotency.dump()
+  const isOthers = (entry: number) => account[entry]! >= -1 && account[entry] !== kept
+  return Array.from(account, (_, entry) => entry)
+    .filter((entry) => entry + 1 < account.length && isOthers(entry) && isOthers(entry + 1))
+    .flatMap((entry) => [key0, key1, key2, key3].map((column) => Buffer.from(column.slice(entry, entry + 2).buffer)))
+}
+
+const pseudonym = /^(?:|x[0-9a-f]{32}|key_[0-9a-f]{20}|pk_redacted_[0-9a-f]{20}|[0-9a-f]{64})$/
+const publicNames: ReadonlySet<string> = new Set(["kind", "environment", "status", "parameters"])
+
+/** Every text under `value` but the public ones. */
+const textsOf = (value: unknown): ReadonlyArray<string> => {
+  if (typeof value === "string") return [value]
+  if (typeof value !== "object" || value === null) return []
+  return Object.entries(value).flatMap(([name, member]) => publicNames.has(name) ? [] : textsOf(member))
+}
+
+/** The same without its texts, but for the public ones. */
+const withoutTexts = (value: unknown): unknown => {
+  if (typeof value === "string") return ""
+  if (Array.isArray(value)) return value.map(withoutTexts)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, publicNames.has(name) ? member : withoutTexts(member)]))
+}
+
+describe("redacting a command", () => {
+  const pseudonyms = new Redact.Pseudonyms(key)
+  const record = fc.record({ sequence: fc.integer({ min: 1, max: 1_000 }), atEpochMs: fc.nat(), command }, { noNullPrototype: true })
+
+  it("changes texts and nothing else, all of them, to valid ones that are equal where they were", () => {
+    fc.assert(fc.property(record, (record) => {
+      const other = Redact.redact(pseudonyms, record, "acc_none", -1)
+      expect(withoutTexts(other)).toEqual(withoutTexts(record.command))
+      for (const text of textsOf(other)) expect(text).toMatch(pseudonym)
+      const before = record.command
+      expect(CommandCodec.decode(CommandCodec.kindCode(other), CommandCodec.encode(other))).toEqual(other)
+      if (before.kind !== "PlaceOrders" || other.kind !== "PlaceOrders") return
+      const classes = (ids: ReadonlyArray<string>) => ids.map((id) => ids.indexOf(id))
+      expect(classes(other.entries.map(({ clientOrderId }) => clientOrderId))).toEqual(
+        classes(before.entries.map(({ clientOrderId }) => clientOrderId))
+      )
+    }))
+  })
+
+  it("leaves what the account itself sends, and nothing that another one does", () => {
+    fc.assert(fc.property(record, (record) => {
+      const { command } = record
+      if (!("account" in command)) return
+      expect(Redact.redact(pseudonyms, record, "acc_any", command.account)).toEqual(
+        command.account === -1 ? Redact.redact(pseudonyms, record, "acc_any", 7) : command
+      )
+    }))
+  })
+
+  it("is keyed: whoever tries texts out without the key finds none", () => {
+    const other = new Redact.Pseudonyms(Buffer.alloc(32, 8))
+    expect(other.text("key", 1, "a")).not.toBe(pseudonyms.text("key", 1, "a"))
+    expect(pseudonyms.text("key", 1, "a")).not.toBe(pseudonyms.text("key", 2, "a"))
+    expect(Ids.isClientOrderId(pseudonyms.text("clientOrderId", 1, "a")) && Ids.isIdempotencyKey(pseudonyms.text("key", 1, "a"))).toBe(true)
+  })
+})
+
+describe("the commands", { timeout: 120_000 }, () => {
+  const here = path.dirname(fileURLToPath(import.meta.url))
+  const venue = path.join(here, "../../src/cli/venue.js")
+  const replay = path.join(here, "../../src/cli/replay.js")
+  const settings = { ORDER_CAPACITY: "10000", IDEMPOTENCY_CAPACITY: "10000" }
+  const recording = drawn(61, 200)
+  let made: string
+  let file: string
+
+  beforeAll(async () => {
+    made = (await Recorded.write(recording, folder())).folder
+    file = path.join(folder(), "incident.bundle")
+  })
+
+  it("make a bundle beside a holder of the lock, which is all that a replay needs", async () => {
+    const result = await Effect.runPromise(
+      Effect.scoped(Effect.gen(function*() {
+        yield* Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))
+        return yield* Effect.promise(() => run(venue, ["bundle", "--data", made, "--out", file], settings))
+      })).pipe(Effect.provide(NodeDisk.layer(made)))
+    )
+    expect([result.code, result.stderr]).toEqual([0, ""])
+    // Of other bounds than the bundle says: they are its own that count.
+    const few = { ORDER_CAPACITY: "1000", IDEMPOTENCY_CAPACITY: "1000", DATA_DIR: path.join(folder(), "none") }
+    const [verified, at, told] = await Promise.all([
+      run(replay, ["--bundle", file, "--verify"], few),
+      run(replay, ["--bundle", file, "--at", String(recording.sequence)], few),
+      run(replay, ["--bundle", file, "--account", recording.accountId(1)], few)
+    ])
+    expect([verified!.code, at!.code, told!.code]).toEqual([0, 0, 0])
+    expect(verified!.stdout).toContain(Verify.digestOf(recording))
+    expect(at!.stdout).toContain(`Sequence ${recording.sequence}, `)
+    expect(told!.stdout).toContain(`${recording.accountId(1)} opened`)
+  })
+
+  it("end with 2 for a damaged bundle, 1 for one that differs, and 3 for what is asked wrongly", async () => {
+    const bytes = fs.readFileSync(file)
+    const flipped = path.join(folder(), "flipped")
+    const otherwise = path.join(folder(), "otherwise")
+    fs.writeFileSync(flipped, bytes.map((byte, at) => at === bytes.length >> 1 ? byte ^ 1 : byte))
+    fs.writeFileSync(otherwise, redigested(Buffer.from(bytes.toString("latin1").replace(/"finalStateDigest":"../, "\"finalStateDigest\":\"00"), "latin1")))
+    const results = await Promise.all([
+      run(replay, ["--bundle", flipped, "--verify"]),
+      run(replay, ["--bundle", otherwise, "--verify"]),
+      run(replay, ["--bundle", `${file}.none`, "--verify"]),
+      run(replay, ["--bundle", file]),
+      run(replay, ["--bundle", file, "--diff"]),
+      run(venue, ["bundle", "--data", made, "--out", file], settings),
+      run(venue, ["bundle", "--data", made, "--out", `${file}.2`, "--redact", "acc_nobody"], settings)
+    ])
+    expect(results.map(({ code }) => code)).toEqual([2, 1, 3, 3, 3, 3, 3])
+    expect(results[0]!.stderr).toContain("its digest does not match its bytes: it was altered")
+    expect(results[5]!.stderr).toContain("is there already")
+    expect(fs.existsSync(`${file}.2`)).toBe(false)
+  })
+})
+
+it("the tools name the version in package.json", () => {
+  const { version } = JSON.parse(fs.readFileSync("package.json", "utf8")) as { readonly version: string }
+  expect(programVersion).toBe(version)
+})

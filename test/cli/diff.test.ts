@@ -1,0 +1,222 @@
+import { Effect } from "effect"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import * as Diff from "../../src/cli/replay/Diff.js"
+import * as Ids from "../../src/domain/Ids.js"
+import * as EngineSnapshot from "../../src/engine/Snapshot.js"
+import type { State } from "../../src/engine/State.js"
+import type * as Block from "../../src/journal/Block.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { sectionsDigest } from "../../src/sequencer/Writer.js"
+import { labelled } from "./Labelled.js"
+import * as Recorded from "./Recorded.js"
+import { run } from "./Tool.js"
+
+const folders: Array<string> = []
+const folder = (): string => {
+  const made = Recorded.newFolder()
+  folders.push(made)
+  return made
+}
+afterAll(() => {
+  for (const made of folders) fs.rmSync(made, { recursive: true })
+})
+
+const { recording } = labelled(71, 500)
+let pristine: string
+let block: Block.Encoded
+
+beforeAll(async () => {
+  const written = await Recorded.write(recording, folder())
+  pristine = written.folder
+  block = written.blocks.find(({ firstSequence }) => firstSequence > 400)!
+})
+
+/** A copy of the journal with a snapshot whose state was changed, under the digest of what it holds. */
+const planted = async (change: (state: State) => void): Promise<string> => {
+  const made = folder()
+  fs.cpSync(path.join(pristine, "journal"), path.join(made, "journal"), { recursive: true })
+  const state = Recorded.stateAt(recording, block.lastSequence)
+  change(state)
+  await Recorded.saveSnapshot(made, block, state)
+  return made
+}
+
+const compared = (from: string): Promise<ReadonlyArray<Diff.Finding>> =>
+  Effect.gen(function*() {
+    const snapshots = yield* SnapshotStore.SnapshotStore
+    return yield* Diff.compareAll(yield* Journal, snapshots, yield* snapshots.list, Recorded.capacity, () => {})
+  }).pipe(Effect.provide(Recorded.reading(from)), Effect.runPromise)
+
+/** An order that the state of the snapshot has open. */
+const openSlot = (state: State): number => {
+  for (let slot = 0; slot < state.orders.end; slot++) {
+    if (state.orders.holds(slot) && state.orders.status(slot) === 0 && state.orders.remaining[slot]! > 0) return slot
+  }
+  throw new Error("the recording leaves orders open")
+}
+
+describe("a snapshot held to replay", () => {
+  it("is equal where nothing was changed", async () => {
+    const findings = await compared(await planted(() => {}))
+    expect(findings).toEqual([{ sequence: block.lastSequence, found: "equal", detail: expect.stringMatching(/^[0-9a-f]{64}$/), groups: [] }])
+  })
+
+  const state = () => Recorded.stateAt(recording, block.lastSequence)
+  const account = () => Ids.accountId(state().accounts.born[1]!)
+
+  it.each<readonly [string, (state: State) => void, () => ReadonlyArray<Diff.Group>]>([
+    ["an account's money", (state) => {
+      state.accounts.collateral[1]! += 1
+    }, () => {
+      const atoms = state().accounts.collateral[1]!
+      const line = `${account()}: collateralAtoms ${atoms + 1} in the snapshot, ${atoms} in replay`
+      return [{ name: "Accounts", lines: [line] }]
+    }],
+    ["a position", (state) => {
+      state.positions.realizedPnl[state.positions.find(state.accounts, 1, 0)]! -= 7
+    }, () => {
+      const atoms = state().positions.realizedPnl[state().positions.find(state().accounts, 1, 0)]!
+      const line = `${account()} in AAA-USDC-PERP: realizedPnlAtoms ${atoms - 7} in the snapshot, ${atoms} in replay`
+      return [{ name: "Positions", lines: [line] }]
+    }],
+    ["an order's name", (state) => {
+      state.orders.idempotencyKey[openSlot(state)] = ""
+    }, () => {
+      const slot = openSlot(state())
+      const line = `${Ids.orderId(state().orders.number[slot]!)}: idempotencyKey empty in the snapshot, `
+        + `${state().orders.idempotencyKey[slot]} in replay`
+      return [{ name: "Orders", lines: [line] }]
+    }],
+    ["the halt and a fee", (state) => {
+      state.halted = !state.halted
+      state.addFee(3)
+    }, () => {
+      const { fees, halted } = state()
+      const lines = [`venue: halted ${!halted} in the snapshot, ${halted} in replay`, `venue: fees ${fees + 3n} in the snapshot, ${fees} in replay`]
+      return [{ name: "Venue", lines }]
+    }],
+    ["a market's index", (state) => {
+      state.markets[1]!.indexPrice += 1
+    }, () => {
+      const { indexPrice } = state().markets[1]!
+      return [{ name: "Markets", lines: [`BBB-USDC-PERP: indexPrice ${indexPrice + 1} in the snapshot, ${indexPrice} in replay`] }]
+    }]
+  ])("shows a difference in %s", async (_, change, groups) => {
+    const [finding] = await compared(await planted(change))
+    expect(finding!.found).toBe("differs")
+    expect(finding!.groups).toEqual(groups())
+  })
+
+  it("shows an order that is missing wherever it was", async () => {
+    const before = Recorded.stateAt(recording, block.lastSequence)
+    const slot = openSlot(before)
+    const order = Ids.orderId(before.orders.number[slot]!)
+    const [finding] = await compared(
+      await planted((state) => {
+        state.books[state.orders.market[slot]!]!.remove(slot)
+      })
+    )
+    const book = before.orders.market[slot] === 0 ? "AAA-USDC-PERP" : "BBB-USDC-PERP"
+    const side = before.orders.side(slot) === 0 ? "bids" : "asks"
+    expect(finding!.groups.map(({ name }) => name)).toEqual(["Books", "Lists of orders"])
+    expect(finding!.groups[0]!.lines[0]).toContain(`${book} ${side} ${order}: only in replay (priceAtoms `)
+    expect(finding!.groups[1]!.lines).toHaveLength(1)
+    expect(finding!.groups[1]!.lines[0]).toMatch(/^\S+ (?:bids|asks), best first: (\d+) in the snapshot, (\d+) in replay; first at place \d+, /)
+  })
+
+  it("shows keys, fills and API keys that only one of them has", async () => {
+    const earlier = Recorded.stateAt(recording, block.lastSequence - 60)
+    earlier.accounts.apiKeys.pop()
+    const groups = Diff.compare(earlier, Recorded.stateAt(recording, block.lastSequence))
+    const named = new Map(groups.map(({ lines, name }) => [name, lines]))
+    expect(named.get("Fills")!.some((line) => /^fill \d+: only in replay \(ordinal /.test(line))).toBe(true)
+    expect(named.get("API keys")).toEqual([expect.stringMatching(/^keyId-of-account5-\S+: only in replay/)])
+    expect(named.get("Idempotency keys")!.some((line) => /^acc_\w+, key with digest .*: only in replay/.test(line))).toBe(true)
+    expect(Diff.compare(earlier, earlier)).toEqual([])
+  })
+
+  it("tells things stored otherwise from other things", async () => {
+    const [finding] = await compared(
+      await planted((state) => {
+        const free = Array.from({ length: state.orders.end }, (_, slot) => slot).find((slot) => !state.orders.holds(slot))
+        expect(free).toBeDefined()
+        state.orders.priceAtoms[free!]! += 1
+      })
+    )
+    expect(finding).toMatchObject({
+      found: "differs",
+      detail: "it holds the same things, stored otherwise",
+      groups: [{ name: "Sections that differ", lines: [expect.stringMatching(/^orders\.priceAtoms: \d+ bytes/)] }]
+    })
+  })
+
+  it("says what of it cannot be loaded, and what it cannot be compared with", async () => {
+    const sections = EngineSnapshot.encode(Recorded.stateAt(recording, block.lastSequence)).filter(({ name }) => name !== "ended")
+    const made = await planted(() => {})
+    const save = (snapshot: SnapshotStore.Snapshot) =>
+      Effect.runPromise(
+        Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.save(snapshot)).pipe(
+          Effect.provide(SnapshotStore.layer),
+          Effect.provide(NodeDisk.layer(made))
+        )
+      )
+    await save({ sequence: block.lastSequence, blockDigest: block.digest, stateDigest: sectionsDigest(sections), sections })
+    expect((await compared(made))[0]).toMatchObject({
+      found: "differs",
+      detail: "it cannot be loaded: a snapshot has a section ended",
+      groups: [{ lines: ["ended: missing in the snapshot"] }]
+    })
+    await save({ sequence: block.lastSequence, blockDigest: block.previousDigest, stateDigest: sectionsDigest(sections), sections })
+    await save({ sequence: recording.sequence + 1, blockDigest: block.digest, stateDigest: sectionsDigest(sections), sections })
+    expect((await compared(made)).map(({ detail, found }) => [found, detail])).toEqual([
+      ["unusable", "it names another block"],
+      ["unusable", "the journal ends before it"]
+    ])
+  })
+
+  it("has a name for every field of the canonical form", () => {
+    const seen = new Set<string>()
+    for (const line of Recorded.canonical(recording.state)) {
+      const [kind, ...words] = line.split(" ")
+      const shape = Diff.shapes[kind!]
+      if (shape === undefined) continue
+      seen.add(kind!)
+      expect(words, line).toHaveLength(shape.naming + shape.fields.length)
+    }
+    expect([...seen].sort()).toEqual(Object.keys(Diff.shapes).sort())
+  })
+})
+
+describe("the command", { timeout: 120_000 }, () => {
+  const program = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../src/cli/replay.js")
+  const settings = { ORDER_CAPACITY: "10000", IDEMPOTENCY_CAPACITY: "10000" }
+  const diff = (data: string, ...more: ReadonlyArray<string>) => run(program, ["--data", data, "--diff", ...more], settings)
+
+  it("ends with 0 for equal, 1 for different, 2 for what cannot be compared, and 3 for what is not there", async () => {
+    const equal = await planted(() => {})
+    const differing = await planted((state) => {
+      state.accounts.collateral[1]! += 1
+    })
+    const damaged = await planted(() => {})
+    const [name] = fs.readdirSync(path.join(damaged, "snapshots"))
+    fs.truncateSync(path.join(damaged, "snapshots", name!), 100)
+    const results = await Promise.all([
+      diff(equal),
+      diff(equal, String(block.lastSequence)),
+      diff(differing),
+      diff(damaged),
+      diff(equal, "1"),
+      diff(pristine),
+      run(program, ["--data", equal, "--verify", "--snapshot", "7"], settings)
+    ])
+    expect(results.map(({ code }) => code)).toEqual([0, 0, 1, 2, 3, 3, 3])
+    expect(results[0]!.stdout).toMatch(new RegExp(`^snapshot ${block.lastSequence} equal: `))
+    expect(results[2]!.stdout).toMatch(/\n {2}Accounts\n {4}acc_\w+: collateralAtoms \d+ in the snapshot, \d+ in replay\n/)
+    expect(results[4]!.stderr).toBe(`there is no snapshot at 1; there are those at ${block.lastSequence}\n`)
+  })
+})
