@@ -12,6 +12,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { parseArgs } from "node:util"
 import { VenueProcess } from "./load/VenueProcess.js"
+import * as Capture from "./tape/Capture.js"
 import * as Market from "./tape/Market.js"
 import type { Player } from "./tape/Player.js"
 import * as Report from "./tape/Report.js"
@@ -60,6 +61,7 @@ const settings = () => {
   if (positionals.length === 0) throw new Usage("no capture is given")
   const missing = positionals.find((file) => !fs.existsSync(file))
   if (missing !== undefined) throw new Usage(`${missing} does not exist`)
+  if (!positionals.map(Capture.kindOf).includes("perpetual")) throw new Usage("no capture of the perpetual (usdm_...) is given")
   return {
     files: positionals,
     url: httpUrl(values.url),
@@ -87,38 +89,50 @@ const progressLine = (player: Player): string => {
     + `${counts.makerOrders + counts.takerOrders} orders, ${player.settlement.count} fills`
 }
 
-/** Shows progress until the returned function is called: one line that is rewritten on a terminal, else one now and then. */
-const progress = (player: Player): () => void => {
+/** Shows progress when it is called, not too often: one line that is rewritten on a terminal, else one now and then. */
+const progress = () => {
   const terminal = process.stderr.isTTY
-  const timer = setInterval(() => {
-    process.stderr.write(terminal ? `\r\u001b[K${progressLine(player)}` : `${progressLine(player)}\n`)
-  }, terminal ? 200 : 5_000)
-  return () => {
-    clearInterval(timer)
-    if (terminal) process.stderr.write("\r\u001b[K")
+  const everyMs = terminal ? 200 : 5_000
+  let shownMs = performance.now()
+  return {
+    show: (player: Player): void => {
+      if (performance.now() - shownMs < everyMs) return
+      shownMs = performance.now()
+      process.stderr.write(terminal ? `\r\u001b[K${progressLine(player)}` : `${progressLine(player)}\n`)
+    },
+    clear: (): void => {
+      if (terminal) process.stderr.write("\r\u001b[K")
+    }
   }
 }
 
 const main = async (): Promise<number> => {
   const { json, spawn, ...options } = settings()
   const spawned = spawn === undefined ? undefined : await VenueProcess.start(spawn, { INDEX_FEED: "push" })
-  const ends: Array<() => void> = []
+  const line = progress()
+  const interrupted = { yet: false }
+  // The first interrupt ends the tape and still cancels everything, the second ends the process. A spawned venue is
+  // interrupted along with this process: there is nothing left to cancel on then.
+  if (spawned === undefined) {
+    process.once("SIGINT", () => {
+      interrupted.yet = true
+    })
+  }
   let exit: number | NodeJS.Signals = 0
   let report: Report.Report
   try {
     report = await Run.run({
       ...options,
       url: spawned === undefined ? options.url : new URL(`http://127.0.0.1:${spawned.port}`),
+      alone: spawned !== undefined,
       operatorToken: operatorToken(spawn ?? process.env["DATA_DIR"] ?? "./data"),
-      started: (player) => {
-        ends.push(progress(player))
-        // The first interrupt ends the tape and still cancels everything, the second ends the process. A spawned venue
-        // is interrupted along with this process: there is nothing left to cancel on then.
-        if (spawned === undefined) process.once("SIGINT", () => player.stop())
+      observe: (player) => {
+        line.show(player)
+        if (interrupted.yet) player.stop()
       }
     })
   } finally {
-    for (const end of ends) end()
+    line.clear()
     if (spawned !== undefined) exit = await spawned.stop()
   }
   process.stdout.write(Report.text(report))
@@ -130,7 +144,8 @@ const main = async (): Promise<number> => {
 try {
   process.exitCode = await main()
 } catch (error) {
-  const wrongUsage = error instanceof Usage || (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))
+  const wrongUsage = error instanceof Usage || error instanceof Capture.CaptureFault
+    || (error instanceof TypeError && "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS"))
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n${wrongUsage ? `${usage}\n` : ""}`)
   process.exitCode = wrongUsage ? 2 : 1
 }

@@ -65,7 +65,8 @@ export const prepare = async (venue: Venue, marketId: string): Promise<Terms> =>
   if (status !== "open") throw new Unexpected(`${marketId} is ${status}, not open`)
   if (market.priceScale !== priceScale || market.quantityScale !== quantityScale) {
     throw new Unexpected(
-      `${marketId} has priceScale ${market.priceScale} and quantityScale ${market.quantityScale}, a tape has ${priceScale} and ${quantityScale}`
+      `${marketId} has priceScale ${market.priceScale} and quantityScale ${market.quantityScale}, `
+        + `a tape has ${priceScale} and ${quantityScale}`
     )
   }
   return { marketId, makerFeeBps: market.makerFeeBps, takerFeeBps: market.takerFeeBps }

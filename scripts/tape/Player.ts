@@ -29,6 +29,8 @@ export interface Options {
   readonly speed: number
   /** Tape time to play, seconds; Infinity: all of it. */
   readonly limitSeconds: number
+  /** Called after every book step. */
+  readonly observe: (player: Player) => void
 }
 
 const unexplained = "unexplained"
@@ -92,6 +94,8 @@ export class Player {
     filledPartly: 0,
     notFilled: 0,
     outOfOrder: 0,
+    /** Answers that differ from what the run's own orders would have come to: another account's order was in between. */
+    surprises: 0,
     relisted: 0
   }
   /** Recorded trades sent, and what of them was filled, size atoms. */
@@ -247,6 +251,7 @@ export class Player {
       const refused = stepped === undefined ? undefined : this.refusedLevels.get(`${side === "bid" ? "buy" : "sell"} ${stepped[0]}`)
       return refused === undefined ? this.foreign(side) : `the venue refused the level: ${refused}`
     })
+    this.options.observe(this)
   }
 
   /** Why a side is not as the maker's orders make it: only another account's order can be better than the maker's best. */
@@ -308,14 +313,16 @@ export class Player {
     else this.counts.notFilled++
     if (filledAtoms < sizeAtoms) {
       const shown = reachable(opposite(takerSide) === "buy" ? wanted.bids : wanted.asks, takerSide, limitAtoms)
-      const reason = shown >= sizeAtoms ? "taken by takers before it since the book step" : "more than the last book step showed at its price"
+      const reason = shown >= sizeAtoms
+        ? "since the book step more was traded at its price than the step showed"
+        : "alone more than the book step showed at its price"
       this.unfilled.set(reason, (this.unfilled.get(reason) ?? 0) + 1)
     }
     const fills = this.mirror.take(takerSide, limitAtoms, filledAtoms)
     const modelAtoms = fills.reduce((sum, fill) => sum + fill.sizeAtoms, 0)
     const paid = fills.reduce((sum, fill) => sum + fill.sizeAtoms * fill.priceAtoms, 0)
     const average = modelAtoms === 0 ? undefined : String(Units.mulDivHalfUp(paid, 1, modelAtoms))
-    if (modelAtoms !== filledAtoms || average !== order.averageFillPriceAtoms) this.adrift = true
+    if (modelAtoms !== filledAtoms || average !== order.averageFillPriceAtoms) this.surprised()
     this.settlement.fills(fills)
   }
 
@@ -370,9 +377,14 @@ export class Player {
       if (outcome.accepted === true) this.decidedAt(outcome.lastSequence)
       else this.refused(call.operation, outcome)
       // Someone else traded with the maker if less was left than takers of this run left.
-      if (Number(outcome.canceledQuantityAtoms) !== order.remainingAtoms) this.adrift = true
+      if (Number(outcome.canceledQuantityAtoms) !== order.remainingAtoms) this.surprised()
       this.mirror.gone(order)
     })
+  }
+
+  private surprised(): void {
+    this.counts.surprises++
+    this.adrift = true
   }
 
   /** Asks the venue what the maker has resting, where others have traded with it. */

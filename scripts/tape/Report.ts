@@ -39,6 +39,8 @@ export interface Report {
   readonly touch: { readonly afterStep: TouchReport; readonly beforeNextStep: TouchReport }
   readonly connectionsLost: number
   readonly askedAgain: number
+  /** Answers that another account's orders changed, and times that the maker's orders were listed anew because of them. */
+  readonly surprises: number
   readonly relisted: number
   readonly money: Money | null
   /** Empty when everything adds up. */
@@ -104,6 +106,7 @@ export const make = (parts: Parts): Report => {
     touch: { afterStep: player.afterStep.report(), beforeNextStep: player.beforeStep.report() },
     connectionsLost: venue.connectionsLost,
     askedAgain: venue.askedAgain,
+    surprises: counts.surprises,
     relisted: counts.relisted,
     money: parts.money ?? null,
     problems: [...parts.problems, ...faults(parts)]
@@ -148,18 +151,21 @@ export const text = (report: Report): string => {
     `fills ${fills.count}: ${fills.size} of ${fills.recordedSize} recorded `
     + `(${percent(Number(fills.size), Number(fills.recordedSize))}), notional ${fills.notional} USDC`,
     ...section("takers that did not get all", listed(report.unfilled, orders.taker)),
-    ...section("refused, by operation and reason", listed(report.refusals)),
+    ...(Object.keys(report.refusals).length === 0
+      ? ["nothing was refused"]
+      : section("refused, by operation and reason", listed(report.refusals))),
     "best bid and ask of venue and recording",
     ...touch("when a book step is acknowledged", report.touch.afterStep),
     ...touch("before the next step, against the newest quote", report.touch.beforeNextStep),
     ...section("latency", table(report.latencies)),
     ...section("behind the tape", table(report.behind)),
     `connections lost ${report.connectionsLost}, asked again ${report.askedAgain}, `
-    + `maker's orders listed anew ${report.relisted}, gaps in the recording ${report.gaps}, `
+    + `answers changed by other accounts ${report.surprises}, gaps in the recording ${report.gaps}, `
     + `trades before the first book ${orders.tradesBeforeBook}`,
     ...(settled === null ? [] : [
-      `positions sum to ${settled.positionsSumAtoms} over ${settled.openPositions} open ones; put in ${money(BigInt(settled.depositedAtoms))}, `
-      + `equity ${money(BigInt(settled.equityAtoms))}, fees ${money(BigInt(settled.feesAtoms))}, rounding ${settled.roundingAtoms} money atoms`
+      `positions sum to ${settled.positionsSumAtoms} over ${settled.openPositions} open ones; `
+      + `put in ${money(BigInt(settled.depositedAtoms))}, equity ${money(BigInt(settled.equityAtoms))}, `
+      + `fees ${money(BigInt(settled.feesAtoms))}, rounding ${settled.roundingAtoms} money atoms`
     ]),
     ...report.problems.map((problem) => `PROBLEM: ${problem}`),
     report.problems.length === 0 ? "everything adds up" : `${report.problems.length} problems`

@@ -5,7 +5,7 @@ import * as Market from "./Market.js"
 import { Player } from "./Player.js"
 import * as Report from "./Report.js"
 import * as Settlement from "./Settlement.js"
-import { Venue } from "./Venue.js"
+import { Unexpected, Venue } from "./Venue.js"
 
 export interface Options {
   readonly url: URL
@@ -19,8 +19,10 @@ export interface Options {
   readonly limitSeconds: number
   /** Requests under way at once, at most. */
   readonly inFlight: number
-  /** Called with the player when the tape begins. */
-  readonly started: (player: Player) => void
+  /** Whether nobody else trades in the market: then every answer has to be what the run's own orders come to. */
+  readonly alone: boolean
+  /** Called when the tape begins and after every book step. */
+  readonly observe: (player: Player) => void
 }
 
 /** A name that no other run has, for keys and client order ids: it is in the venue's memory for a day and more. */
@@ -30,16 +32,25 @@ const message = (error: unknown): string => error instanceof Error ? error.messa
 
 const deposited = (collateral: string): bigint => BigInt(Units.parseDecimal(collateral, Units.moneyScale))
 
+/** A venue that was never there is no connection to wait for. */
+const answering = async (url: URL): Promise<void> => {
+  try {
+    await fetch(new URL("/healthz", url))
+  } catch {
+    throw new Unexpected(`no venue answers at ${url.origin}`)
+  }
+}
+
 /** Plays the files and reports; what went wrong during the tape is a problem in the report, not a throw. */
 export const run = async (options: Options): Promise<Report.Report> => {
-  for (const file of options.files) Capture.kindOf(file)
+  await answering(options.url)
   const venue = new Venue(options.url, options.operatorToken, runName(), options.inFlight)
   try {
     const terms = await Market.prepare(venue, options.marketId)
     const [maker] = await Market.openAccounts(venue, 1, Market.makerCollateral)
     const takers = await Market.openAccounts(venue, options.takers, Market.takerCollateral)
     const player = new Player(venue, terms, maker!, takers, options)
-    options.started(player)
+    options.observe(player)
     try {
       await player.play(Capture.merge(options.files))
     } catch (error) {
@@ -47,6 +58,12 @@ export const run = async (options: Options): Promise<Report.Report> => {
     }
     const wallMs = player.elapsedMs
     const settled = await end(venue, player)
+    const { surprises } = player.counts
+    if (options.alone && surprises > 0) {
+      player.problems.push(`${surprises} answers differ from what the run's own orders come to, and nobody else trades here`)
+    }
+    // With other accounts in between, neither positions nor money of this run's accounts have to add up by themselves.
+    const shared = !options.alone && surprises > 0
     return Report.make({
       files: options.files,
       speed: options.speed,
@@ -54,7 +71,7 @@ export const run = async (options: Options): Promise<Report.Report> => {
       venue,
       player,
       money: settled?.money,
-      problems: [...player.problems, ...settled?.problems ?? []]
+      problems: [...player.problems, ...(shared ? [] : settled?.problems ?? [])]
     })
   } finally {
     venue.close()

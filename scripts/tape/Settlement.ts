@@ -52,17 +52,20 @@ interface Positions {
   readonly positions: ReadonlyArray<{ readonly marketId: string; readonly side: "long" | "short"; readonly quantityAtoms: string }>
 }
 
-const ask = async <A>(venue: Venue, account: Account, operation: string, path: string): Promise<A> => {
+/** Where accounts are read. */
+type Reading = Pick<Venue, "ask">
+
+const ask = async <A>(venue: Reading, account: Account, operation: string, path: string): Promise<A> => {
   const call: Call = { operation, method: "GET", path, bearer: account.apiKey }
   return decoded<A>(call, await venue.ask(call))
 }
 
 /** Reads every account, and says what does not add up. */
 export const settle = async (
-  venue: Venue,
+  venue: Reading,
   accounts: ReadonlyArray<Account>,
   depositedAtoms: bigint,
-  tally: Tally
+  tally: Pick<Tally, "count" | "makerFeeAtoms" | "takerFeeAtoms">
 ): Promise<{ readonly money: Money; readonly problems: ReadonlyArray<string> }> => {
   let sum = 0
   let open = 0
@@ -81,7 +84,9 @@ export const settle = async (
   const problems: Array<string> = []
   if (sum !== 0) problems.push(`positions of the run's accounts sum to ${sum} size atoms`)
   if (rounding < 0n || rounding > BigInt(2 * tally.count)) {
-    problems.push(`${depositedAtoms} money atoms were put in, ${equity} are there and ${fees} went in fees: ${rounding} are unaccounted for`)
+    problems.push(
+      `${depositedAtoms} money atoms were put in, ${equity} are there and ${fees} went in fees: ${rounding} are unaccounted for`
+    )
   }
   return {
     money: {

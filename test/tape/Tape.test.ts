@@ -1,0 +1,227 @@
+/** The tape against the real venue, as a process of its own. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { afterAll, describe, expect, it } from "vitest"
+import { type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import * as Market from "../../scripts/tape/Market.js"
+import type { Report } from "../../scripts/tape/Report.js"
+import * as Run from "../../scripts/tape/Run.js"
+import { run } from "../cli/Tool.js"
+import * as Synthetic from "./Synthetic.js"
+
+const folders: Array<string> = []
+const keep = <A extends { readonly folder: string }>(made: A): A => {
+  folders.push(made.folder)
+  return made
+}
+afterAll(() => {
+  for (const folder of folders) fs.rmSync(folder, { recursive: true, force: true })
+})
+
+const settings = { INDEX_FEED: "push", ORDER_CAPACITY: "100000", IDEMPOTENCY_CAPACITY: "100000" }
+const tokenOf = (dataDir: string): string => fs.readFileSync(path.join(dataDir, "operator-token"), "utf8").trim()
+const urlOf = (venue: VenueProcess): URL => new URL(`http://127.0.0.1:${venue.port}`)
+
+const options = (venue: VenueProcess, files: ReadonlyArray<string>): Run.Options => ({
+  url: urlOf(venue),
+  operatorToken: tokenOf(venue.dataDir),
+  files,
+  marketId: Market.defaultMarketId,
+  takers: 3,
+  speed: Infinity,
+  limitSeconds: Infinity,
+  inFlight: 16,
+  alone: true,
+  observe: () => {}
+})
+
+const verify = async (dataDir: string): Promise<void> => {
+  const replay = await run("dist/src/cli/replay.js", ["--data", dataDir, "--verify"])
+  expect(replay.code, replay.stdout + replay.stderr).toBe(0)
+}
+
+/** What holds for every run on a venue of its own. */
+const addsUp = (report: Report): void => {
+  expect(report.problems).toEqual([])
+  expect(report.surprises).toBe(0)
+  expect(report.money).toMatchObject({ positionsSumAtoms: 0 })
+  const { afterStep, beforeNextStep } = report.touch
+  expect(afterStep.samples).toBe(report.bookSteps)
+  expect(afterStep).toMatchObject({ pricesEqual: afterStep.samples, sizesEqual: afterStep.samples, reasons: {} })
+  const differing = Object.values(beforeNextStep.reasons).reduce((sum, count) => sum + count, 0)
+  expect(beforeNextStep.pricesEqual + differing).toBe(beforeNextStep.samples)
+  expect(report.orders.taker).toBe(
+    report.orders.takerFilledWhole + report.orders.takerFilledPartly + report.orders.takerNotFilled
+      + Object.entries(report.refusals).reduce((sum, [name, count]) => name.startsWith("taker order") ? sum + count : sum, 0)
+  )
+}
+
+describe("a made-up tape", () => {
+  it("is played by the command on a venue of its own, whose journal then verifies", async () => {
+    const tape = keep(Synthetic.captures(1, 150))
+    const dataDir = path.join(tape.folder, "data")
+    const json = path.join(tape.folder, "report.json")
+    const command = await run("dist/scripts/tape.js", [tape.perpetual, tape.spot, "--spawn", dataDir, "--takers", "3", "--json", json])
+    expect(command.code, command.stdout + command.stderr).toBe(0)
+    expect(command.stdout).toMatch(/everything adds up\n$/)
+    const report = JSON.parse(fs.readFileSync(json, "utf8")) as Report
+    addsUp(report)
+    // Two of the book messages come before there is a book.
+    expect(report.bookSteps).toBe(tape.bookMessages - 2)
+    expect(command.stdout).toMatch(/\nnothing was refused\n/)
+    expect(report.orders.taker).toBe(tape.trades)
+    expect(report.spotTrades).toBe(tape.spotTrades)
+    expect(report.indexPrices).toBeGreaterThan(tape.spotTrades / 3)
+    expect(report.fills.count).toBeGreaterThan(tape.trades / 2)
+    expect(Object.values(report.unfilled).reduce((sum, count) => sum + count, 0)).toBe(
+      report.orders.takerFilledPartly + report.orders.takerNotFilled
+    )
+    expect(report.touch.beforeNextStep.reasons["the recording moved on since the book step"] ?? 0).toBe(0)
+    expect(report.touch.beforeNextStep.reasons["a taker filled the level since the book step"]).toBeGreaterThan(0)
+    await verify(dataDir)
+  })
+
+  it("can be played again on the same venue, and leaves nothing open", async () => {
+    const tape = keep(Synthetic.captures(2, 40))
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
+    try {
+      const first = await Run.run(options(venue, [tape.perpetual, tape.spot]))
+      addsUp(first)
+      const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId}/book`, urlOf(venue)))).json()
+      expect(book).toMatchObject({ bids: [], asks: [] })
+      const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
+      addsUp(again)
+      expect(again.orders).toEqual(first.orders)
+      expect(again.fills).toEqual(first.fills)
+      expect(again.touch.afterStep).toEqual(first.touch.afterStep)
+    } finally {
+      expect(await venue.stop()).toBe(0)
+    }
+    await verify(venue.dataDir)
+  })
+
+  it("goes on over a venue that is killed and started again, and nothing is done twice", async () => {
+    const tape = keep(Synthetic.captures(3, 80))
+    const dataDir = path.join(tape.folder, "data")
+    let venue = await VenueProcess.start(dataDir, settings)
+    const { port } = venue
+    const undisturbed = path.join(tape.folder, "undisturbed")
+    let restarted: Promise<void> | undefined
+    const killed = await Run.run({
+      ...options(venue, [tape.perpetual, tape.spot]),
+      observe: ({ counts }) => {
+        if (counts.bookSteps < 30 || restarted !== undefined) return
+        restarted = venue.kill().then(async () => {
+          venue = await VenueProcess.start(dataDir, { ...settings, PORT: String(port) })
+        })
+      }
+    })
+    await restarted
+    expect(await venue.stop()).toBe(0)
+    expect(killed.connectionsLost).toBeGreaterThan(0)
+    addsUp(killed)
+    await verify(dataDir)
+
+    const other = await VenueProcess.start(undisturbed, settings)
+    const whole = await Run.run(options(other, [tape.perpetual, tape.spot]))
+    expect(await other.stop()).toBe(0)
+    expect(killed.orders).toEqual(whole.orders)
+    expect(killed.fills).toEqual(whole.fills)
+    expect(killed.money).toEqual(whole.money)
+  })
+
+  it("without a recorded index takes the perpetual's own middle, and stops at its limit", async () => {
+    const tape = keep(Synthetic.captures(4, 70))
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
+    const report = await Run.run({ ...options(venue, [tape.perpetual]), limitSeconds: 2, speed: 10 })
+    expect(await venue.stop()).toBe(0)
+    addsUp(report)
+    expect(report.indexPrices).toBe(1)
+    expect(report.tapeSeconds).toBeLessThanOrEqual(2)
+    expect(report.tapeSeconds).toBeGreaterThan(1.8)
+    expect(report.wallSeconds).toBeGreaterThan(0.18)
+    expect(report.bookSteps).toBeLessThan(tape.bookMessages * 2 / 3)
+    expect(report.behind["book step"]!.count).toBe(report.bookSteps)
+  })
+
+  it("says where another account's order stands in the way, and does not call that a fault", async () => {
+    const tape = keep(Synthetic.captures(5, 60))
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
+    const [other] = await venue.demoAccounts(1)
+    let placed: Promise<number> | undefined
+    const report = await Run.run({
+      ...options(venue, [tape.perpetual, tape.spot]),
+      alone: false,
+      observe: ({ counts }) => {
+        if (counts.bookSteps >= 20) placed ??= intrude(venue, other!)
+      }
+    })
+    expect(await placed).toBe(200)
+    expect(await venue.stop()).toBe(0)
+    expect(report.problems).toEqual([])
+    expect(report.surprises).toBeGreaterThan(0)
+    const { pricesEqual, reasons, samples } = report.touch.afterStep
+    expect(pricesEqual).toBeLessThan(samples)
+    expect(reasons["another account's order is better"]).toBe(samples - pricesEqual)
+    expect(report.refusals["place batch: post_only_would_cross"]).toBeGreaterThan(0)
+  })
+})
+
+/** Rests a large bid above everything that the tape offers. */
+const intrude = async (venue: VenueProcess, account: DemoAccount): Promise<number> => {
+  const response = await fetch(new URL("/v1/orders", urlOf(venue)), {
+    method: "POST",
+    headers: { authorization: `Bearer ${account.apiKey}`, "idempotency-key": "intruder", "content-type": "application/json" },
+    body: JSON.stringify({
+      accountId: account.accountId,
+      marketId: Market.defaultMarketId,
+      clientOrderId: "intruder",
+      side: "buy",
+      orderType: "limit",
+      price: "60010.0",
+      quantity: "150.0"
+    })
+  })
+  return response.status
+}
+
+describe("wrong usage", () => {
+  it.each([
+    ["no capture", []],
+    ["a missing capture", ["usdm_missing.gz"]],
+    ["a capture of neither market", ["package.json"]],
+    ["an unknown option", ["--frobnicate"]],
+    ["a speed that is none", ["--speed", "0"]]
+  ])("with %s is told how it is used, and exits with 2", async (_, args) => {
+    const command = await run("dist/scripts/tape.js", args)
+    expect(command.code).toBe(2)
+    expect(command.stderr).toMatch(/usage: tape FILE/)
+  })
+
+  it("of a place where no venue is fails at once", async () => {
+    const tape = keep(Synthetic.captures(6, 2))
+    const command = await run("dist/scripts/tape.js", [tape.perpetual, "--url", "http://127.0.0.1:9"], {
+      OPERATOR_TOKEN: "0123456789abcdef"
+    })
+    expect(command.code).toBe(1)
+    expect(command.stderr).toMatch(/no venue answers at/)
+  })
+})
+
+const recordings = fileURLToPath(new URL("../../../../shared/data", import.meta.url))
+const recorded = ["usdm_btcusdt_20240808.gz", "spot_btcusdt_20240808.gz"].map((name) => path.join(recordings, name))
+
+describe("the recorded market beside this working copy", () => {
+  it.skipIf(!recorded.every((file) => fs.existsSync(file)))("plays its first seconds and adds up", async () => {
+    const { folder } = keep({ folder: Synthetic.newFolder() })
+    const venue = await VenueProcess.start(path.join(folder, "data"), settings)
+    const report = await Run.run({ ...options(venue, recorded), limitSeconds: 6 })
+    expect(await venue.stop()).toBe(0)
+    addsUp(report)
+    expect(report.bookSteps).toBeGreaterThan(60)
+    expect(report.orders.taker).toBeGreaterThan(50)
+    expect(report.fills.count).toBeGreaterThan(50)
+    await verify(venue.dataDir)
+  })
+})
