@@ -6,7 +6,16 @@
  * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
  * place says what was chosen.
  */
-import type { CancelEntry, Command, PlaceEntry, PlaceOrders } from "../../src/domain/Command.js"
+import type {
+  AmendOrder,
+  CancelEntry,
+  ClientCommand,
+  Command,
+  FenceOutcome,
+  PlaceEntry,
+  PlaceOrders
+} from "../../src/domain/Command.js"
+import { isClient, isTrading } from "../../src/domain/Command.js"
 import { ordinal } from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -17,8 +26,17 @@ import type { Record } from "../../src/journal/Record.js"
 /** How long an order and a key are remembered after their end. */
 export const retentionMs = 24 * 60 * 60 * 1000
 
+/** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it: "at least 24 h". */
+const orderRetentionMs = retentionMs + 60_000
+
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
+
+/** A command that names no market at all. */
+const anyMarket = -2
+
+const minuteMs = 60_000
+const minutesOfDay = 1440
 
 /** An order, from its placement for as long as the model lives. Quantities in size atoms. */
 export interface NaiveOrder {
@@ -28,13 +46,15 @@ export interface NaiveOrder {
   readonly side: Order.Side
   readonly type: Order.Type
   readonly timeInForce: Order.TimeInForce
-  readonly price: number
-  readonly quantity: number
+  price: number
+  quantity: number
   readonly postOnly: boolean
   readonly reduceOnly: boolean
   readonly selfTradePrevention: Order.SelfTradePrevention
   readonly clientOrderId: string
   readonly idempotencyKey: string
+  /** When it is cancelled by itself while it rests; 0 for never. */
+  readonly expiresAtEpochMs: number
   readonly createdAtEpochMs: number
   status: Order.Status
   cancelReason: Order.CancelReason
@@ -66,6 +86,8 @@ export interface NaiveAccount {
   open: Array<NaiveOrder>
   /** Every order it ever placed, oldest first. */
   readonly placed: Array<NaiveOrder>
+  /** When its dead-man switch fires; 0 while it is not armed. */
+  cancelAllAtEpochMs: number
 }
 
 export interface NaiveMarket {
@@ -75,9 +97,24 @@ export interface NaiveMarket {
   readonly factor: bigint
   status: Market.Status
   mark: number
+  /** When the index price that is the mark was taken, by its source; 0 before the first. */
+  indexSourceEpochMs: number
   lastPrice: number
   /** Resting orders, oldest first. */
   resting: Array<NaiveOrder>
+  /** Every trade, oldest first. */
+  readonly trades: Array<NaiveFill>
+}
+
+/** What a market traded in the last 24 h: whole minutes, the running one included. */
+export interface NaiveDay {
+  readonly volumeQuote: bigint
+  readonly volumeBase: number
+  readonly high: number
+  readonly low: number
+  /** The last price of 24 h ago, or the first ever. */
+  readonly open: number
+  readonly changeBps: number
 }
 
 /** What one entry must have come to. */
@@ -89,11 +126,21 @@ export interface NaiveOutcome {
   readonly cancelReason: Order.CancelReason
   readonly filled: number
   readonly filledNotional: bigint
+  /** Of a cancel-all: how many orders it cancelled. */
   readonly canceled: number
+  /** The order's price and total as decided; 0 on refusals. */
+  readonly price: number
+  readonly quantity: number
 }
 
 /** One trade, as it happened. */
 export interface NaiveFill {
+  /** Counts all trades of the venue, from 0. */
+  readonly ordinal: number
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly makerFee: bigint
+  readonly takerFee: bigint
   readonly market: number
   readonly maker: NaiveOrder
   readonly taker: NaiveOrder
@@ -113,6 +160,8 @@ export interface NaiveDecision {
   readonly touchedAccounts: ReadonlySet<number>
   /** A rule about records as such that it broke: the venue should never have journaled it. */
   readonly illegal: string | undefined
+  /** Accounts whose dead-man switch fired in it. */
+  readonly fired: ReadonlyArray<number>
 }
 
 /** What is remembered under an Idempotency-Key. */
@@ -165,7 +214,9 @@ const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   cancelReason: CancelReason.none,
   filled: 0,
   filledNotional: 0n,
-  canceled: 0
+  canceled: 0,
+  price: 0,
+  quantity: 0
 })
 
 const done = (subject: number): NaiveOutcome => ({ ...refused(Refusal.none, subject), status: Order.open })
@@ -177,7 +228,9 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   cancelReason: order.cancelReason,
   filled: order.filled,
   filledNotional: order.filledNotional,
-  canceled: order.canceled
+  canceled: order.canceled,
+  price: order.price,
+  quantity: order.quantity
 })
 
 /** An account's money with what is open, summed anew. All in money atoms. */
@@ -197,7 +250,17 @@ export class NaiveVenue {
   readonly accounts: Array<NaiveAccount> = []
   readonly markets: Array<NaiveMarket> = []
   readonly orders = new Map<number, NaiveOrder>()
+  /** What each scope was last decided for. */
   readonly memory = new Map<string, NaiveMemory>()
+  /** What scopes were decided for before that, once it had been forgotten. */
+  readonly forgotten = new Map<string, Array<NaiveMemory>>()
+  /** Every trade of the venue, oldest first. */
+  readonly trades: Array<NaiveFill> = []
+  /** When a key or a clientOrderId was last fenced, by account and what it is. */
+  readonly #fences = new Map<string, number>()
+  /** Every key of a client's command (but fences) by account, with the scopes it was used in. */
+  readonly #scopesOfKey = new Map<string, Set<string>>()
+  #fired: Array<number> = []
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
   deposited = 0n
@@ -214,15 +277,24 @@ export class NaiveVenue {
     this.#touchedAccounts = new Set()
     this.#fills = []
     const illegal = this.#illegal(record)
+    this.#fired = []
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
+    if (!this.halted) this.#doWhatIsDue()
     const outcomes = this.#decide(command)
     const scope = scopeOfCommand(command)
     if (scope !== undefined) {
+      const resulted = command.kind === "PlaceOrders" || command.kind === "AmendOrder"
       const orders = outcomes.flatMap((outcome) => {
-        const order = command.kind === "PlaceOrders" ? this.orders.get(outcome.orderNumber) : undefined
+        const order = resulted && outcome.refusal === Refusal.none ? this.orders.get(outcome.orderNumber) : undefined
         return order === undefined ? [] : [order]
       })
+      const before = this.memory.get(scope)
+      if (before !== undefined) this.forgotten.set(scope, [...this.forgotten.get(scope) ?? [], before])
+      if (isClient(command) && command.kind !== "FenceOutcome") {
+        const name = `${command.account}/${command.idempotencyKey}`
+        this.#scopesOfKey.set(name, (this.#scopesOfKey.get(name) ?? new Set()).add(scope))
+      }
       this.memory.set(scope, {
         sequence: record.sequence,
         atEpochMs: record.atEpochMs,
@@ -231,7 +303,14 @@ export class NaiveVenue {
         orders
       })
     }
-    return { outcomes, fills: this.#fills, touchedOrders: this.#touchedOrders, touchedAccounts: this.#touchedAccounts, illegal }
+    return {
+      outcomes,
+      fills: this.#fills,
+      touchedOrders: this.#touchedOrders,
+      touchedAccounts: this.#touchedAccounts,
+      illegal,
+      fired: this.#fired
+    }
   }
 
   /** Whether what was decided under a scope must still be remembered at a time. */
@@ -244,10 +323,79 @@ export class NaiveVenue {
     return atEpochMs < ended + retentionMs
   }
 
+  /** Every decision that a key of an account was ever used for, fences but for themselves, remembered or not. */
+  everDecided(account: number, key: string): ReadonlyArray<NaiveMemory> {
+    return [...this.#scopesOfKey.get(`${account}/${key}`) ?? []].flatMap((scope) => [
+      ...this.forgotten.get(scope) ?? [],
+      this.memory.get(scope)!
+    ])
+  }
+
+  /** Whether the account has a key or fence whose time is over at a time, so that it may have been forgotten. */
+  mayHaveForgotten(account: number, atEpochMs: number): boolean {
+    const mine = `${account}/`
+    for (const [scope, memory] of this.memory) {
+      if (scope.startsWith(mine) && !this.isRemembered(memory, atEpochMs)) return true
+    }
+    for (const [name, since] of this.#fences) {
+      if (name.startsWith(mine) && atEpochMs >= since + retentionMs) return true
+    }
+    for (const scope of this.forgotten.keys()) if (scope.startsWith(mine)) return true
+    return false
+  }
+
+  /** Whether a key or a clientOrderId of an account is fenced at a time. */
+  isFenced(account: number, what: "key" | "clientOrderId", name: string, atEpochMs: number): boolean {
+    const since = this.#fences.get(`${account}/${what}/${name}`)
+    return since !== undefined && atEpochMs < since + retentionMs
+  }
+
+  /** The account's last order with a clientOrderId, if it is still kept at a time. */
+  keptOrder(account: number, clientOrderId: string, atEpochMs: number): NaiveOrder | undefined {
+    const order = this.#clientOrderIds.get(`${account}/${clientOrderId}`)
+    return order !== undefined && isKept(order, atEpochMs) ? order : undefined
+  }
+
+  /** What a market traded in the 24 h up to a time. */
+  day(market: NaiveMarket, atEpochMs: number): NaiveDay {
+    const minuteOf = (time: number): number => Math.floor(time / minuteMs)
+    const now = minuteOf(atEpochMs)
+    const recent = market.trades.filter((fill) => minuteOf(fill.atEpochMs) > now - minutesOfDay)
+    const older = market.trades.filter((fill) => minuteOf(fill.atEpochMs) <= now - minutesOfDay)
+    const open = (older.at(-1) ?? market.trades[0])?.price ?? 0
+    return {
+      volumeQuote: recent.reduce((total, fill) => total + BigInt(fill.size) * BigInt(fill.price) * market.factor, 0n),
+      volumeBase: sum(recent.map((fill) => fill.size)),
+      high: recent.reduce((most, fill) => Math.max(most, fill.price), 0),
+      low: recent.reduce((least, fill) => (least === 0 ? fill.price : Math.min(least, fill.price)), 0),
+      open,
+      changeBps: open === 0 ? 0 : Math.trunc(((market.lastPrice - open) * 10_000) / open)
+    }
+  }
+
+  /** Dead-man switches by moment, then by account; then expiries by moment, then by order. */
+  #doWhatIsDue(): void {
+    const isDue = (atEpochMs: number): boolean => atEpochMs !== 0 && atEpochMs <= this.atEpochMs
+    const switches = this.accounts
+      .filter((account) => isDue(account.cancelAllAtEpochMs))
+      .sort((a, b) => a.cancelAllAtEpochMs - b.cancelAllAtEpochMs || a.index - b.index)
+    for (const account of switches) {
+      account.cancelAllAtEpochMs = 0
+      this.#fired.push(account.index)
+      this.#cancelAll(account, anyMarket, CancelReason.cancelAllAfter)
+    }
+    const expired = this.accounts
+      .flatMap((account) => account.open.filter((order) => isDue(order.expiresAtEpochMs)))
+      .sort((a, b) => a.expiresAtEpochMs - b.expiresAtEpochMs || a.number - b.number)
+    for (const order of expired) this.#cancel(order, CancelReason.expired)
+  }
+
   #illegal(record: Record): string | undefined {
     const { command } = record
-    if (this.halted && (command.kind === "PlaceOrders" || command.kind === "CancelOrders")) {
-      return "a trading command was journaled under a global halt"
+    if (this.halted && isTrading(command)) return "a trading command was journaled under a global halt"
+    if (isTrading(command)) {
+      const { account, idempotencyKey } = command as ClientCommand
+      if (this.isFenced(account, "key", idempotencyKey, record.atEpochMs)) return `key ${idempotencyKey} was fenced and journaled`
     }
     const scope = scopeOfCommand(command)
     const known = scope === undefined ? undefined : this.memory.get(scope)
@@ -263,6 +411,21 @@ export class NaiveVenue {
         return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
       case "CancelOrders":
         return command.entries.map((entry) => this.#cancelByUser(command.account, entry))
+      case "AmendOrder":
+        return [this.#amend(command)]
+      case "CancelAllOrders": {
+        if (command.market !== anyMarket && this.#listed(command.market) === undefined) return [refused(Refusal.marketNotFound, -1)]
+        const canceled = this.#cancelAll(this.accounts[command.account]!, command.market, CancelReason.user)
+        return [{ ...done(-1), canceled }]
+      }
+      case "SetCancelAllAfter":
+        this.accounts[command.account]!.cancelAllAtEpochMs = command.timeoutMs === 0 ? 0 : this.atEpochMs + command.timeoutMs
+        this.#touchedAccounts.add(command.account)
+        return [done(-1)]
+      case "FenceOutcome":
+        return [this.#fence(command)]
+      case "PassTime":
+        return [done(-1)]
       case "OpenVenue":
         return [done(-1)]
       case "PutMarket":
@@ -282,6 +445,7 @@ export class NaiveVenue {
           return [refused(Refusal.indexPriceInvalid, -1)]
         }
         market.mark = command.priceAtoms
+        market.indexSourceEpochMs = command.sourceEpochMs === 0 ? this.atEpochMs : command.sourceEpochMs
         return [done(-1)]
       }
       case "HaltEngine":
@@ -289,6 +453,8 @@ export class NaiveVenue {
         return [done(-1)]
       case "ResumeEngine":
         this.halted = false
+        // What fell due under the halt is done before anything can match again.
+        this.#doWhatIsDue()
         return [done(-1)]
       case "OpenDemoAccounts":
         return command.keys.map((_, index) => {
@@ -299,15 +465,14 @@ export class NaiveVenue {
             collateral: BigInt(command.collateralAtoms),
             positions: new Map(),
             open: [],
-            placed: []
+            placed: [],
+            cancelAllAtEpochMs: 0
           }
           this.accounts.push(account)
           this.deposited += account.deposited
           this.#touchedAccounts.add(account.index)
           return done(account.index)
         })
-      default:
-        throw new Error(`the model does not know ${command.kind}`)
     }
   }
 
@@ -321,8 +486,10 @@ export class NaiveVenue {
         factor: BigInt(Market.notionalFactor(parameters)),
         status: "draft",
         mark: 0,
+        indexSourceEpochMs: 0,
         lastPrice: 0,
-        resting: []
+        resting: [],
+        trades: []
       })
       return done(-1)
     }
@@ -353,6 +520,7 @@ export class NaiveVenue {
       selfTradePrevention: entry.selfTradePrevention,
       clientOrderId: entry.clientOrderId,
       idempotencyKey: command.idempotencyKey,
+      expiresAtEpochMs: entry.expiresAtEpochMs,
       createdAtEpochMs: this.atEpochMs,
       status: Order.open,
       cancelReason: CancelReason.none,
@@ -378,51 +546,70 @@ export class NaiveVenue {
     const account = this.accounts[accountIndex]
     if (account === undefined) return Refusal.accountNotEnabled
     if (entry.clientOrderId !== "") {
-      const earlier = this.#clientOrderIds.get(`${accountIndex}/${entry.clientOrderId}`)
-      if (earlier !== undefined && (earlier.status === Order.open || this.atEpochMs < earlier.endedAtEpochMs + retentionMs)) {
-        return Refusal.clientOrderIdInUse
-      }
+      if (this.keptOrder(accountIndex, entry.clientOrderId, this.atEpochMs) !== undefined) return Refusal.clientOrderIdInUse
+      if (this.isFenced(accountIndex, "clientOrderId", entry.clientOrderId, this.atEpochMs)) return Refusal.fenced
     }
-    const market = this.markets[entry.market]
+    const market = this.#listed(entry.market)
     if (market === undefined) return Refusal.marketNotFound
+    if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= this.atEpochMs) return Refusal.expiryPassed
+    return this.#refusalInMarket(account, market, {
+      side: entry.side,
+      type: entry.type,
+      timeInForce: entry.timeInForce,
+      price: entry.priceAtoms,
+      quantity: entry.quantityAtoms,
+      total: entry.quantityAtoms,
+      postOnly: entry.postOnly,
+      reduceOnly: entry.reduceOnly
+    })
+  }
+
+  /** The market if the public may see it. */
+  #listed(index: number): NaiveMarket | undefined {
+    const market = this.markets[index]
+    return market === undefined || !Market.isListed(market.status) ? undefined : market
+  }
+
+  /** The first of a market's checks that an order fails. An order that is being amended is not among the account's open ones. */
+  #refusalInMarket(account: NaiveAccount, market: NaiveMarket, order: Checked): Refusal {
     const { parameters } = market
-    const { priceAtoms: price, quantityAtoms: quantity, side } = entry
+    const { price, quantity, side } = order
     const held = this.#quantity(account, market)
     const sameSide = account.open.filter((order) => order.market === market.index && order.side === side)
     const opposes = held !== 0 && held > 0 === (side === Order.sell)
     const onlyReduces = opposes && quantity + sum(sameSide.map(remaining)) <= Math.abs(held)
 
     if (market.status === "reduce_only") {
-      if (!entry.reduceOnly && !onlyReduces) return Refusal.marketNotAccepting
+      if (!order.reduceOnly && !onlyReduces) return Refusal.marketNotAccepting
     } else if (market.status !== "open") return Refusal.marketNotAccepting
     if (market.mark === 0) return Refusal.marketNotAccepting
 
-    const isPriced = entry.type === Order.limit || price !== 0
+    const isPriced = order.type === Order.limit || price !== 0
     if (isPriced && (price < parameters.minPriceAtoms || price > parameters.maxPriceAtoms)) return Refusal.priceOutOfBounds
-    if (quantity < parameters.minQuantityAtoms || quantity > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
+    if (order.total < parameters.minQuantityAtoms || order.total > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
 
     // Any price outside the band that the order would touch refuses it, on the good side of the mark too: no
     // trade may print there, so matching would end the order at once.
-    if (entry.type === Order.limit && !entry.postOnly) {
+    if (order.type === Order.limit && !order.postOnly) {
       if (this.#touched(market, side, price, quantity).some((met) => !this.#withinBand(market, met))) return Refusal.priceBandExceeded
     }
-    if (entry.type === Order.limit && entry.timeInForce === Order.gtc) {
+    if (order.type === Order.limit && order.timeInForce === Order.gtc) {
       const open = account.open.filter((order) => order.market === market.index).length
       if (open >= openOrderLimit) return Refusal.openOrderLimit
     }
-    if (!entry.reduceOnly) {
+    if (!order.reduceOnly) {
       const committed = sum(sameSide.filter((order) => !order.reduceOnly).map(remaining))
       // What lies against the position counts from flat: a reduce-only order may close it before the others fill.
       const towards = Math.max(0, side === Order.buy ? held : -held)
       if (towards + committed + quantity > parameters.maxPositionQuantityAtoms) return Refusal.positionLimit
     } else {
-      const rests = entry.type === Order.limit && entry.timeInForce === Order.gtc
+      const rests = order.type === Order.limit && order.timeInForce === Order.gtc
       const resting = rests ? sum(sameSide.filter((order) => order.reduceOnly).map(remaining)) : 0
       if (!opposes || quantity + resting > Math.abs(held)) return Refusal.reduceOnlyWouldIncrease
     }
 
     const reducesForMargin = opposes && quantity + sum(sameSide.filter((order) => !order.reduceOnly).map(remaining)) <= Math.abs(held)
-    const asOpen = entry.reduceOnly ? undefined : { market: market.index, side, price, size: quantity }
+    const asOpen = order.reduceOnly ? undefined : { market: market.index, side, price, size: quantity }
     const margin = this.margin(account, asOpen)
     if (abs(margin.equity) > largestTotal) return Refusal.marginInsufficient
     const backed = margin.marginEquity - margin.orderLoss >= margin.initialMargin
@@ -432,13 +619,48 @@ export class NaiveVenue {
     }
 
     const best = this.#best(market, opposite(side))
-    if (entry.postOnly && best !== undefined && crosses(side, price, best.price)) return Refusal.postOnlyWouldCross
-    if (entry.type === Order.market) {
+    if (order.postOnly && best !== undefined && crosses(side, price, best.price)) return Refusal.postOnlyWouldCross
+    if (order.type === Order.market) {
       // Matching goes best price first and stops where it may not trade: what lies behind that is out of reach.
       const reachable = best !== undefined && this.#withinBand(market, best.price) && (price === 0 || crosses(side, price, best.price))
       if (!reachable) return Refusal.noLiquidity
     }
     return Refusal.none
+  }
+
+  // --- amending ------------------------------------------------------------------------------------------
+
+  #amend(command: AmendOrder): NaiveOutcome {
+    const { orderNumber } = command
+    const order = this.orders.get(orderNumber)
+    const known = order !== undefined && order.account === command.account && order.status === Order.open
+      && (command.market === anyMarket || command.market === order.market)
+    if (!known) return refused(Refusal.orderNotFound, orderNumber)
+    if (command.fault !== Refusal.none) return refused(command.fault, orderNumber)
+    const total = command.quantityAtoms < 0 ? order.quantity : command.quantityAtoms
+    const price = command.priceAtoms === 0 ? order.price : command.priceAtoms
+    const quantity = total - order.filled - order.canceled
+    if (quantity <= 0) {
+      this.#cancel(order, CancelReason.user)
+      return stateOf(order)
+    }
+    const market = this.markets[order.market]!
+    const account = this.accounts[order.account]!
+    // As if it were not there: its own size and its place among the open orders are not counted against it.
+    const without = { ...account, open: account.open.filter((other) => other !== order) }
+    const { postOnly, reduceOnly, side, timeInForce, type } = order
+    const refusal = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
+    if (refusal !== Refusal.none) return refused(refusal, orderNumber)
+    const keepsPlace = price === order.price && quantity <= remaining(order)
+    order.price = price
+    order.quantity = total
+    this.#touch(order)
+    if (!keepsPlace) {
+      market.resting = market.resting.filter((other) => other !== order)
+      account.open = without.open
+      this.#match(order)
+    }
+    return stateOf(order)
   }
 
   /** The prices that an order would meet, looking only at prices and sizes. */
@@ -562,12 +784,14 @@ export class NaiveVenue {
     const notional = BigInt(size) * BigInt(maker.price) * market.factor
     const sides = [[maker, market.parameters.makerFeeBps], [taker, market.parameters.takerFeeBps]] as const
     const heldBefore = sides.map(([order]) => this.#quantity(this.accounts[order.account]!, market))
+    const fees: Array<bigint> = []
     for (const [order, feeBps] of sides) {
       const account = this.accounts[order.account]!
       const traded = trade(account.positions.get(market.index), signed(order.side, size), notional)
       const fee = ceilDiv(notional * BigInt(feeBps), 10_000n)
       account.collateral += traded.realized - fee
       this.feesCollected += fee
+      fees.push(fee)
       if (traded.position.quantity === 0) account.positions.delete(market.index)
       else account.positions.set(market.index, traded.position)
       order.filled += size
@@ -579,7 +803,12 @@ export class NaiveVenue {
       }
     }
     market.lastPrice = maker.price
-    this.#fills.push({
+    const fill: NaiveFill = {
+      ordinal: this.trades.length,
+      sequence: this.sequence,
+      atEpochMs: this.atEpochMs,
+      makerFee: fees[0]!,
+      takerFee: fees[1]!,
       market: market.index,
       maker,
       taker,
@@ -587,7 +816,10 @@ export class NaiveVenue {
       size,
       makerPositionBefore: heldBefore[0]!,
       takerPositionBefore: heldBefore[1]!
-    })
+    }
+    this.#fills.push(fill)
+    this.trades.push(fill)
+    market.trades.push(fill)
     this.#holdReduceOnly(this.accounts[maker.account]!, market)
     this.#holdReduceOnly(this.accounts[taker.account]!, market)
   }
@@ -620,10 +852,28 @@ export class NaiveVenue {
   #cancelByUser(account: number, entry: CancelEntry): NaiveOutcome {
     const order = this.orders.get(entry.orderNumber)
     const known = order !== undefined && order.account === account && order.status === Order.open
-      && (entry.market === -2 || entry.market === order.market)
+      && (entry.market === anyMarket || entry.market === order.market)
     if (!known) return refused(Refusal.orderNotFound, entry.orderNumber)
     this.#cancel(order, CancelReason.user)
     return stateOf(order)
+  }
+
+  /** How many orders of an account it cancelled, in one market or in all. */
+  #cancelAll(account: NaiveAccount, market: number, reason: Order.CancelReason): number {
+    const orders = account.open.filter((order) => market === anyMarket || order.market === market)
+    for (const order of orders) this.#cancel(order, reason)
+    return orders.length
+  }
+
+  /** Fences what nothing is remembered of. */
+  #fence({ account, fencedClientOrderId, fencedKey }: FenceOutcome): NaiveOutcome {
+    const seen = fencedKey === ""
+      ? this.keptOrder(account, fencedClientOrderId, this.atEpochMs) !== undefined
+      : this.everDecided(account, fencedKey).some((memory) => this.isRemembered(memory, this.atEpochMs))
+    if (seen) return refused(Refusal.alreadySeen, -1)
+    const name = fencedKey === "" ? `clientOrderId/${fencedClientOrderId}` : `key/${fencedKey}`
+    this.#fences.set(`${account}/${name}`, this.atEpochMs)
+    return done(-1)
   }
 
   #cancel(order: NaiveOrder, reason: Order.CancelReason): void {
@@ -715,6 +965,24 @@ export class NaiveVenue {
     }
     return [...sizes].sort((a, b) => (side === Order.buy ? b[0] - a[0] : a[0] - b[0]))
   }
+}
+
+/** Whether an order is still kept at a time, open or not. */
+export const isKept = (order: NaiveOrder, atEpochMs: number): boolean =>
+  order.status === Order.open || atEpochMs < order.endedAtEpochMs + orderRetentionMs
+
+/** An order as a market's checks look at it. */
+interface Checked {
+  readonly side: Order.Side
+  readonly type: Order.Type
+  readonly timeInForce: Order.TimeInForce
+  readonly price: number
+  /** What would be open of it. */
+  readonly quantity: number
+  /** All that was ever ordered. */
+  readonly total: number
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
 }
 
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)

@@ -5,7 +5,7 @@
  */
 import type { BalanceView, OrderView, Reads } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
-import type { NaiveAccount, NaiveOrder, NaiveVenue } from "../model/NaiveVenue.js"
+import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder, type NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Pair = readonly [name: string, engine: unknown, model: unknown]
@@ -33,6 +33,9 @@ const orderVerdict = (view: OrderView | undefined, order: NaiveOrder): Verdict =
     ["canceled", view.canceledAtoms, order.canceled],
     ["reduce-only", view.reduceOnly, order.reduceOnly],
     ["post-only", view.postOnly, order.postOnly],
+    ["time in force", view.timeInForce, order.timeInForce],
+    ["self-trade prevention", view.selfTradePrevention, order.selfTradePrevention],
+    ["expiry", view.expiresAtEpochMs, order.status === open ? order.expiresAtEpochMs : 0],
     ["clientOrderId", view.clientOrderId, order.clientOrderId],
     ["idempotency key", view.idempotencyKey, order.idempotencyKey],
     ["created at", view.createdAtEpochMs, order.createdAtEpochMs],
@@ -71,11 +74,67 @@ const accountVerdict = (reads: Reads, model: NaiveVenue, index: number): Verdict
     ])
     if (verdict !== undefined) return verdict
   }
-  const open = reads.openOrders(index, -1)
-  if (open.length !== account.open.length) {
-    return broken(`account ${index} has ${open.length} open orders in the engine, ${account.open.length} in the model`)
+  const openOrders = reads.openOrders(index, -1)
+  if (openOrders.length !== account.open.length) {
+    return broken(`account ${index} has ${openOrders.length} open orders in the engine, ${account.open.length} in the model`)
   }
+  const switchWas = firstDifference(`account ${index}`, [
+    ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs]
+  ])
+  if (switchWas !== undefined) return switchWas
   return balanceVerdict(reads.balance(index), account, model)
+}
+
+const tradesCompared = 200
+
+/** A market's day and its latest trades. */
+const tradesVerdict = (reads: Reads, model: NaiveVenue, market: NaiveMarket): Verdict => {
+  const stats = reads.stats(market.index)
+  const day = model.day(market, model.atEpochMs)
+  const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
+  const verdict = firstDifference(`the day of market ${market.index}`, [
+    ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],
+    ["base volume", stats.volumeBaseAtoms, day.volumeBase],
+    ["high", stats.highAtoms, day.high],
+    ["low", stats.lowAtoms, day.low],
+    ["open", stats.openAtoms, day.open],
+    ["change", stats.change24hBps, day.changeBps],
+    ["last price", stats.lastPriceAtoms, market.lastPrice],
+    ["open interest", stats.openInterestBaseAtoms, openInterest],
+    ["open interest at mark", stats.openInterestQuoteAtoms, BigInt(openInterest) * BigInt(market.mark) * market.factor],
+    ["mark", stats.markPriceAtoms, market.mark],
+    ["index source", stats.indexSourceEpochMs, market.indexSourceEpochMs]
+  ])
+  return verdict ?? fillsVerdict(
+    `market ${market.index}`,
+    reads.trades(market.index, Number.POSITIVE_INFINITY, tradesCompared),
+    market.trades.slice(-tradesCompared).reverse()
+  )
+}
+
+const fillsVerdict = (what: string, shown: ReturnType<Reads["trades"]>, made: ReadonlyArray<NaiveFill>): Verdict => {
+  if (shown.length !== made.length) return broken(`${what} shows ${shown.length} fills, the model has ${made.length}`)
+  for (let index = 0; index < shown.length; index++) {
+    const view = shown[index]!
+    const fill = made[index]!
+    const verdict = firstDifference(`fill ${fill.ordinal} of ${what}`, [
+      ["ordinal", view.ordinal, fill.ordinal],
+      ["sequence", view.sequence, fill.sequence],
+      ["time", view.atEpochMs, fill.atEpochMs],
+      ["market", view.market, fill.market],
+      ["price", view.priceAtoms, fill.price],
+      ["size", view.sizeAtoms, fill.size],
+      ["maker", view.makerOrder, fill.maker.number],
+      ["taker", view.takerOrder, fill.taker.number],
+      ["maker's account", view.makerAccount, fill.maker.account],
+      ["taker's account", view.takerAccount, fill.taker.account],
+      ["taker's side", view.takerSide, fill.taker.side],
+      ["maker's fee", BigInt(view.makerFeeAtoms), fill.makerFee],
+      ["taker's fee", BigInt(view.takerFeeAtoms), fill.takerFee]
+    ])
+    if (verdict !== undefined) return verdict
+  }
+  return holds
 }
 
 const wholeVerdict = (reads: Reads, model: NaiveVenue): Verdict => {
@@ -95,25 +154,31 @@ const wholeVerdict = (reads: Reads, model: NaiveVenue): Verdict => {
       const expected = JSON.stringify(model.levels(market.index, side))
       if (JSON.stringify(shown) !== expected) return broken(`market ${market.index}: levels of side ${side} are ${JSON.stringify(shown)}, the model has ${expected}`)
     }
+    const traded = tradesVerdict(reads, model, market)
+    if (traded !== undefined) return traded
   }
   for (const account of model.accounts) {
     const verdict = accountVerdict(reads, model, account.index)
     if (verdict !== undefined) return verdict
+    const made = model.trades.filter((fill) => fill.maker.account === account.index || fill.taker.account === account.index)
+    const own = fillsVerdict(
+      `account ${account.index}`,
+      reads.fills(account.index, -1, Number.POSITIVE_INFINITY, tradesCompared),
+      made.slice(-tradesCompared).reverse()
+    )
+    if (own !== undefined) return own
     for (const order of account.open) {
       const orderWas = orderVerdict(reads.findOrder(account.index, order.number), order)
       if (orderWas !== undefined) return orderWas
     }
   }
   for (const order of model.orders.values()) {
-    if (order.status === open || !isRemembered(order, model)) continue
+    if (order.status === open || !isKept(order, model.atEpochMs)) continue
     const verdict = orderVerdict(reads.findOrder(order.account, order.number), order)
     if (verdict !== undefined) return verdict
   }
   return holds
 }
-
-const retentionMs = 24 * 60 * 60 * 1000
-const isRemembered = (order: NaiveOrder, model: NaiveVenue): boolean => model.atEpochMs < order.endedAtEpochMs + retentionMs
 
 export const stateEqualsModel: Property<null> = {
   name: "engine-equals-model",

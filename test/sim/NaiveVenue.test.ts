@@ -1,9 +1,10 @@
 /** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
 import { expect, test } from "vitest"
 import type { Command, PlaceEntry } from "../../src/domain/Command.js"
-import { Operation } from "../../src/domain/Command.js"
+import { isTrading, Operation } from "../../src/domain/Command.js"
 import * as Order from "../../src/domain/Order.js"
 import type { Outcome } from "../../src/domain/Outcome.js"
+import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { NaiveVenue, type NaiveMarket } from "../../sim/model/NaiveVenue.js"
 import { watchers } from "../../sim/properties/All.js"
@@ -28,11 +29,50 @@ const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: numb
     const status = market.status === "open" ? odd : "open"
     return { kind: "SetMarketStatus", idempotencyKey, market: market.index, status }
   }
-  if (kind < 0.15) {
+  const anyOrder = (): number => {
     const orders = [...model.orders.keys()]
+    return orders.length === 0 || random.chance(0.05) ? 7 : random.pick(orders.slice(-60))
+  }
+  if (kind < 0.045) return { kind: model.halted ? "ResumeEngine" : random.chance(0.3) ? "HaltEngine" : "ResumeEngine", idempotencyKey }
+  if (model.halted && kind < 0.2) return { kind: "ResumeEngine", idempotencyKey }
+  if (kind < 0.055) {
+    const marketNamed = random.pick([-2, -2, market.index, -1])
+    return { kind: "CancelAllOrders", operation: Operation.cancelAllV1, account, apiKey: -1, idempotencyKey, market: marketNamed }
+  }
+  if (kind < 0.07) {
+    const timeoutMs = random.pick([0, 1_000, 1_000, 2_000])
+    return { kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, account, apiKey: -1, idempotencyKey, timeoutMs }
+  }
+  if (kind < 0.075) {
+    const fencedKey = random.pick(["", `k${count + random.below(20)}`, `k${random.below(count + 1)}`])
+    const fencedClientOrderId = fencedKey === "" ? random.pick(["again", `e${random.below(60)}`]) : ""
+    return { kind: "FenceOutcome", operation: Operation.fenceV1, account, apiKey: -1, idempotencyKey, fencedKey, fencedClientOrderId }
+  }
+  if (kind < 0.08) return { kind: "PassTime" }
+  if (kind < 0.16) {
+    const { open } = model.accounts[account]!
+    const order = open.length === 0 || random.chance(0.1) ? undefined : random.pick(open)
+    const tick = Math.max(1, Math.round((model.markets[order?.market ?? 0]!.mark) / 1_000))
+    return {
+      kind: "AmendOrder",
+      operation: Operation.amendV1,
+      account,
+      apiKey: -1,
+      idempotencyKey,
+      market: order === undefined || random.chance(0.05) ? market.index : order.market,
+      orderNumber: order?.number ?? anyOrder(),
+      priceAtoms: order === undefined || random.chance(0.4) ? 0 : Math.max(1, order.price + random.between(-4, 4) * tick),
+      quantityAtoms: order === undefined || random.chance(0.3)
+        ? -1
+        : Math.max(0, Math.floor(order.quantity * random.pick([0, 0.5, 0.9, 1, 1, 1.2, 3])) + random.between(-1, 1)),
+      fault: 0,
+      raw: ""
+    }
+  }
+  if (kind < 0.24) {
     const entries = Array.from({ length: random.between(1, 3) }, () => ({
       market: random.chance(0.1) ? market.index : -2,
-      orderNumber: orders.length === 0 || random.chance(0.1) ? 7 : random.pick(orders.slice(-60)),
+      orderNumber: anyOrder(),
       raw: ""
     }))
     return { kind: "CancelOrders", operation: Operation.cancelBatchV1, account, apiKey: -1, idempotencyKey, entries }
@@ -51,7 +91,7 @@ const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: numb
     const timeInForce: Order.TimeInForce = type === Order.market || random.chance(0.15) ? Order.ioc : Order.gtc
     return {
       market: market.index,
-      clientOrderId: random.chance(0.05) ? "again" : random.chance(0.1) ? "" : `c${count}.${random.below(1e9)}`,
+      clientOrderId: random.chance(0.05) ? random.pick(["again", `e${random.below(60)}`]) : random.chance(0.1) ? "" : `c${count}.${random.below(1e9)}`,
       side,
       type,
       timeInForce,
@@ -60,7 +100,9 @@ const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: numb
       postOnly: timeInForce === Order.gtc && random.chance(0.1),
       reduceOnly: random.chance(closing ? 0.6 : 0.05),
       selfTradePrevention: random.pick([0, 1, 2] as const),
-      expiresAtEpochMs: 0,
+      expiresAtEpochMs: type === Order.limit && timeInForce === Order.gtc && random.chance(0.2)
+        ? Math.max(1, model.atEpochMs + random.between(-20, 3_000))
+        : 0,
       fault: 0,
       raw: ""
     }
@@ -91,7 +133,8 @@ const opening = (collateralAtoms: number): ReadonlyArray<Command> => [
   }
 ]
 
-const concernsOrders = (command: Command): boolean => command.kind === "PlaceOrders" || command.kind === "CancelOrders"
+const concernsOrders = (command: Command): boolean =>
+  command.kind === "PlaceOrders" || command.kind === "CancelOrders" || command.kind === "AmendOrder"
 
 const simplified = (command: Command, outcome: Outcome) =>
   outcome.entries.map((entry) => [
@@ -101,7 +144,9 @@ const simplified = (command: Command, outcome: Outcome) =>
     entry.cancelReason,
     entry.filledAtoms,
     String(entry.filledNotionalAtoms),
-    entry.canceledAtoms
+    entry.canceledAtoms,
+    entry.priceAtoms,
+    entry.quantityAtoms
   ])
 
 /** The whole state of the model, as text. */
@@ -126,9 +171,16 @@ const run = (seed: string, commands: number): number => {
   let atEpochMs = 1_700_000_000_000
   let fills = 0
   const apply = (command: Command): void => {
+    atEpochMs += random.chance(0.002) ? random.pick([86_400_000, 86_340_000, 86_460_000, 3_600_000]) : random.below(50)
+    const without = engine.admit(command, atEpochMs)
+    const expected = isTrading(command) && "account" in command && model.isFenced(command.account, "key", command.idempotencyKey, atEpochMs)
+      ? Refusal.fenced
+      : isTrading(command) && model.halted
+      ? Refusal.engineHalted
+      : undefined
+    expect(without?.refusal, `seed ${seed}, ${JSON.stringify(command)}`).toBe(expected)
+    if (without !== undefined) return
     sequence++
-    atEpochMs += random.below(50)
-    expect(engine.admit(command, atEpochMs)).toBe(undefined)
     const before = process.env["MODEL_TRACE"] === undefined ? "" : drawn(model)
     const outcome = engine.apply(command, sequence, atEpochMs)
     engine.state.events.clear()
@@ -142,7 +194,9 @@ const run = (seed: string, commands: number): number => {
       entry.cancelReason,
       entry.filled,
       String(entry.filledNotional),
-      entry.canceled
+      entry.canceled,
+      entry.price,
+      entry.quantity
     ]))
     for (const watcher of watching) {
       const verdict = watcher.observe({ _tag: "Committed", record: { sequence, atEpochMs, command }, decision, model, block: { epoch: 1, firstSequence: sequence, count: 1 } })
