@@ -157,6 +157,7 @@ export const placedEntry = (
   body: PlaceOrderBody,
   entry: PlaceEntry,
   decided: EntryOutcome,
+  compared: Errors.Comparison | undefined,
   outcome: Outcome,
   idempotencyKey: string
 ): string => {
@@ -176,7 +177,7 @@ export const placedEntry = (
     + `,"selfTradePrevention":"${Order.selfTradePreventions[entry.selfTradePrevention]}"`
     + `,"createdAtEpochMs":${outcome.atEpochMs},"updatedAtEpochMs":${outcome.atEpochMs}`
     + refusal(Refusal.describe(decided.refusal))
-    + comparison(Errors.comparisonOf(decided, market))
+    + comparison(compared)
     + "}"
 }
 
@@ -347,13 +348,14 @@ export const compatPlacedEntry = (
   body: CreateOrderBody,
   entry: PlaceEntry,
   decided: EntryOutcome,
+  compared: Errors.Comparison | undefined,
   outcome: Outcome,
   idempotencyKey: string
 ): string => {
   const accepted = decided.refusal === 0 && market !== undefined
   const status = accepted ? "open" : "canceled"
   const description = accepted ? undefined : Refusal.describe(decided.refusal)
-  const why = description === undefined ? "" : refusal(description) + comparison(Errors.comparisonOf(decided, market))
+  const why = description === undefined ? "" : refusal(description) + comparison(compared)
   const terms = accepted
     ? compatTerms(entry, market, 0, outcome.atEpochMs)
     : (entry.clientOrderId === "" ? "" : `,"clientOrderId":"${entry.clientOrderId}"`)

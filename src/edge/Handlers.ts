@@ -127,7 +127,8 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
   const { state } = services
   const views = Views.make(state)
 
-  const submit = (command: Command.Command): Effect.Effect<Outcome, Errors.Failure> =>
+  /** `market` is the one that a refusal's prices speak of. */
+  const submit = (command: Command.Command, market?: Market.Parameters): Effect.Effect<Outcome, Errors.Failure> =>
     Effect.async<Outcome, Errors.Failure>((resume) => {
       services.submit(command, (outcome) => {
         const decided = outcome.entries.find((entry) => entry.refusal !== Refusal.none)
@@ -135,18 +136,25 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
           outcome.refusal !== Refusal.none
             ? fail(Errors.refused(outcome.refusal))
             : decided !== undefined
-            ? fail({ ...Errors.refused(decided.refusal), decidedAtEpochMs: outcome.atEpochMs })
+            ? fail({
+              ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),
+              decidedAtEpochMs: outcome.atEpochMs
+            })
             : Effect.succeed(outcome)
         )
       })
     })
+
+  /** The market that a price is set in. */
+  const marketOf = (command: Command.Command): Market.Parameters | undefined =>
+    command.kind === "SetIndexPrice" ? state.market(command.market).parameters : undefined
 
   const operated = (
     operation: "put_market" | "set_market_status" | "set_index_price" | "halt_engine" | "resume_engine",
     command: Command.Command & { readonly idempotencyKey: string },
     marketId?: string
   ) =>
-    Effect.map(submit(command), (outcome) => ({
+    Effect.map(submit(command, marketOf(command)), (outcome) => ({
       version: "operator-result/v1" as const,
       operation,
       idempotencyKey: command.idempotencyKey,

@@ -16,7 +16,6 @@ import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
 import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
 import { Refusal } from "../domain/Refusal.js"
-import * as Units from "../domain/Units.js"
 import { assert } from "../domain/Assert.js"
 import type { ApiKeyView, MarketView, Reads } from "../engine/Reads.js"
 import type { Call } from "./Call.js"
@@ -25,6 +24,7 @@ import type { PlaceOrderBody } from "./contract/Orders.js"
 import * as Decode from "./Decode.js"
 import * as Encode from "./Encode.js"
 import * as Errors from "./Errors.js"
+import * as Grid from "./Grid.js"
 import * as Requests from "./Requests.js"
 
 /** The names of the endpoints served here. */
@@ -104,68 +104,43 @@ const told = (market: Market.Parameters | undefined, decided: EntryOutcome): Mar
 interface Prepared {
   readonly entry: Command.PlaceEntry
   readonly market: Market.Parameters | undefined
+  /** What a fault of the entry compared. */
+  readonly comparison: Errors.Comparison | undefined
 }
 
-/** Step 7 of a native order: too many decimals are the client's mistake, anything beyond the engine's range is out of bounds. */
+/** What a refusal compared, whether the edge found it or the engine. */
+const compared = (prepared: Prepared, decided: EntryOutcome): Errors.Comparison | undefined =>
+  prepared.entry.fault !== Refusal.none && decided.refusal === prepared.entry.fault
+    ? prepared.comparison
+    : Errors.comparisonOf(decided, told(prepared.market, decided))
+
+/** Step 7 of a native order: too many decimals are the client's mistake, anything that no atoms can say is out of bounds. */
 const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepared | Errors.Failure => {
   const index = state.findMarket(body.marketId)
   const view = known(state, index)
-  const market = view?.parameters
   const type = body.orderType === "limit" ? Order.limit : Order.market
-  const grid = view === undefined ? undefined : onGrid(view, body.price, body.quantity, at)
-  if (grid !== undefined && Requests.isFailure(grid)) return grid
-  const fault = grid === undefined ? Refusal.marketNotFound : grid.fault
-  const faulty = fault !== Refusal.none
+  const grid = Grid.ofDecimals(view, body.price, body.quantity, type === Order.limit ? "refused_by_engine" : "is_none", at)
+  if (Requests.isFailure(grid)) return grid
   return {
-    market,
+    market: view?.parameters,
+    comparison: grid.comparison,
     entry: {
       market: index,
       clientOrderId: body.clientOrderId,
       side: body.side === "buy" ? Order.buy : Order.sell,
       type,
       timeInForce: type === Order.market || body.timeInForce === "IOC" ? Order.ioc : Order.gtc,
-      priceAtoms: grid === undefined || faulty ? 0 : grid.priceAtoms ?? 0,
-      quantityAtoms: grid === undefined || faulty ? 0 : grid.quantityAtoms ?? 0,
+      priceAtoms: grid.priceAtoms ?? 0,
+      quantityAtoms: grid.quantityAtoms ?? 0,
       postOnly: body.postOnly === true,
       reduceOnly: body.reduceOnly === true,
       selfTradePrevention: stpCode(body.selfTradePrevention),
       expiresAtEpochMs: body.expiresAtEpochMs ?? 0,
-      fault,
-      raw: faulty ? JSON.stringify([body.marketId, body.price ?? null, body.quantity]) : ""
+      fault: grid.fault,
+      raw: grid.fault === Refusal.none ? "" : JSON.stringify([body.marketId, body.price ?? null, body.quantity])
     }
   }
 }
-
-/** Prices and quantities as atoms; undefined for what was not sent, and for both where there is a fault. */
-interface OnGrid {
-  readonly fault: Refusal
-  readonly priceAtoms: number | undefined
-  readonly quantityAtoms: number | undefined
-}
-
-const offGrid = (fault: Refusal): OnGrid => ({ fault, priceAtoms: undefined, quantityAtoms: undefined })
-
-/** Decimal strings on a market's grid. Of a market that is not listed nothing but its absence is told. */
-const onGrid = (
-  view: MarketView,
-  priceText: string | undefined,
-  quantityText: string | undefined,
-  at: string
-): OnGrid | Errors.Failure => {
-  const { priceScale, quantityScale } = view.parameters
-  const price = priceText === undefined ? undefined : Units.parseDecimal(priceText, priceScale)
-  const quantity = quantityText === undefined ? undefined : Units.parseDecimal(quantityText, quantityScale)
-  const priceFault = price !== undefined && (typeof price === "string" || price > maxPriceAtoms || price === 0)
-  if (!Market.isListed(view.status) && (priceFault || typeof quantity === "string")) return offGrid(Refusal.marketNotFound)
-  if (price === "too_fine") return Errors.invalidRequest(`${at}price: has more than ${priceScale} decimals.`)
-  if (quantity === "too_fine") return Errors.invalidRequest(`${at}quantity: has more than ${quantityScale} decimals.`)
-  if (priceFault) return offGrid(Refusal.priceOutOfBounds)
-  if (typeof quantity === "string") return offGrid(Refusal.quantityOutOfBounds)
-  return { fault: Refusal.none, priceAtoms: price as number | undefined, quantityAtoms: quantity }
-}
-
-/** Prices are 32-bit integers in the engine. */
-const maxPriceAtoms = 2 ** 31 - 1
 
 const stpCode = (name: PlaceOrderBody["selfTradePrevention"]): Order.SelfTradePrevention => {
   switch (name) {
@@ -183,43 +158,25 @@ const stpCode = (name: PlaceOrderBody["selfTradePrevention"]): Order.SelfTradePr
 const prepareCompat = (state: Reads, body: CreateOrderBody): Prepared => {
   const index = state.findSymbol(body.symbol)
   const view = known(state, index)
-  const market = view?.parameters
   const type = body.type === "limit" ? Order.limit : Order.market
-  let fault: Refusal = Refusal.none
-  let priceAtoms = 0
-  let quantityAtoms = 0
-  if (market === undefined) {
-    fault = Refusal.marketNotFound
-  } else {
-    const price = body.price === undefined ? 0 : Units.parseNumber(body.price, market.priceScale)
-    const quantity = Units.parseNumber(body.amount, market.quantityScale)
-    if (price === "too_fine") fault = Refusal.priceOffGrid
-    else if (typeof price === "string" || price > maxPriceAtoms || (price === 0 && body.price !== undefined)) {
-      fault = Refusal.priceOutOfBounds
-    } else if (quantity === "too_fine") fault = Refusal.quantityOffGrid
-    else if (typeof quantity === "string") fault = Refusal.quantityOutOfBounds
-    else {
-      priceAtoms = price
-      quantityAtoms = quantity
-    }
-  }
-  if (view !== undefined && fault !== Refusal.none && !Market.isListed(view.status)) fault = Refusal.marketNotFound
+  const grid = Grid.ofNumbers(view, body.price, body.amount, type === Order.limit ? "refused_by_engine" : "is_none")
   return {
-    market,
+    market: view?.parameters,
+    comparison: grid.comparison,
     entry: {
       market: index,
       clientOrderId: body.params?.clientOrderId ?? "",
       side: body.side === "buy" ? Order.buy : Order.sell,
       type,
       timeInForce: type === Order.market ? Order.ioc : Order.gtc,
-      priceAtoms,
-      quantityAtoms,
+      priceAtoms: grid.priceAtoms ?? 0,
+      quantityAtoms: grid.quantityAtoms ?? 0,
       postOnly: body.params?.postOnly === true,
       reduceOnly: body.params?.reduceOnly === true,
       selfTradePrevention: Order.cancelResting,
       expiresAtEpochMs: 0,
-      fault,
-      raw: fault === Refusal.none ? "" : JSON.stringify([body.symbol, body.price ?? null, body.amount])
+      fault: grid.fault,
+      raw: grid.fault === Refusal.none ? "" : JSON.stringify([body.symbol, body.price ?? null, body.amount])
     }
   }
 }
@@ -272,8 +229,8 @@ const decidedEntry = (outcome: Outcome, index: number): EntryOutcome => {
   return entry
 }
 
-const failEntry = (call: Call, decided: EntryOutcome, outcome: Outcome, market: Market.Parameters | undefined): void =>
-  call.fail(Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)), outcome.atEpochMs)
+const failEntry = (call: Call, decided: EntryOutcome, outcome: Outcome, comparison?: Errors.Comparison): void =>
+  call.fail(Errors.refused(decided.refusal, comparison), outcome.atEpochMs)
 
 const countRefusal = (call: Call, decided: EntryOutcome): void => {
   if (decided.refusal !== 0) call.services.metrics.refused(Errors.refused(decided.refusal).description.name)
@@ -289,7 +246,7 @@ const placeOrder = (call: Call): void => {
   const { entry, market } = prepared
   place(call, admitted, Command.Operation.placeV1, [entry], (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, compared(prepared, decided))
     assert(market !== undefined, "an order without a market is refused")
     call.succeed(Encode.placed(accountId, market, entry, decided, outcome, idempotencyKey))
   })
@@ -310,11 +267,22 @@ const placeOrderBatch = (call: Call): void => {
   place(call, admitted, Command.Operation.placeBatchV1, prepared.map((one) => one.entry), (outcome) => {
     let text = ""
     for (let index = 0; index < prepared.length; index++) {
-      const { entry, market } = prepared[index]!
+      const one = prepared[index]!
+      const { entry, market } = one
       const decided = decidedEntry(outcome, index)
       countRefusal(call, decided)
       text += (index === 0 ? "" : ",")
-        + Encode.placedEntry(index, accountId, told(market, decided), body.orders[index]!, entry, decided, outcome, idempotencyKey)
+        + Encode.placedEntry(
+          index,
+          accountId,
+          told(market, decided),
+          body.orders[index]!,
+          entry,
+          decided,
+          compared(one, decided),
+          outcome,
+          idempotencyKey
+        )
     }
     call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${text}]}`)
   })
@@ -348,7 +316,7 @@ const cancelOrder = (call: Call): void => {
   const { entry, market } = prepareCancel(state, state.findMarket(body.marketId), body.marketId, call.params["orderId"] ?? "")
   cancel(call, admitted, Command.Operation.cancelV1, [entry], (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome)
     assert(market !== undefined, "an order without a market cannot be cancelled")
     call.succeed(Encode.canceled(accountId, market, decided, outcome, idempotencyKey))
   })
@@ -384,10 +352,11 @@ const createOrder = (call: Call): void => {
   const admitted = admit(call, timeInForce, Decode.createOrder)
   if (admitted === undefined) return
   const { accountId, body, idempotencyKey } = admitted
-  const { entry, market } = prepareCompat(call.services.state, body)
+  const prepared = prepareCompat(call.services.state, body)
+  const { entry, market } = prepared
   place(call, admitted, Command.Operation.placeV2, [entry], (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome, compared(prepared, decided))
     assert(market !== undefined, "an order without a market is refused")
     call.succeed(Encode.compatPlaced(body.symbol, accountId, market, entry, decided, outcome, idempotencyKey))
   })
@@ -401,11 +370,22 @@ const createOrders = (call: Call): void => {
   place(call, admitted, Command.Operation.placeBatchV2, prepared.map((one) => one.entry), (outcome) => {
     let text = ""
     for (let index = 0; index < prepared.length; index++) {
-      const { entry, market } = prepared[index]!
+      const one = prepared[index]!
+      const { entry, market } = one
       const decided = decidedEntry(outcome, index)
       countRefusal(call, decided)
       text += (index === 0 ? "" : ",")
-        + Encode.compatPlacedEntry(index, accountId, told(market, decided), body[index]!, entry, decided, outcome, idempotencyKey)
+        + Encode.compatPlacedEntry(
+          index,
+          accountId,
+          told(market, decided),
+          body[index]!,
+          entry,
+          decided,
+          compared(one, decided),
+          outcome,
+          idempotencyKey
+        )
     }
     call.succeed(`[${text}]`)
   })
@@ -419,7 +399,7 @@ const cancelCompatOrder = (call: Call): void => {
   const { entry, market } = prepareCancel(state, state.findSymbol(body.symbol), body.symbol, call.params["orderId"] ?? "")
   cancel(call, admitted, Command.Operation.cancelV2, [entry], (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome)
     assert(market !== undefined, "an order without a market cannot be cancelled")
     const view = state.findOrder(key.account, decided.orderNumber)
     // Both are kept for 24 h after the order ended; a repeat at the very end may find the order gone first.
@@ -436,12 +416,10 @@ const amendOrder = (call: Call): void => {
   const { state } = call.services
   const orderId = call.params["orderId"] ?? ""
   const index = state.findMarket(body.marketId)
-  const view = known(state, index)
   const { entry, market } = prepareCancel(state, index, body.marketId, orderId)
-  const grid = view === undefined ? undefined : onGrid(view, body.price, body.quantity, "")
-  if (grid !== undefined && Requests.isFailure(grid)) return call.failDurably(grid)
-  const fault = grid === undefined ? Refusal.none : grid.fault
-  const isNamed = entry.raw === "" && fault === Refusal.none
+  const grid = Grid.ofDecimals(known(state, index), body.price, body.quantity, "is_none")
+  if (Requests.isFailure(grid)) return call.failDurably(grid)
+  const isPlain = entry.raw === "" && grid.fault === Refusal.none
   call.services.submit({
     kind: "AmendOrder",
     operation: Command.Operation.amendV1,
@@ -450,13 +428,16 @@ const amendOrder = (call: Call): void => {
     idempotencyKey,
     market: entry.market,
     orderNumber: entry.orderNumber,
-    priceAtoms: grid?.priceAtoms ?? 0,
-    quantityAtoms: grid?.quantityAtoms ?? -1,
-    fault,
-    raw: isNamed ? "" : JSON.stringify([body.marketId, orderId, body.price ?? null, body.quantity ?? null])
+    priceAtoms: grid.priceAtoms ?? 0,
+    quantityAtoms: grid.quantityAtoms ?? -1,
+    fault: grid.fault,
+    raw: isPlain ? "" : JSON.stringify([body.marketId, orderId, body.price ?? null, body.quantity ?? null])
   }, guarded(call, (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, market)
+    if (decided.refusal !== 0) {
+      const isFault = grid.fault !== Refusal.none && decided.refusal === grid.fault
+      return failEntry(call, decided, outcome, isFault ? grid.comparison : Errors.comparisonOf(decided, market))
+    }
     assert(market !== undefined, "an order without a market cannot be amended")
     const order = state.findOrder(key.account, decided.orderNumber)
     if (order === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
@@ -483,7 +464,7 @@ const cancelAll = (
     market
   }, guarded(call, (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, undefined)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome)
     answer(decided, outcome)
   }))
 
@@ -538,7 +519,7 @@ const fenceOutcome = (call: Call): void => {
     fencedClientOrderId: body.clientOrderId ?? ""
   }, guarded(call, (outcome) => {
     const decided = decidedEntry(outcome, 0)
-    if (decided.refusal !== 0) return failEntry(call, decided, outcome, undefined)
+    if (decided.refusal !== 0) return failEntry(call, decided, outcome)
     call.succeed(Encode.fenced(accountId, body, outcome, idempotencyKey))
   }))
 }

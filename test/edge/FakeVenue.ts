@@ -82,6 +82,10 @@ export interface Ask {
 const at = 1_700_000_000_000
 const text = new TextEncoder()
 
+/** A demo key as the operator's route would issue it. */
+export const issue = (name: string, scopes: number): ApiKeys.Issued =>
+  ApiKeys.deriveDemoKey(signerSecret, "development", name, 0, scopes)
+
 /** A request as a listener would frame it. */
 export const request = (ask: Ask): Request => ({
   method: ask.method ?? (ask.body === undefined && ask.bytes === undefined ? "GET" : "POST"),
@@ -113,7 +117,7 @@ export const make = (options: Options = {}): FakeVenue => {
   const accounts: Array<string> = [Ids.accountId(64), Ids.accountId(65)]
   const keyViews: Array<ApiKeyView> = []
   const addKey = (account: number, scopes: number, name: string, more: Partial<ApiKeyView> = {}): string => {
-    const issued = ApiKeys.deriveDemoKey(signerSecret, "development", name, 0, scopes)
+    const issued = issue(name, scopes)
     keyViews.push({
       index: keyViews.length,
       account,
@@ -261,6 +265,11 @@ export const make = (options: Options = {}): FakeVenue => {
     const orderNumber = Ids.ordinal(sequence, index)
     if (entry.fault !== 0) return refusedEntry(entry.fault, orderNumber)
     if (markets[entry.market]?.status !== "open") return refusedEntry(Refusal.marketNotFound, orderNumber)
+    const { maxPriceAtoms, minPriceAtoms } = markets[entry.market]!.parameters
+    if (entry.type === 0 && (entry.priceAtoms < minPriceAtoms || entry.priceAtoms > maxPriceAtoms)) {
+      const bound = entry.priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+      return refusedEntry(Refusal.priceOutOfBounds, orderNumber, bound, entry.priceAtoms, bound)
+    }
     const outcome: EntryOutcome = { ...doneEntry(orderNumber) }
     orders.set(orderNumber, {
       ...entry,

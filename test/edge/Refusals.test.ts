@@ -1,0 +1,370 @@
+/**
+ * Every refusal in the table is reachable by a request, over the real engine, and tells what it compared: the
+ * bound, what the request would have come to, and a value that would have passed. What the engine has no way to
+ * meet yet is named, with where it is tested instead.
+ */
+import { expect, test } from "vitest"
+import type { Command } from "../../src/domain/Command.js"
+import * as Refusal from "../../src/domain/Refusal.js"
+import { parameters } from "../engine/drive.js"
+import * as Fake from "./FakeVenue.js"
+import { LiveVenue, marketId, order, symbol, type Trader } from "./LiveVenue.js"
+
+interface Bench {
+  readonly venue: LiveVenue
+  readonly alice: Trader
+  readonly bob: Trader
+  readonly operator: (method: string, target: string, body?: unknown) => Promise<any>
+  /** Places a native order of Alice's and gives its answer. */
+  readonly place: (more?: Readonly<Record<string, unknown>>) => Promise<any>
+}
+
+const bench = async (capacity?: { readonly orders: number; readonly idempotencyKeys: number }): Promise<Bench> => {
+  const venue = LiveVenue.make(capacity)
+  const [alice, bob] = await venue.traders(2) as [Trader, Trader]
+  return {
+    venue,
+    alice,
+    bob,
+    place: (more) => venue.place(alice, more),
+    operator: async (method, target, body) => {
+      const response = await venue.ask({
+        method,
+        target,
+        ...(body === undefined ? undefined : { body }),
+        key: Fake.operatorToken,
+        idempotencyKey: venue.nextKey()
+      })
+      return { ...JSON.parse(response.body), httpStatus: response.status }
+    }
+  }
+}
+
+interface Row {
+  readonly refusal: keyof typeof Refusal.Refusal
+  readonly ask: (bench: Bench) => Promise<any>
+  /** What it compared; nothing unless it says so. */
+  readonly limit?: string
+  readonly actual?: string
+  readonly nearest?: string
+  readonly capacity?: { readonly orders: number; readonly idempotencyKeys: number }
+}
+
+const post = async ({ alice, venue }: Bench, target: string, body: unknown, key?: string): Promise<any> => {
+  const response = await venue.post(alice, target, body, key)
+  return { ...JSON.parse(response.body), httpStatus: response.status }
+}
+const compat = (more: Readonly<Record<string, unknown>>) => ({ symbol, type: "limit", side: "buy", amount: 1, price: 100, ...more })
+const putBody = {
+  underlyingSymbol: "EEE",
+  marketType: "crypto",
+  priceScale: 1,
+  quantityScale: 3,
+  minPrice: "0.1",
+  maxPrice: "10.0",
+  minQuantity: "0.001",
+  maxQuantity: "1.0",
+  maxPositionQuantity: "1.0",
+  initialMarginBps: 1000,
+  maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 500 }],
+  maxLeverageX: 10,
+  makerFeeBps: 1,
+  takerFeeBps: 5
+}
+
+const rows: ReadonlyArray<Row> = [
+  {
+    refusal: "engineHalted",
+    ask: async (at) => {
+      await at.operator("PUT", "/v1/operator/engine/halt")
+      return at.place()
+    }
+  },
+  {
+    refusal: "tableFull",
+    capacity: { orders: 2, idempotencyKeys: 1000 },
+    ask: async (at) => {
+      for (let count = 0; count < 2; count++) await at.place({ price: "90.0" })
+      return at.place({ price: "90.0" })
+    }
+  },
+  {
+    refusal: "idempotencyConflict",
+    ask: async (at) => {
+      await post(at, "/v1/orders", order(at.alice, { price: "90.0" }), "k")
+      return post(at, "/v1/orders", order(at.alice, { price: "91.0" }), "k")
+    }
+  },
+  {
+    refusal: "keyExpired",
+    ask: (at) => {
+      at.venue.atEpochMs = 253_402_300_799_000
+      return at.place()
+    }
+  },
+  { refusal: "keyScopeMissing", ask: (at) => post({ ...at, alice: reader(at) }, "/v1/orders", order(at.alice)) },
+  { refusal: "keyAccountMismatch", ask: (at) => at.place({ accountId: at.bob.accountId }) },
+  {
+    refusal: "fenced",
+    ask: async (at) => {
+      await post(at, `/v1/accounts/${at.alice.accountId}/outcomes/fence`, { clientOrderId: "lost" })
+      return at.place({ clientOrderId: "lost" })
+    }
+  },
+  {
+    refusal: "alreadySeen",
+    ask: async (at) => {
+      await at.place({ price: "90.0", clientOrderId: "seen" })
+      return post(at, `/v1/accounts/${at.alice.accountId}/outcomes/fence`, { clientOrderId: "seen" })
+    }
+  },
+  { refusal: "marketNotFound", ask: (at) => at.place({ marketId: "NO-USDC-PERP" }) },
+  {
+    refusal: "clientOrderIdInUse",
+    ask: async (at) => {
+      await at.place({ clientOrderId: "one" })
+      return at.place({ clientOrderId: "one" })
+    }
+  },
+  {
+    refusal: "marketNotAccepting",
+    ask: async (at) => {
+      await at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "paused" })
+      return at.place()
+    }
+  },
+  { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "10000.1" }), limit: "10000.0", actual: "10000.1", nearest: "10000.0" },
+  { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "0" }), limit: "0.1", actual: "0.0", nearest: "0.1" },
+  {
+    refusal: "priceOutOfBounds",
+    ask: (at) => at.place({ price: "99999999999" }),
+    limit: "10000.0",
+    actual: "99999999999.0",
+    nearest: "10000.0"
+  },
+  { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "9".repeat(40) }), actual: "9".repeat(40) },
+  { refusal: "priceOutOfBounds", ask: (at) => at.place({ orderType: "market", price: "0" }), actual: "0" },
+  {
+    refusal: "priceOffGrid",
+    ask: (at) => post(at, "/v2/order", compat({ price: 100.05 })),
+    limit: "0.1",
+    actual: "100.05",
+    nearest: "100.1"
+  },
+  {
+    refusal: "quantityOutOfBounds",
+    ask: (at) => at.place({ quantity: "100.001" }),
+    limit: "100.000",
+    actual: "100.001",
+    nearest: "100.000"
+  },
+  { refusal: "quantityOutOfBounds", ask: (at) => at.place({ quantity: "0" }), limit: "0.001", actual: "0.000", nearest: "0.001" },
+  {
+    refusal: "quantityOffGrid",
+    ask: (at) => post(at, "/v2/order", compat({ amount: 1e-7 })),
+    limit: "0.001",
+    actual: "0.0000001",
+    nearest: "0.001"
+  },
+  {
+    refusal: "priceBandExceeded",
+    ask: async (at) => {
+      await at.venue.place(at.bob, { side: "sell", price: "111.0" })
+      return at.place({ price: "112.0" })
+    },
+    limit: "110.0",
+    actual: "112.0",
+    nearest: "110.0"
+  },
+  {
+    refusal: "openOrderLimit",
+    ask: async (at) => {
+      const orders = (batch: number) =>
+        Array.from({ length: 25 }, (_, index) => order(at.alice, { clientOrderId: `${batch}.${index}`, price: "90.0", quantity: "0.001" }))
+      for (let batch = 0; batch < 8; batch++) await post(at, "/v1/orders/batch", { orders: orders(batch) })
+      return at.place({ price: "90.0", quantity: "0.001" })
+    },
+    limit: "200",
+    actual: "201"
+  },
+  {
+    refusal: "positionLimit",
+    ask: async (at) => {
+      for (let count = 0; count < 5; count++) await at.place({ price: "90.0", quantity: count === 4 ? "99.000" : "100.000" })
+      return at.place({ price: "90.0", quantity: "3.000" })
+    },
+    limit: "500.000",
+    actual: "502.000",
+    nearest: "1.000"
+  },
+  {
+    refusal: "expiryPassed",
+    ask: (at) => at.place({ expiresAtEpochMs: 1_600_000_000_000 }),
+    limit: "1700000000000",
+    actual: "1600000000000"
+  },
+  {
+    refusal: "reduceOnlyWouldIncrease",
+    ask: async (at) => {
+      await at.venue.place(at.bob, { side: "sell", quantity: "0.400" })
+      await at.place({ quantity: "0.400" })
+      return at.place({ side: "sell", reduceOnly: true, price: "110.0", quantity: "1.000" })
+    },
+    limit: "0.400",
+    actual: "1.000",
+    nearest: "0.400"
+  },
+  {
+    refusal: "marginInsufficient",
+    ask: async (at) => {
+      const [poor] = await at.venue.traders(1, "5")
+      return at.venue.place(poor!, { quantity: "1.000" })
+    },
+    limit: "5.000000",
+    actual: "10.000000"
+  },
+  {
+    refusal: "postOnlyWouldCross",
+    ask: async (at) => {
+      await at.venue.place(at.bob, { side: "sell", price: "100.5" })
+      return at.place({ price: "101.0", postOnly: true })
+    },
+    limit: "100.5",
+    actual: "101.0",
+    nearest: "100.4"
+  },
+  {
+    refusal: "noLiquidity",
+    ask: async ({ alice, venue }) => {
+      const { price: _price, ...priceless } = order(alice, { orderType: "market" })
+      return JSON.parse((await venue.post(alice, "/v1/orders", priceless)).body)
+    }
+  },
+  { refusal: "orderNotFound", ask: (at) => post(at, "/v1/orders/ord_zz/cancel", { accountId: at.alice.accountId, marketId }) },
+  {
+    refusal: "marketInvalid",
+    ask: async (at) => {
+      await at.venue.place(at.alice, { price: "90.0" })
+      const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
+      return at.operator("PUT", `/v1/operator/markets/${marketId}`, {
+        ...putBody,
+        underlyingSymbol: market.underlyingSymbol,
+        maxPrice: "95.0"
+      })
+    }
+  },
+  { refusal: "marketUnknown", ask: (at) => at.operator("PUT", "/v1/operator/markets/NO-USDC-PERP/status", { status: "open" }) },
+  { refusal: "statusMoveRefused", ask: (at) => at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "draft" }) },
+  {
+    refusal: "indexPriceInvalid",
+    ask: (at) => at.operator("PUT", `/v1/operator/markets/${marketId}/index-price`, { price: "20000" }),
+    limit: "10000.0",
+    actual: "20000.0",
+    nearest: "10000.0"
+  },
+  {
+    refusal: "accountTotalLimit",
+    ask: (at) => at.operator("POST", "/v1/operator/demo/accounts", { collateral: "9000000000" }),
+    limit: "4503599627.370496",
+    actual: "9000000000.000000",
+    nearest: "4503599627.370496"
+  }
+]
+
+/** A key of Alice's that may only read. */
+const reader = (at: Bench): Trader => {
+  const issued = Fake.issue("reader", 1)
+  at.venue.engine.state.accounts.issueKey({
+    ...issued.grant,
+    account: at.alice.account,
+    createdAtEpochMs: at.venue.atEpochMs,
+    revokedAtEpochMs: 0
+  })
+  return { ...at.alice, key: issued.text }
+}
+
+const elsewhere: Readonly<Record<string, string>> = {
+  inboxFull: "the sequencer's own tests: an inbox that is full",
+  keyRevoked: "Routes.test.ts: keys are revoked by a later release's command",
+  accountNotEnabled: "Errors.test.ts: accounts are disabled by a later release's command"
+}
+
+test.each(rows)("$refusal", async ({ actual, ask, capacity, limit, nearest, refusal }) => {
+  const described = Refusal.describe(Refusal.Refusal[refusal])
+  const answer = await ask(await bench(capacity))
+  // The compatibility envelope has the native one in `info`.
+  const native = answer.info ?? answer
+  expect(native).toMatchObject({ code: described.code, retryable: described.retryable, recoveryActions: described.recoveryActions })
+  expect(native.rejectionGuard).toBe(described.guard)
+  expect({ limit: native.limit, actual: native.actual, nearest: native.nearest }).toEqual({ limit, actual, nearest })
+})
+
+test("no refusal is left out", () => {
+  const reached = new Set([...rows.map((row) => row.refusal as string), ...Object.keys(elsewhere)])
+  expect(Object.keys(Refusal.Refusal).filter((name) => name !== "none" && !reached.has(name))).toEqual([])
+})
+
+/** Names of the library's error classes that this release can answer, each by one request. */
+const names: Readonly<Record<string, (at: Bench) => Promise<any>>> = {
+  InvalidOrder: (at) => post(at, "/v2/order", compat({ price: 0.05 })),
+  InsufficientFunds: async (at) => {
+    const [poor] = await at.venue.traders(1, "5")
+    return post({ ...at, alice: poor! }, "/v2/order", compat({}))
+  },
+  OrderNotFound: (at) => post(at, "/v2/orders/ord_zz/cancel", { symbol }),
+  NotSupported: (at) => post(at, "/v2/order", compat({ timeInForce: "GTC" })),
+  BadRequest: (at) => post(at, "/v2/order", compat({ side: "hold" })),
+  BadSymbol: (at) => post(at, "/v2/order", compat({ symbol: "X" })),
+  AuthenticationError: (at) => post({ ...at, alice: { ...at.alice, key: "nonsense" } }, "/v2/order", compat({})),
+  PermissionDenied: (at) => post({ ...at, alice: reader(at) }, "/v2/order", compat({})),
+  DuplicateOrderId: async (at) => {
+    await post(at, "/v2/order", compat({ params: { clientOrderId: "one" } }))
+    return post(at, "/v2/order", compat({ params: { clientOrderId: "one" } }))
+  },
+  OnMaintenance: async (at) => {
+    await at.operator("PUT", "/v1/operator/engine/halt")
+    return post(at, "/v2/order", compat({}))
+  },
+  ExchangeNotAvailable: async () => {
+    const full = await bench({ orders: 1, idempotencyKeys: 1000 })
+    await post(full, "/v2/order", compat({}))
+    return post(full, "/v2/order", compat({}))
+  }
+}
+
+test.each(Object.keys(names))("the compatibility layer answers %s", async (name) => {
+  const answer = await names[name]!(await bench())
+  expect(answer).toMatchObject({ name, info: { version: "external-rest-error/v1" } })
+  expect(answer.code).toBe(answer.info.code)
+})
+
+test("refusals are remembered with what they compared, alone and in batches", async () => {
+  const at = await bench()
+  const calls: ReadonlyArray<readonly [string, unknown]> = [
+    ["/v1/orders", order(at.alice, { price: "10000.1" })],
+    ["/v1/orders/batch", { orders: [order(at.alice, { price: "10000.1" }), order(at.alice, { price: "9".repeat(40) })] }],
+    ["/v2/order", compat({ price: 100.05 })],
+    ["/v2/orders", [compat({ price: 100.05 }), compat({ amount: 1e-7 })]]
+  ]
+  const noId = (text: string): string => text.replaceAll(/"requestId":"[^"]*"/g, "")
+  const first: Array<string> = []
+  for (const [target, body] of calls) first.push(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body))
+  // The operator widens the market in between: what was decided stays decided.
+  const widened: Command = {
+    kind: "PutMarket",
+    idempotencyKey: "wider",
+    parameters: parameters("AAA", { maxPriceAtoms: 200_000 })
+  }
+  expect(at.venue.run(widened).entries[0]!.refusal).toBe(0)
+  for (const [index, [target, body]] of calls.entries()) {
+    expect(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body), target).toBe(first[index])
+  }
+  expect(JSON.parse(first[1]!).outcomes).toMatchObject([
+    { rejectionGuard: "price_out_of_bounds", limit: "10000.0", nearest: "10000.0" },
+    { rejectionGuard: "price_out_of_bounds", actual: "9".repeat(40) }
+  ])
+  expect(JSON.parse(first[3]!)).toMatchObject([
+    { rejectionGuard: "price_out_of_bounds", limit: "0.1", actual: "100.05", nearest: "100.1" },
+    { rejectionGuard: "quantity_out_of_bounds", limit: "0.001", actual: "0.0000001", nearest: "0.001" }
+  ])
+})
