@@ -184,7 +184,10 @@ const diff = (only: Option.Option<number>, limit: number) =>
   Effect.gen(function*() {
     const snapshots = yield* SnapshotStore.SnapshotStore
     const listed = yield* snapshots.list
-    const sequences = Option.match(only, { onNone: () => listed, onSome: (sequence) => listed.filter((each) => each === sequence) })
+    const sequences = Option.match(only, {
+      onNone: () => listed,
+      onSome: (sequence) => listed.filter((each) => each === sequence)
+    })
     if (sequences.length === 0) {
       const which = Option.match(only, { onNone: () => "", onSome: (sequence) => ` at ${sequence}` })
       return yield* usage(`there is no snapshot${which}${listed.length === 0 ? "" : `; there are those at ${listed.join(", ")}`}`)
@@ -256,7 +259,9 @@ const questions = <R>(open: Open<R>, parsed: Parsed) => [
       ? usage(`${id} is not an order's id`)
       : story(open, { _tag: "Order", orderNumber }, `order ${id}`, parsed)
   }),
-  ...Option.toArray(parsed.account).map((accountId) => story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)),
+  ...Option.toArray(parsed.account).map((accountId) =>
+    story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)
+  ),
   ...Option.toArray(parsed.market).map((marketId) => story(open, { _tag: "Market", marketId }, `market ${marketId}`, parsed))
 ]
 
@@ -331,24 +336,29 @@ const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bu
     yield* Console.log(drawManifest(manifest))
     yield* prove(subject, noSnapshots, [], everyBlocks, started, manifest.finalStateDigest ?? undefined)
     if (manifest.divergedAt !== null) {
-      const text = `differs: when the bundle was made (${maker(manifest)}), sequence ${manifest.divergedAt} was decided otherwise, and here it is not`
+      const text = `differs: sequence ${manifest.divergedAt} was decided otherwise where the bundle was made (${maker(manifest)}), `
+        + "and is not here"
       return yield* new Ended({ code: differsCode, text })
     }
   })
 
 const maker = ({ node, program }: Bundle.Manifest): string => `program ${program}, Node ${node}`
 
+const drawBase = ({ base }: Bundle.Manifest): string =>
+  base === null ? "a new journal" : `the state at ${base.sequence}, ${base.stateDigest}`
+
+/** A bundle may come from anywhere: no control character of it reaches a terminal. */
 const drawManifest = (manifest: Bundle.Manifest): string =>
   [
     `made by       ${maker(manifest)}`,
     `environment   ${manifest.environment}, rules ${manifest.rules}`,
     `settings      ${Object.entries(manifest.settings).map(([name, value]) => `${name}=${value}`).join(" ")}`,
     `sequences     ${manifest.firstSequence} to ${manifest.lastSequence} (asked: ${manifest.asked.from} to ${manifest.asked.to})`,
-    `begins with   ${manifest.base === null ? "a new journal" : `the state at ${manifest.base.sequence}, ${manifest.base.stateDigest}`}`,
+    `begins with   ${drawBase(manifest)}`,
     ...(manifest.redactedFor === null ? [] : [`redacted for  ${manifest.redactedFor}`]),
     ...(manifest.divergedAt === null ? [] : [`diverged at   ${manifest.divergedAt}, when it was made`]),
     ...Object.entries(manifest.notes).map(([name, value]) => `${name.padEnd(13)} ${value}`)
-  ].join("\n")
+  ].map((line) => line.replace(/\p{Cc}/gu, " ")).join("\n")
 
 const command = Cli.make("replay", options, (parsed) =>
   Effect.gen(function*() {
@@ -361,7 +371,7 @@ const command = Cli.make("replay", options, (parsed) =>
       onSome: (file) => replayBundle(file, parsed)
     })
   })).pipe(
-    Cli.withDescription("What a journal or an incident bundle says, by running it again. Reads only, also beside a running venue.")
+    Cli.withDescription("What a journal or a bundle says, by running it again. Reads only, also beside a running venue.")
   )
 
 const run = Cli.run(command, { name: "replay", version: programVersion })
@@ -370,4 +380,8 @@ const run = Cli.run(command, { name: "replay", version: programVersion })
 const spelledOut = (args: ReadonlyArray<string>): ReadonlyArray<string> =>
   args.flatMap((arg, index) => args[index - 1] === "--diff" && /^[0-9]+$/.test(arg) ? ["--snapshot", arg] : [arg])
 
-run(spelledOut(process.argv)).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))
+run(spelledOut(process.argv)).pipe(
+  settle,
+  Effect.provide(NodeContext.layer),
+  NodeRuntime.runMain({ teardown, disableErrorReporting: true })
+)

@@ -1,9 +1,8 @@
 /** A recording in which every text can be told: long, and naming whose it is. What redaction must hide is grepped for. */
 import type { ClientCommand, Command } from "../../src/domain/Command.js"
 import { Operation } from "../../src/domain/Command.js"
-import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { Driver, generator, parameters, RandomDriver } from "../engine/drive.js"
+import { type Driver, generator, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 
 /** A recorded run, its accounts, and the texts in it by owner (-1: operators). */
@@ -40,6 +39,8 @@ export const labelled = (seed: number, steps: number): Labelled => {
   return { recording, accounts, texts }
 }
 
+const fence = { operation: Operation.fenceV1 } as const
+
 /** One of the commands that a random driver does not draw, or the same again under its key. */
 const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number, next: () => number): void => {
   const heading = { account, apiKey: next() % 2 === 0 ? account : -1, idempotencyKey: driver.nextKey() }
@@ -66,10 +67,10 @@ const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number,
       driver.run({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...heading, timeoutMs: 2_000 })
       return
     case 3:
-      driver.run({ kind: "FenceOutcome", operation: Operation.fenceV1, ...heading, fencedKey: `late-${next() % 100}`, fencedClientOrderId: "" })
+      driver.run({ kind: "FenceOutcome", ...fence, ...heading, fencedKey: `late-${next() % 100}`, fencedClientOrderId: "" })
       return
     case 4:
-      driver.run({ kind: "FenceOutcome", operation: Operation.fenceV1, ...heading, fencedKey: "", fencedClientOrderId: `c${next() % 50}` })
+      driver.run({ kind: "FenceOutcome", ...fence, ...heading, fencedKey: "", fencedClientOrderId: `c${next() % 50}` })
       return
     case 5:
       driver.run({
@@ -145,16 +146,4 @@ const relabelClient = (client: ClientCommand, label: Label): Command => {
     default:
       return command
   }
-}
-
-/** Two accounts of which the second trades with the first, for what a test looks at closely. */
-export const scene = () => {
-  const recording = new Recorded.RecordingEngine()
-  const driver = new Driver(recording)
-  driver.market(parameters("AAA"), 1000)
-  const maker = driver.account(1_000_000_000)
-  const taker = driver.account(1_000_000_000)
-  const bid = driver.place(maker, { clientOrderId: "bid" }).orderNumber
-  driver.place(taker, { side: Order.sell, quantityAtoms: 250, timeInForce: Order.ioc })
-  return { recording, driver, maker, taker, bid }
 }

@@ -2,8 +2,12 @@
  * Incident bundles: one file that holds all it takes to run a stretch of a journal again elsewhere, and to know
  * that it came out the same. This file owns the format; it is pure over bytes.
  *
- *   write(contents: Contents): Buffer        throws `AssertionFailed` for contents that are no bundle
- *   read(bytes: Uint8Array): Bundle          throws `Damaged` with what is wrong
+ *   write(contents: Contents): Buffer                           throws `AssertionFailed` for contents that are no bundle
+ *   read(bytes: Uint8Array): Bundle                             throws `Damaged` with what is wrong
+ *   blocksOf(bytes: Uint8Array): ReadonlyArray<Sealed>          journaled blocks one behind the other; throws `Damaged`
+ *
+ * Whoever has blocks and no `Contents` gets them from `Collect.describe`, which runs the blocks: a bundle of a failing
+ * run is `Bundle.write(Collect.describe({ base: undefined, blocks, capacity, asked, notes }))`.
  *
  * Layout: the line `perpetuum incident bundle 1`; one line of JSON, the manifest; the body, gzip of the sections
  * one behind the other; SHA-256 over every byte before it. Sections, with their lengths in the manifest: those
@@ -117,10 +121,10 @@ export const write = (contents: Contents): Buffer => {
     ...(base === undefined ? [] : base.sections.map(({ bytes, name }) => ({ name: statePrefix + name, bytes }))),
     { name: blocksName, bytes: Buffer.concat(blocks) }
   ]
-  const sealed = follow(asBuffer(sections.at(-1)!.bytes))
+  const sealed = chain(asBuffer(sections.at(-1)!.bytes))
   assert(typeof sealed !== "string", `blocks of a bundle are sealed and chained: ${String(sealed)}`)
   const [first, last] = [sealed[0]!, sealed.at(-1)!]
-  assert(base === undefined ? first.header.firstSequence === 1 : first.header.firstSequence === base.sequence + 1, "no record is missing")
+  assert(first.header.firstSequence === (base?.sequence ?? 0) + 1, "the first block is the one behind the state")
   const body = zlib.gzipSync(Buffer.concat(sections.map(({ bytes }) => bytes)))
   const manifest: Manifest = {
     program: contents.program,
@@ -158,12 +162,18 @@ export const read = (bytes: Uint8Array): Bundle => {
     sections.set(name, body.subarray(at, at + length))
     at += length
   }
-  const blocks = follow(sections.get(blocksName) ?? Buffer.alloc(0))
-  if (typeof blocks === "string") throw new Damaged(blocks)
+  const blocks = blocksOf(sections.get(blocksName) ?? Buffer.alloc(0))
   const base = readBase(manifest, sections)
   checkEnds(manifest, blocks)
   const { settings } = manifest
   return { manifest, capacity: { orders: settings.ORDER_CAPACITY, idempotencyKeys: settings.IDEMPOTENCY_CAPACITY }, base, blocks }
+}
+
+/** Blocks that lie one behind the other, oldest first, as views of the bytes. Throws `Damaged` unless they are a chain. */
+export const blocksOf = (bytes: Uint8Array): ReadonlyArray<Sealed> => {
+  const blocks = chain(asBuffer(bytes))
+  if (typeof blocks === "string") throw new Damaged(blocks)
+  return blocks
 }
 
 /** A block of a bundle, decoded. Throws `Block.Malformed`. */
@@ -172,7 +182,9 @@ export const decode = ({ bytes, digest, header }: Sealed): Block.Block => Block.
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bodyAt: number } => {
-  if (file.toString("latin1", 0, firstLine.length) !== firstLine) throw new Damaged("it does not begin as an incident bundle of version 1")
+  if (file.toString("latin1", 0, firstLine.length) !== firstLine) {
+    throw new Damaged("it does not begin as an incident bundle of version 1")
+  }
   const end = file.indexOf("\n", firstLine.length)
   if (end < 0 || end > maxManifestBytes) throw new Damaged("it is cut off within its manifest")
   const intact = file.length > end + Block.digestBytes
@@ -188,9 +200,13 @@ const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bod
         : "its digest does not match its bytes: it was altered"
     )
   }
-  if (Either.isLeft(decoded)) throw new Damaged(`its manifest is not one: ${ParseResult.TreeFormatter.formatErrorSync(decoded.left)}`)
+  if (Either.isLeft(decoded)) {
+    throw new Damaged(`its manifest is not one: ${ParseResult.TreeFormatter.formatErrorSync(decoded.left)}`)
+  }
   const manifest = decoded.right
-  if (end + 1 + manifest.bodyBytes + Block.digestBytes !== file.length) throw new Damaged("its body has another length than its manifest says")
+  if (end + 1 + manifest.bodyBytes + Block.digestBytes !== file.length) {
+    throw new Damaged("its body has another length than its manifest says")
+  }
   return { manifest, bodyAt: end + 1 }
 }
 
@@ -218,7 +234,9 @@ const readBase = ({ base, previousDigest }: Manifest, sections: ReadonlyMap<stri
     if (state.length > 0) throw new Damaged("it holds a state that its manifest does not name")
     return undefined
   }
-  if (hex(sectionsDigest(state)) !== base.stateDigest) throw new Damaged(`its state at sequence ${base.sequence} is not the one its manifest names`)
+  if (hex(sectionsDigest(state)) !== base.stateDigest) {
+    throw new Damaged(`its state at sequence ${base.sequence} is not the one its manifest names`)
+  }
   return {
     sequence: base.sequence,
     blockDigest: Buffer.from(previousDigest, "hex"),
@@ -230,7 +248,8 @@ const readBase = ({ base, previousDigest }: Manifest, sections: ReadonlyMap<stri
 const checkEnds = (manifest: Manifest, blocks: ReadonlyArray<Sealed>): void => {
   const [first, last] = [blocks[0]!, blocks.at(-1)!]
   const begins = manifest.base === null ? 1 : manifest.base.sequence + 1
-  if (first.header.firstSequence !== begins || begins !== manifest.firstSequence) {
+  if (begins !== manifest.firstSequence) throw new Damaged("its first sequence is not the one behind its state")
+  if (first.header.firstSequence !== begins) {
     throw new Damaged(`its first block begins with sequence ${first.header.firstSequence} instead of ${begins}`)
   }
   if (hex(Block.previousDigestAtHeader(first.bytes, 0)) !== manifest.previousDigest) {
@@ -239,13 +258,14 @@ const checkEnds = (manifest: Manifest, blocks: ReadonlyArray<Sealed>): void => {
   if (manifest.base === null && manifest.previousDigest !== hex(Block.genesisDigest)) {
     throw new Damaged("its first block is no journal's first")
   }
-  if (blocks.length !== manifest.blocks || last.header.lastSequence !== manifest.lastSequence || hex(last.digest) !== manifest.headDigest) {
+  if (blocks.length !== manifest.blocks) throw new Damaged(`it holds ${blocks.length} blocks instead of ${manifest.blocks}`)
+  if (last.header.lastSequence !== manifest.lastSequence || hex(last.digest) !== manifest.headDigest) {
     throw new Damaged("its last block is not the one its manifest names")
   }
 }
 
 /** The blocks of a section, or why they are no chain. Copies nothing. */
-const follow = (bytes: Buffer): ReadonlyArray<Sealed> | string => {
+const chain = (bytes: Buffer): ReadonlyArray<Sealed> | string => {
   const blocks: Array<Sealed> = []
   let atEpochMs = 0
   for (let at = 0; at < bytes.length;) {
@@ -256,7 +276,9 @@ const follow = (bytes: Buffer): ReadonlyArray<Sealed> | string => {
     const digest = Block.verifiedDigest(bytes, at, header)
     if (digest === undefined) return `${place} does not have the digest it claims`
     if (header.lastSequence < header.firstSequence) return `${place} holds no record`
-    if (before !== undefined && !continues(before, header, Block.previousDigestAtHeader(bytes, at))) return `${place} does not continue it`
+    if (before !== undefined && !continues(before, header, Block.previousDigestAtHeader(bytes, at))) {
+      return `${place} does not continue it`
+    }
     try {
       atEpochMs = Block.checkRecords(bytes, at, header, atEpochMs)
     } catch (error) {
@@ -270,4 +292,6 @@ const follow = (bytes: Buffer): ReadonlyArray<Sealed> | string => {
 }
 
 const continues = (before: Sealed, header: Block.Header, previousDigest: Buffer): boolean =>
-  header.firstSequence === before.header.lastSequence + 1 && header.epoch >= before.header.epoch && previousDigest.equals(before.digest)
+  header.firstSequence === before.header.lastSequence + 1
+  && header.epoch >= before.header.epoch
+  && previousDigest.equals(before.digest)

@@ -215,7 +215,8 @@ class Redaction {
       engine.apply(command, record.sequence, record.atEpochMs)
     }
     const decided = Block.sha256(engine.state.events.bytes())
-    assert(decided.equals(block.outcomeDigest), `the redacted block of sequence ${block.firstSequence} decides what the original did`)
+    const same = decided.equals(block.outcomeDigest)
+    assert(same, `the redacted block of sequence ${block.firstSequence} decides what the original did`)
     const redacted = builder.finish(decided)
     this.previousDigest = redacted.digest
     if (block.lastSequence < this.range.from) return

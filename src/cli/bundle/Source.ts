@@ -38,8 +38,10 @@ export const make = (bundle: Bundle.Bundle): Source => {
     ...source,
     base: Effect.try({
       try: () => new Engine(Snapshot.unsafeDecode(base.sections, capacity)),
-      catch: (error) =>
-        new Corrupt({ segment: place, offset: 0, sequence: base.sequence, reason: `its state cannot be loaded: ${String(error)}` })
+      catch: (error) => {
+        const reason = `its state cannot be loaded: ${String(error)}`
+        return new Corrupt({ segment: place, offset: 0, sequence: base.sequence, reason })
+      }
     })
   }
 }

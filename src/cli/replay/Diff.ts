@@ -62,7 +62,11 @@ export const compareAll = (
     })
 
     if (pending.length > 0 && journal.opened.nextSequence > 1) {
-      yield* journal.replay(engine.sequence + 1).pipe(Stream.mapEffect(onBlock), Stream.takeWhile((more) => more), Stream.runDrain)
+      yield* journal.replay(engine.sequence + 1).pipe(
+        Stream.mapEffect(onBlock),
+        Stream.takeWhile((more) => more),
+        Stream.runDrain
+      )
     }
     for (const sequence of pending) findings.push(unusable(sequence, "the journal ends before it"))
     return findings
@@ -127,7 +131,8 @@ const differingSections = (
     ...expected.flatMap(({ bytes, name }) => {
       const found = other.get(name)
       if (found === undefined) return [`${name}: missing in the snapshot`]
-      return Buffer.compare(found, bytes) === 0 ? [] : [`${name}: ${found.length} bytes in the snapshot, ${bytes.length} in replay`]
+      if (Buffer.compare(found, bytes) === 0) return []
+      return [`${name}: ${found.length} bytes in the snapshot, ${bytes.length} in replay`]
     }),
     ...held.flatMap(({ name }) => names.has(name) ? [] : [`${name}: only in the snapshot`])
   ]
@@ -184,7 +189,18 @@ export const shapes: Readonly<Record<string, Shape>> = {
     group: "Venue",
     name: () => "venue",
     naming: 0,
-    fields: ["sequence", "atEpochMs", "environment", "rules", "halted", "registrySequence", "episodes", "fees", "credited", "hasFences"]
+    fields: [
+      "sequence",
+      "atEpochMs",
+      "environment",
+      "rules",
+      "halted",
+      "registrySequence",
+      "episodes",
+      "feesAtoms",
+      "creditedAtoms",
+      "hasFences"
+    ]
   },
   account: {
     group: "Accounts",
@@ -297,7 +313,12 @@ const fieldsOf = (values: ReadonlyArray<string>, names: ReadonlyArray<string>): 
 
 /** The members of an object in JSON, each as text. */
 const parse = (json: string): Fields =>
-  new Map(Object.entries(JSON.parse(json) as object).map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : String(value)]))
+  new Map(
+    Object.entries(JSON.parse(json) as object).map(([name, value]: [string, unknown]) => [
+      name,
+      typeof value === "string" ? value : JSON.stringify(value)
+    ])
+  )
 
 /** A market's dump, then its minutes as numbers. */
 const putMarket = (put: Put, rest: string): void => {

@@ -139,7 +139,8 @@ export const verify = (
       const reason = `the state is ${stateDigest} where ${options.expectedStateDigest} was expected`
       return yield* new Differs({ sequence: main.engine.sequence, reason, decided: [] })
     }
-    return { ...tally, records: main.engine.sequence - fromSequence, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
+    const records = main.engine.sequence - fromSequence
+    return { ...tally, records, lastAtEpochMs: main.engine.atEpochMs, stateDigest, snapshots: findings }
   })
 
 /** SHA-256 of an engine's state, hex: what snapshots and reports name it by. */

@@ -53,7 +53,8 @@ export const make = (
       ReplayDiverged: (error) =>
         new Ended({
           code: refusedCode,
-          text: `refused: ${error.message}\na journal that is decided otherwise cannot be redacted; without --redact a bundle can be made`
+          text: `refused: ${error.message}\n`
+            + "a journal that is decided otherwise cannot be redacted; without --redact a bundle can be made"
         })
     })
   )
