@@ -317,6 +317,9 @@ const redacted = (from: string, range: Collect.Range, accountId: string) =>
     Effect.provide(Recorded.reading(from))
   )
 
+/** A text as a payload holds it. */
+const journaled = (text: string): string => JSON.stringify(text).slice(1, -1)
+
 /** All that a bundle holds, as it is and uncompressed. */
 const allBytes = (file: Buffer): Buffer => {
   const { base, blocks } = Bundle.read(file)
@@ -354,7 +357,7 @@ describe("a redacted bundle", () => {
     for (const bytes of [allBytes(whole), allBytes(part)]) {
       for (const [owner, owned] of texts) {
         if (owner === kept) continue
-        for (const text of owned) expect(bytes.includes(text), text).toBe(false)
+        for (const text of owned) expect(bytes.includes(text) || bytes.includes(journaled(text)), text).toBe(false)
       }
       expect(bytes.includes("-of-operator-")).toBe(false)
     }
@@ -363,7 +366,7 @@ describe("a redacted bundle", () => {
   it("would be caught holding one", async () => {
     const unredacted = allBytes(await bundled(written.folder, { from: 1, to: last }))
     for (const owner of [-1, ...accounts]) {
-      expect([...texts.get(owner)!].filter((text) => !unredacted.includes(text.replaceAll("\"", "\\\"")))).toEqual([])
+      expect([...texts.get(owner)!].filter((text) => !unredacted.includes(journaled(text)))).toEqual([])
     }
   })
 
@@ -386,7 +389,7 @@ describe("a redacted bundle", () => {
       recording.state.accounts.apiKeys.filter(({ account }) => account === kept)
     )
     const bytes = allBytes(whole)
-    expect([...texts.get(kept)!].filter((text) => !bytes.includes(text.replaceAll("\"", "\\\"")))).toEqual([])
+    expect([...texts.get(kept)!].filter((text) => !bytes.includes(journaled(text)))).toEqual([])
   })
 
   it("decides everything as it was decided, for everyone", async () => {
