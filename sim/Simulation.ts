@@ -22,6 +22,7 @@ import { NaiveVenue } from "./model/NaiveVenue.js"
 import { watchers } from "./properties/All.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import type { Watcher } from "./properties/Property.js"
+import * as Script from "./shrink/Script.js"
 import type * as Calls from "./workload/Calls.js"
 import * as Operator from "./workload/Operator.js"
 import { simMarkets } from "./workload/SimMarkets.js"
@@ -41,8 +42,18 @@ export interface Request {
   readonly profile: Options.Profile
   /** Calls that clients begin before faults stop. */
   readonly steps: number
-  /** Called with every observation, for traces. */
+  /** Takes the place of the options that the seed draws. */
+  readonly options?: Options.Options
+  /** Takes the place of everything that workload and faults would draw. */
+  readonly script?: Script.Script
+  /** Whether the report tells the run's script and keeps its journal. */
+  readonly record?: boolean
+  /** Whether the run ends once the venue has healed, without the restarts that prove replay and detection of damage. */
+  readonly unproven?: boolean
+  /** Called with every observation as a line, for traces. */
   readonly trace?: (step: number, atEpochMs: number, line: string) => void
+  /** Called with every observation; `call` of those about a call is numbered as in the script. */
+  readonly listen?: (atEpochMs: number, seen: Observation) => void
 }
 
 /** What went wrong. `crash` is a failure of the program itself: a throw, or a run that cannot go on. */
@@ -53,6 +64,10 @@ export interface Failure {
   readonly invariant: string
   readonly what: string
   readonly step: number
+  /** Simulated milliseconds since the run began. */
+  readonly atMs: number
+  /** Whether it was seen before the restarts that prove replay and detection of damage. */
+  readonly unproven: boolean
 }
 
 export interface Report {
@@ -66,6 +81,10 @@ export interface Report {
   readonly fills: number
   readonly crashes: number
   readonly simulatedMs: number
+  /** What clients did and which faults struck, if that was to be recorded. */
+  readonly script: Script.Script | undefined
+  /** The journal's durable blocks, as they were written, if the run was to be recorded. */
+  readonly blocks: ReadonlyArray<Uint8Array>
   /** How often each status was answered, and each observation made. */
   readonly counts: Readonly<Record<string, number>>
 }
@@ -107,8 +126,10 @@ class Run {
   readonly disk: SimDisk.SimDisk
   readonly network: SimNetwork.SimNetwork
   readonly tap: JournalTap.JournalTap
+  /** Draws the faults of a run that has no script. */
   readonly faults: SimRandom.SimRandom
   readonly clockFaults: SimRandom.SimRandom
+  readonly diskChoices: SimRandom.SimRandom
   readonly secure: SimRandom.SimRandom
   readonly pending = new Set<Call>()
   readonly counts: { [name: string]: number } = {}
@@ -117,6 +138,18 @@ class Run {
   /** Lines seen and not yet in the digest. */
   unhashed = ""
 
+  /** The time through which clients and faults plan: their ties are their own. */
+  readonly plans: SimTime.SimTime
+  readonly recorded: Array<Script.Step> = []
+  identities: ReadonlyArray<Calls.Identity> = []
+  /** When faults stopped. */
+  endMs = 0
+  /** Disk errors of the script that have not struck. */
+  diskErrors: Array<Script.FaultStep & { readonly do: "disk error" }> = []
+  proving = false
+  /** The operator brings the venue back: its keys are told from those of the run. */
+  restoring = false
+  restored = 0
   failure: Failure | undefined
   process: SimProcess.SimProcess | undefined
   reads: Reads | undefined
@@ -129,8 +162,9 @@ class Run {
   lastDiskCalls = -1
   /** Tasks until the crash that was planned strikes; Infinity for none. */
   crashIn = Number.POSITIVE_INFINITY
-  /** The crash that was planned strikes while the next journal write is under way: that is where most can go wrong. */
-  crashAtWrite = false
+  crashLoss: SimDisk.Crash = "power"
+  /** The crash that was planned strikes so many tasks after the next journal write has begun: that is where most can go wrong. */
+  crashAtWrite: { readonly tasks: number; readonly loss: SimDisk.Crash } | undefined
   faulty = false
   open = false
   /** The process has been asked to stop. */
@@ -150,9 +184,11 @@ class Run {
     readonly schedule: SimRandom.SimRandom,
     readonly time: SimTime.SimTime
   ) {
-    this.options = optionsOf(request)
+    this.options = request.options ?? optionsOf(request)
+    this.plans = time.withTies(root.split("plans"))
     this.faults = root.split("faults")
     this.clockFaults = root.split("clock")
+    this.diskChoices = root.split("disk errors")
     this.secure = root.split("secure")
     const { disk } = this.options
     this.disk = SimDisk.make({
@@ -160,16 +196,17 @@ class Run {
       faults: { whole: 1 - disk.tornRate },
       latencyMs: { min: 0, max: disk.maxSyncMs },
       inject: ({ operation, path }) => {
-        if (this.crashAtWrite && operation === "writeAt" && path.startsWith("journal/")) {
-          this.crashAtWrite = false
-          this.crashIn = this.faults.between(1, 4)
+        if (this.crashAtWrite !== undefined && operation === "writeAt" && path.startsWith("journal/")) {
+          this.crashIn = this.crashAtWrite.tasks
+          this.crashLoss = this.crashAtWrite.loss
+          this.crashAtWrite = undefined
         }
-        return undefined
+        return this.faulty ? this.diskError(operation) : undefined
       }
     })
     this.network = SimNetwork.make(time, root.split("network"), SimNetwork.noFaults)
     this.tap = JournalTap.make(this.disk)
-    this.desk = { time, model: this.model, issue: this.issue, isOpen: () => this.open }
+    this.desk = { time: this.plans, model: this.model, issue: this.issue, isOpen: () => this.open }
   }
 
   toEnd(): Report {
@@ -182,7 +219,9 @@ class Run {
           properties: ["no-crash"],
           invariant: "",
           what: error instanceof Error ? error.stack ?? error.message : String(error),
-          step: this.steps
+          step: this.steps,
+          atMs: this.elapsedMs(),
+          unproven: !this.proving
         }
       }
     }
@@ -197,9 +236,20 @@ class Run {
       records: this.records,
       fills: this.fills,
       crashes: this.crashes,
-      simulatedMs: this.time.nowEpochMs() - startEpochMs,
+      simulatedMs: this.elapsedMs(),
+      script: this.request.record === true ? this.script() : undefined,
+      blocks: this.request.record === true ? JournalTap.sealed(this.disk) : [],
       counts: this.counts
     }
+  }
+
+  /** A run that broke under faults goes on a little in its script: what it saw last is seen before faults stop. */
+  private script(): Script.Script {
+    return { steps: this.recorded, endMs: this.endMs === 0 ? this.elapsedMs() + 1_000 : this.endMs }
+  }
+
+  private elapsedMs(): number {
+    return this.time.nowEpochMs() - startEpochMs
   }
 
   // --- the phases of a run -------------------------------------------------------------------------------
@@ -209,26 +259,33 @@ class Run {
     this.start()
     this.until("the first start", () => this.reads !== undefined, 60_000)
     const operator = Operator.make(this.desk, operatorToken, this.root.split("operator"), workload, simMarkets)
-    const identities = this.prepare(operator)
+    this.identities = this.prepare(operator)
 
     this.open = true
     this.faulty = true
     this.network.setFaults(this.options.network)
-    Object.assign(this.disk.faults, {
-      write: this.options.disk.errorRate * (1 - this.options.disk.noSpaceShare),
-      sync: this.options.disk.errorRate,
-      full: this.options.disk.errorRate * this.options.disk.noSpaceShare
-    })
-    this.planCrash()
-    this.planClockFault()
-    operator.start()
-    identities.forEach((who, index) => Trader.make(this.desk, who, this.root.split(`trader-${index}`), workload).start())
-    this.until("the workload", () => this.calls >= this.request.steps, Number.POSITIVE_INFINITY)
+    const { script } = this.request
+    if (script === undefined) {
+      this.planCrash()
+      this.planClockFault()
+      operator.start()
+      this.identities.forEach((who, index) => Trader.make(this.desk, who, this.root.split(`trader-${index}`), workload).start())
+      this.until("the workload", () => this.calls >= this.request.steps, Number.POSITIVE_INFINITY)
+    } else {
+      const finished = this.follow(script)
+      this.until("the script", finished, Number.POSITIVE_INFINITY)
+    }
 
+    this.endMs = this.elapsedMs()
     this.heal(operator)
     this.until("healing", () => this.pending.size === 0 && this.reads !== undefined, healingBudgetMs)
     this.drain()
     this.finish()
+    if (this.request.unproven === true) {
+      if (this.failure !== undefined) throw new Stop()
+      return
+    }
+    this.proving = true
     this.proveReplay()
     this.proveDamageDetected()
     if (this.failure !== undefined) throw new Stop()
@@ -254,16 +311,21 @@ class Run {
     this.open = false
     this.faulty = false
     this.network.setFaults(SimNetwork.noFaults)
-    Object.assign(this.disk.faults, SimDisk.noFaults)
+    this.diskErrors = []
     this.process?.clock.heal()
     this.crashIn = Number.POSITIVE_INFINITY
-    this.crashAtWrite = false
+    this.crashAtWrite = undefined
     this.see({ _tag: "Healed", atEpochMs: this.time.nowEpochMs() })
-    if (this.process !== undefined && this.faults.chance(0.5)) this.crash()
+    const crash = this.request.script === undefined ? this.drawCrashAtEnd() : this.fault("crash at the end")
+    if (crash !== undefined && this.process !== undefined) this.crash(crash.loss)
     // A halt that is still being retried must not land behind the restoring: first all of the operator's own is settled.
     const restore = (): void => {
       if ([...this.pending].some((call) => call.credential === "operator")) this.time.after(500, restore)
-      else operator.restore()
+      else {
+        this.restoring = true
+        operator.restore()
+        this.restoring = false
+      }
     }
     this.time.after(2_000, restore)
   }
@@ -370,7 +432,7 @@ class Run {
       if (this.process !== undefined && this.process.readyTasks() > 0) {
         this.process.runOne()
         this.crashIn--
-        if (this.crashIn <= 0) this.crash()
+        if (this.crashIn <= 0) this.crash(this.crashLoss)
         continue
       }
       this.drainIfWritten()
@@ -400,6 +462,7 @@ class Run {
     this.unhashed += line
     if (this.unhashed.length > hashedAtOnce) this.hashSeen()
     this.request.trace?.(this.steps, this.time.nowEpochMs(), line)
+    this.request.listen?.(this.time.nowEpochMs(), seen)
     const brokenNow: Array<{ readonly watcher: Watcher; readonly verdict: string }> = []
     for (const watcher of this.watching) {
       const verdict = watcher.observe(seen)
@@ -412,7 +475,9 @@ class Run {
       properties: brokenNow.map(({ watcher }) => watcher.name),
       invariant: first.watcher.invariant,
       what: brokenNow.map(({ verdict, watcher }) => `${watcher.name}: ${verdict}`).join("\n"),
-      step: this.steps
+      step: this.steps,
+      atMs: this.elapsedMs(),
+      unproven: !this.proving
     }
     this.traceState()
   }
@@ -439,9 +504,11 @@ class Run {
     this.incarnation++
     const { incarnation } = this
     this.see({ _tag: "Started", incarnation, atEpochMs: this.time.nowEpochMs() })
-    this.crashIn = this.faulty && this.faults.chance(this.options.process.crashInRecovery)
-      ? this.faults.between(1, 400)
-      : Number.POSITIVE_INFINITY
+    const crash = this.request.script === undefined
+      ? this.drawCrashAtStart()
+      : this.fault("crash at start", (step) => this.faulty && step.incarnation === incarnation)
+    this.crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
+    this.crashLoss = crash?.loss ?? "power"
     this.process = this.startProcess({
       ready: (reads) => {
         this.reads = reads
@@ -461,16 +528,17 @@ class Run {
   }
 
   private restartLater(): void {
-    this.time.after(this.faults.next() * this.options.process.maxRestartMs, () => {
+    const restarts = this.root.split(`restart/${this.incarnation}`)
+    this.time.after(restarts.next() * this.options.process.maxRestartMs, () => {
       if (this.process === undefined) this.start()
     })
   }
 
-  private crash(): void {
+  private crash(loss: SimDisk.Crash): void {
     const ready = this.reads !== undefined
     this.crashIn = Number.POSITIVE_INFINITY
-    this.crashAtWrite = false
-    this.process?.crash(this.faults.chance(0.7) ? "power" : "kill")
+    this.crashAtWrite = undefined
+    this.process?.crash(loss)
     this.process = undefined
     this.reads = undefined
     this.crashes++
@@ -479,19 +547,87 @@ class Run {
     this.restartLater()
   }
 
+  // --- faults: drawn and recorded, or taken from the script ------------------------------------------------
+
+  private record(step: Script.Step): void {
+    if (this.request.record === true) this.recorded.push(step)
+  }
+
+  /** A fault was drawn: it is recorded, and strikes. */
+  private struck<S extends Script.FaultStep>(step: S): S {
+    this.record(step)
+    this.strike(step)
+    return step
+  }
+
+  /** The script's fault of a kind, if it has one. */
+  private fault<K extends Script.FaultStep["do"]>(
+    kind: K,
+    fits: (step: Extract<Script.FaultStep, { readonly do: K }>) => boolean = () => true
+  ): Extract<Script.FaultStep, { readonly do: K }> | undefined {
+    const is = (step: Script.Step): step is Extract<Script.FaultStep, { readonly do: K }> => step.do === kind
+    return this.request.script?.steps.find((step): step is Extract<Script.FaultStep, { readonly do: K }> => is(step) && fits(step))
+  }
+
+  /** Does what a fault says. Those bound to a start, to the end or to a disk operation strike there. */
+  private strike(step: Script.FaultStep): void {
+    switch (step.do) {
+      case "stop":
+        if (this.process === undefined || this.reads === undefined) return
+        this.stopping = true
+        return this.process.stop()
+      case "crash":
+        if (this.process === undefined) return
+        if (step.from === "journal write") {
+          this.crashAtWrite = step
+        } else {
+          this.crashIn = step.tasks
+          this.crashLoss = step.loss
+        }
+        return
+      case "jump":
+        return this.process?.clock.jump(step.byMs)
+      case "freeze": {
+        const clock = this.process?.clock
+        clock?.freeze()
+        this.plans.after(step.forMs, () => clock?.thaw())
+        return
+      }
+      case "disk error":
+      case "crash at start":
+      case "crash at the end":
+        return
+    }
+  }
+
+  private drawLoss(): SimDisk.Crash {
+    return this.faults.chance(0.7) ? "power" : "kill"
+  }
+
+  private drawCrashAtStart(): Extract<Script.FaultStep, { readonly do: "crash at start" }> | undefined {
+    if (!this.faulty || !this.faults.chance(this.options.process.crashInRecovery)) return undefined
+    const { incarnation } = this
+    return this.struck({ do: "crash at start", atMs: this.elapsedMs(), incarnation, tasks: this.faults.between(1, 400), loss: this.drawLoss() })
+  }
+
+  private drawCrashAtEnd(): Extract<Script.FaultStep, { readonly do: "crash at the end" }> | undefined {
+    if (this.process === undefined || !this.faults.chance(0.5)) return undefined
+    return this.struck({ do: "crash at the end", atMs: this.elapsedMs(), loss: this.drawLoss() })
+  }
+
   /** Plans the next crash or, now and then, a graceful stop. */
   private planCrash(): void {
     const { gracefulShare, meanCrashMs } = this.options.process
     if (meanCrashMs === 0) return
-    this.time.after(-Math.log(1 - this.faults.next()) * meanCrashMs, () => {
+    this.plans.after(-Math.log(1 - this.faults.next()) * meanCrashMs, () => {
       if (!this.faulty) return
       this.planCrash()
       if (this.process === undefined) return
-      if (this.reads !== undefined && this.faults.chance(gracefulShare)) {
-        this.stopping = true
-        this.process.stop()
-      } else if (this.faults.chance(0.6)) this.crashAtWrite = true
-      else this.crashIn = this.faults.between(1, 60)
+      const atMs = this.elapsedMs()
+      if (this.reads !== undefined && this.faults.chance(gracefulShare)) this.struck({ do: "stop", atMs })
+      else if (this.faults.chance(0.6)) {
+        this.struck({ do: "crash", atMs, from: "journal write", tasks: this.faults.between(1, 4), loss: this.drawLoss() })
+      } else this.struck({ do: "crash", atMs, from: "now", tasks: this.faults.between(1, 60), loss: this.drawLoss() })
     })
   }
 
@@ -499,16 +635,52 @@ class Run {
     const { freezeShare, maxJumpMs, meanFaultMs } = this.options.clock
     if (meanFaultMs === 0) return
     const random = this.clockFaults
-    this.time.after(-Math.log(1 - random.next()) * meanFaultMs, () => {
+    this.plans.after(-Math.log(1 - random.next()) * meanFaultMs, () => {
       if (!this.faulty) return
       this.planClockFault()
-      const clock = this.process?.clock
-      if (clock === undefined) return
-      if (random.chance(freezeShare)) {
-        clock.freeze()
-        this.time.after(random.next() * meanFaultMs, () => clock.thaw())
-      } else clock.jump((random.next() * 2 - 1) * maxJumpMs)
+      if (this.process === undefined) return
+      const atMs = this.elapsedMs()
+      if (random.chance(freezeShare)) this.struck({ do: "freeze", atMs, forMs: random.next() * meanFaultMs })
+      else this.struck({ do: "jump", atMs, byMs: (random.next() * 2 - 1) * maxJumpMs })
     })
+  }
+
+  /** How an operation of the disk that is about to begin fails, if it does. */
+  private diskError(operation: SimDisk.Operation): "EIO" | "ENOSPC" | undefined {
+    if (operation !== "writeAt" && operation !== "dataSync" && operation !== "open") return undefined
+    const atMs = this.elapsedMs()
+    if (this.request.script !== undefined) {
+      const index = this.diskErrors.findIndex((each) => each.operation === operation && each.atMs <= atMs)
+      return index < 0 ? undefined : this.diskErrors.splice(index, 1)[0]!.code
+    }
+    const { errorRate, noSpaceShare } = this.options.disk
+    if (!this.diskChoices.chance(errorRate)) return undefined
+    const code = operation === "dataSync" || (operation === "writeAt" && !this.diskChoices.chance(noSpaceShare)) ? "EIO" : "ENOSPC"
+    if (operation === "open" && !this.diskChoices.chance(noSpaceShare)) return undefined
+    return this.struck({ do: "disk error", atMs, operation, code }).code
+  }
+
+  /** Begins the script's steps at their times; tells whether all that is to happen under faults has begun. */
+  private follow(script: Script.Script): () => boolean {
+    const { endMs } = script
+    this.diskErrors = script.steps.filter((step) => step.do === "disk error")
+    const steps = script.steps.filter((step) => step.atMs >= this.elapsedMs())
+    let next = 0
+    let ended = false
+    const begin = (): void => {
+      while (next < steps.length && steps[next]!.atMs <= this.elapsedMs()) {
+        const step = steps[next++]!
+        if (Script.isCall(step)) this.begin(Script.draftOf(step, this.model, this.identities), step.id, () => {})
+        else if (this.faulty) this.strike(step)
+      }
+      if (next < steps.length) this.plans.at(startEpochMs + steps[next]!.atMs, begin)
+    }
+    begin()
+    this.plans.at(startEpochMs + endMs, () => {
+      begin()
+      ended = true
+    })
+    return () => ended
   }
 
   // --- what became durable, and how the engine looks -----------------------------------------------------
@@ -556,8 +728,16 @@ class Run {
 
   // --- clients -------------------------------------------------------------------------------------------
 
-  readonly issue = (draft: Calls.Draft, settled: (answer: Answer | undefined) => void): Call => {
-    const call: Call = { ...draft, id: this.calls++ }
+  readonly issue = (draft: Calls.Draft, settled: (answer: Answer | undefined) => void): Call =>
+    this.begin(this.restoring ? renamed(draft, this.restored++) : draft, this.calls, settled)
+
+  /** Begins a call. Its number draws what the network does to it. */
+  private begin(draft: Calls.Draft, id: number, settled: (answer: Answer | undefined) => void): Call {
+    this.calls = Math.max(this.calls, id + 1)
+    if (this.request.record === true && this.identities.length > 0 && !this.restoring) {
+      this.record(Script.record(draft, id, this.elapsedMs(), this.model, this.identities))
+    }
+    const call: Call = { ...draft, id }
     if (call.persistent) this.pending.add(call)
     this.attempt(call, 1, settled)
     return call
@@ -565,8 +745,9 @@ class Run {
 
   private attempt(call: Call, attempt: number, settled: (answer: Answer | undefined) => void): void {
     this.see({ _tag: "Asked", call, attempt })
+    const fate = this.root.split(`call/${call.id}/${attempt}`)
     const again = (): void => {
-      this.time.after(Math.min(2_000, 20 * attempt) * (0.5 + this.faults.next()), () => this.attempt(call, attempt + 1, settled))
+      this.time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.attempt(call, attempt + 1, settled))
     }
     const settle = (answer: Answer | undefined): void => {
       this.pending.delete(call)
@@ -596,7 +777,7 @@ class Run {
       })
       if (call.persistent && answer.status === 503) again()
       else settle(answer)
-    })
+    }, fate)
   }
 }
 
@@ -615,6 +796,13 @@ const venueOptions: Venue.Options = {
 }
 
 const encoder = new TextEncoder()
+
+/** What the operator does to restore the venue has keys of its own, whatever it did before. */
+const renamed = (draft: Calls.Draft, index: number): Calls.Draft => ({
+  ...draft,
+  idempotencyKey: `restore-${index}`,
+  scope: draft.scope?.replace(/[^/]*$/, `restore-${index}`)
+})
 
 const requestOf = (call: Call) => ({
   method: call.method,

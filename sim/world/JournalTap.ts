@@ -16,10 +16,18 @@ export interface JournalTap {
   readonly digest: () => string
 }
 
+/** Every durable block from the first on, as the bytes it was written in. */
+export const sealed = (disk: SimDisk): ReadonlyArray<Uint8Array> => {
+  const found: Array<Uint8Array> = []
+  make(disk, (bytes) => found.push(bytes)).next()
+  return found
+}
+
 /** How much of a segment is looked at to find out whether a block begins there. */
 const headBytes = Block.sectorBytes
 
-export const make = (disk: SimDisk): JournalTap => {
+/** A reader from the journal's beginning; `seen` is handed each block's bytes. */
+export const make = (disk: SimDisk, seen: (bytes: Uint8Array) => void = () => {}): JournalTap => {
   let segment = Segment.pathOf(1)
   let offset = Block.sectorBytes
   let nextSequence = 1
@@ -38,6 +46,7 @@ export const make = (disk: SimDisk): JournalTap => {
     offset += header.blockBytes
     nextSequence = block.lastSequence + 1
     digest = block.digest
+    seen(bytes)
     return block
   }
 

@@ -32,8 +32,11 @@ export interface Faults {
 export const noFaults: Faults = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0, maxDelayMs: 2 }
 
 export interface SimNetwork {
-  /** Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. */
-  readonly send: (request: Request, timeoutMs: number, settle: (result: Result) => void) => void
+  /**
+   * Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. `fate` draws what befalls
+   * it; a generator of its own keeps its fate whatever else is sent.
+   */
+  readonly send: (request: Request, timeoutMs: number, settle: (result: Result) => void, fate?: SimRandom) => void
   /** The listener of one process; `wake` puts a delivery among what the process has to do. */
   readonly layerFor: (process: Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
@@ -72,8 +75,6 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
   let faults = initial
   let service: Service | undefined
 
-  const delay = (): number => random.next() * faults.maxDelayMs
-
   /** Hands a request to whatever listens now. Exactly one of the three is called, once. */
   const deliver = (
     request: Request,
@@ -96,7 +97,8 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     })
   }
 
-  const send = (request: Request, timeoutMs: number, settle: (result: Result) => void): void => {
+  const send = (request: Request, timeoutMs: number, settle: (result: Result) => void, fate: SimRandom = random): void => {
+    const delay = (): number => fate.next() * faults.maxDelayMs
     let settled = false
     const once = (result: Result): void => {
       if (settled) return
@@ -105,10 +107,10 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
       settle(result)
     }
     const stopWaiting = time.after(timeoutMs, () => once({ _tag: "Lost" }))
-    const halfOpen = random.chance(faults.halfOpen)
-    const lostIn = random.chance(faults.requestLoss)
-    const lostOut = random.chance(faults.replyLoss)
-    if (random.chance(faults.duplication)) {
+    const halfOpen = fate.chance(faults.halfOpen)
+    const lostIn = fate.chance(faults.requestLoss)
+    const lostOut = fate.chance(faults.replyLoss)
+    if (fate.chance(faults.duplication)) {
       time.after(delay() + delay(), () => deliver(request, () => {}, () => {}, () => {}))
     }
     time.after(delay(), () => {

@@ -14,6 +14,13 @@ export interface SimTime {
   readonly nowEpochMs: () => number
   /** Plans something `delayMs` from now (0 is fine: after what runs now). */
   readonly after: (delayMs: number, action: () => void) => Cancel
+  /** Plans something at a moment of the true time; at once if that has passed. */
+  readonly at: (epochMs: number, action: () => void) => Cancel
+  /**
+   * The same time, with ties broken by another generator. Who plans through it shifts nobody else's ties, so
+   * that a run from a script of its steps meets the same moments as the run that made the script.
+   */
+  readonly withTies: (ties: SimRandom) => SimTime
   /** Goes to the next moment and lives it. False if there is none. */
   readonly advance: () => boolean
   /** When the next moment is, or Infinity. */
@@ -69,35 +76,41 @@ export const make = (startEpochMs: number, schedule: SimRandom): SimTime => {
     while (heap.length > 0 && heap[0]!.action === undefined) pop()
   }
 
-  return {
-    nowEpochMs: () => now,
-    after: (delayMs, action) => {
-      const moment: Moment = {
-        atEpochMs: now + Math.max(0, delayMs),
-        tie: schedule.next(),
-        order: order++,
-        action
-      }
+  const advance = (): boolean => {
+    dropCancelled()
+    const moment = pop()
+    if (moment === undefined) return false
+    now = moment.atEpochMs
+    const { action } = moment
+    moment.action = undefined
+    if (action !== undefined) action()
+    return true
+  }
+
+  const nextEpochMs = (): number => {
+    dropCancelled()
+    return heap[0]?.atEpochMs ?? Number.POSITIVE_INFINITY
+  }
+
+  const through = (ties: SimRandom): SimTime => {
+    const at = (epochMs: number, action: () => void): Cancel => {
+      const moment: Moment = { atEpochMs: Math.max(now, epochMs), tie: ties.next(), order: order++, action }
       push(moment)
       return () => {
         const pending = moment.action !== undefined
         moment.action = undefined
         return pending
       }
-    },
-    advance: () => {
-      dropCancelled()
-      const moment = pop()
-      if (moment === undefined) return false
-      now = moment.atEpochMs
-      const action = moment.action
-      moment.action = undefined
-      if (action !== undefined) action()
-      return true
-    },
-    nextEpochMs: () => {
-      dropCancelled()
-      return heap[0]?.atEpochMs ?? Number.POSITIVE_INFINITY
+    }
+    return {
+      nowEpochMs: () => now,
+      after: (delayMs, action) => at(now + delayMs, action),
+      at,
+      withTies: through,
+      advance,
+      nextEpochMs
     }
   }
+
+  return through(schedule)
 }

@@ -1,0 +1,23 @@
+/** What makes two failures the same one, and what each property claims in a sentence. */
+import type { Failure } from "../Simulation.js"
+
+/** A message with all that differs from run to run taken out: numbers, ids, digests, names of clients. */
+export const normalised = (message: string): string =>
+  message
+    .split("\n", 1)[0]!
+    .replace(/\b(?:ord|acc|pos|trd|pk)_[0-9A-Za-z_-]+/g, "ID")
+    .replace(/\b[0-9a-f]{16,}\b/g, "DIGEST")
+    .replace(/\b(?:trader|operator|restore)-[0-9a-z.-]+/g, "CLIENT")
+    .replace(/-?[0-9]+(?:\.[0-9]+)?/g, "N")
+    .replace(/(?:N,)+N/g, "N")
+    .slice(0, 300)
+
+/** The property that broke first and its message, normalised. */
+export const signature = (failure: Failure): string => `${failure.properties[0] ?? ""}: ${normalised(failure.what)}`
+
+/** Whether a candidate breaks what the original broke. A crash of the program is the same only with the same message. */
+export const same = (original: Failure, candidate: Failure | undefined): boolean =>
+  candidate !== undefined
+  && candidate.kind === original.kind
+  && candidate.properties.includes(original.properties[0] ?? "")
+  && (original.kind !== "crash" || normalised(original.what) === normalised(candidate.what))

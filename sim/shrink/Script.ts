@@ -1,0 +1,106 @@
+/**
+ * A run's own decisions as plain data: every call that a client or the operator began, every fault that struck,
+ * when. What is not here follows from the seed: the schedule, delays, losses, what a torn write leaves.
+ *
+ * Ids that an earlier step gave birth to are written as symbols and looked up when a step is begun, so that a
+ * step means the same after others were taken out: `{account 3}`, `{key 3}` (the account's API key) and
+ * `{order 3/trader-3-k5#1}`, the second order that account 3 placed under that Idempotency-Key. An order that
+ * was never placed becomes an id that no order has.
+ */
+import { orderId, parseOrderId } from "../../src/domain/Ids.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Draft, Identity } from "../workload/Calls.js"
+import type { Crash } from "../world/SimDisk.js"
+
+/** A call as it was begun. `id` is its number within the run that made it, and draws its network's fate. */
+export interface CallStep extends Omit<Draft, "accountId"> {
+  readonly do: "call"
+  readonly id: number
+  /** Simulated milliseconds since the run began; so for all steps. */
+  readonly atMs: number
+}
+
+export type FaultStep =
+  /** The process dies: after so many of its tasks, counted from the moment or from its next journal write. */
+  | { readonly do: "crash"; readonly atMs: number; readonly from: "now" | "journal write"; readonly tasks: number; readonly loss: Crash }
+  /** A process dies while it starts, after so many of its tasks. Incarnations count from 1. */
+  | { readonly do: "crash at start"; readonly atMs: number; readonly incarnation: number; readonly tasks: number; readonly loss: Crash }
+  /** The process dies at the moment in which all faults stop. */
+  | { readonly do: "crash at the end"; readonly atMs: number; readonly loss: Crash }
+  /** The process is asked to stop, and started again. */
+  | { readonly do: "stop"; readonly atMs: number }
+  /** The clock's reading jumps. */
+  | { readonly do: "jump"; readonly atMs: number; readonly byMs: number }
+  /** The clock's reading stands still. */
+  | { readonly do: "freeze"; readonly atMs: number; readonly forMs: number }
+  /** The first such operation from then on fails. */
+  | { readonly do: "disk error"; readonly atMs: number; readonly operation: DiskOperation; readonly code: "EIO" | "ENOSPC" }
+export type DiskOperation = "writeAt" | "dataSync" | "open"
+
+export type Step = CallStep | FaultStep
+
+export interface Script {
+  /** In the order in which they were begun. */
+  readonly steps: ReadonlyArray<Step>
+  /** When faults stop. */
+  readonly endMs: number
+}
+
+export const isCall = (step: Step): step is CallStep => step.do === "call"
+
+const orderPattern = /ord_[0-9a-z]+/g
+const symbolPattern = /\{(account|key|order) ([0-9]+)(?:\/([^{}#]*)#([0-9]+))?\}/g
+
+/** An id of the right form that no order gets. */
+const noOrder = "ord_zzzzz"
+
+/** A text with every id in it as a symbol. */
+const symbolic = (text: string, model: NaiveVenue, identities: ReadonlyArray<Identity>): string => {
+  let result = text
+  for (const { account, accountId, apiKey } of identities) {
+    result = result.replaceAll(apiKey, `{key ${account}}`).replaceAll(accountId, `{account ${account}}`)
+  }
+  return result.replaceAll(orderPattern, (id) => {
+    const order = model.orders.get(parseOrderId(id) ?? -1)
+    if (order === undefined) return id
+    const siblings = model.accounts[order.account]!.placed.filter((each) => each.idempotencyKey === order.idempotencyKey)
+    return `{order ${order.account}/${order.idempotencyKey}#${siblings.indexOf(order)}}`
+  })
+}
+
+/** The text with every symbol looked up. */
+const literal = (text: string, model: NaiveVenue, identities: ReadonlyArray<Identity>): string =>
+  text.replaceAll(symbolPattern, (whole, kind: string, index: string, key: string | undefined, at: string | undefined) => {
+    const who = identities[Number(index)]
+    if (kind !== "order") return (kind === "key" ? who?.apiKey : who?.accountId) ?? whole
+    const order = model.accounts[Number(index)]?.placed.filter((each) => each.idempotencyKey === key)[Number(at)]
+    return order === undefined ? noOrder : orderId(order.number)
+  })
+
+/** A call as a step. */
+export const record = (
+  draft: Draft,
+  id: number,
+  atMs: number,
+  model: NaiveVenue,
+  identities: ReadonlyArray<Identity>
+): CallStep => {
+  const { accountId: _, ...rest } = draft
+  const text = (value: string): string => symbolic(value, model, identities)
+  return { do: "call", id, atMs, ...rest, target: text(draft.target), body: text(draft.body), token: text(draft.token) }
+}
+
+/** A step as the call it means now. */
+export const draftOf = (step: CallStep, model: NaiveVenue, identities: ReadonlyArray<Identity>): Draft => {
+  const { atMs: _at, do: _do, id: _id, ...rest } = step
+  const text = (value: string): string => literal(value, model, identities)
+  return {
+    ...rest,
+    idempotencyKey: step.idempotencyKey,
+    scope: step.scope,
+    accountId: identities[step.account]?.accountId ?? "",
+    target: text(step.target),
+    body: text(step.body),
+    token: text(step.token)
+  }
+}

@@ -1,0 +1,108 @@
+/** Smaller ways to say a step, the smallest first. A way that means nothing to the venue only fails to break what was broken. */
+import type { Options } from "../faults/Options.js"
+import { type CallStep, isCall, type Script, type Step } from "./Script.js"
+
+/** Fields that hold a size, in the bodies of either version. */
+const sizes: ReadonlySet<string> = new Set(["quantity", "amount"])
+/** Fields of an order that it can do without. */
+const extras: ReadonlyArray<string> = ["selfTradePrevention", "postOnly", "reduceOnly", "timeInForce", "expiresAt"]
+
+type Fields = { readonly [name: string]: unknown }
+
+const isFields = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Half of a size, on the same number of decimals; undefined where that is nothing. */
+const half = (value: unknown): unknown => {
+  if (typeof value === "number") return value >= 2 ? Math.floor(value / 2) : undefined
+  if (typeof value !== "string" || !/^[0-9]{1,15}(?:\.[0-9]{1,8})?$/.test(value)) return undefined
+  const [whole = "", decimals = ""] = value.split(".")
+  const atoms = BigInt(whole + decimals) / 2n
+  if (atoms === 0n) return undefined
+  const digits = atoms.toString().padStart(decimals.length + 1, "0")
+  return decimals === "" ? digits : `${digits.slice(0, -decimals.length)}.${digits.slice(-decimals.length)}`.replace(/\.?0+$/, "")
+}
+
+const simplerOrder = (order: Fields): ReadonlyArray<Fields> => {
+  const simpler: Array<Fields> = []
+  for (const [name, value] of Object.entries(order)) {
+    const smaller = sizes.has(name) ? half(value) : undefined
+    if (smaller !== undefined) simpler.push({ ...order, [name]: smaller })
+  }
+  for (const name of extras) {
+    if (name in order) {
+      const { [name]: _, ...rest } = order
+      simpler.push(rest)
+    }
+  }
+  return simpler
+}
+
+const simplerList = (entries: ReadonlyArray<unknown>): ReadonlyArray<ReadonlyArray<unknown>> => {
+  const simpler: Array<ReadonlyArray<unknown>> = []
+  if (entries.length > 3) {
+    const middle = entries.length >> 1
+    simpler.push(entries.slice(0, middle), entries.slice(middle))
+  }
+  if (entries.length > 1) entries.forEach((_, index) => simpler.push(entries.filter((__, at) => at !== index)))
+  entries.forEach((entry, index) => {
+    if (isFields(entry)) for (const each of simplerOrder(entry)) simpler.push(entries.map((other, at) => (at === index ? each : other)))
+  })
+  return simpler
+}
+
+/** Simpler bodies of a call: fewer entries, half the size, without what an order can do without. */
+export const bodies = (body: string): ReadonlyArray<string> => {
+  const value = parsed(body)
+  if (Array.isArray(value)) return simplerList(value).map((each) => JSON.stringify(each))
+  if (!isFields(value)) return []
+  const { orders } = value
+  if (Array.isArray(orders)) return simplerList(orders).map((each) => JSON.stringify({ ...value, orders: each }))
+  return simplerOrder(value).map((each) => JSON.stringify(each))
+}
+
+/** The script with a step's body replaced, in the step and in those that repeat it under the same key. */
+export const withBody = (script: Script, step: CallStep, body: string): Script => ({
+  ...script,
+  steps: script.steps.map((each) =>
+    isCall(each) && each.body === step.body && each.idempotencyKey === step.idempotencyKey && each.client === step.client
+      ? { ...each, body }
+      : each
+  )
+})
+
+/** A step at a round time. */
+const rounded = (step: Step): Step => ({ ...step, atMs: Math.ceil(step.atMs) })
+
+/** The script with all times in whole milliseconds, in the same order. */
+export const roundTimes = (script: Script): Script => ({ steps: script.steps.map(rounded), endMs: Math.ceil(script.endMs) })
+
+/** The script in which nothing waits: step follows step after a few milliseconds, in the same order. */
+export const closeRanks = (script: Script, firstMs: number, gapMs: number): Script => {
+  const steps = script.steps.map((step, index) => ({ ...step, atMs: firstMs + index * gapMs }))
+  return { steps, endMs: firstMs + (steps.length + 1) * gapMs }
+}
+
+/** Options with fewer faults: all of them left off first, then one after the other. What the script holds is not here. */
+export const calmer = (options: Options): ReadonlyArray<Options> => {
+  const { disk, network, process } = options
+  const none = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0 }
+  const quick = { ...disk, maxWriteMs: Math.min(disk.maxWriteMs, 1), maxSyncMs: Math.min(disk.maxSyncMs, 1) }
+  return [
+    { ...options, network: { ...none, maxDelayMs: 1 }, disk: quick, process: { ...process, preemption: 0 } },
+    { ...options, network: { ...network, ...none } },
+    ...(["requestLoss", "replyLoss", "duplication", "halfOpen"] as const)
+      .filter((name) => network[name] > 0)
+      .map((name) => ({ ...options, network: { ...network, [name]: 0 } })),
+    { ...options, network: { ...network, maxDelayMs: Math.min(1, network.maxDelayMs) } },
+    { ...options, process: { ...process, preemption: 0 } },
+    { ...options, disk: quick }
+  ].filter((each) => JSON.stringify(each) !== JSON.stringify(options))
+}
