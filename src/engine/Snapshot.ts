@@ -107,7 +107,8 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
   /** The bytes where a column of 8-byte numbers may lie: as they are, or copied to such a place. */
   const aligned = (name: string): Uint8Array => {
     const from = bytes(name)
-    return from.byteOffset % 8 === 0 ? from : from.slice()
+    // Not `slice`: on a Buffer that is a view of the same place.
+    return from.byteOffset % 8 === 0 ? from : new Uint8Array(from)
   }
   const floats = (name: string) => {
     const from = aligned(name)
