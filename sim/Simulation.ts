@@ -89,7 +89,8 @@ export interface Report {
   readonly counts: Readonly<Record<string, number>>
 }
 
-const startEpochMs = 1_760_000_000_000
+/** Where the time of every run begins. */
+export const startEpochMs = 1_760_000_000_000
 const operatorToken = "operator-token-of-the-simulation"
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
@@ -781,7 +782,8 @@ class Run {
   }
 }
 
-const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
+/** The bounds that simulated venues run under. */
+export const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
 
 const venueOptions: Venue.Options = {
   environment: "development",

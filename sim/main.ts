@@ -1,15 +1,20 @@
 /**
  * The simulator's command line. Prints the seed and every drawn option before the first step; on a failure
- * the property, the step and the exact command that repeats it.
+ * the property, the step, the exact command that repeats it, and the story of the smallest run that fails the
+ * same way, which is kept as a file.
  *
  * Exit codes: 0 clean; 64 wrong usage; 127 the program itself failed (crash); 128 liveness; 129 safety; 130
  * equal seeds gave unequal digests.
  */
 import { spawn } from "node:child_process"
 import * as crypto from "node:crypto"
+import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import cliProgress from "cli-progress"
 import * as Options from "./faults/Options.js"
+import * as BugFile from "./report/BugFile.js"
+import * as Failures from "./report/Failures.js"
+import * as Filing from "./report/Filing.js"
 import * as Simulation from "./Simulation.js"
 
 const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130 } as const
@@ -23,7 +28,16 @@ interface Arguments {
   /** One line per seed for the process that compares: seed, digest. */
   readonly digests: boolean
   readonly quiet: boolean
+  /** A failing run is reported as it is: not made smaller, not kept. */
+  readonly raw: boolean
+  readonly bugs: string
+  readonly shrinkRuns: number
+  readonly shrinkSeconds: number
+  /** A file to run again, instead of seeds. */
+  readonly replay: string | undefined
 }
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 
 const usage = `usage: npm run sim -- [options]
   --seed SEED       a number or a commit hash; fresh when absent
@@ -32,7 +46,12 @@ const usage = `usage: npm run sim -- [options]
   --steps N         calls that clients begin before faults stop (default 1000)
   --twice           runs everything in two processes and compares the digests
   --trace           prints every observation
-  --quiet           prints no options before each run`
+  --quiet           prints no options before each run
+  --raw             reports a failing run as it is: not made smaller, not kept
+  --bugs FOLDER     where failing runs are kept (default fixtures/bugs)
+  --shrink-runs N   runs that making one smaller may take (default 1500)
+  --shrink-seconds N   seconds that it may take (default 60)
+  --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone`
 
 const fail = (message: string): never => {
   process.stderr.write(`${message}\n${usage}\n`)
@@ -49,7 +68,11 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
   let seeds = 1
   let profile: Options.Profile = "swarm"
   let steps = 1000
-  const flags = { twice: false, trace: false, digests: false, quiet: false }
+  let bugs = path.join(root, "fixtures/bugs")
+  let shrinkRuns = 1500
+  let shrinkSeconds = 60
+  let replay: string | undefined
+  const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false }
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
     switch (word) {
@@ -68,6 +91,19 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         profile = Options.profiles.find((each) => each === name) ?? fail(`--profile must be one of ${Options.profiles.join(", ")}`)
         break
       }
+      case "--bugs":
+        bugs = words[++index] ?? fail("--bugs needs a folder")
+        break
+      case "--replay":
+        replay = words[++index] ?? fail("--replay needs a file")
+        break
+      case "--shrink-runs":
+        shrinkRuns = count(word, words[++index])
+        break
+      case "--shrink-seconds":
+        shrinkSeconds = count(word, words[++index])
+        break
+      case "--raw":
       case "--twice":
       case "--trace":
       case "--digests":
@@ -81,7 +117,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         fail(`unknown option ${word}`)
     }
   }
-  return { seeds: seedsFrom(seed, seeds), profile, steps, ...flags }
+  return { seeds: seedsFrom(seed, seeds), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, ...flags }
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
@@ -104,6 +140,47 @@ const reportFailure = (options: Arguments, report: Simulation.Report, failure: S
   print(`FAILED seed ${report.seed}: ${failure.kind} ${failure.invariant} ${failure.properties.join(", ")} at step ${failure.step}`)
   print(failure.what)
   print(`repeat: ${repeat(options, report.seed)} --trace`)
+  if (!options.raw) file(options, { seed: report.seed, profile: options.profile, steps: options.steps }, failure)
+}
+
+/** Makes a failing run smaller, tells it and keeps it, unless a failure of its kind is kept already. */
+const file = (options: Arguments, request: Simulation.Request, failure: Simulation.Failure): void => {
+  const signature = Failures.signature(failure)
+  if (BugFile.signatures(options.bugs).has(signature)) return print(`known: ${signature}`)
+  const began = performance.now()
+  const seconds = (): number => (performance.now() - began) / 1000
+  const shrunk = Filing.shrink(request, {
+    maxRuns: options.shrinkRuns,
+    isOver: () => seconds() > options.shrinkSeconds,
+    ...(process.stderr.isTTY ? { progress: (runs: number, steps: number) => process.stderr.write(`\r${steps} steps after ${runs} runs   `) } : {})
+  })
+  if (process.stderr.isTTY) process.stderr.write("\r")
+  if (typeof shrunk === "string") return print(`not made smaller: ${shrunk}`)
+  const { minimal, runs, stepsAfter, stepsBefore } = shrunk.result
+  print(`made smaller: ${stepsBefore} steps to ${stepsAfter} in ${runs} runs, ${seconds().toFixed(1)} s${minimal ? "" : ", not to the end"}`)
+  for (const line of shrunk.story) print(line)
+  const [kept = "", bundle] = Filing.keep(options.bugs, request, shrunk)
+  print(`kept: ${kept}`)
+  if (bundle !== undefined) print(`bundle: ${bundle}`)
+  print(`again: npm run sim -- --replay ${path.relative(root, kept)}`)
+}
+
+/** Runs a kept failure again, and says whether it is still there. */
+const runAgain = (options: Arguments, name: string): number => {
+  const kept = BugFile.read(name)
+  const { report, story } = Filing.tell({
+    ...BugFile.request(kept),
+    ...(options.trace ? { trace: (step: number, atEpochMs: number, line: string) => print(`${step} ${atEpochMs.toFixed(3)} ${line}`) } : {})
+  })
+  const { failure } = report
+  if (failure === undefined) {
+    print(`fixed: ${name} breaks nothing any more; it was ${kept.signature}`)
+    return exitCodes.clean
+  }
+  if (!options.quiet) for (const line of story) print(line)
+  const same = failure.properties.includes(kept.property)
+  print(`FAILED seed ${kept.seed}: ${failure.kind} ${failure.invariant} ${failure.properties.join(", ")} at step ${failure.step}${same ? "" : `, not ${kept.property}`}`)
+  return exitCodes[failure.kind]
 }
 
 const summary = (report: Simulation.Report, wallMs: number): string =>
@@ -200,4 +277,4 @@ const runTwice = async (options: Arguments): Promise<number> => {
 const parsed = parse(process.argv.slice(2))
 const given = process.env["SIM_SEEDS"]
 const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
-process.exitCode = options.twice ? await runTwice(options) : runAll(options)
+process.exitCode = options.replay !== undefined ? runAgain(options, options.replay) : options.twice ? await runTwice(options) : runAll(options)

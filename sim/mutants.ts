@@ -81,7 +81,7 @@ const judge = async (mutant: Mutant, seeds: string, steps: string): Promise<Verd
     const last = Number(seeds)
     for (let seed = 1; seed <= last;) {
       const words = ["dist/sim/main.js", "--seed", String(seed), "--seeds", String(last - seed + 1), "--steps", steps]
-      const { output } = await execute(process.execPath, [...words, "--profile", mutant.profile, "--quiet"], copy)
+      const { output } = await execute(process.execPath, [...words, "--profile", mutant.profile, "--quiet", "--raw"], copy)
       const match = failure.exec(output)
       if (match === null) break
       const [, at = "", properties = "", step] = match

@@ -135,9 +135,9 @@ class Shrinker {
   }
 
   private calm(): void {
-    for (const options of Simplify.calmer(this.best.options)) {
-      const reduced = JSON.stringify(options)
-      if (Simplify.calmer(this.best.options).some((each) => JSON.stringify(each) === reduced)) this.attempt({ ...this.best, options })
+    for (const calmer of Simplify.calmings) {
+      const options = calmer(this.best.options)
+      if (JSON.stringify(options) !== JSON.stringify(this.best.options)) this.attempt({ ...this.best, options })
       if (this.exhausted) return
     }
   }

@@ -90,19 +90,28 @@ export const closeRanks = (script: Script, firstMs: number, gapMs: number): Scri
   return { steps, endMs: firstMs + (steps.length + 1) * gapMs }
 }
 
-/** Options with fewer faults: all of them left off first, then one after the other. What the script holds is not here. */
-export const calmer = (options: Options): ReadonlyArray<Options> => {
-  const { disk, network, process } = options
-  const none = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0 }
-  const quick = { ...disk, maxWriteMs: Math.min(disk.maxWriteMs, 1), maxSyncMs: Math.min(disk.maxSyncMs, 1) }
-  return [
-    { ...options, network: { ...none, maxDelayMs: 1 }, disk: quick, process: { ...process, preemption: 0 } },
-    { ...options, network: { ...network, ...none } },
-    ...(["requestLoss", "replyLoss", "duplication", "halfOpen"] as const)
-      .filter((name) => network[name] > 0)
-      .map((name) => ({ ...options, network: { ...network, [name]: 0 } })),
-    { ...options, network: { ...network, maxDelayMs: Math.min(1, network.maxDelayMs) } },
-    { ...options, process: { ...process, preemption: 0 } },
-    { ...options, disk: quick }
-  ].filter((each) => JSON.stringify(each) !== JSON.stringify(options))
-}
+const noNetworkFaults = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0 }
+
+const quickDisk = (disk: Options["disk"]): Options["disk"] => ({
+  ...disk,
+  maxWriteMs: Math.min(disk.maxWriteMs, 1),
+  maxSyncMs: Math.min(disk.maxSyncMs, 1)
+})
+
+/** Ways to leave off what the options still draw: everything, then one after the other. The faults of the script are steps. */
+export const calmings: ReadonlyArray<(options: Options) => Options> = [
+  (options) => ({
+    ...options,
+    network: { ...noNetworkFaults, maxDelayMs: 1 },
+    disk: quickDisk(options.disk),
+    process: { ...options.process, preemption: 0 }
+  }),
+  (options) => ({ ...options, network: { ...options.network, ...noNetworkFaults } }),
+  ...(["requestLoss", "replyLoss", "duplication", "halfOpen"] as const).map((name) => (options: Options): Options => ({
+    ...options,
+    network: { ...options.network, [name]: 0 }
+  })),
+  (options) => ({ ...options, network: { ...options.network, maxDelayMs: Math.min(1, options.network.maxDelayMs) } }),
+  (options) => ({ ...options, process: { ...options.process, preemption: 0 } }),
+  (options) => ({ ...options, disk: quickDisk(options.disk) })
+]

@@ -1,0 +1,40 @@
+/** What is done with a failing run: its script is recorded, made smaller, told as a story and kept as a file. */
+import * as Shrink from "../shrink/Shrink.js"
+import * as Simulation from "../Simulation.js"
+import * as BugFile from "./BugFile.js"
+import * as Story from "./Story.js"
+
+export interface Limits {
+  readonly maxRuns: number
+  readonly isOver?: () => boolean
+  readonly progress?: (runs: number, steps: number) => void
+}
+
+export interface Shrunk {
+  readonly result: Shrink.Result
+  readonly story: ReadonlyArray<string>
+  readonly blocks: ReadonlyArray<Uint8Array>
+}
+
+/** Records a failing run and makes it smaller. A reason, if its script does not break what the run broke. */
+export const shrink = (request: Simulation.Request, limits: Limits): Shrunk | string => {
+  const { failure, options, script } = Simulation.run({ ...request, record: true })
+  if (failure === undefined || script === undefined) return "the run does not fail when it is recorded"
+  const run = ({ options, script }: Shrink.Subject, unproven: boolean) => Simulation.run({ ...request, options, script, unproven }).failure
+  const result = Shrink.shrink({ script, options }, failure, { ...limits, run })
+  if (result === undefined) return "its recorded script does not break what the run broke"
+  const told = tell({ ...request, options: result.subject.options, script: result.subject.script })
+  return { result, story: told.story, blocks: told.report.blocks }
+}
+
+/** Runs a script and tells it. */
+export const tell = (request: Simulation.Request): { readonly report: Simulation.Report; readonly story: ReadonlyArray<string> } => {
+  const story = Story.make(Simulation.startEpochMs)
+  const report = Simulation.run({ ...request, record: true, listen: story.listen })
+  const script = request.script ?? report.script
+  return { report, story: script === undefined ? [] : story.tell(report, script) }
+}
+
+/** Writes what was found; the paths. */
+export const keep = (folder: string, request: Simulation.Request, { blocks, result }: Shrunk): ReadonlyArray<string> =>
+  BugFile.write(folder, BugFile.make(request, result), blocks)
