@@ -118,7 +118,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     handle: (request, reply) => application.handle(request, reply),
     misframed: (reason) => application.misframed(reason)
   }
-  const { address, port } = yield* Scope.extend(listener.serve(gate), listening)
+  const { address, openSockets, port } = yield* Scope.extend(listener.serve(gate), listening)
 
   const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
   const writer = Context.get(writing, Writer.Writer)
@@ -136,6 +136,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   readiness.note("recoveredFromSnapshot", writer.recovered.fromSequence)
   readiness.note("replayedRecords", writer.recovered.records)
   const metrics = Metrics.make()
+  if (openSockets !== undefined) metrics.gauge("venue_open_sockets", "Connections that are open.", openSockets)
   metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
   metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
   metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)

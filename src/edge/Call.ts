@@ -47,12 +47,13 @@ export class Call {
   ) {}
 
   /** Answers with a body as it is. Nothing may be answered twice. */
-  send(status: number, contentType: string, body: string): void {
+  send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>): void {
     if (this.answered) return
     this.answered = true
     const { byStatus } = this.counts
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-    this.reply({ status, headers: { "content-type": contentType, "x-request-id": this.requestId }, body })
+    const headers = { "content-type": contentType, "x-request-id": this.requestId }
+    this.reply({ status, headers: more === undefined ? headers : { ...headers, ...more }, body })
   }
 
   /** Answers 200 with JSON. */

@@ -15,7 +15,12 @@ import * as Requests from "./Requests.js"
 
 /** A response body that is already text, for what is too dear to build as values. Tests hold it to the schema. */
 export class Rendered {
-  constructor(readonly body: string, readonly status: number = 200) {}
+  constructor(
+    readonly body: string,
+    readonly status: number = 200,
+    /** Beside the usual ones. */
+    readonly headers?: Readonly<Record<string, string>>
+  ) {}
 }
 
 /** Who calls. */
@@ -185,7 +190,7 @@ export const serve = (
           if (Exit.isSuccess(exit)) {
             const { value } = exit
             if (value instanceof Rendered) {
-              release(call, () => call.send(value.status, success.contentType, value.body))
+              release(call, () => call.send(value.status, success.contentType, value.body, value.headers))
             } else {
               const encoded = encode(value)
               const body = success.kind === "text" ? String(encoded) : JSON.stringify(encoded)

@@ -15,6 +15,7 @@ import type { PutMarketBody } from "./contract/Operator.js"
 import { identityFault } from "./contract/Safety.js"
 import * as Contract from "./Contract.js"
 import * as Cursor from "./Cursor.js"
+import * as Docs from "./Docs.js"
 import * as Encode from "./Encode.js"
 import * as Errors from "./Errors.js"
 import { Rendered } from "./Executor.js"
@@ -48,6 +49,12 @@ const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => 
 const json = (value: object): Effect.Effect<Rendered> => Effect.succeed(new Rendered(JSON.stringify(value)))
 
 const limitOf = (text: string | undefined, otherwise: number): number => text === undefined ? otherwise : Number(text)
+
+/** Makes a text when it is first asked for, and keeps it. */
+const once = (make: () => string): () => string => {
+  let made: string | undefined
+  return () => made ??= make()
+}
 
 const statusCode = (name: (typeof Order.statuses)[number] | undefined): Order.Status | undefined =>
   name === undefined ? undefined : Order.statuses.indexOf(name) as Order.Status
@@ -126,6 +133,8 @@ const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | 
 export const make = (services: Services, readiness: Context.Tag.Service<Readiness>): Handlers<Name> => {
   const { state } = services
   const views = Views.make(state)
+  const openApi = once(() => JSON.stringify(Contract.openApi()))
+  const docs = once(Docs.page)
 
   /** `market` is the one that a refusal's prices speak of. */
   const submit = (command: Command.Command, market?: Market.Parameters): Effect.Effect<Outcome, Errors.Failure> =>
@@ -481,6 +490,8 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
 
     getMetrics: () => services.metrics.render,
 
-    getOpenApi: () => Effect.succeed(new Rendered(JSON.stringify(Contract.openApi())))
+    getOpenApi: () => Effect.succeed(new Rendered(openApi())),
+
+    getDocs: () => Effect.succeed(new Rendered(docs(), 200, Docs.headers))
   }
 }

@@ -44,14 +44,18 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
   }
 }
 
+/** Where an application is served. */
+export interface Serving {
+  readonly address: string
+  readonly port: number
+  /** Sockets that are open now; absent where there are none to count. */
+  readonly openSockets?: () => number
+}
+
 export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {
   /**
    * Serves until the scope closes; then no new request is taken, those under way are answered, and
    * connections are closed.
    */
-  readonly serve: (application: Application) => Effect.Effect<
-    { readonly address: string; readonly port: number },
-    ListenError,
-    Scope.Scope
-  >
+  readonly serve: (application: Application) => Effect.Effect<Serving, ListenError, Scope.Scope>
 }>() {}

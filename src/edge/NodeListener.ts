@@ -143,25 +143,20 @@ const makeServer = (application: Application, options: Options, stopping: () => 
 }
 
 /** A server that listens, and how it is told to take no new request. */
-interface Serving {
+interface Listening {
   readonly server: Http.Server
   readonly address: string
   readonly port: number
+  readonly openSockets: () => number
   readonly stop: () => void
 }
 
-/** What a listener shows of itself. */
-export interface Watch {
-  /** Called once with a reader of the number of open sockets. */
-  readonly openSockets: (read: () => number) => void
-}
-
-/** A listener on these options; `watch` may put its socket count into the metrics. */
-export const layer = (options: Options, watch?: Watch): Layer.Layer<Listener> =>
+/** A listener on these options. */
+export const layer = (options: Options): Layer.Layer<Listener> =>
   Layer.succeed(Listener, {
     serve: (application) =>
       Effect.acquireRelease(
-        Effect.async<Serving, ListenError>(
+        Effect.async<Listening, ListenError>(
           (resume) => {
             let stopped = false
             const sockets = new Set<Socket>()
@@ -170,7 +165,6 @@ export const layer = (options: Options, watch?: Watch): Layer.Layer<Listener> =>
               sockets.add(socket)
               socket.once("close", () => sockets.delete(socket))
             })
-            watch?.openSockets(() => sockets.size)
             const onError = (cause: Error): void =>
               resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
             server.once("error", onError)
@@ -181,6 +175,7 @@ export const layer = (options: Options, watch?: Watch): Layer.Layer<Listener> =>
                 server,
                 address,
                 port,
+                openSockets: () => sockets.size,
                 stop: () => {
                   stopped = true
                 }
@@ -198,5 +193,5 @@ export const layer = (options: Options, watch?: Watch): Layer.Layer<Listener> =>
             })
             server.closeIdleConnections()
           })
-      ).pipe(Effect.map(({ address, port }) => ({ address, port })))
+      ).pipe(Effect.map(({ address, openSockets, port }) => ({ address, port, openSockets })))
   })

@@ -10,6 +10,7 @@ import * as Fake from "./FakeVenue.js"
 
 interface Served {
   readonly port: number
+  readonly openSockets: () => number
   readonly close: () => Promise<void>
 }
 
@@ -20,13 +21,17 @@ afterEach(async () => {
 
 const serve = async (application: Application, options: Partial<NodeListener.Options> = {}): Promise<Served> => {
   const scope = await Effect.runPromise(Scope.make())
-  const { port } = await Effect.runPromise(
+  const { openSockets, port } = await Effect.runPromise(
     Effect.flatMap(Listener, (listener) => listener.serve(application)).pipe(
       Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port: 0, ...options })),
       Scope.extend(scope)
     )
   )
-  const served = { port, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+  const served = {
+    port,
+    openSockets: openSockets ?? (() => -1),
+    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
   open.push(served)
   return served
 }
@@ -223,4 +228,15 @@ test("interrupting whoever serves is a stop", async () => {
   expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
   await Effect.runPromise(Fiber.interrupt(fiber))
   expect((await exchange(port, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")).text).toBe("")
+})
+
+test("open connections are counted, and no longer once they are gone", async () => {
+  const served = await serve(Fake.make().application)
+  expect(served.openSockets()).toBe(0)
+  const sockets = [1, 2].map(() => Net.connect(served.port, "127.0.0.1"))
+  await expect.poll(served.openSockets).toBe(2)
+  sockets[0]!.destroy()
+  await expect.poll(served.openSockets).toBe(1)
+  sockets[1]!.destroy()
+  await expect.poll(served.openSockets).toBe(0)
 })

@@ -1,4 +1,4 @@
-/** Health, metrics and the reference document: no credential, served before the venue is ready. */
+/** Health, metrics and the reference, as document and as page: no credential, served before the venue is ready. */
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
 import { Schema } from "effect"
 import { Access } from "./Access.js"
@@ -25,6 +25,8 @@ const PrometheusText = Schema.String.pipe(
   HttpApiSchema.withEncoding({ kind: "Text", contentType: "text/plain; version=0.0.4; charset=utf-8" })
 )
 
+const Page = Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", contentType: "text/html; charset=utf-8" }))
+
 export const group = HttpApiGroup.make("system", { topLevel: true })
   .add(
     HttpApiEndpoint.get("getHealth", "/healthz")
@@ -50,4 +52,10 @@ export const group = HttpApiGroup.make("system", { topLevel: true })
       .addSuccess(Schema.Struct({ openapi: Schema.Literal("3.1.0") }, { key: Schema.String, value: Schema.Unknown }))
       .annotate(Access, "system")
       .annotate(OpenApi.Summary, "This contract as OpenAPI 3.1")
+  )
+  .add(
+    HttpApiEndpoint.get("getDocs", "/docs")
+      .addSuccess(Page)
+      .annotate(Access, "system")
+      .annotate(OpenApi.Summary, "This contract as a page to read")
   )
