@@ -339,6 +339,8 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
       withAccount(caller, path.accountId, (account) =>
         withFilter(urlParams.marketId, findMarket, (market) =>
           withCursor("orders", urlParams.cursor, (before) => {
+            // The engine goes on from an order that it knows: to look for another one's place would cost a walk.
+            if (before !== Number.POSITIVE_INFINITY && state.findOrder(account, before) === undefined) return fail(Errors.staleCursor)
             const status = statusCode(urlParams.status)
             const limit = limitOf(urlParams.limit, defaultPage)
             const { nextBefore, orders } = status === Order.open

@@ -1,5 +1,7 @@
 /** Listings page by page while orders and fills arrive: what was there at the first page is seen once, whatever comes. */
 import { describe, expect, test } from "vitest"
+import * as Ids from "../../src/domain/Ids.js"
+import * as Cursor from "../../src/edge/Cursor.js"
 import { parameters } from "../engine/drive.js"
 import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
 
@@ -102,6 +104,19 @@ test("newest first, 50 to a page unless asked otherwise", async () => {
   const second = await venue.read(alice, `/v1/accounts/${alice.accountId}/orders?cursor=${first.nextCursor}`)
   expect(second.orders).toHaveLength(10)
   expect(second.nextCursor).toBeNull()
+})
+
+test("a cursor made of another's order, or of none, starts again from the first page", async () => {
+  const { alice, bob, venue } = await make()
+  const { orderId } = await venue.place(bob, { price: "90.0" })
+  await venue.place(alice, { price: "90.0" })
+  for (const before of [Ids.parseOrderId(orderId)!, 12345, Number.MAX_SAFE_INTEGER]) {
+    const response = await venue.ask({
+      target: `/v1/accounts/${alice.accountId}/orders?cursor=${Cursor.encode("orders", before)}`,
+      key: alice.key
+    })
+    expect([response.status, JSON.parse(response.body).recoveryActions]).toEqual([400, ["restart_from_first_page"]])
+  }
 })
 
 test("a fill is each side's own, with its order, liquidity and fee", async () => {
