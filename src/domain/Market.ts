@@ -60,8 +60,13 @@ export const notionalFactor = (market: Pick<Parameters, "priceScale" | "quantity
 export const symbol = (market: Pick<Parameters, "baseAsset" | "quoteAsset" | "settlementAsset">): string =>
   `${market.baseAsset}/${market.quoteAsset}:${market.settlementAsset}`
 
+const hasNegativeZero = (market: Parameters): boolean =>
+  [market, ...market.maintenanceMarginTiers].some((part) => Object.values(part).some((value) => Object.is(value, -0)))
+
 /** The first rule that a parameter set breaks, as a sentence; undefined when it is valid. */
 export const fault = (market: Parameters): string | undefined => {
+  // A zero with a sign is the same number, and yet other bits wherever it is multiplied on: it does not come in.
+  if (hasNegativeZero(market)) return "no number may be a negative zero"
   if (market.priceScale + market.quantityScale > moneyScale) return "priceScale + quantityScale must be at most 6"
   if (market.marketId !== `${market.baseAsset}-${market.quoteAsset}-PERP`) return "marketId must be BASE-QUOTE-PERP"
   if (market.minPriceAtoms < 1 || market.minPriceAtoms > market.maxPriceAtoms) return "1 <= minPrice <= maxPrice must hold"

@@ -145,9 +145,10 @@ const encodeOpenDemoAccounts = (command: Command.OpenDemoAccounts): string => {
   return text + "]"
 }
 
-const whole = (value: number): number => {
+/** A whole number as it is: JSON keeps the sign of a zero, which a template would drop, and what is decided could show it. */
+const whole = (value: number): number | string => {
   assert(Number.isSafeInteger(value), "a journaled number is a safe integer")
-  return value
+  return value === 0 && Object.is(value, -0) ? "-0" : value
 }
 
 /** A JSON string. Plain visible ASCII, which nearly all strings are, needs no escaping. */

@@ -50,6 +50,8 @@ describe("fault", () => {
     ["no initial margin", { initialMarginBps: 0 }, "initialMarginBps must be 1..10000"],
     ["initial margin above the notional", { initialMarginBps: 10_001, maxLeverageX: 1 }, "initialMarginBps must be 1..10000"],
     ["leverage beyond the initial margin", { maxLeverageX: 11 }, "maxLeverageX must be at most 10000 / initialMarginBps"],
+    ["a fee of minus nothing", { makerFeeBps: -0 }, "no number may be a negative zero"],
+    ["a threshold of minus nothing", { maintenanceMarginTiers: [tier(-0, 50)] }, "no number may be a negative zero"],
     ["no tier", { maintenanceMarginTiers: [] }, "the first maintenance tier must start at 0"],
     [
       "tiers that leave small notionals out",

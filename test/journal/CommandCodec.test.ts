@@ -57,6 +57,13 @@ describe("CommandCodec", () => {
     expect(CommandCodec.kindCode(place(100))).toBe(1)
   })
 
+  test("a zero keeps its sign, so that replay decides on the same bits", () => {
+    const price: Command = { kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 100, sourceEpochMs: -0 }
+    const read = CommandCodec.decode(CommandCodec.kindCode(price), CommandCodec.encode(price))
+    expect(read).toStrictEqual(price)
+    expect(CommandCodec.decode(1, CommandCodec.encode(place(-0)))).toStrictEqual(place(-0))
+  })
+
   test.each([Number.NaN, Number.POSITIVE_INFINITY, 0.5, 2 ** 53])("%d is never journaled", (value) => {
     expect(() => CommandCodec.encode(place(value))).toThrow("safe integer")
   })
