@@ -3,7 +3,7 @@ import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
-import { Cause, Effect, Exit, Layer, Option, Redacted } from "effect"
+import { Cause, ConfigError, Effect, Exit, Layer, Option, Redacted } from "effect"
 import * as Bootstrap from "./Bootstrap.js"
 import * as NodeListener from "./edge/NodeListener.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
@@ -93,10 +93,8 @@ const explain = (cause: Cause.Cause<unknown>): string => {
   return error instanceof Error && !(Cause.isDie(cause) && error.name !== "WriterStopped") ? error.message : Cause.pretty(cause)
 }
 
-const isConfigError = (cause: Cause.Cause<unknown>): boolean => {
-  const error = Cause.squash(cause)
-  return typeof error === "object" && error !== null && "_op" in error
-}
+/** Only a wrong setting is one: every tagged error is an Effect too, and looks much the same from outside. */
+const isConfigError = (cause: Cause.Cause<unknown>): boolean => ConfigError.isConfigError(Cause.squash(cause))
 
 NodeRuntime.runMain(launch, {
   disableErrorReporting: true,
