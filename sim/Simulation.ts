@@ -54,6 +54,8 @@ export interface Request {
   readonly trace?: (step: number, atEpochMs: number, line: string) => void
   /** Called with every observation; `call` of those about a call is numbered as in the script. */
   readonly listen?: (atEpochMs: number, seen: Observation) => void
+  /** Called with what the network is about to do to each attempt of a call. */
+  readonly dealt?: (call: Call, fate: SimNetwork.Fate) => void
 }
 
 /** What went wrong. `crash` is a failure of the program itself: a throw, or a run that cannot go on. */
@@ -755,7 +757,7 @@ class Run {
       this.see({ _tag: "Settled", call })
       settled(answer)
     }
-    this.network.send(requestOf(call), this.options.workload.timeoutMs, (result) => {
+    const dealt = this.network.send(requestOf(call), this.options.workload.timeoutMs, (result) => {
       if (result._tag !== "Replied") {
         this.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
         if (call.persistent) again()
@@ -779,6 +781,7 @@ class Run {
       if (call.persistent && answer.status === 503) again()
       else settle(answer)
     }, fate)
+    this.request.dealt?.(call, dealt)
   }
 }
 

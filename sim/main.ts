@@ -30,6 +30,8 @@ interface Arguments {
   readonly quiet: boolean
   /** A failing run is reported as it is: not made smaller, not kept. */
   readonly raw: boolean
+  /** A line for every seed, also of many and without a terminal. */
+  readonly each: boolean
   readonly bugs: string
   readonly shrinkRuns: number
   readonly shrinkSeconds: number
@@ -47,6 +49,7 @@ const usage = `usage: npm run sim -- [options]
   --twice           runs everything in two processes and compares the digests
   --trace           prints every observation
   --quiet           prints no options before each run
+  --each            a line for every seed
   --raw             reports a failing run as it is: not made smaller, not kept
   --bugs FOLDER     where failing runs are kept (default fixtures/bugs)
   --shrink-runs N   runs that making one smaller may take (default 1500)
@@ -72,7 +75,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
   let shrinkRuns = 1500
   let shrinkSeconds = 60
   let replay: string | undefined
-  const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false }
+  const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false, each: false }
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
     switch (word) {
@@ -103,6 +106,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
       case "--shrink-seconds":
         shrinkSeconds = count(word, words[++index])
         break
+      case "--each":
       case "--raw":
       case "--twice":
       case "--trace":
@@ -174,7 +178,7 @@ const runAgain = (options: Arguments, name: string): number => {
   })
   const { failure } = report
   if (failure === undefined) {
-    print(`fixed: ${name} breaks nothing any more; it was ${kept.signature}`)
+    print(`fixed: ${name} breaks nothing any more; it was ${kept.signatures[0]}`)
     return exitCodes.clean
   }
   if (!options.quiet) for (const line of story) print(line)
@@ -220,7 +224,7 @@ const runAll = (options: Arguments): number => {
     total.commands += report.commands
     total.simulatedMs += report.simulatedMs
     if (bar !== undefined) bar.increment(1, total)
-    else if (!options.digests && (!options.quiet || !many)) print(summary(report, performance.now() - started))
+    else if (!options.digests && (options.each || !options.quiet || !many)) print(summary(report, performance.now() - started))
   }
   bar?.stop()
   if (many && !options.digests) {

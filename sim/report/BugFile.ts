@@ -23,7 +23,8 @@ const Envelope = Schema.Struct({
   invariant: Schema.String,
   kind: Schema.Literal("safety", "liveness", "crash"),
   message: Schema.String,
-  signature: Schema.String,
+  /** As it was found, and as it is left. */
+  signatures: Schema.Array(Schema.String),
   seed: Schema.String,
   profile: Schema.Literal(...Options.profiles),
   /** Calls of the run that found it. */
@@ -49,11 +50,11 @@ export interface BugFile extends Omit<typeof Envelope.Type, "options" | "script"
 /** A failing run, made smaller, as a file's content. */
 export const make = (request: Pick<Simulation.Request, "seed" | "profile" | "steps">, shrunk: Shrink.Result): BugFile => ({
   format: 1,
-  property: shrunk.failure.properties[0] ?? "",
+  property: shrunk.found.properties[0] ?? "",
   invariant: shrunk.failure.invariant,
   kind: shrunk.failure.kind,
   message: shrunk.failure.what,
-  signature: Failures.signature(shrunk.failure),
+  signatures: [...new Set([shrunk.found, shrunk.failure].map(Failures.signature))],
   seed: request.seed,
   profile: request.profile,
   foundWithSteps: request.steps,
@@ -95,7 +96,7 @@ export const write = (folder: string, file: BugFile, blocks: ReadonlyArray<Uint8
 }
 
 /** The signatures of all files in a folder. */
-export const signatures = (folder: string): ReadonlySet<string> => new Set(names(folder).map((name) => read(name).signature))
+export const signatures = (folder: string): ReadonlySet<string> => new Set(names(folder).flatMap((name) => read(name).signatures))
 
 /** Paths of all files in a folder, sorted; none where there is no folder. */
 export const names = (folder: string): ReadonlyArray<string> =>

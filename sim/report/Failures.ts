@@ -12,8 +12,12 @@ export const normalised = (message: string): string =>
     .replace(/(?:N,)+N/g, "N")
     .slice(0, 300)
 
-/** The property that broke first and its message, normalised. */
-export const signature = (failure: Failure): string => `${failure.properties[0] ?? ""}: ${normalised(failure.what)}`
+/** The property that broke first and what it said, normalised. */
+export const signatureOf = (property: string, what: string): string =>
+  what.startsWith(`${property}: `) ? normalised(what) : `${property}: ${normalised(what)}`
+
+/** The same of a failure. */
+export const signature = (failure: Failure): string => signatureOf(failure.properties[0] ?? "", failure.what)
 
 /** Whether a candidate breaks what the original broke. A crash of the program is the same only with the same message. */
 export const same = (original: Failure, candidate: Failure | undefined): boolean =>

@@ -30,7 +30,7 @@ export const shrink = (request: Simulation.Request, limits: Limits): Shrunk | st
 /** Runs a script and tells it. */
 export const tell = (request: Simulation.Request): { readonly report: Simulation.Report; readonly story: ReadonlyArray<string> } => {
   const story = Story.make(Simulation.startEpochMs)
-  const report = Simulation.run({ ...request, record: true, listen: story.listen })
+  const report = Simulation.run({ ...request, record: true, listen: story.listen, dealt: story.dealt })
   const script = request.script ?? report.script
   return { report, story: script === undefined ? [] : story.tell(report, script) }
 }

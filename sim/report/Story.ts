@@ -8,10 +8,13 @@ import type { NaiveDecision, NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "../properties/Observation.js"
 import { type FaultStep, isCall, type Script } from "../shrink/Script.js"
 import type { Failure, Report } from "../Simulation.js"
+import type { Fate } from "../world/SimNetwork.js"
 
 export interface Story {
   /** What a run is to be given as its `listen`. */
   readonly listen: (atEpochMs: number, seen: Observation) => void
+  /** What a run is to be given as its `dealt`. */
+  readonly dealt: (call: Call, fate: Fate) => void
   /** The story, line by line. */
   readonly tell: (report: Report, script: Script) => ReadonlyArray<string>
 }
@@ -27,7 +30,7 @@ interface Scene {
 
 /** Lines that an answer or a journal's record may take. */
 const widest = 200
-const short = (text: string): string => (text.length <= widest ? text : `${text.slice(0, widest - 3)}...`)
+const short = (text: string, most = widest): string => (text.length <= most ? text : `${text.slice(0, most - 3)}...`)
 
 export const make = (startEpochMs: number): Story => {
   const scenes: Array<Scene> = []
@@ -116,7 +119,7 @@ export const make = (startEpochMs: number): Story => {
       .sort((a, b) => a.each.atEpochMs - b.each.atEpochMs || a.order - b.order)
     const { failure, options } = report
     const lines = [
-      `Seed ${report.seed}: ${script.steps.length} steps.${failure === undefined ? "" : ` It breaks the claim "${claim(failure)}".`}`,
+      `Seed ${report.seed}: ${script.steps.length === 1 ? "1 step" : `${script.steps.length} steps`}.${failure === undefined ? "" : ` It breaks the claim "${claim(failure)}".`}`,
       `To begin with: ${model === undefined ? "no market" : describeMarkets(model)}; `
         + `${options.workload.traders} accounts with ${options.workload.collateral} USDC each.`
     ]
@@ -130,7 +133,16 @@ export const make = (startEpochMs: number): Story => {
     return lines
   }
 
-  return { listen, tell }
+  const dealt = (call: Call, fate: Fate): void => {
+    const of = byCall.get(call.id)
+    if (of === undefined) return
+    if (fate.halfOpen) of.after.push("FAULT: the connection is half open, nothing will come back")
+    if (fate.requestLost) of.after.push("FAULT: the request is lost on its way")
+    else if (fate.replyLost) of.after.push("FAULT: the reply will be lost")
+    if (fate.duplicated) of.after.push("FAULT: the request is delivered a second time")
+  }
+
+  return { listen, dealt, tell }
 }
 
 const keyOf = (call: Call): string => `${call.account}/${call.idempotencyKey}`
@@ -141,7 +153,7 @@ export const claim = (failure: Failure): string => (failure.properties[0] ?? "")
 const describeFailure = (failure: Failure): ReadonlyArray<string> => [
   `Expected (${failure.kind}${failure.invariant === "" ? "" : `, ${failure.invariant}`}): ${claim(failure)}.`,
   `Seen at +${(failure.atMs / 1000).toFixed(3)} s, observation ${failure.step}:`,
-  ...failure.what.split("\n").map((line) => `  ${line}`)
+  ...failure.what.split("\n").map((line) => `  ${short(line, 2 * widest)}`)
 ]
 
 const describeMarkets = (model: NaiveVenue): string => model.markets.map(({ parameters }) => parameters.marketId).join(", ")
@@ -231,12 +243,35 @@ const describeCall = (call: Call): string => {
 
 const rawCall = (call: Call): string => short(`asks ${call.method} ${call.target}${call.body === "" ? "" : ` with ${call.body}`}`)
 
-const describeAnswer = (answer: Answer): string => {
-  const { json, status } = answer
-  if (!isFields(json)) return short(`is answered ${status} ${answer.text}`)
-  const named = ["orderId", "id", "status", "filledQuantity", "filled", "remainingQuantity", "remaining", "cancelReason", "code", "name", "reason", "message"]
-  const told = named.flatMap((name) => (typeof json[name] === "string" || typeof json[name] === "number" ? [`${name} ${String(json[name])}`] : []))
-  return short(`is answered ${status}: ${told.length === 0 ? answer.text : told.join(", ")}`)
+const told: ReadonlyArray<string> = [
+  "orderId",
+  "id",
+  "status",
+  "filledQuantity",
+  "filled",
+  "remainingQuantity",
+  "remaining",
+  "cancelReason",
+  "code",
+  "name",
+  "reason",
+  "message"
+]
+
+/** What matters of a part of an answer: its telling fields, or all of it. */
+const describePart = (part: unknown): string => {
+  if (!isFields(part)) return JSON.stringify(part)
+  if (isFields(part["order"])) return describePart(part["order"])
+  if (isFields(part["error"])) return `refused: ${describePart(part["error"])}`
+  const fields = told.flatMap((name) => (typeof part[name] === "string" || typeof part[name] === "number" ? [`${name} ${String(part[name])}`] : []))
+  return fields.length === 0 ? JSON.stringify(part) : fields.join(", ")
+}
+
+const describeAnswer = ({ json, status, text }: Answer): string => {
+  if (json === undefined) return short(`is answered ${status} ${text}`)
+  const lists = isFields(json) ? [json["orders"], json["results"]] : [json]
+  const list = lists.find((each): each is ReadonlyArray<unknown> => Array.isArray(each))
+  return short(`is answered ${status}: ${list === undefined ? describePart(json) : list.map(describePart).join("; ")}`)
 }
 
 const describeDecision = (decision: NaiveDecision, model: NaiveVenue): ReadonlyArray<string> =>

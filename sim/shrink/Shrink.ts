@@ -31,6 +31,8 @@ export interface Parts {
 export interface Result {
   readonly subject: Subject
   readonly failure: Failure
+  /** What was to be made smaller. */
+  readonly found: Failure
   readonly runs: number
   readonly stepsBefore: number
   readonly stepsAfter: number
@@ -74,6 +76,7 @@ class Shrinker {
     return {
       subject: this.best,
       failure: this.latest,
+      found: this.failure,
       runs: this.runs,
       stepsBefore,
       stepsAfter: this.steps().length,

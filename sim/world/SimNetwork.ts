@@ -31,12 +31,20 @@ export interface Faults {
 
 export const noFaults: Faults = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0, maxDelayMs: 2 }
 
+/** What the network does to one request, in the words of the faults. */
+export interface Fate {
+  readonly halfOpen: boolean
+  readonly requestLost: boolean
+  readonly replyLost: boolean
+  readonly duplicated: boolean
+}
+
 export interface SimNetwork {
   /**
    * Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. `fate` draws what befalls
    * it; a generator of its own keeps its fate whatever else is sent.
    */
-  readonly send: (request: Request, timeoutMs: number, settle: (result: Result) => void, fate?: SimRandom) => void
+  readonly send: (request: Request, timeoutMs: number, settle: (result: Result) => void, fate?: SimRandom) => Fate
   /** The listener of one process; `wake` puts a delivery among what the process has to do. */
   readonly layerFor: (process: Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
@@ -97,7 +105,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     })
   }
 
-  const send = (request: Request, timeoutMs: number, settle: (result: Result) => void, fate: SimRandom = random): void => {
+  const send = (request: Request, timeoutMs: number, settle: (result: Result) => void, fate: SimRandom = random): Fate => {
     const delay = (): number => fate.next() * faults.maxDelayMs
     let settled = false
     const once = (result: Result): void => {
@@ -110,7 +118,8 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     const halfOpen = fate.chance(faults.halfOpen)
     const lostIn = fate.chance(faults.requestLoss)
     const lostOut = fate.chance(faults.replyLoss)
-    if (fate.chance(faults.duplication)) {
+    const duplicated = fate.chance(faults.duplication)
+    if (duplicated) {
       time.after(delay() + delay(), () => deliver(request, () => {}, () => {}, () => {}))
     }
     time.after(delay(), () => {
@@ -132,6 +141,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
         }
       )
     })
+    return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
 
   const layerFor = (station: Station): Layer.Layer<Listener> =>

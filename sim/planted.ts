@@ -1,0 +1,108 @@
+/**
+ * Proves the way from a bug to its file: plants mutants in copies of the source, lets the simulator find them,
+ * makes the runs smaller, replays their files over the planted bug (it must still be there) and over the source
+ * as it is (it must be gone), and reads the bundles back. Exit code 1 if one of these fails or a run stays at
+ * `mostSteps` steps or more.
+ *
+ * Usage: node dist/sim/planted.js [--only MUTANT[,MUTANT]]
+ */
+import { spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import Table from "cli-table3"
+import * as Bundle from "../src/cli/bundle/Bundle.js"
+import * as BugFile from "./report/BugFile.js"
+
+interface Mutant {
+  readonly name: string
+  readonly caughtBy: string
+  readonly profile: string
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+}
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
+const mostSteps = 20
+/** One of money, one of answers under network faults, one that needs crashes. */
+const standard = "fee-vanishes,key-forgotten,answer-before-durable"
+
+const execute = (words: ReadonlyArray<string>, cwd: string): Promise<{ readonly output: string; readonly code: number }> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, words, { cwd, stdio: ["ignore", "pipe", "pipe"] })
+    let output = ""
+    const take = (bytes: Buffer): void => {
+      output += bytes.toString("utf8")
+    }
+    child.stdout.on("data", take)
+    child.stderr.on("data", take)
+    child.on("error", reject)
+    child.on("close", (code) => resolve({ output, code: code ?? 1 }))
+  })
+
+/** The source, compiled, with the mutant in it. Only what the mutant's file becomes differs from ours. */
+const plant = async (mutant: Mutant, copy: string): Promise<void> => {
+  for (const each of ["src", "sim"]) fs.cpSync(path.join(root, each), path.join(copy, each), { recursive: true })
+  for (const each of ["package.json", "tsconfig.json"]) fs.copyFileSync(path.join(root, each), path.join(copy, each))
+  fs.symlinkSync(path.join(root, "node_modules"), path.join(copy, "node_modules"))
+  const target = path.join(copy, mutant.file)
+  const parts = fs.readFileSync(target, "utf8").split(mutant.find)
+  if (parts.length !== 2) throw new Error(`${mutant.name}: its text is found ${parts.length - 1} times in ${mutant.file}`)
+  fs.writeFileSync(target, parts.join(mutant.replace))
+  const compiler = path.join(root, "node_modules/typescript/bin/tsc")
+  const compiled = await execute([compiler, "-p", "tsconfig.json", "--noUnusedLocals", "false"], copy)
+  if (!fs.existsSync(path.join(copy, "dist/sim/main.js"))) throw new Error(`${mutant.name} does not compile: ${compiled.output}`)
+}
+
+/** What is wrong with the way of one mutant; and its figures for the table. */
+const prove = async (mutant: Mutant): Promise<{ readonly wrong: ReadonlyArray<string>; readonly row: ReadonlyArray<string | number> }> => {
+  const copy = fs.mkdtempSync(path.join(os.tmpdir(), `planted-${mutant.name}-`))
+  try {
+    await plant(mutant, copy)
+    const bugs = path.join(copy, "bugs")
+    const began = performance.now()
+    const words = ["dist/sim/main.js", "--seed", "1", "--seeds", "100", "--steps", "400", "--profile", mutant.profile]
+    const found = await execute([...words, "--quiet", "--bugs", bugs], copy)
+    const seconds = (performance.now() - began) / 1000
+    const [name] = BugFile.names(bugs)
+    if (name === undefined) return { wrong: [`nothing was kept:\n${found.output.slice(-2_000)}`], row: [mutant.name] }
+    process.stdout.write(`--- ${mutant.name}\n${found.output}`)
+    const kept = BugFile.read(name)
+    const there = await execute(["dist/sim/main.js", "--replay", name, "--quiet"], copy)
+    const gone = await execute([path.join(root, "dist/sim/main.js"), "--replay", name, "--quiet"], root)
+    const bundle = Bundle.read(fs.readFileSync(name.replace(/json$/, "bundle")))
+    const expected = { safety: 129, liveness: 128, crash: 127 }[kept.kind]
+    const wrong = [
+      ...(kept.stepsAfter < mostSteps ? [] : [`${kept.stepsAfter} steps are left`]),
+      ...(there.code === expected ? [] : [`over the planted bug its file exits with ${there.code} instead of ${expected}: ${there.output}`]),
+      ...(gone.code === 0 ? [] : [`without the bug its file exits with ${gone.code}: ${gone.output}`])
+    ]
+    const row = [mutant.name, kept.property, kept.stepsBefore, kept.stepsAfter, kept.runs, seconds.toFixed(1), there.code, gone.code, bundle.manifest.lastSequence]
+    return { wrong, row }
+  } finally {
+    fs.rmSync(copy, { recursive: true, force: true })
+  }
+}
+
+const main = async (): Promise<number> => {
+  const at = process.argv.indexOf("--only")
+  const wanted = (at < 0 ? standard : process.argv[at + 1] ?? "").split(",")
+  const table = new Table({
+    head: ["planted", "broke", "steps", "left", "runs", "seconds", "replayed", "once fixed", "records in the bundle"],
+    style: { head: [], border: [] }
+  })
+  const wrong: Array<string> = []
+  for (const name of wanted) {
+    const mutant = JSON.parse(fs.readFileSync(path.join(root, "sim/mutants", `${name}.json`), "utf8")) as Mutant
+    const proof = await prove(mutant)
+    table.push([...proof.row])
+    wrong.push(...proof.wrong.map((each) => `${name}: ${each}`))
+  }
+  process.stdout.write(`${table.toString()}\n`)
+  for (const each of wrong) process.stdout.write(`WRONG ${each}\n`)
+  return wrong.length === 0 ? 0 : 1
+}
+
+process.exitCode = await main()
