@@ -33,7 +33,7 @@ const step = (title: string, args: ReadonlyArray<string>): void => {
 const suites = (): void => {
   const report = path.join("dist", "test-report.json")
   fs.rmSync(report, { force: true })
-  run("suites", [
+  const succeeded = run("suites", [
     "node_modules/vitest/vitest.mjs",
     "run",
     "--reporter=default",
@@ -53,7 +53,9 @@ const suites = (): void => {
   }
   tally.passed += counts.numPassedTests
   // A suite that could not even be loaded has no failed test to show for it.
-  tally.failed += Math.max(counts.numFailedTests, counts.numFailedTestSuites)
+  const failed = Math.max(counts.numFailedTests, counts.numFailedTestSuites)
+  // An error outside every test (a rejection nobody awaits) fails the run and no test; no test at all is no success.
+  tally.failed += failed === 0 && (!succeeded || counts.numPassedTests === 0) ? 1 : failed
   tally.skipped += counts.numPendingTests
 }
 

@@ -4,13 +4,10 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { afterEach, beforeEach, expect, test } from "vitest"
+import { afterAll, expect, test } from "vitest"
 
-let directory = ""
-beforeEach(() => {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
-})
-afterEach(() => fs.rmSync(directory, { recursive: true, force: true }))
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
+afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
 
 const start = (env: Readonly<Record<string, string>>) => {
   const { status, stderr } = spawnSync(process.execPath, ["dist/src/main.js"], {
