@@ -1,6 +1,8 @@
 /** Reads of the compatibility layer over the real engine: unified shapes, exact numbers, listings by time. `ask` checks every schema. */
 import { expect, test } from "vitest"
-import { parameters } from "../engine/drive.js"
+import { Operation, type PlaceEntry } from "../../src/domain/Command.js"
+import * as Order from "../../src/domain/Order.js"
+import { parameters, plain } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, symbol } from "./LiveVenue.js"
 
@@ -109,6 +111,31 @@ test("orders are listed oldest first: the first ones since a time, or the latest
   expect(await names(`symbol=${encoded}&status=open`)).toEqual(["c0", "c1", "c3", "c4", "c6"])
   expect(await venue.read(bob, "/v2/orders")).toEqual([])
   expect((await venue.ask({ target: "/v2/orders?symbol=X", key: alice.key })).status).toBe(404)
+})
+
+test("a listing of orders that would look at too many is refused, not cut", async () => {
+  const venue = LiveVenue.make({ orders: 200_000, idempotencyKeys: 10_000 })
+  const [alice] = await venue.traders(1) as [any]
+  const before = venue.atEpochMs
+  const entry: PlaceEntry = { ...plain, priceAtoms: 900, quantityAtoms: 1, timeInForce: Order.ioc }
+  const place = (count: number): void => {
+    venue.run({
+      kind: "PlaceOrders",
+      operation: Operation.placeBatchV1,
+      account: alice.account,
+      apiKey: -1,
+      idempotencyKey: venue.nextKey(),
+      entries: Array.from({ length: count }, () => entry)
+    })
+  }
+  for (let placed = 0; placed < 100_000; placed += 32) place(32)
+  const ask = (query: string) => venue.ask({ target: `/v2/orders?limit=2&${query}`, key: alice.key })
+  expect((await ask(`since=${before}`)).status).toBe(200)
+  place(1)
+  const refused = await ask(`since=${before}`)
+  expect([refused.status, Fake.json(refused).name]).toEqual([400, "BadRequest"])
+  expect((await ask("status=closed")).status).toBe(400)
+  expect(Fake.json(await ask("")).map((order: any) => order.status)).toEqual(["canceled", "canceled"])
 })
 
 test("trades are listed since a time, each once, also where many share it", async () => {
