@@ -27,7 +27,7 @@ const fail = (message: string): never => {
 }
 
 /** Seeds that one process runs before the next profile has its turn. */
-const seedsAtOnce = 25
+const seedsAtOnce = 10
 
 const options = (() => {
   try {
@@ -109,8 +109,9 @@ const turn = async (profile: Options.Profile): Promise<void> => {
   }
 }
 
-const lane = async (start: number): Promise<void> => {
-  for (let next = start; !isOver(); next += options.jobs) await turn(Options.profiles[next % Options.profiles.length]!)
+let turns = 0
+const lane = async (): Promise<void> => {
+  while (!isOver()) await turn(Options.profiles[turns++ % Options.profiles.length]!)
 }
 
 process.on("SIGINT", () => {
@@ -118,7 +119,7 @@ process.on("SIGINT", () => {
   process.exit(1)
 })
 
-await Promise.all(Array.from({ length: options.jobs }, (_, index) => lane(index)))
+await Promise.all(Array.from({ length: options.jobs }, lane))
 
 const seconds = (performance.now() - began) / 1000
 const ran = new Table({ head: ["profile", "seeds", "calls", "records", "crashes", "failures"], style: { head: [], border: [] } })
