@@ -3,20 +3,14 @@
  * against bare `node:http` that parses a like-sized body and answers 300 bytes. Load comes from a process of
  * its own, the same for both. P3-p99 compares the 99th percentile of the time to answer (less is better).
  */
-import { fork } from "node:child_process"
 import * as fs from "node:fs"
+import { startBare } from "../load/BareProcess.js"
 import { load, type Report, type Task } from "../load/Task.js"
 import { type DemoAccount, VenueProcess } from "../load/VenueProcess.js"
 import { median, type Options, result, type Section } from "./Section.js"
 
 const connections = 64
 const directory = `data/bench-P3-${process.pid}`
-
-const startBare = async (): Promise<{ readonly port: number; readonly stop: () => void }> => {
-  const child = fork("dist/scripts/load/bare.js")
-  const port = await new Promise<number>((resolve) => child.once("message", (message) => resolve(message as number)))
-  return { port, stop: () => child.disconnect() }
-}
 
 const run = async (options: Options) => {
   fs.rmSync(directory, { recursive: true, force: true })
@@ -27,7 +21,7 @@ const run = async (options: Options) => {
     let serial = 0
     const measure = async (port: number, own: ReadonlyArray<DemoAccount>): Promise<Report> => {
       serial += 100_000_000
-      const task: Task = { port, path: "/v1/orders", connections, warmUpSeconds: 2, seconds: 5, accounts: own, firstSerial: serial }
+      const task: Task = { port, path: "/v1/orders", connections, warmUpSeconds: 2, seconds: 5, accounts: own, firstSerial: serial, entries: 1 }
       const report = await load(task)
       if (report.lost > 0 || Object.keys(report.statuses).some((status) => status !== "200")) {
         throw new Error(`not every request was answered 200: ${JSON.stringify(report.statuses)}, ${report.lost} lost`)

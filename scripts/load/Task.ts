@@ -11,6 +11,8 @@ export interface Task {
   readonly accounts: ReadonlyArray<DemoAccount>
   /** Serial numbers from here on are this task's own. */
   readonly firstSerial: number
+  /** Orders in one request: an array of them where it is more than 1. */
+  readonly entries: number
 }
 
 export interface Report {
@@ -18,6 +20,9 @@ export interface Report {
   readonly lost: number
   readonly seconds: number
   readonly statuses: Readonly<Record<string, number>>
+  /** Entries of batches that were looked at (those of the first connection), and how many of them were rejected. */
+  readonly entriesSeen: number
+  readonly entriesRejected: number
   readonly p50Us: number
   readonly p99Us: number
 }

@@ -4,7 +4,7 @@
  */
 import { assertTask, type Report, type Task } from "./Task.js"
 import { Connection, post } from "./Connection.js"
-import { body } from "./Orders.js"
+import { batch, body } from "./Orders.js"
 
 const bucketsUs = 1_000_000
 
@@ -13,6 +13,8 @@ const run = (task: Task): void => {
   const statuses: Record<string, number> = {}
   let answered = 0
   let lost = 0
+  let entriesSeen = 0
+  let entriesRejected = 0
   let open = task.connections
   const start = process.hrtime.bigint()
   const measureFrom = start + BigInt(Math.round(task.warmUpSeconds * 1e9))
@@ -20,7 +22,16 @@ const run = (task: Task): void => {
 
   const finish = (): void => {
     if (--open > 0) return
-    const report: Report = { answered, lost, seconds: task.seconds, statuses, p50Us: quantile(0.5), p99Us: quantile(0.99) }
+    const report: Report = {
+      answered,
+      lost,
+      seconds: task.seconds,
+      statuses,
+      entriesSeen,
+      entriesRejected,
+      p50Us: quantile(0.5),
+      p99Us: quantile(0.99)
+    }
     process.send!(report)
     process.disconnect()
   }
@@ -35,7 +46,8 @@ const run = (task: Task): void => {
   }
 
   for (let index = 0; index < task.connections; index++) {
-    const connection = new Connection(task.port, false)
+    const looksInside = task.entries > 1 && index === 0
+    const connection = new Connection(task.port, looksInside)
     const account = task.accounts[index % task.accounts.length]!
     let serial = task.firstSerial + index
     const next = (): void => {
@@ -45,7 +57,7 @@ const run = (task: Task): void => {
         finish()
         return
       }
-      const text = body(account, serial)
+      const text = task.entries > 1 ? batch(serial, task.entries) : body(account, serial)
       connection.request(
         post(task.path, account.apiKey, `${account.accountId}-${serial}`, text),
         (answer) => {
@@ -53,6 +65,10 @@ const run = (task: Task): void => {
           if (sent >= measureFrom && now < end) {
             answered++
             statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
+            if (looksInside && answer.status === 200) {
+              entriesSeen += task.entries
+              entriesRejected += answer.body.split("\"accepted\":false,\"name\"").length - 1
+            }
             latencies[Math.min(bucketsUs - 1, Number((now - sent) / 1000n))]!++
           }
           next()
