@@ -4,6 +4,8 @@
  */
 import { writeFileSync } from "node:fs"
 import { parseArgs } from "node:util"
+import { section as flat } from "./bench/Flat.js"
+import { section as memory } from "./bench/Memory.js"
 import { section as p1 } from "./bench/P1.js"
 import { section as p2 } from "./bench/P2.js"
 import { section as p3 } from "./bench/P3.js"
@@ -15,7 +17,7 @@ import type { Result, Section } from "./bench/Section.js"
 import { table } from "./bench/Targets.js"
 
 /** In the order they run. */
-const sections: ReadonlyArray<Section> = [p1, p2, p3, p4, p5, p6, p9]
+const sections: ReadonlyArray<Section> = [p1, p2, p3, p4, p5, p6, p9, flat, memory]
 
 const usage = `usage: bench [--only ${sections.map(({ name }) => name).join(",")}] [--json FILE] [--runs N, at least 3]`
 

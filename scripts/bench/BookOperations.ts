@@ -50,13 +50,21 @@ class Live {
   }
 }
 
-/** `count` operations during which never more than `liveLimit` orders rest. */
-export const generate = (count: number, liveLimit: number, seed: number): ReadonlyArray<Operation> => {
+/** `count` operations during which never more than `liveLimit` orders rest, behind as many more that rest first. */
+export const generate = (count: number, liveLimit: number, seed: number, resting = 0): ReadonlyArray<Operation> => {
   const draw = uniform(seed)
   const live = new Live()
-  const book = new StringBook(Math.min(count, liveLimit))
+  const book = new StringBook(Math.min(count + resting, liveLimit))
   const operations: Array<Operation> = []
   let mid = 100_000
+  for (let at = 0; at < resting; at++) {
+    const side = draw(2) === 0 ? "buy" : "sell"
+    const away = 1 + draw(50)
+    const order = { id: `r${at}`, side, size: 1 + draw(100), price: side === "buy" ? mid - away : mid + away } as const
+    operations.push({ kind: "limit", ...order })
+    book.limit(order)
+    live.add(order.id)
+  }
   for (let at = 0; at < count; at++) {
     if (draw(100) < 2) mid += draw(2) === 0 ? 1 : -1
     const share = draw(100)

@@ -81,7 +81,8 @@ const parameters = (index: number): Market.Parameters => ({
   priceBandBps: 1000
 })
 
-const opening = ({ accounts, markets }: Shape): Array<Command.Command> => {
+/** Opens venue, markets and accounts. */
+export const opening = ({ accounts, markets }: Shape): Array<Command.Command> => {
   const commands: Array<Command.Command> = [{ kind: "OpenVenue", environment: "development", rules: 1 }]
   for (let market = 0; market < markets; market++) {
     commands.push(
@@ -150,6 +151,30 @@ const cancel = (account: number, serial: number, market: number, orderNumber: nu
   entries: [{ market, orderNumber, raw: "" }]
 })
 
+/** One of an account's markets: all markets have equally many accounts. */
+const marketOf = ({ markets }: Shape, account: number, draw: (below: number) => number): number => {
+  const spread = Math.min(marketsPerAccount, markets)
+  return (account + draw(spread) * Math.floor(markets / spread)) % markets
+}
+
+/** Places what rests before the stream begins, each on its side of the mid. */
+export function* resting(shape: Shape): Generator<Command.PlaceOrders> {
+  const draw = uniform(shape.seed + 1)
+  for (let serial = 0; serial < shape.resting; serial++) {
+    const account = draw(shape.accounts)
+    const side = draw(2) === 0 ? Order.buy : Order.sell
+    const away = 1 + draw(50)
+    yield place(account, serial, {
+      market: marketOf(shape, account, draw),
+      side,
+      type: Order.limit,
+      timeInForce: Order.gtc,
+      priceAtoms: side === Order.buy ? mid - away : mid + away,
+      quantityAtoms: 1 + draw(100)
+    })
+  }
+}
+
 /** Slots of live orders, drawn from at random, joined and left at once. */
 class Live {
   private readonly slots: Int32Array
@@ -210,27 +235,13 @@ export const generate = (shape: Shape): Stream => {
     events.clear()
   }
 
-  const spread = Math.min(marketsPerAccount, shape.markets)
-  /** One of an account's markets: all markets have equally many accounts. */
-  const marketOf = (account: number): number => (account + draw(spread) * Math.floor(shape.markets / spread)) % shape.markets
-
   const setup = opening(shape)
   setup.forEach(run)
-  while (live.size < shape.resting) {
-    const side = draw(2) === 0 ? Order.buy : Order.sell
-    const away = 1 + draw(50)
-    const account = draw(shape.accounts)
-    const command = place(account, serial++, {
-      market: marketOf(account),
-      side,
-      type: Order.limit,
-      timeInForce: Order.gtc,
-      priceAtoms: side === Order.buy ? mid - away : mid + away,
-      quantityAtoms: 1 + draw(100)
-    })
+  for (const command of resting(shape)) {
     run(command)
     setup.push(command)
   }
+  serial = shape.resting
   assert(refused === 0, "what is to rest rests")
   // The stream begins with a block.
   while (engine.sequence % commandsPerBlock !== 0) {
@@ -242,7 +253,7 @@ export const generate = (shape: Shape): Stream => {
   const commands: Array<Command.Command> = []
   for (let at = 0; at < shape.count; at++) {
     const account = draw(shape.accounts)
-    const market = marketOf(account)
+    const market = marketOf(shape, account, draw)
     if (draw(100) < 2) mids[market]! += draw(2) === 0 ? 1 : -1
     const share = draw(100)
     const side = draw(2) === 0 ? Order.buy : Order.sell

@@ -30,13 +30,14 @@ const unsynced = (directory: string) =>
 
 /**
  * Journals commands in blocks of 64 as a venue would have, and a snapshot at the first block that ends at
- * `snapshotAt` or later (0: none). Answers the engine that decided them.
+ * `snapshotAt` or later (0: none), at the stream's own times unless told otherwise. Answers the engine that decided them.
  */
 export const build = (
   directory: string,
   capacity: Capacity,
   commands: ReadonlyArray<Command>,
-  snapshotAt: number
+  snapshotAt: number,
+  timeOf: (sequence: number) => number = atEpochMs
 ): Promise<Engine> =>
   Effect.gen(function*() {
     const journal = yield* Journal
@@ -49,8 +50,8 @@ export const build = (
     for (let from = 0; from < commands.length; from += commandsPerBlock) {
       builder.begin({ epoch: journal.opened.epoch, firstSequence: from + 1, previousDigest })
       for (let at = from; at < Math.min(commands.length, from + commandsPerBlock); at++) {
-        builder.add(at + 1, atEpochMs(at + 1), commands[at]!)
-        engine.apply(commands[at]!, at + 1, atEpochMs(at + 1))
+        builder.add(at + 1, timeOf(at + 1), commands[at]!)
+        engine.apply(commands[at]!, at + 1, timeOf(at + 1))
       }
       const block = builder.finish(Block.sha256(events.bytes()))
       events.clear()

@@ -29,11 +29,14 @@ const run = async (options: Options) => {
   try {
     const stream = EngineCommands.generate(P2.shape)
     const commands = [...stream.setup, ...stream.commands]
+    // The last record is of now: nothing is to be forgotten at the start.
+    const builtAtEpochMs = Date.now()
     await JournalBuilder.build(
       directory,
       EngineCommands.capacityFor(stream.shape),
       commands,
-      commands.length - recordsBehindSnapshot
+      commands.length - recordsBehindSnapshot,
+      (sequence) => EngineCommands.atEpochMs(sequence) - EngineCommands.atEpochMs(commands.length) + builtAtEpochMs
     )
     options.log(`P9: ${EngineCommands.describe(stream)}; ${commands.length.toLocaleString("en-US")} records in all`)
     const seconds: Array<number> = []

@@ -28,7 +28,13 @@ const targets: ReadonlyMap<string, Target> = new Map([
   ["P7-turn", atLeast(5, "ws")],
   ["P8-realtime", atLeast(300, "wall clock")],
   ["P8-commands", atLeast(3000, "a wall second")],
-  ["P9", atMost(1, "2 s allowed")]
+  ["P9", atMost(1, "2 s allowed")],
+  ["flat-P1-resting", atMost(1.5, "1,000 resting orders, 1,000,000 are")],
+  ["flat-P2-resting", atMost(1.5, "1,000 resting orders, 1,000,000 are")],
+  ["flat-P2-markets", atMost(1.5, "1 market, 200 are")],
+  ["flat-P2-accounts", atMost(1.5, "100 accounts, 100,000 are")],
+  ["memory-order", atMost(1, "250 bytes allowed")],
+  ["memory-rss", atMost(1, "600 MB allowed")]
 ])
 
 /** Whether a result is where it should be; undefined when nothing was asked of it. */
