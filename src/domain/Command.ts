@@ -240,14 +240,22 @@ export type Command =
 /** What a client sends, under an account, a key and an Idempotency-Key. */
 export type ClientCommand = PlaceOrders | CancelOrders | AmendOrder | CancelAllOrders | SetCancelAllAfter | FenceOutcome
 
-const clientKinds: ReadonlySet<Command["kind"]> = new Set(
-  ["PlaceOrders", "CancelOrders", "AmendOrder", "CancelAllOrders", "SetCancelAllAfter", "FenceOutcome"] satisfies ReadonlyArray<
-    ClientCommand["kind"]
-  >
-)
-
 /** Whether a client sent it, so that its authority is looked at. */
-export const isClient = (command: Command): command is ClientCommand => clientKinds.has(command.kind)
+export const isClient = (command: Command): command is ClientCommand => {
+  switch (command.kind) {
+    case "PlaceOrders":
+    case "CancelOrders":
+    case "AmendOrder":
+    case "CancelAllOrders":
+    case "SetCancelAllAfter":
+    case "FenceOutcome":
+      command satisfies ClientCommand
+      return true
+    default:
+      command satisfies Exclude<Command, ClientCommand>
+      return false
+  }
+}
 
 /** Whether a global halt refuses the command. A fence only makes sure that nothing happens, and is taken. */
 export const isTrading = (command: Command): boolean => isClient(command) && command.kind !== "FenceOutcome"

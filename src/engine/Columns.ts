@@ -1,5 +1,14 @@
 /** Typed-array columns that grow together: the storage of everything the engine has many of. */
 
+/** From this many entries on, columns are made whole at once. */
+const wholeFrom = 2 ** 17
+
+/**
+ * How long a column of at most `capacity` entries begins. A large one has its whole length: the system gives
+ * pages as they are first touched, and growing would copy all of them in one turn.
+ */
+export const initialLength = (capacity: number, small: number): number => capacity >= wholeFrom ? capacity : Math.min(capacity, small)
+
 /** The larger of double and `needed`, at most `capacity`. */
 export const grownLength = (length: number, needed: number, capacity = Number.MAX_SAFE_INTEGER): number =>
   Math.min(capacity, Math.max(needed, length * 2))

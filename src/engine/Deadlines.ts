@@ -40,6 +40,7 @@ export class Deadlines {
 
   /** Takes a key out, if it is in. */
   remove(key: number): void {
+    if (this.keys.length === 0) return
     const place = this.places.get(key)
     if (place === undefined) return
     const last = this.keys.pop()!

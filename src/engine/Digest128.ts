@@ -45,9 +45,26 @@ export class Digest128 {
   text(value: string): void {
     const length = value.length
     this.word(length)
-    let at = 0
-    for (; at + 1 < length; at += 2) this.word(value.charCodeAt(at) | (value.charCodeAt(at + 1) << 16))
-    if (at < length) this.word(value.charCodeAt(at))
+    // As `word`, with the lanes at hand: this loop is most of what a key costs.
+    let { a, b, c, d } = this
+    for (let at = 0; at < length; at += 2) {
+      const word = at + 1 < length ? value.charCodeAt(at) | (value.charCodeAt(at + 1) << 16) : value.charCodeAt(at)
+      let k = Math.imul(word, 0xcc9e2d51)
+      k = Math.imul((k << 15) | (k >>> 17), 0x1b873593)
+      a ^= k
+      b ^= Math.imul(word ^ 0x38b34ae5, 0xab0e9789)
+      c ^= Math.imul(word ^ 0x5bd1e995, 0xa1e38b93)
+      d ^= Math.imul(word ^ 0x165667b1, 0x239b961b)
+      a = (Math.imul((a << 13) | (a >>> 19), 5) + 0x561ccd1b + b) | 0
+      b = (Math.imul((b << 17) | (b >>> 15), 5) + 0x0bcaa747 + c) | 0
+      c = (Math.imul((c << 15) | (c >>> 17), 5) + 0x96cd1c35 + d) | 0
+      d = (Math.imul((d << 18) | (d >>> 14), 5) + 0x32ac3b17 + a) | 0
+    }
+    this.a = a
+    this.b = b
+    this.c = c
+    this.d = d
+    this.words += (length + 1) >> 1
   }
 
   finish(): void {

@@ -178,13 +178,15 @@ export class Engine implements Reads {
     return outcome
   }
 
+  /** Notes that something of an account's past is forgotten. */
+  private readonly evict = (account: number): void => {
+    if (account >= 0) this.state.accounts.evicted[account] = 1
+  }
+
   /** Forgets the keys and orders whose time is over. */
   private forget(atEpochMs: number): void {
     const { orders } = this.state
-    const { evicted } = this.state.accounts
-    this.state.idempotency.expire(atEpochMs, this.endOf, (account) => {
-      if (account >= 0) evicted[account] = 1
-    })
+    this.state.idempotency.expire(atEpochMs, this.endOf, this.evict)
     for (let order = this.state.oldestEnded(); this.isForgettable(order, atEpochMs); order = this.state.oldestEnded()) {
       this.state.shiftEnded()
       orders.unindex(order)

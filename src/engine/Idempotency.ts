@@ -9,11 +9,14 @@ import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
 import type { CancelReason, Status } from "../domain/Order.js"
 import type { Refusal } from "../domain/Refusal.js"
 import { none } from "./Accounts.js"
-import { growFloats, grownLength, growInts } from "./Columns.js"
+import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
 import { Digest128 } from "./Digest128.js"
 
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
+
+/** Columns of a small table begin with these. */
+const initialEntries = 256
 
 /** When the last order an outcome speaks of ended: `Infinity` while one is open, 0 when all are forgotten. */
 export type EndOf = (orderNumber: number) => number
@@ -153,23 +156,23 @@ export class Idempotency {
   /** Entry + 1 by hash; 0 is empty. At most half full. */
   private readonly table: Int32Array
   private readonly mask: number
-  private key0 = new Int32Array(256)
-  private key1 = new Int32Array(256)
-  private key2 = new Int32Array(256)
-  private key3 = new Int32Array(256)
-  private body0 = new Int32Array(256)
-  private body1 = new Int32Array(256)
-  private body2 = new Int32Array(256)
-  private body3 = new Int32Array(256)
+  private key0: Int32Array
+  private key1: Int32Array
+  private key2: Int32Array
+  private key3: Int32Array
+  private body0: Int32Array
+  private body1: Int32Array
+  private body2: Int32Array
+  private body3: Int32Array
   /** Account of the scope; -1 for the operator, -2 in a free entry. */
-  private account = new Int32Array(256)
-  private first = new Int32Array(256)
-  private sequence = new Float64Array(256)
-  private at = new Float64Array(256)
+  private account: Int32Array
+  private first: Int32Array
+  private sequence: Float64Array
+  private at: Float64Array
   /** When the entry was last put at the end of the queue: never going back along it. */
-  private queuedAt = new Float64Array(256)
+  private queuedAt: Float64Array
   /** The queue, oldest first; or the chain of free entries. */
-  private next = new Int32Array(256).fill(none)
+  private next: Int32Array
   private oldest = none
   private newest = none
   private free = none
@@ -177,24 +180,57 @@ export class Idempotency {
   // Outcomes, one for each entry of a command, chained.
   private outcomeEnd = 0
   private freeOutcome = none
-  private nextOutcome = new Int32Array(256).fill(none)
+  private nextOutcome: Int32Array
   /** refusal | status << 8 | cancelReason << 16. */
-  private codes = new Int32Array(256)
-  private orderNumber = new Float64Array(256)
-  private filled = new Float64Array(256)
-  private filledNotional = new Float64Array(256)
-  private canceled = new Float64Array(256)
-  private price = new Float64Array(256)
-  private quantity = new Float64Array(256)
-  private limit = new Float64Array(256)
-  private actual = new Float64Array(256)
-  private nearest = new Float64Array(256)
+  private codes: Int32Array
+  private orderNumber: Float64Array
+  private filled: Float64Array
+  private filledNotional: Float64Array
+  private canceled: Float64Array
+  private price: Float64Array
+  private quantity: Float64Array
+  private limit: Float64Array
+  private actual: Float64Array
+  private nearest: Float64Array
+
+  /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
+  private digested: Command | undefined = undefined
+  private digestedA = 0
+  private digestedB = 0
+  private digestedC = 0
+  private digestedD = 0
 
   constructor(readonly capacity: number) {
     let size = 16
     while (size < capacity * 2) size *= 2
     this.table = new Int32Array(size)
     this.mask = size - 1
+    const length = initialLength(capacity, initialEntries)
+    this.key0 = new Int32Array(length)
+    this.key1 = new Int32Array(length)
+    this.key2 = new Int32Array(length)
+    this.key3 = new Int32Array(length)
+    this.body0 = new Int32Array(length)
+    this.body1 = new Int32Array(length)
+    this.body2 = new Int32Array(length)
+    this.body3 = new Int32Array(length)
+    this.account = new Int32Array(length)
+    this.first = new Int32Array(length)
+    this.sequence = new Float64Array(length)
+    this.at = new Float64Array(length)
+    this.queuedAt = new Float64Array(length)
+    this.next = new Int32Array(length)
+    this.nextOutcome = new Int32Array(length)
+    this.codes = new Int32Array(length)
+    this.orderNumber = new Float64Array(length)
+    this.filled = new Float64Array(length)
+    this.filledNotional = new Float64Array(length)
+    this.canceled = new Float64Array(length)
+    this.price = new Float64Array(length)
+    this.quantity = new Float64Array(length)
+    this.limit = new Float64Array(length)
+    this.actual = new Float64Array(length)
+    this.nearest = new Float64Array(length)
   }
 
   /** How many keys are in the table. */
@@ -220,6 +256,23 @@ export class Idempotency {
     digest.finish()
   }
 
+  /** Digests a command's own key, once for the lookup and for what is remembered of it. */
+  private digestKeyOf(command: Command, account: number, operation: number, key: string): void {
+    if (this.digested === command) {
+      digest.a = this.digestedA
+      digest.b = this.digestedB
+      digest.c = this.digestedC
+      digest.d = this.digestedD
+      return
+    }
+    Idempotency.digestKey(account, operation, key)
+    this.digested = command
+    this.digestedA = digest.a
+    this.digestedB = digest.b
+    this.digestedC = digest.c
+    this.digestedD = digest.d
+  }
+
   private static digestBody(command: Command): void {
     digest.reset(0)
     feedBody(command)
@@ -230,7 +283,7 @@ export class Idempotency {
   lookup(command: Command, atEpochMs: number, endOf: EndOf): Found {
     const scope = scopeOf(command)
     if (scope === undefined) return undefined
-    Idempotency.digestKey(scope.account, scope.operation, scope.key)
+    this.digestKeyOf(command, scope.account, scope.operation, scope.key)
     const entry = this.slotAt(scope.account)
     if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
     Idempotency.digestBody(command)
@@ -304,16 +357,22 @@ export class Idempotency {
   remember(command: Command, outcome: Outcome): void {
     const scope = scopeOf(command)
     if (scope === undefined) return
-    this.put(scope.account, scope.operation, scope.key, command, outcome)
+    this.digestKeyOf(command, scope.account, scope.operation, scope.key)
+    this.putDigested(scope.account, command, outcome)
+    this.digested = undefined
   }
 
   /** Remembers an outcome under a key of its own, beside the command's. */
   put(account: number, operation: number, key: string, command: Command, outcome: Outcome): void {
     Idempotency.digestKey(account, operation, key)
-    let entry = this.slotAt(account)
-    if (entry !== none) this.forget(entry, this.before(entry))
-    Idempotency.digestKey(account, operation, key)
-    entry = this.allocate()
+    this.putDigested(account, command, outcome)
+  }
+
+  /** Remembers an outcome under the key that was just digested. */
+  private putDigested(account: number, command: Command, outcome: Outcome): void {
+    const known = this.slotAt(account)
+    if (known !== none) this.forget(known, this.before(known))
+    const entry = this.allocate()
     this.key0[entry] = digest.a
     this.key1[entry] = digest.b
     this.key2[entry] = digest.c

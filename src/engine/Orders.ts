@@ -9,6 +9,7 @@
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import type * as Order from "../domain/Order.js"
+import { initialLength } from "./Columns.js"
 
 /** No slot: the end of a chain, or nothing found. */
 export const none = -1
@@ -82,7 +83,7 @@ export interface Dump {
   readonly freeHead: number
 }
 
-/** Columns for these cost 2.5 MB, untouched until used. */
+/** Columns of a small pool begin with these: 2.5 MB. */
 const initialSlots = 16_384
 
 /** Key of the clientOrderId hash: any two 32-bit integers. A secret one keeps clients from crafting collisions. */
@@ -162,7 +163,7 @@ export class Orders {
     this.capacity = capacity
     this.key0 = hashKey[0] | 0
     this.key1 = hashKey[1] | 0
-    const slots = Math.min(initialSlots, capacity)
+    const slots = initialLength(capacity, initialSlots)
     this.allocated = slots
     this.number = new Float64Array(slots)
     this.priceAtoms = new Int32Array(slots)
