@@ -8,6 +8,7 @@ import * as Bootstrap from "./Bootstrap.js"
 import * as NodeListener from "./edge/NodeListener.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
+import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
@@ -43,6 +44,8 @@ const launch = Effect.gen(function*() {
   const operatorToken = development || Option.isSome(settings.operatorToken)
     ? yield* secret(settings, settings.operatorToken, NodeSecrets.operatorTokenFile)
     : undefined
+  const hashWords = new Int32Array(Uint8Array.from((yield* SecureRandom).bytes(8)).buffer)
+  const hashKey = [hashWords[0]!, hashWords[1]!] as const
   const feed = settings.indexFeed === "synthetic"
     ? IndexFeed.layerSynthetic(markets.map((market) => ({
       marketId: market.parameters.marketId,
@@ -62,7 +65,7 @@ const launch = Effect.gen(function*() {
     signerSecret,
     acceptsIndexPrices: settings.environment !== "production" || settings.indexFeed === "push",
     markets,
-    capacity: { orders: settings.orderCapacity, idempotencyKeys: settings.idempotencyCapacity },
+    capacity: { orders: settings.orderCapacity, idempotencyKeys: settings.idempotencyCapacity, hashKey },
     sequencer: {
       ...Sequencer.defaultOptions,
       inbox: {
@@ -96,7 +99,7 @@ const explain = (cause: Cause.Cause<unknown>): string => {
 /** Only a wrong setting is one: every tagged error is an Effect too, and looks much the same from outside. */
 const isConfigError = (cause: Cause.Cause<unknown>): boolean => ConfigError.isConfigError(Cause.squash(cause))
 
-NodeRuntime.runMain(launch, {
+NodeRuntime.runMain(Effect.provide(launch, NodeSecureRandom.layer), {
   disableErrorReporting: true,
   teardown: (exit, onExit) => {
     if (Exit.isSuccess(exit)) return onExit(0)

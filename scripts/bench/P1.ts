@@ -54,7 +54,11 @@ const check = (operations: ReadonlyArray<Operation>): number => {
       Assert.equal(got?.size, wanted?.size)
       continue
     }
-    const wanted = theirs.kind === "limit" ? reference.limit(theirs.options) : theirs.kind === "market" ? reference.market(theirs.options) : undefined
+    const wanted = theirs.kind === "limit"
+      ? reference.limit(theirs.options)
+      : theirs.kind === "market"
+      ? reference.market(theirs.options)
+      : undefined
     const got = operation.kind === "limit" ? ours.limit(operation) : ours.market(operation)
     Assert.ok(wanted !== undefined && wanted.err === null && got.err === null)
     Assert.equal(got.quantityLeft, wanted.quantityLeft)

@@ -21,7 +21,16 @@ const run = async (options: Options) => {
     let serial = 0
     const measure = async (port: number, own: ReadonlyArray<DemoAccount>): Promise<Report> => {
       serial += 100_000_000
-      const task: Task = { port, path: "/v1/orders", connections, warmUpSeconds: 2, seconds: 5, accounts: own, firstSerial: serial, entries: 1 }
+      const task: Task = {
+        port,
+        path: "/v1/orders",
+        connections,
+        warmUpSeconds: 2,
+        seconds: 5,
+        accounts: own,
+        firstSerial: serial,
+        entries: 1
+      }
       const report = await load(task)
       if (report.lost > 0 || Object.keys(report.statuses).some((status) => status !== "200")) {
         throw new Error(`not every request was answered 200: ${JSON.stringify(report.statuses)}, ${report.lost} lost`)

@@ -21,7 +21,10 @@ export interface MarketOrder {
   readonly size: number
 }
 
-/** An order as it stood when something happened to it: `size` is what it had left before it was filled whole or cancelled, or after a trade that left some. */
+/**
+ * An order as it stood when something happened to it: `size` is what it had left before it was filled whole or
+ * cancelled, or after a trade that left some.
+ */
 export interface OrderState {
   readonly id: string
   readonly side: Side

@@ -1,12 +1,16 @@
 /** Fills an engine with a million resting orders and tells its parent what they cost. */
 import { assert } from "../../src/domain/Assert.js"
 import { Engine } from "../../src/engine/Engine.js"
+import { Idempotency } from "../../src/engine/Idempotency.js"
 import * as EngineCommands from "./EngineCommands.js"
 
 export interface Measured {
-  /** Heap and array buffers. */
+  /** Heap and array buffers of the whole engine. */
   readonly bytesPerOrder: number
-  readonly heapBytes: number
+  /** The same without the table of remembered keys. */
+  readonly bytesPerOrderWithoutKeys: number
+  /** The heap alone. */
+  readonly heapBytesPerOrder: number
   /** Resident bytes of the process. */
   readonly resident: number
 }
@@ -21,22 +25,45 @@ const used = (): { readonly heap: number; readonly buffers: number } => {
   return { heap: heapUsed, buffers: arrayBuffers }
 }
 
-const engine = Engine.make(EngineCommands.capacityFor(shape))
-const apply = (command: Parameters<Engine["apply"]>[0]): void => {
+/** "uuid": keys of 36 characters; otherwise of at most 8, as the clientOrderIds are. */
+const short = process.argv[2] !== "uuid"
+
+const open = (engine: Engine): void => {
+  for (const command of EngineCommands.opening(shape)) apply(engine, command)
+}
+const apply = (engine: Engine, command: Parameters<Engine["apply"]>[0]): void => {
   const atEpochMs = EngineCommands.atEpochMs(engine.sequence + 1)
   assert(engine.admit(command, atEpochMs) === undefined, "every order is admitted")
   engine.apply(command, engine.sequence + 1, atEpochMs)
   engine.state.events.clear()
 }
-for (const command of EngineCommands.opening(shape)) apply(command)
-const empty = used()
-for (const command of EngineCommands.resting(shape)) apply(command)
+
+const before = used()
+// What markets and accounts take is not the orders'.
+const unused = Engine.make({ orders: 1, idempotencyKeys: 2 * shape.accounts })
+open(unused)
+const opened = used()
+const engine = Engine.make(EngineCommands.capacityFor(shape))
+open(engine)
+let serial = 0
+for (const command of EngineCommands.resting(shape)) {
+  apply(engine, short ? { ...command, idempotencyKey: Buffer.from(`k${serial++}`).toString("latin1") } : command)
+}
 assert(engine.state.openOrders === orders, "every order rests")
 const full = used()
+assert(unused.state.openOrders === 0, "nothing rests where nothing was placed")
+const resident = process.memoryUsage().rss
+engine.state.idempotency = new Idempotency(1)
+const withoutKeys = used()
+/** Bytes an order, of bytes in use now. */
+const perOrder = (bytes: (of: typeof full) => number, now: typeof full): number => (bytes(now) - 2 * bytes(opened) + bytes(before)) / orders
+const all = (of: typeof full): number => of.heap + of.buffers
 const measured: Measured = {
-  bytesPerOrder: (full.heap + full.buffers - empty.heap - empty.buffers) / orders,
-  heapBytes: (full.heap - empty.heap) / orders,
-  resident: process.memoryUsage().rss
+  bytesPerOrder: perOrder(all, full),
+  bytesPerOrderWithoutKeys: perOrder(all, withoutKeys),
+  heapBytesPerOrder: perOrder((of) => of.heap, full),
+  resident
 }
+assert(engine.state.openOrders === orders, "every order still rests")
 process.send!(measured)
 process.disconnect()

@@ -19,6 +19,15 @@ export class Digest128 {
     this.words = 0
   }
 
+  /** Takes over what another has come to. */
+  set(other: Digest128): void {
+    this.a = other.a
+    this.b = other.b
+    this.c = other.c
+    this.d = other.d
+    this.words = other.words
+  }
+
   /** One 32-bit word. */
   word(value: number): void {
     let k = Math.imul(value, 0xcc9e2d51)

@@ -128,7 +128,8 @@ export class Engine implements Reads {
     const { state } = this
     // A price from the feed is not remembered, so a full table must not keep the mark from following it.
     if (command.kind === "PassTime" || (command.kind === "SetIndexPrice" && command.idempotencyKey === "")) return true
-    if (!state.idempotency.hasRoom(shareOf(command), atEpochMs, this.endOf)) return false
+    const { idempotency } = state
+    if (!idempotency.hasRoomForAll && !idempotency.hasRoom(shareOf(command), atEpochMs, this.endOf)) return false
     switch (command.kind) {
       case "PlaceOrders":
         return this.hasOrderRoom(command.entries.length, atEpochMs)
@@ -204,8 +205,11 @@ export class Engine implements Reads {
         for (let index = 0; index < command.entries.length; index++) entries.push(OrderEntry.place(state, command, index))
         return entries
       }
-      case "CancelOrders":
-        return command.entries.map((entry) => OrderEntry.cancel(state, command, entry))
+      case "CancelOrders": {
+        const entries: Array<EntryOutcome> = []
+        for (const entry of command.entries) entries.push(OrderEntry.cancel(state, command, entry))
+        return entries
+      }
       case "AmendOrder":
         return [OrderEntry.amend(state, command)]
       case "CancelAllOrders": {

@@ -11,6 +11,7 @@ import type { Refusal } from "../domain/Refusal.js"
 import { none } from "./Accounts.js"
 import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
 import { Digest128 } from "./Digest128.js"
+import type { HashKey } from "./Orders.js"
 
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
@@ -44,8 +45,16 @@ export type IdempotencyDump =
 
 const digest = new Digest128()
 
-/** The scope of a command's key: its account (-1 for the operator), or undefined where a command carries no key. */
-export const scopeOf = (command: Command): { readonly account: number; readonly operation: number; readonly key: string } | undefined => {
+/** What a key is unique within, and the key. */
+interface Scope {
+  /** -1 for the operator. */
+  readonly account: number
+  readonly operation: number
+  readonly key: string
+}
+
+/** The scope of a command's key, or undefined where a command carries no key. */
+export const scopeOf = (command: Command): Scope | undefined => {
   switch (command.kind) {
     case "PlaceOrders":
     case "CancelOrders":
@@ -195,12 +204,20 @@ export class Idempotency {
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined
-  private digestedA = 0
-  private digestedB = 0
-  private digestedC = 0
-  private digestedD = 0
+  private digestedAccount = none
+  private readonly kept = new Digest128()
 
-  constructor(readonly capacity: number) {
+  /** Entries that a placement may take. */
+  private readonly sharedByAll: number
+
+  private readonly hashKey0: number
+  private readonly hashKey1: number
+
+  /** `hashKey` scatters the table, so that nobody can craft keys that share a place; it decides nothing. */
+  constructor(readonly capacity: number, hashKey: HashKey = [0, 0]) {
+    this.hashKey0 = hashKey[0] | 0
+    this.hashKey1 = hashKey[1] | 0
+    this.sharedByAll = capacity - Math.floor(capacity / 8)
     let size = 16
     while (size < capacity * 2) size *= 2
     this.table = new Int32Array(size)
@@ -238,8 +255,18 @@ export class Idempotency {
     return this.used
   }
 
+  /** Where the key that was digested last belongs in the table. */
+  private placeOfDigest(): number {
+    return scatter(this.hashKey0, this.hashKey1, digest.a, digest.b, digest.c, digest.d)
+  }
+
+  private placeOf(entry: number): number {
+    const { hashKey0, hashKey1, key0, key1, key2, key3 } = this
+    return scatter(hashKey0, hashKey1, key0[entry]!, key1[entry]!, key2[entry]!, key3[entry]!)
+  }
+
   private slotAt(account: number): number {
-    for (let at = digest.a & this.mask;; at = (at + 1) & this.mask) {
+    for (let at = this.placeOfDigest() & this.mask;; at = (at + 1) & this.mask) {
       const entry = this.table[at]! - 1
       if (entry === none) return none
       if (
@@ -256,21 +283,12 @@ export class Idempotency {
     digest.finish()
   }
 
-  /** Digests a command's own key, once for the lookup and for what is remembered of it. */
-  private digestKeyOf(command: Command, account: number, operation: number, key: string): void {
-    if (this.digested === command) {
-      digest.a = this.digestedA
-      digest.b = this.digestedB
-      digest.c = this.digestedC
-      digest.d = this.digestedD
-      return
-    }
+  /** Digests a command's own key, and keeps the digest for what is remembered of it. */
+  private digestKeyOf(command: Command, { account, key, operation }: Scope): void {
     Idempotency.digestKey(account, operation, key)
     this.digested = command
-    this.digestedA = digest.a
-    this.digestedB = digest.b
-    this.digestedC = digest.c
-    this.digestedD = digest.d
+    this.digestedAccount = account
+    this.kept.set(digest)
   }
 
   private static digestBody(command: Command): void {
@@ -283,7 +301,7 @@ export class Idempotency {
   lookup(command: Command, atEpochMs: number, endOf: EndOf): Found {
     const scope = scopeOf(command)
     if (scope === undefined) return undefined
-    this.digestKeyOf(command, scope.account, scope.operation, scope.key)
+    this.digestKeyOf(command, scope)
     const entry = this.slotAt(scope.account)
     if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
     Idempotency.digestBody(command)
@@ -336,11 +354,17 @@ export class Idempotency {
     return { sequence: this.sequence[entry]!, atEpochMs: this.at[entry]!, refusal: 0, replayed: true, entries }
   }
 
+  /** Whether every share has a free entry: what nearly always holds. */
+  get hasRoomForAll(): boolean {
+    return this.used < this.sharedByAll
+  }
+
   /**
    * Whether a new key has room at a time: a free entry, or an oldest one that `expire` forgets by then. An
    * eighth of the table is kept for commands that only take risk away, and a last part of that for the operator.
    */
   hasRoom(share: Share, atEpochMs: number, endOf: EndOf): boolean {
+    if (this.hasRoomForAll) return true
     const kept = Math.floor(this.capacity / 8)
     const bound = this.capacity - (share === "placement" ? kept : share === "reduction" ? Math.floor(kept / 8) : 0)
     if (this.used < bound) return true
@@ -355,11 +379,13 @@ export class Idempotency {
 
   /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */
   remember(command: Command, outcome: Outcome): void {
-    const scope = scopeOf(command)
-    if (scope === undefined) return
-    this.digestKeyOf(command, scope.account, scope.operation, scope.key)
-    this.putDigested(scope.account, command, outcome)
+    if (this.digested !== command) {
+      const scope = scopeOf(command)
+      if (scope === undefined) return
+      this.digestKeyOf(command, scope)
+    } else digest.set(this.kept)
     this.digested = undefined
+    this.putDigested(this.digestedAccount, command, outcome)
   }
 
   /** Remembers an outcome under a key of its own, beside the command's. */
@@ -377,7 +403,7 @@ export class Idempotency {
     this.key1[entry] = digest.b
     this.key2[entry] = digest.c
     this.key3[entry] = digest.d
-    let at = digest.a & this.mask
+    let at = this.placeOfDigest() & this.mask
     while (this.table[at] !== 0) at = (at + 1) & this.mask
     this.table[at] = entry + 1
     Idempotency.digestBody(command)
@@ -464,13 +490,13 @@ export class Idempotency {
 
   private unindex(entry: number): void {
     const { mask, table } = this
-    let hole = this.key0[entry]! & mask
+    let hole = this.placeOf(entry) & mask
     while (table[hole] !== entry + 1) {
       assert(table[hole] !== 0, "a remembered key is in the table")
       hole = (hole + 1) & mask
     }
     for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
-      const home = this.key0[table[at]! - 1]! & mask
+      const home = this.placeOf(table[at]! - 1) & mask
       if (((at - home) & mask) >= ((at - hole) & mask)) {
         table[hole] = table[at]!
         hole = at
@@ -536,8 +562,8 @@ export class Idempotency {
     return dump as unknown as IdempotencyDump
   }
 
-  static restore(dump: IdempotencyDump, capacity: number): Idempotency {
-    const restored = new Idempotency(capacity)
+  static restore(dump: IdempotencyDump, capacity: number, hashKey: HashKey = [0, 0]): Idempotency {
+    const restored = new Idempotency(capacity, hashKey)
     const end = dump.account.length
     assert(end <= capacity, "a dumped table fits the capacity it is restored to")
     if (end > restored.account.length) restored.grow(end)
@@ -559,10 +585,36 @@ export class Idempotency {
     restored.used = used!
     for (let entry = 0; entry < end; entry++) {
       if (restored.account[entry] === -2) continue
-      let at = restored.key0[entry]! & restored.mask
+      let at = restored.placeOf(entry) & restored.mask
       while (restored.table[at] !== 0) at = (at + 1) & restored.mask
       restored.table[at] = entry + 1
     }
     return restored
   }
+}
+
+/** HalfSipHash-1-3 of a digest's four words, under a key of two. */
+const scatter = (key0: number, key1: number, a: number, b: number, c: number, d: number): number => {
+  let v0 = key0
+  let v1 = key1
+  let v2 = 0x6c796765 ^ key0
+  let v3 = 0x74656462 ^ key1
+  // Four words, the length that ends the message, and the three rounds that finish it.
+  for (let round = 0; round < 8; round++) {
+    const word = round === 0 ? a : round === 1 ? b : round === 2 ? c : round === 3 ? d : round === 4 ? 0x10000000 : 0
+    if (round === 5) v2 ^= 0xff
+    v3 ^= word
+    v0 = (v0 + v1) | 0
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+    v0 = (v0 << 16) | (v0 >>> 16)
+    v2 = (v2 + v3) | 0
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+    v0 = (v0 + v3) | 0
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+    v2 = (v2 + v1) | 0
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+    v2 = (v2 << 16) | (v2 >>> 16)
+    v0 ^= word
+  }
+  return v1 ^ v3
 }

@@ -170,10 +170,11 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     clientOrderId: texts("orders.clientOrderId", count),
     idempotencyKey: texts("orders.idempotencyKey", count),
     freeHead: meta.freeHead
-  }, capacity.orders)
+  }, capacity.orders, capacity.hashKey)
   state.idempotency = Idempotency.restore(
     group("idempotency", idempotencyInts) as unknown as IdempotencyDump,
-    capacity.idempotencyKeys
+    capacity.idempotencyKeys,
+    capacity.hashKey
   )
   state.fills = Fills.restore(group("fills", fillInts) as unknown as FillsDump)
   const pairs = (name: string, set: (key: number, atEpochMs: number) => void) => {

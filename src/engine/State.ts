@@ -6,7 +6,7 @@ import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { Idempotency } from "./Idempotency.js"
 import type { MarketState } from "./Markets.js"
-import { Orders } from "./Orders.js"
+import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { growFloats, grownLength } from "./Columns.js"
 
@@ -16,6 +16,11 @@ export interface Capacity {
   readonly orders: number
   /** Idempotency keys. */
   readonly idempotencyKeys: number
+  /**
+   * Scatters the tables that clients choose the keys of: random in a venue, so that nobody can craft what collides;
+   * [0, 0] unless given. It decides nothing and is no state.
+   */
+  readonly hashKey?: HashKey
 }
 
 export class State {
@@ -65,8 +70,8 @@ export class State {
   private endedCount = 0
 
   constructor(readonly capacity: Capacity) {
-    this.orders = new Orders(capacity.orders)
-    this.idempotency = new Idempotency(capacity.idempotencyKeys)
+    this.orders = new Orders(capacity.orders, capacity.hashKey)
+    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */
