@@ -20,6 +20,7 @@ import * as Options from "./faults/Options.js"
 import type { NaiveDecision, NaiveOrder } from "./model/NaiveVenue.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import { watchers } from "./properties/All.js"
+import { graceMs, overdue } from "./properties/dueIsDone.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import type { Watcher } from "./properties/Property.js"
 import * as Script from "./shrink/Script.js"
@@ -97,6 +98,9 @@ const operatorToken = "operator-token-of-the-simulation"
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
 const healingBudgetMs = 120_000
+
+/** Simulated milliseconds in which what is due must be done after that. */
+const dueBudgetMs = 5_000
 
 /** The engine is compared as a whole after this many records. */
 const wholeEvery = 251
@@ -197,7 +201,7 @@ class Run {
     this.disk = SimDisk.make({
       random: root.split("disk").next,
       faults: { whole: 1 - disk.tornRate },
-      latencyMs: { min: 0, max: disk.maxSyncMs },
+      latencyMs: { min: 0, max: disk.maxCallMs },
       inject: ({ operation, path }) => {
         if (this.crashAtWrite !== undefined && operation === "writeAt" && path.startsWith("journal/")) {
           this.crashIn = this.crashAtWrite.tasks
@@ -282,6 +286,7 @@ class Run {
     this.endMs = this.elapsedMs()
     this.heal(operator)
     this.until("healing", () => this.pending.size === 0 && this.reads !== undefined, healingBudgetMs)
+    this.until("what is due", () => overdue(this.model, this.time.nowEpochMs() - graceMs) === undefined, dueBudgetMs)
     this.drain()
     this.finish()
     if (this.request.unproven === true) {
@@ -447,7 +452,7 @@ class Run {
 
   /** What did not come in time is for the liveness properties to name. */
   private tooLate(what: string): void {
-    if (what === "healing") return
+    if (what === "healing" || what === "what is due") return
     this.see({ _tag: "Finished", atEpochMs: this.time.nowEpochMs(), unsettled: [...this.pending], ready: this.reads !== undefined })
     if (this.failure === undefined) throw new Error(`${what} did not end; ${this.network.underWay()} requests are under way`)
     throw new Stop()
@@ -773,7 +778,7 @@ class Run {
         call,
         attempt,
         answer,
-        memory: call.scope === undefined ? undefined : this.model.memory.get(call.scope),
+        memory: call.scope === undefined ? undefined : this.model.recall(call.scope, answer.text),
         sequence: this.model.sequence,
         atEpochMs: this.time.nowEpochMs(),
         model: this.model

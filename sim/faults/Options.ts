@@ -18,12 +18,17 @@ export interface Options {
     readonly errorRate: number
     /** Of failing calls, how many say there is no room. */
     readonly noSpaceShare: number
-    /** How long a write and a sync take at most. */
-    readonly maxWriteMs: number
-    readonly maxSyncMs: number
-    /** On a crash: probability that an unsynced write is torn, and that it is lost whole. */
+    /** A read, or an operation on names, fails. */
+    readonly readErrorRate: number
+    readonly nameErrorRate: number
+    /** A write or sync never ends; a supervisor that sees no progress kills the process then. */
+    readonly hangRate: number
+    /** A write of a snapshot lands elsewhere in its file and reports success. (Of the journal: once, at the end of every other run.) */
+    readonly misdirectRate: number
+    /** How long an operation takes at most. */
+    readonly maxCallMs: number
+    /** On a crash: probability that an unsynced write is torn; otherwise it arrives or not as a whole. */
     readonly tornRate: number
-    readonly lostRate: number
   }
   readonly process: {
     /** Mean time between crashes; 0 for none. */
@@ -88,6 +93,16 @@ export const intents = [
   "key with another body",
   "twenty duplicates",
   "old clientOrderId",
+  "amend",
+  "amend badly",
+  "cancel all",
+  "dead-man switch",
+  "expiring order",
+  "lost reply",
+  "fence race",
+  "fence",
+  "look up",
+  "walk a listing",
   "read",
   "malformed"
 ] as const
@@ -120,13 +135,32 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "key with another body": 1,
   "twenty duplicates": 0.5,
   "old clientOrderId": 1,
+  amend: 8,
+  "amend badly": 2,
+  "cancel all": 1,
+  "dead-man switch": 2,
+  "expiring order": 4,
+  "lost reply": 2,
+  "fence race": 2,
+  fence: 1,
+  "look up": 2,
+  "walk a listing": 2,
   read: 12,
   malformed: 1
 }
 
 const quiet: Pick<Options, "network" | "disk" | "process" | "clock"> = {
   network: { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0, maxDelayMs: 3 },
-  disk: { errorRate: 0, noSpaceShare: 0, maxWriteMs: 0.2, maxSyncMs: 1, tornRate: 0.9, lostRate: 0.3 },
+  disk: {
+    errorRate: 0,
+    noSpaceShare: 0,
+    readErrorRate: 0,
+    nameErrorRate: 0,
+    hangRate: 0,
+    misdirectRate: 0,
+    maxCallMs: 1,
+    tornRate: 0.9
+  },
   process: { meanCrashMs: 0, crashInRecovery: 0, gracefulShare: 0, maxRestartMs: 200, preemption: 0 },
   clock: { meanFaultMs: 0, maxJumpMs: 0, freezeShare: 0 }
 }
@@ -167,26 +201,31 @@ const mean = (random: SimRandom, least: number, most: number): number => {
   return value === 0 ? 0 : least + value
 }
 
+/** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
+const longJumpMs = 30 * 3_600_000
+
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
   const drawn: Options = {
     network: {
-      requestLoss: swarm(random, 0.2),
-      replyLoss: swarm(random, 0.2),
-      duplication: swarm(random, 0.3),
+      requestLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
+      replyLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
+      duplication: swarm(random, random.pick([0.1, 0.3, 0.5])),
       halfOpen: swarm(random, 0.05),
       maxDelayMs: random.pick([1, 3, 20, 300])
     },
     disk: {
-      errorRate: swarm(random, 0.003, 0.3),
+      errorRate: swarm(random, random.pick([0.001, 0.003, 0.01]), 0.3),
       noSpaceShare: random.next(),
-      maxWriteMs: random.pick([0.1, 1, 5]),
-      maxSyncMs: random.pick([0.5, 3, 20]),
-      tornRate: 0.8 + 0.2 * random.next(),
-      lostRate: random.next()
+      readErrorRate: swarm(random, 0.02, 0.2),
+      nameErrorRate: swarm(random, 0.02, 0.2),
+      hangRate: swarm(random, 0.002, 0.25),
+      misdirectRate: swarm(random, 0.3, 0.3),
+      maxCallMs: random.pick([0.5, 3, 20]),
+      tornRate: 0.8 + 0.2 * random.next()
     },
     process: {
-      meanCrashMs: mean(random, 1_000, 6_000),
+      meanCrashMs: mean(random, random.pick([300, 1_000, 1_000]), 6_000),
       crashInRecovery: swarm(random, 0.4),
       gracefulShare: swarm(random, 0.5),
       maxRestartMs: random.pick([10, 200, 2_000]),
@@ -194,7 +233,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     },
     clock: {
       meanFaultMs: mean(random, 200, 4_000),
-      maxJumpMs: random.pick([1_000, 60_000, 3_600_000]),
+      maxJumpMs: random.pick([1_000, 60_000, 3_600_000, longJumpMs]),
       freezeShare: random.next()
     },
     workload: workload(random)
@@ -218,7 +257,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       return {
         ...drawn,
         network: quiet.network,
-        disk: { ...drawn.disk, errorRate: 0 },
+        disk: { ...drawn.disk, errorRate: 0, readErrorRate: 0, nameErrorRate: 0, hangRate: 0 },
         process: { ...drawn.process, meanCrashMs: 600 + random.below(2_000), crashInRecovery: 0.3, gracefulShare: 0.2 }
       }
     case "network":
@@ -228,6 +267,10 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
         workload: drawn.workload
       }
     case "disk":
-      return { ...drawn, network: quiet.network, disk: { ...drawn.disk, errorRate: 0.002 + 0.01 * random.next() } }
+      return {
+        ...drawn,
+        network: quiet.network,
+        disk: { ...drawn.disk, errorRate: 0.002 + 0.01 * random.next(), hangRate: 0.001 * random.next(), misdirectRate: random.next() }
+      }
   }
 }

@@ -257,7 +257,7 @@ export class NaiveVenue {
   /** Every trade of the venue, oldest first. */
   readonly trades: Array<NaiveFill> = []
   /** When a key or a clientOrderId was last fenced, by account and what it is. */
-  readonly #fences = new Map<string, number>()
+  readonly #fences = new Map<string, { readonly sequence: number; readonly atEpochMs: number }>()
   /** Every key of a client's command (but fences) by account, with the scopes it was used in. */
   readonly #scopesOfKey = new Map<string, Set<string>>()
   #fired: Array<number> = []
@@ -323,6 +323,18 @@ export class NaiveVenue {
     return atEpochMs < ended + retentionMs
   }
 
+  /**
+   * What a scope was decided for, as an answer tells it: the last decision, or where the scope had been forgotten
+   * and was decided anew, the one whose record or time the answer names.
+   */
+  recall(scope: string, answer: string): NaiveMemory | undefined {
+    const last = this.memory.get(scope)
+    const before = this.forgotten.get(scope)
+    if (last === undefined || before === undefined) return last
+    const told = new Set([...answer.matchAll(/"(?:lastSequence|occurredAtEpochMs|decidedAtEpochMs|timestamp)":([0-9]+)/g)].map((match) => Number(match[1])))
+    return [last, ...[...before].reverse()].find((memory) => told.has(memory.sequence) || told.has(memory.atEpochMs)) ?? last
+  }
+
   /** Every decision that a key of an account was ever used for, fences but for themselves, remembered or not. */
   everDecided(account: number, key: string): ReadonlyArray<NaiveMemory> {
     return [...this.#scopesOfKey.get(`${account}/${key}`) ?? []].flatMap((scope) => [
@@ -337,8 +349,8 @@ export class NaiveVenue {
     for (const [scope, memory] of this.memory) {
       if (scope.startsWith(mine) && !this.isRemembered(memory, atEpochMs)) return true
     }
-    for (const [name, since] of this.#fences) {
-      if (name.startsWith(mine) && atEpochMs >= since + retentionMs) return true
+    for (const [name, fence] of this.#fences) {
+      if (name.startsWith(mine) && atEpochMs >= fence.atEpochMs + retentionMs) return true
     }
     for (const scope of this.forgotten.keys()) if (scope.startsWith(mine)) return true
     return false
@@ -346,8 +358,18 @@ export class NaiveVenue {
 
   /** Whether a key or a clientOrderId of an account is fenced at a time. */
   isFenced(account: number, what: "key" | "clientOrderId", name: string, atEpochMs: number): boolean {
-    const since = this.#fences.get(`${account}/${what}/${name}`)
-    return since !== undefined && atEpochMs < since + retentionMs
+    const fence = this.fence(account, what, name)
+    return fence !== undefined && atEpochMs < fence.atEpochMs + retentionMs
+  }
+
+  /** When a key or a clientOrderId was last fenced, remembered or not. */
+  fence(account: number, what: "key" | "clientOrderId", name: string): { readonly sequence: number; readonly atEpochMs: number } | undefined {
+    return this.#fences.get(`${account}/${what}/${name}`)
+  }
+
+  /** Whether a key or a clientOrderId was ever fenced. */
+  wasFenced(account: number, what: "key" | "clientOrderId", name: string): boolean {
+    return this.fence(account, what, name) !== undefined
   }
 
   /** The account's last order with a clientOrderId, if it is still kept at a time. */
@@ -872,7 +894,7 @@ export class NaiveVenue {
       : this.everDecided(account, fencedKey).some((memory) => this.isRemembered(memory, this.atEpochMs))
     if (seen) return refused(Refusal.alreadySeen, -1)
     const name = fencedKey === "" ? `clientOrderId/${fencedClientOrderId}` : `key/${fencedKey}`
-    this.#fences.set(`${account}/${name}`, this.atEpochMs)
+    this.#fences.set(`${account}/${name}`, { sequence: this.sequence, atEpochMs: this.atEpochMs })
     return done(-1)
   }
 

@@ -5,13 +5,19 @@ import { book } from "./book.js"
 import { cancel } from "./cancel.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
+import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
+import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
+import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
+import { listings } from "./listings.js"
+import { lookups } from "./lookups.js"
 import { noDefect } from "./noDefect.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { watch, type Watcher } from "./Property.js"
 import { quantity } from "./quantity.js"
+import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
 import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
@@ -30,13 +36,19 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(idempotency),
   watch(batch),
   watch(cancel),
+  watch(fencedNeverActs),
+  watch(dueActsBeforeMatching),
+  watch(lookups),
+  watch(listings),
   watch(durability),
   watch(damageIsDetected),
   watch(replay),
   watch(reduceOnly),
   watch(answersEqualModel),
   watch(stateEqualsModel),
+  watch(readsEqualModel),
   watch(schemaConformance),
   watch(everyCommandAnswered),
+  watch(dueIsDone),
   watch(readyAgain)
 ]

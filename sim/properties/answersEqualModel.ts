@@ -7,7 +7,7 @@ import { maxPlaceEntries } from "../../src/domain/Command.js"
 import { orderId as textOf } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
-import type { NaiveOutcome } from "../model/NaiveVenue.js"
+import type { NaiveMemory, NaiveOutcome } from "../model/NaiveVenue.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -25,8 +25,8 @@ const firstOf = (verdicts: ReadonlyArray<() => Verdict>): Verdict => {
   return holds
 }
 
-/** How much an answer tells: a native one all, a placement of /v2 only that it was accepted, its cancel the new state. */
-type Detail = "whole" | "accepted" | "state"
+/** How much an answer tells: a native one all (an order record its terms too), a placement of /v2 only that it was accepted, its cancel the new state. */
+type Detail = "whole" | "accepted" | "state" | "terms"
 
 /** The order's numbers in a record or entry, as far as its kind of answer has them. */
 const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, detail: Detail): Verdict =>
@@ -34,9 +34,31 @@ const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, detail
     () => expectMember(what, json, "orderId", textOf(outcome.orderNumber)),
     () => expectMember(what, json, "status", detail === "accepted" ? "open" : Order.statuses[outcome.status]),
     () => expectMember(what, json, "cancelReason", detail === "accepted" || outcome.cancelReason === 0 ? undefined : Order.cancelReasons[outcome.cancelReason]),
-    () => detail === "whole" ? expectMember(what, json, "filledQuantityAtoms", String(outcome.filled)) : holds,
-    () => detail === "whole" ? expectMember(what, json, "canceledQuantityAtoms", String(outcome.canceled)) : holds
+    () => isWhole(detail) ? expectMember(what, json, "filledQuantityAtoms", String(outcome.filled)) : holds,
+    () => isWhole(detail) ? expectMember(what, json, "canceledQuantityAtoms", String(outcome.canceled)) : holds,
+    () => detail === "terms" ? expectMember(what, json, "quantityAtoms", String(outcome.quantity)) : holds,
+    () => detail === "terms" && outcome.price !== 0 ? expectMember(what, json, "priceAtoms", String(outcome.price)) : holds
   ])
+
+const isWhole = (detail: Detail): boolean => detail === "whole" || detail === "terms"
+
+/** What was done to no order in particular. */
+const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcome, atEpochMs: number): Verdict => {
+  switch (call.endpoint) {
+    case "cancelAllOrders":
+      return expectMember(what, json, "canceledOrders", outcome.canceled)
+    case "cancelAllCompatOrders":
+      return expectMember(what, json, "canceled", outcome.canceled)
+    case "fenceOutcome":
+      return expectMember(what, json, "fenced", true)
+    default: {
+      const { timeoutMs } = JSON.parse(call.body) as { readonly timeoutMs: number }
+      return expectMember(what, json, "cancelAtEpochMs", timeoutMs === 0 ? null : atEpochMs + timeoutMs)
+    }
+  }
+}
+
+const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter"])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
   const description = describe(refusal)
@@ -58,6 +80,10 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
   return acceptedVerdict(what, info, outcome, compat ? "accepted" : "whole")
 }
 
+/** Whether a 409 about an identity is a decision with a record: a refused fence, or an entry whose clientOrderId was fenced. */
+const isDecided = (text: string, memory: NaiveMemory | undefined): boolean =>
+  text.includes("\"already_seen\"") || (text.includes("\"fenced\"") && memory?.outcomes[0]?.refusal === Refusal.fenced)
+
 const isSingle = (call: Call): boolean => !call.endpoint.includes("atch") && call.endpoint !== "createOrders"
 
 export const answersEqualModel: Property<null> = {
@@ -70,8 +96,9 @@ export const answersEqualModel: Property<null> = {
     const { answer, call, memory } = seen
     const { json, status, text } = answer
     const what = `${call.endpoint} with key ${call.idempotencyKey}`
-    const refusedWithoutRecord = status === 503 || status === 400 || status === 401 || status === 413 || status === 415
-      || status === 501 || (status === 409 && text.includes("idempotency_key_conflict"))
+    const expired = memory?.outcomes[0]?.refusal === Refusal.expiryPassed
+    const refusedWithoutRecord = status === 503 || (status === 400 && !expired) || status === 401 || status === 413 || status === 415
+      || status === 501 || (status === 409 && text.includes("idempotency_key_conflict") && !isDecided(text, memory))
       || (status === 403 && !text.includes("account_not_enabled"))
     if (refusedWithoutRecord) return holds
     if (memory === undefined) {
@@ -101,12 +128,13 @@ export const answersEqualModel: Property<null> = {
       return refusedVerdict(what, compat ? json["info"] as Json : json, outcome.refusal)
     }
     if (status !== 200) return broken(`${what} is answered ${status}, the model accepts it: ${text}`)
+    if (ofVenue.has(call.endpoint)) return venueVerdict(what, call, json, outcome, memory.atEpochMs)
     const compat = isObject(json["info"])
     return acceptedVerdict(
       what,
       compat ? json["info"] as Json : json,
       outcome,
-      compat ? (call.endpoint === "createOrder" ? "accepted" : "state") : "whole"
+      compat ? (call.endpoint === "createOrder" ? "accepted" : "state") : call.endpoint === "cancelOrder" ? "whole" : "terms"
     )
   }
 }

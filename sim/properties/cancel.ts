@@ -2,6 +2,7 @@
  * Safety (I7). A cancel works whatever the market's status, is refused under a global halt, cancels an order
  * at most once, and tells foreign and ended orders from missing ones in nothing but the id that was asked for.
  */
+import { isTrading } from "../../src/domain/Command.js"
 import { CancelReason, canceled } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { broken, holds, type Property } from "./Property.js"
@@ -9,11 +10,14 @@ import { broken, holds, type Property } from "./Property.js"
 interface State {
   /** Orders that a user's cancel ended, with the record that did. */
   readonly cancelled: Map<number, number>
-  /** How a not-found single cancel looks, by family, with all that names the request taken out. */
+  /** How a call about an order that is not there is answered, by endpoint, with all that names the request taken out. */
   readonly notFound: Map<string, string>
   /** Whether the journal so far has the venue halted. */
   halted: boolean
 }
+
+/** Calls about one order, which must be the caller's and open. */
+const ofOneOrder: ReadonlySet<string> = new Set(["cancelOrder", "cancelCompatOrder", "amendOrder"])
 
 const moving = /"(requestId|occurredAtEpochMs|timestamp|datetime)":("[^"]*"|[0-9]+),?/g
 
@@ -27,8 +31,8 @@ export const cancel: Property<State> = {
       const { command, sequence } = seen.record
       if (command.kind === "HaltEngine") state.halted = true
       if (command.kind === "ResumeEngine") state.halted = false
+      if (state.halted && isTrading(command)) return broken(`${command.kind} ${sequence} was journaled under a global halt`)
       if (command.kind !== "CancelOrders") return holds
-      if (state.halted) return broken(`cancel ${sequence} was journaled under a global halt`)
       for (const outcome of seen.decision.outcomes) {
         if (outcome.refusal !== Refusal.none) continue
         const earlier = state.cancelled.get(outcome.orderNumber)
@@ -49,15 +53,14 @@ export const cancel: Property<State> = {
       }
       return holds
     }
-    if (seen._tag !== "Answered" || !seen.call.endpoint.includes("ancel")) return holds
+    if (seen._tag !== "Answered" || !ofOneOrder.has(seen.call.endpoint)) return holds
     const { answer, call, memory } = seen
     if (answer.status !== 404) return holds
     if (memory === undefined) return holds
-    const family = call.target.startsWith("/v2/") ? "v2" : "v1"
     const text = answer.text.replace(moving, "")
-    const first = state.notFound.get(family)
-    if (first === undefined) state.notFound.set(family, text)
-    else if (first !== text) return broken(`two cancels of nothing open are answered differently: ${first} and ${text}`)
+    const first = state.notFound.get(call.endpoint)
+    if (first === undefined) state.notFound.set(call.endpoint, text)
+    else if (first !== text) return broken(`two calls of ${call.endpoint} of nothing open are answered differently: ${first} and ${text}`)
     return holds
   }
 }

@@ -9,7 +9,7 @@ import type { Answer } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
-  /** The first decided answer by scope, and the request that got it. */
+  /** The first decided answer by scope and record, and the request that got it. */
   readonly answers: Map<string, { readonly request: string; readonly answer: string; readonly status: number }>
   /** The record that carried each scope. */
   readonly records: Map<string, number>
@@ -23,7 +23,7 @@ const moving = /"requestId":"[^"]*",?/g
 /** A decision of the engine, success or refusal, as opposed to a refusal to decide. */
 const isDecision = (answer: Answer): boolean =>
   answer.status === 200 || answer.status === 403 || answer.status === 404 || answer.status === 422
-  || (answer.status === 409 && answer.text.includes("client_order_id_in_use"))
+  || (answer.status === 409 && /client_order_id_in_use|"already_seen"/.test(answer.text))
 
 export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
@@ -58,14 +58,15 @@ export const idempotency: Property<State> = {
     if (scope === undefined) return holds
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
     const request = `${call.target}\n${call.body}`
-    const first = state.answers.get(scope)
-    if (answer.status === 409 && answer.text.includes("idempotency_key_conflict")) {
+    const decided = `${scope} ${memory.sequence}`
+    const first = state.answers.get(decided)
+    if (answer.status === 409 && answer.text.includes("idempotency_key_conflict") && !answer.text.includes("rejectionGuard")) {
       return first?.request === request ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`) : holds
     }
     if (!isDecision(answer)) return holds
     const text = answer.text.replace(moving, "")
     if (first === undefined) {
-      state.answers.set(scope, { request, answer: text, status: answer.status })
+      state.answers.set(decided, { request, answer: text, status: answer.status })
       return holds
     }
     if (first.request !== request) {

@@ -33,6 +33,7 @@ export interface Wish {
   readonly reduceOnly?: boolean
   readonly selfTradePrevention?: "cancel_resting" | "cancel_incoming" | "cancel_both"
   readonly clientOrderId: string
+  readonly expiresAtEpochMs?: number
   /** Sent in place of the decimal of the atoms: for values off the grid. */
   readonly priceText?: string
   readonly quantityText?: string
@@ -81,7 +82,8 @@ export const nativeBody = (who: Identity, wish: Wish) => ({
   quantity: wish.quantityText ?? decimal(wish.quantityAtoms, wish.market.quantityScale),
   ...(wish.postOnly === undefined ? {} : { postOnly: wish.postOnly }),
   ...(wish.reduceOnly === undefined ? {} : { reduceOnly: wish.reduceOnly }),
-  ...(wish.selfTradePrevention === undefined ? {} : { selfTradePrevention: wish.selfTradePrevention })
+  ...(wish.selfTradePrevention === undefined ? {} : { selfTradePrevention: wish.selfTradePrevention }),
+  ...(wish.expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs: wish.expiresAtEpochMs })
 })
 
 /** The compatibility layer's body of an order. */
@@ -132,6 +134,56 @@ export const cancelCompat = (who: Identity, intent: string, key: string, market:
   trade(who, intent, key, "cancelCompatOrder", Operation.cancelV2, `/v2/orders/${encodeURIComponent(orderId)}/cancel`, {
     symbol: symbol(market)
   })
+
+/** New terms of an order: at least one of the two; `quantityText` for what is off the grid. */
+export interface Amendment {
+  readonly priceAtoms?: number
+  readonly quantityAtoms?: number
+  readonly quantityText?: string
+}
+
+export const amend = (who: Identity, intent: string, key: string, market: Parameters, orderId: string, change: Amendment): Draft => {
+  const quantity = change.quantityText ?? (change.quantityAtoms === undefined ? undefined : decimal(change.quantityAtoms, market.quantityScale))
+  return trade(who, intent, key, "amendOrder", Operation.amendV1, `/v1/orders/${encodeURIComponent(orderId)}/amend`, {
+    accountId: who.accountId,
+    marketId: market.marketId,
+    ...(change.priceAtoms === undefined ? {} : { price: decimal(change.priceAtoms, market.priceScale) }),
+    ...(quantity === undefined ? {} : { quantity })
+  })
+}
+
+/** Without a market: in all of them. */
+export const cancelAll = (who: Identity, intent: string, key: string, marketId: string | undefined): Draft =>
+  trade(who, intent, key, "cancelAllOrders", Operation.cancelAllV1, "/v1/orders/cancel-all", {
+    accountId: who.accountId,
+    ...(marketId === undefined ? {} : { marketId })
+  })
+
+export const cancelAllCompat = (who: Identity, intent: string, key: string, market: Parameters | undefined): Draft =>
+  trade(who, intent, key, "cancelAllCompatOrders", Operation.cancelAllV2, "/v2/orders/cancel-all", {
+    ...(market === undefined ? {} : { symbol: symbol(market) })
+  })
+
+/** Sets the dead-man switch; 0 disarms it. */
+export const cancelAllAfter = (who: Identity, intent: string, key: string, timeoutMs: number): Draft =>
+  trade(who, intent, key, "setCancelAllAfter", Operation.cancelAllAfterV1, `/v1/accounts/${who.accountId}/orders/cancel-all-after`, {
+    timeoutMs
+  })
+
+/** Fences a key or a clientOrderId. */
+export const fence = (
+  who: Identity,
+  intent: string,
+  key: string,
+  identity: { readonly idempotencyKey: string } | { readonly clientOrderId: string }
+): Draft => trade(who, intent, key, "fenceOutcome", Operation.fenceV1, `/v1/accounts/${who.accountId}/outcomes/fence`, identity)
+
+/** Asks what became of a key or a clientOrderId; insists on an answer. */
+export const lookUp = (who: Identity, what: "idempotencyKey" | "clientOrderId", name: string): Draft => ({
+  ...read(who, "lookUpOutcome", `/v1/accounts/${who.accountId}/outcomes?${what}=${encodeURIComponent(name)}`, "trader"),
+  intent: "look up",
+  persistent: true
+})
 
 /** A read. `credential` "none" for public routes. */
 export const read = (who: Identity, endpoint: string, target: string, credential: "trader" | "none"): Draft => ({

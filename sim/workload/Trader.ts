@@ -32,6 +32,19 @@ export interface Trader {
 /** How many of its past calls a trader remembers, to repeat them. */
 const memorySize = 40
 
+/** Most pages of a listing that are read one after the other. */
+const maxPages = 12
+
+/** What takes more than one call, each next one depending on what was said. */
+type Journey = "twenty duplicates" | "lost reply" | "fence race" | "walk a listing"
+type Act = Exclude<Intent, Journey>
+
+const textAt = (answer: Answer | undefined, name: string): string | undefined => {
+  const json = answer?.json
+  const value = typeof json === "object" && json !== null ? (json as { readonly [name: string]: unknown })[name] : undefined
+  return typeof value === "string" ? value : undefined
+}
+
 export const make = (desk: Desk, who: Identity, random: SimRandom, options: Options["workload"]): Trader => {
   const { model, time } = desk
   const past: Array<Draft> = []
@@ -193,6 +206,19 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
       () => Calls.read(who, "getBalance", `/v1/accounts/${who.accountId}/balance`, "trader"),
       () => Calls.read(who, "listPositions", `/v1/accounts/${who.accountId}/positions`, "trader"),
       () => Calls.read(who, "listOrders", `/v1/accounts/${who.accountId}/orders?status=open`, "trader"),
+      () => Calls.read(who, "listOrders", `/v1/accounts/${who.accountId}/orders?limit=${random.between(1, 20)}`, "trader"),
+      () => Calls.read(who, "listFills", `/v1/accounts/${who.accountId}/fills`, "trader"),
+      () => Calls.read(who, "listTrades", `/v1/markets/${market.marketId}/trades`, "none"),
+      () => Calls.read(who, "getStats", `/v1/markets/${market.marketId}/stats`, "none"),
+      () => Calls.read(who, "getCancelAllAfter", `/v1/accounts/${who.accountId}/orders/cancel-all-after`, "trader"),
+      () => Calls.read(who, "getCompatStats", `/v2/markets/${encodeURIComponent(symbol(market))}/stats`, "none"),
+      () => Calls.read(who, "getCompatTicker", `/v2/markets/${encodeURIComponent(symbol(market))}/ticker`, "none"),
+      () => Calls.read(who, "listCompatTrades", `/v2/markets/${encodeURIComponent(symbol(market))}/trades?limit=${random.between(1, 50)}`, "none"),
+      () => Calls.read(who, "listCompatOrders", `/v2/orders?since=${Math.max(0, model.atEpochMs - random.below(5_000))}`, "trader"),
+      () => Calls.read(who, "listCompatOwnTrades", `/v2/trades?symbol=${encodeURIComponent(symbol(market))}`, "trader"),
+      () => Calls.read(who, "listCompatPositions", "/v2/positions", "trader"),
+      () => Calls.read(who, "getCompatBalance", "/v2/balance", "trader"),
+      () => Calls.read(who, "getCompatTime", "/v2/time", "none"),
       () => Calls.read(who, "getCurrentApiKey", "/v1/api-keys/current", "trader"),
       () => Calls.read(who, "getHealth", "/healthz", "none"),
       () => Calls.read(who, "getReadiness", "/readyz", "none")
@@ -227,7 +253,58 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     return { ...good, scope: undefined, persistent: false, ...random.pick(odd) }
   }
 
-  const drafts: Readonly<Record<Intent, (intent: Intent) => Draft>> = {
+  /** New terms of one of its open orders, so that every way it may go is frequent. */
+  const amendOrder = (intent: Intent): Draft => {
+    const order = myOpen()
+    if (order === undefined) return makeOrder("make")
+    const market = model.markets[order.market]!
+    const way = Order.sides[order.side]
+    const { quantity, price } = order
+    const done = order.filled + order.canceled
+    const changes: ReadonlyArray<() => Calls.Amendment> = [
+      () => ({ quantityAtoms: Math.max(1, Math.floor(quantity * (0.3 + 0.6 * random.next()))) }),
+      () => ({ quantityAtoms: clampQuantity(market, quantity * (1 + random.next())) }),
+      () => ({ priceAtoms: clampPrice(market, price + random.between(-3, 3) * unit(market)) }),
+      () => ({ priceAtoms: crossing(market, way) }),
+      () => ({ priceAtoms: crossing(market, way), quantityAtoms: clampQuantity(market, quantity * (0.5 + random.next())) }),
+      () => ({ quantityAtoms: Math.max(0, done - random.below(2)) }),
+      () => ({ quantityAtoms: quantity, priceAtoms: price }),
+      () => ({ quantityAtoms: clampQuantity(market, quantity * 20) })
+    ]
+    return Calls.amend(who, intent, nextKey(), market.parameters, orderId(order.number), random.pick(changes)())
+  }
+
+  const amendBadly = (intent: Intent): Draft => {
+    const foreign = model.markets.flatMap((market) => market.resting.filter((order) => order.account !== who.account).slice(0, 5))
+    const dead = ofMine((order) => order.status !== Order.open)
+    const open = myOpen()
+    const other = (order: NaiveOrder): Parameters => model.markets[(order.market + 1) % model.markets.length]!.parameters
+    const parametersOf = (order: NaiveOrder): Parameters => model.markets[order.market]!.parameters
+    const ways: Array<() => Draft> = [
+      () => Calls.amend(who, intent, nextKey(), simMarket(), random.pick(["ord_zzzzz", "nonsense", "ord_01"]), { quantityAtoms: 5 })
+    ]
+    const simMarket = (): Parameters => random.pick(model.markets).parameters
+    if (foreign.length > 0) {
+      const order = random.pick(foreign)
+      ways.push(() => Calls.amend(who, intent, nextKey(), parametersOf(order), orderId(order.number), { quantityAtoms: order.quantity }))
+    }
+    if (dead !== undefined) {
+      ways.push(() => Calls.amend(who, intent, nextKey(), parametersOf(dead), orderId(dead.number), { quantityAtoms: dead.quantity * 2 }))
+    }
+    if (open !== undefined) {
+      const { maxPriceAtoms, maxQuantityAtoms } = parametersOf(open)
+      ways.push(
+        () => Calls.amend(who, intent, nextKey(), other(open), orderId(open.number), { quantityAtoms: open.quantity }),
+        () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { priceAtoms: maxPriceAtoms + 1 }),
+        () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { quantityAtoms: maxQuantityAtoms + 1 }),
+        () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { quantityText: "1.00000000005" }),
+        () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { quantityText: "99999999999999999999" })
+      )
+    }
+    return random.pick(ways)()
+  }
+
+  const drafts: Readonly<Record<Act, (intent: Intent) => Draft>> = {
     make: makeOrder,
     take: takeOrder,
     "market order": (intent) => {
@@ -346,10 +423,48 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     },
     "same key again": () => past.length === 0 ? makeOrder("make") : random.pick(past),
     "key with another body": () => past.length === 0 ? makeOrder("make") : twist(random.pick(past)),
-    "twenty duplicates": makeOrder,
     "old clientOrderId": (intent) => {
       const order = ofMine((each) => each.clientOrderId !== "")
       return Calls.place(who, intent, nextKey(), wish(tradable(), order === undefined ? {} : { clientOrderId: order.clientOrderId }))
+    },
+    amend: amendOrder,
+    "amend badly": amendBadly,
+    "cancel all": (intent) => {
+      const market = random.pick(model.markets).parameters
+      const ways: ReadonlyArray<() => Draft> = [
+        () => Calls.cancelAll(who, intent, nextKey(), undefined),
+        () => Calls.cancelAll(who, intent, nextKey(), market.marketId),
+        () => Calls.cancelAll(who, intent, nextKey(), "NONE-USDC-PERP"),
+        () => Calls.cancelAllCompat(who, intent, nextKey(), random.chance(0.5) ? market : undefined)
+      ]
+      return random.pick(ways)()
+    },
+    "dead-man switch": (intent) => Calls.cancelAllAfter(who, intent, nextKey(), random.pick([0, 1_000, 1_000, 1_500, 3_000, 600_000])),
+    "expiring order": (intent) =>
+      Calls.place(who, intent, nextKey(), wish(tradable(), {
+        expiresAtEpochMs: Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs) + random.between(-20, random.pick([100, 500, 3_000]))
+      })),
+    fence: (intent) => {
+      const order = ofMine((each) => each.clientOrderId !== "")
+      const ahead = random.below(6)
+      const identities: ReadonlyArray<{ readonly idempotencyKey: string } | { readonly clientOrderId: string }> = [
+        { idempotencyKey: past.length === 0 ? "never" : random.pick(past).idempotencyKey ?? "never" },
+        { idempotencyKey: `${who.client}-k${keys + 1 + ahead}` },
+        { clientOrderId: order?.clientOrderId ?? "never" },
+        { clientOrderId: `${who.client}.${clientOrderIds + ahead}` }
+      ]
+      return Calls.fence(who, intent, nextKey(), random.pick(identities))
+    },
+    "look up": () => {
+      const order = ofMine((each) => each.clientOrderId !== "")
+      const draft = past.length === 0 ? undefined : random.pick(past)
+      const ways: ReadonlyArray<() => Draft> = [
+        () => Calls.lookUp(who, "idempotencyKey", draft?.idempotencyKey ?? "never"),
+        () => Calls.lookUp(who, "idempotencyKey", `never-${random.below(1_000)}`),
+        () => Calls.lookUp(who, "clientOrderId", order?.clientOrderId ?? "never"),
+        () => Calls.lookUp(who, "clientOrderId", `${who.client}.${clientOrderIds + 1_000}`)
+      ]
+      return random.pick(ways)()
     },
     read: readSomething,
     malformed
@@ -357,28 +472,109 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
 
   const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
 
+  const remember = (draft: Draft): void => {
+    if (draft.scope === undefined || !draft.persistent) return
+    past.push(draft)
+    if (past.length > memorySize) past.shift()
+  }
+
+  /** Something whose answer may be lost, under a key that nothing else has. */
+  const original = (intent: Journey): Draft => {
+    const draft = random.pick([makeOrder, takeOrder, takeOrder, drafts["place batch"], drafts["v2 order"], amendOrder, drafts["cancel own"]])(intent)
+    remember(draft)
+    return { ...draft, intent, persistent: false }
+  }
+
+  /** The clientOrderId of a draft's only order, if it has one. */
+  const clientOrderIdOf = (draft: Draft): string | undefined =>
+    draft.endpoint === "placeOrder" ? (JSON.parse(draft.body) as { readonly clientOrderId: string }).clientOrderId : undefined
+
+  const journeys: Readonly<Record<Journey, (intent: Journey, next: () => void) => void>> = {
+    "twenty duplicates": (intent, next) => {
+      const draft = makeOrder(intent)
+      remember(draft)
+      let outstanding = 20
+      for (let index = 0; index < 20; index++) {
+        desk.issue(draft, () => {
+          outstanding--
+          if (outstanding === 0) next()
+        })
+      }
+    },
+    // Asks once, looks up what became of it, makes sure of what was never seen, and sends the original late.
+    "lost reply": (intent, next) => {
+      const draft = original(intent)
+      const key = draft.idempotencyKey ?? ""
+      const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
+      const lookUp = clientOrderId === undefined
+        ? Calls.lookUp(who, "idempotencyKey", key)
+        : Calls.lookUp(who, "clientOrderId", clientOrderId)
+      desk.issue(draft, (first) => {
+        if (first?.status === 200 && random.chance(0.7)) return next()
+        desk.issue(lookUp, (found) => {
+          if (textAt(found, "outcome") !== "never_seen" || random.chance(0.2)) return next()
+          const identity = clientOrderId === undefined ? { idempotencyKey: key } : { clientOrderId }
+          desk.issue(Calls.fence(who, intent, nextKey(), identity), () => {
+            desk.issue(draft, () => desk.issue(lookUp, next))
+          })
+        })
+      })
+    },
+    // The fence is sent while the original is on its way: one of the two wins, and it stays so.
+    "fence race": (intent, next) => {
+      const draft = original(intent)
+      const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
+      const identity = clientOrderId === undefined ? { idempotencyKey: draft.idempotencyKey ?? "" } : { clientOrderId }
+      let outstanding = 2
+      const ended = (): void => {
+        outstanding--
+        if (outstanding === 0) desk.issue({ ...draft, persistent: true }, next)
+      }
+      const fence = (): void => {
+        desk.issue(Calls.fence(who, intent, nextKey(), identity), ended)
+      }
+      const send = (): void => {
+        desk.issue(draft, ended)
+      }
+      time.after(random.next() * 10, fence)
+      time.after(random.next() * 10, send)
+    },
+    "walk a listing": (_, next) => {
+      const market = random.pick(model.markets).parameters
+      const limit = random.pick([1, 2, 3, 10, 40])
+      const [endpoint, target, credential] = random.pick([
+        ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}`, "trader"],
+        ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}&status=open`, "trader"],
+        ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}&marketId=${market.marketId}`, "trader"],
+        ["listFills", `/v1/accounts/${who.accountId}/fills?limit=${limit}`, "trader"],
+        ["listTrades", `/v1/markets/${market.marketId}/trades?limit=${limit}`, "none"]
+      ] as const)
+      const turn = (pages: number, cursor: string | undefined): void => {
+        if (pages === maxPages || !desk.isOpen()) return next()
+        const at = cursor === undefined ? target : `${target}&cursor=${encodeURIComponent(cursor)}`
+        const page = { ...Calls.read(who, endpoint, at, credential), intent: "walk a listing", persistent: true }
+        desk.issue(page, (answer) => {
+          const following = textAt(answer, "nextCursor")
+          if (following === undefined) return next()
+          turn(pages + 1, following)
+        })
+      }
+      turn(0, undefined)
+    }
+  }
+
+  const isJourney = (intent: Intent): intent is Journey => intent in journeys
+
   const act = (): void => {
     if (!desk.isOpen()) return
     const intent = random.weighted(options.weights)
-    const draft = drafts[intent](intent)
-    if (draft.scope !== undefined && draft.persistent) {
-      past.push(draft)
-      if (past.length > memorySize) past.shift()
-    }
     const next = (): void => {
       time.after(pause(), act)
     }
-    if (intent !== "twenty duplicates") {
-      desk.issue(draft, next)
-      return
-    }
-    let outstanding = 20
-    for (let index = 0; index < 20; index++) {
-      desk.issue(draft, () => {
-        outstanding--
-        if (outstanding === 0) next()
-      })
-    }
+    if (isJourney(intent)) return journeys[intent](intent, next)
+    const draft = drafts[intent](intent)
+    remember(draft)
+    desk.issue(draft, next)
   }
 
   return {

@@ -1,0 +1,106 @@
+/**
+ * Safety (I7, decisions 8). What is due by a record's time is done before anything else happens in it: no
+ * order trades or rests past its expiry, and none that was there when a dead-man switch fell due trades or
+ * rests from that record on. Under a global halt nothing is due until the halt lifts, and then at once.
+ */
+import { ordinal } from "../../src/domain/Ids.js"
+import type { Reads } from "../../src/engine/Reads.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  halted: boolean
+  /** When orders expire that may, by number. */
+  readonly expiries: Map<number, number>
+  /** Armed switches by account. */
+  readonly switches: Map<number, number>
+  /** The record in which an account's switch last fell due. */
+  readonly fired: Map<number, number>
+  /** Trades seen so far. */
+  trades: number
+}
+
+const tradesLookedAt = 500
+
+const fire = (state: State, sequence: number, atEpochMs: number): void => {
+  for (const [account, dueEpochMs] of state.switches) {
+    if (dueEpochMs > atEpochMs) continue
+    state.switches.delete(account)
+    state.fired.set(account, sequence)
+  }
+}
+
+const restingVerdict = (state: State, reads: Reads, account: number): Verdict => {
+  const armed = reads.cancelAllAtEpochMs(account)
+  if (armed !== 0 && armed <= reads.atEpochMs) return broken(`account ${account}'s switch was due at ${armed} and is armed at ${reads.atEpochMs}`)
+  const fired = state.fired.get(account)
+  for (const order of reads.openOrders(account, -1)) {
+    if (order.expiresAtEpochMs !== 0 && order.expiresAtEpochMs <= reads.atEpochMs) {
+      return broken(`order ${order.orderNumber} expired at ${order.expiresAtEpochMs} and rests at ${reads.atEpochMs}`)
+    }
+    if (fired !== undefined && order.orderNumber < ordinal(fired, 0)) {
+      return broken(`order ${order.orderNumber} of account ${account} rests though the switch fell due in record ${fired}`)
+    }
+  }
+  return holds
+}
+
+const tradesVerdict = (state: State, reads: Reads): Verdict => {
+  let newest = state.trades
+  for (let market = 0; market < reads.marketCount; market++) {
+    for (const fill of reads.trades(market, Number.POSITIVE_INFINITY, tradesLookedAt)) {
+      if (fill.ordinal < state.trades) break
+      newest = Math.max(newest, fill.ordinal + 1)
+      for (const [order, account] of [[fill.makerOrder, fill.makerAccount], [fill.takerOrder, fill.takerAccount]] as const) {
+        const expiry = state.expiries.get(order)
+        if (expiry !== undefined && expiry <= fill.atEpochMs) {
+          return broken(`order ${order} expired at ${expiry} and traded at ${fill.atEpochMs} in record ${fill.sequence}`)
+        }
+        const fired = state.fired.get(account)
+        if (fired !== undefined && fill.sequence >= fired && order < ordinal(fired, 0)) {
+          return broken(`order ${order} traded in record ${fill.sequence}, its account's switch fell due in ${fired}`)
+        }
+      }
+    }
+  }
+  state.trades = newest
+  return holds
+}
+
+export const dueActsBeforeMatching: Property<State> = {
+  name: "due-acts-before-matching",
+  invariant: "I7",
+  kind: "safety",
+  initial: () => ({ halted: false, expiries: new Map(), switches: new Map(), fired: new Map(), trades: 0 }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      const { atEpochMs, command, sequence } = seen.record
+      if (command.kind === "ResumeEngine") state.halted = false
+      if (!state.halted) fire(state, sequence, atEpochMs)
+      if (command.kind === "HaltEngine") state.halted = true
+      if (command.kind === "SetCancelAllAfter") {
+        if (command.timeoutMs === 0) state.switches.delete(command.account)
+        else state.switches.set(command.account, atEpochMs + command.timeoutMs)
+      }
+      if (command.kind !== "PlaceOrders") return holds
+      command.entries.forEach((entry, index) => {
+        const outcome = seen.decision.outcomes[index]!
+        if (entry.expiresAtEpochMs !== 0 && outcome.refusal === Refusal.none) state.expiries.set(outcome.orderNumber, entry.expiresAtEpochMs)
+      })
+      return holds
+    }
+    if (seen._tag !== "Inspected") return holds
+    const { decision, model, reads, whole } = seen
+    if (whole || (decision?.fills.length ?? 0) > 0) {
+      const traded = tradesVerdict(state, reads)
+      if (traded !== undefined) return traded
+    }
+    if (reads.halted) return holds
+    for (let account = 0; account < model.accounts.length; account++) {
+      if (!whole && decision?.touchedAccounts.has(account) !== true) continue
+      const verdict = restingVerdict(state, reads, account)
+      if (verdict !== undefined) return verdict
+    }
+    return holds
+  }
+}

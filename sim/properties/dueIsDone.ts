@@ -1,0 +1,42 @@
+/**
+ * Liveness (L1 for what the venue promised to do by itself). Once faults have stopped, what is due is done
+ * although no client sends anything: time passes for the engine too.
+ */
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { broken, holds, type Property } from "./Property.js"
+
+/** Milliseconds after its moment in which something due must have been done, by a venue that is ready. */
+export const graceMs = 1_000
+
+/** What was due at a time and is not done, in words; undefined where there is nothing. */
+export const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
+  if (model.halted) return undefined
+  for (const account of model.accounts) {
+    const due = account.cancelAllAtEpochMs
+    if (due !== 0 && due <= atEpochMs) return `account ${account.index}'s dead-man switch was due at ${due}`
+    for (const order of account.open) {
+      if (order.expiresAtEpochMs !== 0 && order.expiresAtEpochMs <= atEpochMs) {
+        return `order ${order.number} expired at ${order.expiresAtEpochMs}`
+      }
+    }
+  }
+  return undefined
+}
+
+/** The model, once there is one to look at. */
+interface State {
+  model: NaiveVenue | undefined
+}
+
+export const dueIsDone: Property<State> = {
+  name: "what-is-due-is-done",
+  invariant: "L1",
+  kind: "liveness",
+  initial: () => ({ model: undefined }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") state.model = seen.model
+    if (seen._tag !== "Finished" || state.model === undefined || !seen.ready) return holds
+    const what = overdue(state.model, seen.atEpochMs - graceMs)
+    return what === undefined ? holds : broken(`${what} and is not done at ${seen.atEpochMs}`)
+  }
+}

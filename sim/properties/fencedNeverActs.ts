@@ -1,0 +1,88 @@
+/**
+ * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is ever done under
+ * it for as long as the fence is remembered: a late original is refused without a record, or its entry without
+ * an order. Nobody is told "fenced" of what nobody fenced.
+ */
+import { isTrading } from "../../src/domain/Command.js"
+import { ordinal } from "../../src/domain/Ids.js"
+import { retentionMs } from "../model/NaiveVenue.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** A moment in the journal. */
+interface Moment {
+  readonly sequence: number
+  readonly atEpochMs: number
+}
+
+interface State {
+  /** The last fence that a client was told of, by account and key. */
+  readonly keys: Map<string, Moment>
+  /** Likewise by account and clientOrderId, with both. */
+  readonly clientOrderIds: Map<string, Moment & { readonly account: number; readonly clientOrderId: string }>
+  /** The last trading record under each account and key. */
+  readonly acted: Map<string, Moment>
+}
+
+const isWithin = (fence: Moment, record: Moment): boolean =>
+  record.sequence > fence.sequence && record.atEpochMs < fence.atEpochMs + retentionMs
+
+const judge = (state: State, name: string): Verdict => {
+  const fence = state.keys.get(name)
+  const record = state.acted.get(name)
+  if (fence === undefined || record === undefined || !isWithin(fence, record)) return holds
+  return broken(`key ${name} was fenced at ${fence.sequence} and acted at ${record.sequence}`)
+}
+
+const text = (json: unknown, name: string): unknown =>
+  typeof json === "object" && json !== null ? (json as { readonly [name: string]: unknown })[name] : undefined
+
+export const fencedNeverActs: Property<State> = {
+  name: "fenced-never-acts",
+  invariant: "I5",
+  kind: "safety",
+  initial: () => ({ keys: new Map(), clientOrderIds: new Map(), acted: new Map() }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      const { atEpochMs, command, sequence } = seen.record
+      if (!isTrading(command) || !("account" in command)) return holds
+      const name = `${command.account}/${command.idempotencyKey}`
+      state.acted.set(name, { sequence, atEpochMs })
+      return judge(state, name)
+    }
+    if (seen._tag === "Inspected") {
+      const { reads } = seen
+      for (const fence of state.clientOrderIds.values()) {
+        if (!seen.whole && seen.decision?.touchedAccounts.has(fence.account) !== true) continue
+        const order = reads.findClientOrder(fence.account, fence.clientOrderId)
+        if (order === undefined || order.orderNumber < ordinal(fence.sequence, 0)) continue
+        if (order.createdAtEpochMs >= fence.atEpochMs + retentionMs) continue
+        return broken(`clientOrderId ${fence.clientOrderId} was fenced at ${fence.sequence} and order ${order.orderNumber} has it`)
+      }
+      return holds
+    }
+    if (seen._tag !== "Answered" || seen.call.credential !== "trader" || seen.call.scope === undefined) return holds
+    const { answer, call, model } = seen
+    if (call.endpoint === "fenceOutcome" && answer.status === 200) {
+      const sequence = Number(text(answer.json, "lastSequence"))
+      const atEpochMs = Number(text(answer.json, "decidedAtEpochMs"))
+      const key = text(answer.json, "fencedIdempotencyKey")
+      const clientOrderId = text(answer.json, "fencedClientOrderId")
+      if (typeof key === "string") {
+        const name = `${call.account}/${key}`
+        state.keys.set(name, { sequence, atEpochMs })
+        return judge(state, name)
+      }
+      if (typeof clientOrderId !== "string") return broken(`a fence stands around nothing: ${answer.text}`)
+      state.clientOrderIds.set(`${call.account}/${clientOrderId}`, { sequence, atEpochMs, account: call.account, clientOrderId })
+      return holds
+    }
+    const told = answer.status === 409 && answer.text.includes("\"rejectionGuard\":\"fenced\"")
+    if (!told) return holds
+    // A single placement is refused so for its key or for its clientOrderId: one of them must have been fenced.
+    const body = call.body === "" ? undefined : (JSON.parse(call.body) as unknown)
+    const clientOrderId = text(body, "clientOrderId") ?? text(text(body, "params"), "clientOrderId")
+    const fenced = model.wasFenced(call.account, "key", call.idempotencyKey ?? "")
+      || (typeof clientOrderId === "string" && model.wasFenced(call.account, "clientOrderId", clientOrderId))
+    return fenced ? holds : broken(`key ${call.idempotencyKey} of ${call.client} is called fenced and nobody fenced it`)
+  }
+}

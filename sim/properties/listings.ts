@@ -1,0 +1,142 @@
+/**
+ * Safety (I19 as readers see it). A listing that is walked by its cursors neither loses nor doubles anything,
+ * whatever is born in between: every page goes on exactly where the one before ended, holds what was there in
+ * between, and shows each trade and fill as it was made.
+ */
+import { parseOrderId } from "../../src/domain/Ids.js"
+import { sides } from "../../src/domain/Order.js"
+import { isKept, type NaiveFill, type NaiveVenue } from "../model/NaiveVenue.js"
+import type { Call } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** The number that the page before ended with, by listing and cursor. */
+type State = Map<string, number>
+
+type Json = { readonly [name: string]: unknown }
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
+
+const parseTradeId = (id: unknown): number => typeof id === "string" && id.startsWith("trd_") ? Number.parseInt(id.slice(4), 36) : Number.NaN
+
+interface Page {
+  readonly what: string
+  readonly items: ReadonlyArray<Json>
+  readonly numbers: ReadonlyArray<number>
+  /** Exclusive; undefined for a first page. */
+  readonly upper: number | undefined
+  readonly next: string | undefined
+  readonly limit: number
+}
+
+/** Numbers fall strictly, and stay under where the page begins. */
+const orderVerdict = ({ numbers, upper, what }: Page): Verdict => {
+  let above = upper ?? Number.POSITIVE_INFINITY
+  for (const number of numbers) {
+    if (!(number < above)) return broken(`${what} shows ${number} behind ${above}`)
+    above = number
+  }
+  return holds
+}
+
+/** What must be on the page, newest first: from where it begins to where it ends. */
+const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number): ReadonlyArray<A> => {
+  // What is newer than the first of a first page may have been born after the page was made.
+  const above = page.upper ?? (page.numbers[0] ?? -1) + 1
+  const last = page.numbers.at(-1)
+  const below = page.next === undefined ? -1 : last ?? above
+  return all.filter((one) => numberOf(one) < above && numberOf(one) >= below)
+}
+
+const fillsVerdict = (page: Page, made: ReadonlyArray<NaiveFill>, account: number, model: NaiveVenue): Verdict => {
+  const { items, limit, next, numbers, what } = page
+  if (next !== undefined && items.length !== limit) return broken(`${what} has ${items.length} of ${limit} and goes on`)
+  const there = [...expected(page, made, (fill) => fill.ordinal)].reverse()
+  if (there.length !== numbers.length) return broken(`${what} shows ${numbers.join()}, made were ${there.map((fill) => fill.ordinal).join()}`)
+  for (let index = 0; index < there.length; index++) {
+    const fill = there[index]!
+    const item = items[index]!
+    const isTaker = fill.taker.account === account
+    const own = isTaker ? fill.taker : fill.maker
+    const market = model.markets[fill.market]!.parameters.marketId
+    const pairs: ReadonlyArray<readonly [string, unknown]> = [
+      ["marketId", market],
+      ["priceAtoms", String(fill.price)],
+      ["sizeAtoms", String(fill.size)],
+      ["executedAtEpochMs", fill.atEpochMs],
+      ["sequence", fill.sequence],
+      ...(account < 0
+        ? [["takerSide", sides[fill.taker.side]] as const]
+        : [
+          ["side", sides[own.side]] as const,
+          ["liquidity", isTaker ? "taker" : "maker"] as const,
+          ["feeAtoms", String(isTaker ? fill.takerFee : fill.makerFee)] as const
+        ])
+    ]
+    if (numbers[index] !== fill.ordinal) return broken(`${what} shows ${numbers[index]} where ${fill.ordinal} was made`)
+    for (const [name, value] of pairs) {
+      if (item[name] !== value) return broken(`${what}, trade ${fill.ordinal}: ${name} is ${String(item[name])}, must be ${String(value)}`)
+    }
+    if (account >= 0 && parseOrderId(String(item["orderId"])) !== own.number) return broken(`${what}, trade ${fill.ordinal}: another order`)
+  }
+  return holds
+}
+
+const ordersVerdict = (page: Page, call: Call, query: URLSearchParams, model: NaiveVenue): Verdict => {
+  const account = model.accounts[call.account]!
+  const marketId = query.get("marketId")
+  const placed = account.placed.filter((order) => marketId === null || model.markets[order.market]!.parameters.marketId === marketId)
+  const shown = new Set(page.numbers)
+  for (const number of page.numbers) {
+    if (!placed.some((order) => order.number === number)) return broken(`${page.what} shows ${number}, which account ${account.index} never placed there`)
+  }
+  if (query.get("status") !== null) return holds
+  for (const order of expected(page, placed, (one) => one.number)) {
+    if (isKept(order, model.atEpochMs) && !shown.has(order.number)) return broken(`${page.what} leaves out order ${order.number}`)
+  }
+  return holds
+}
+
+const listNames: Readonly<Record<string, string>> = { listOrders: "orders", listFills: "fills", listTrades: "trades" }
+const defaultLimit = 50
+
+export const listings: Property<State> = {
+  name: "listings-neither-lose-nor-double",
+  invariant: "I19",
+  kind: "safety",
+  initial: () => new Map(),
+  observe: (state, seen) => {
+    if (seen._tag !== "Answered" || seen.answer.status !== 200) return holds
+    const { answer, call, model } = seen
+    const list = listNames[call.endpoint]
+    if (list === undefined || !isObject(answer.json)) return holds
+    const [path = "", search = ""] = call.target.split("?")
+    const query = new URLSearchParams(search)
+    const cursor = query.get("cursor")
+    const limit = Number(query.get("limit") ?? defaultLimit)
+    const walk = `${path} ${query.get("status")} ${query.get("marketId")}`
+    const items = answer.json[list] as ReadonlyArray<Json>
+    const next = answer.json["nextCursor"]
+    const upper = cursor === null ? undefined : state.get(`${walk} ${cursor}`)
+    if (cursor !== null && upper === undefined) return broken(`${call.target} took a cursor that no page gave`)
+    const page: Page = {
+      what: `${call.target} for ${call.client}`,
+      items,
+      numbers: items.map((item) => list === "orders" ? parseOrderId(String(item["orderId"])) ?? Number.NaN : parseTradeId(item["tradeId"])),
+      upper,
+      next: typeof next === "string" ? next : undefined,
+      limit
+    }
+    if (items.length > limit) return broken(`${page.what} shows ${items.length}`)
+    if (page.next !== undefined) {
+      state.set(`${walk} ${page.next}`, page.numbers.at(-1) ?? upper ?? Number.POSITIVE_INFINITY)
+    }
+    const ordered = orderVerdict(page)
+    if (ordered !== undefined) return ordered
+    if (list === "orders") return ordersVerdict(page, call, query, model)
+    if (list === "trades") {
+      const market = model.markets.find((each) => path.includes(`/${each.parameters.marketId}/`))
+      return market === undefined ? broken(`${call.target} lists a market that is not there`) : fillsVerdict(page, market.trades, -1, model)
+    }
+    const own = model.trades.filter((fill) => fill.maker.account === call.account || fill.taker.account === call.account)
+    return fillsVerdict(page, own, call.account, model)
+  }
+}

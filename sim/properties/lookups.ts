@@ -1,0 +1,115 @@
+/**
+ * Safety (I5 for who lost an answer). A lookup tells what was decided, all that is remembered and nothing else:
+ * "never seen" only of what no record ever carried, "unknown" only where something may have been forgotten.
+ */
+import { idsPerRecord, orderId } from "../../src/domain/Ids.js"
+import * as Order from "../../src/domain/Order.js"
+import { describe, Refusal } from "../../src/domain/Refusal.js"
+import type { NaiveMemory, NaiveVenue } from "../model/NaiveVenue.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Entry {
+  readonly accepted: boolean
+  readonly orderId?: string
+  readonly status?: string
+  readonly cancelReason?: string
+  readonly filledQuantityAtoms?: string
+  readonly canceledQuantityAtoms?: string
+  readonly canceledOrders?: number
+  readonly code?: string
+}
+
+interface Lookup {
+  readonly outcome: "accepted" | "refused" | "never_seen" | "unknown_expired"
+  readonly fenced: boolean
+  readonly decisions: ReadonlyArray<{ readonly operation: string; readonly sequence: number; readonly entries: ReadonlyArray<Entry> }>
+  readonly order?: { readonly orderId: string }
+  readonly journalSequence: number
+}
+
+const entriesVerdict = (what: string, entries: ReadonlyArray<Entry>, memory: NaiveMemory): Verdict => {
+  if (entries.length !== memory.outcomes.length) return broken(`${what} has ${entries.length} entries, decided were ${memory.outcomes.length}`)
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index]!
+    const outcome = memory.outcomes[index]!
+    const accepted = outcome.refusal === Refusal.none
+    if (entry.accepted !== accepted) return broken(`${what}, entry ${index}: accepted is ${entry.accepted}, decided was ${accepted}`)
+    if (!accepted) {
+      if (entry.code !== describe(outcome.refusal).code) return broken(`${what}, entry ${index}: refused as ${entry.code}, decided was ${outcome.refusal}`)
+      continue
+    }
+    if (outcome.orderNumber < 0) {
+      if ((entry.canceledOrders ?? 0) !== outcome.canceled) return broken(`${what}: ${entry.canceledOrders} orders cancelled, decided were ${outcome.canceled}`)
+      continue
+    }
+    const same = entry.orderId === orderId(outcome.orderNumber)
+      && entry.status === Order.statuses[outcome.status]
+      && (entry.cancelReason ?? "") === Order.cancelReasons[outcome.cancelReason]
+      && entry.filledQuantityAtoms === String(outcome.filled)
+      && entry.canceledQuantityAtoms === String(outcome.canceled)
+    if (!same) return broken(`${what}, entry ${index} is ${JSON.stringify(entry)}, decided was order ${outcome.orderNumber} ${outcome.status}, filled ${outcome.filled}`)
+  }
+  return holds
+}
+
+const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, key: string): Verdict => {
+  const decided = model.everDecided(account, key).filter((memory) => memory.sequence <= lookup.journalSequence)
+  for (const decision of lookup.decisions) {
+    const memory = decided.find((each) => each.sequence === decision.sequence)
+    if (memory === undefined) return broken(`${what}: tells of record ${decision.sequence}, which did not carry the key`)
+    const verdict = entriesVerdict(`${what}: record ${decision.sequence}`, decision.entries, memory)
+    if (verdict !== undefined) return verdict
+  }
+  for (const memory of decided) {
+    if (!model.isRemembered(memory, model.atEpochMs)) continue
+    if (!lookup.decisions.some((decision) => decision.sequence === memory.sequence)) return broken(`${what}: is silent about record ${memory.sequence}`)
+  }
+  const accepted = lookup.decisions.some((decision) => decision.entries.some((entry) => entry.accepted))
+  const known = accepted ? "accepted" : lookup.decisions.length > 0 ? "refused" : undefined
+  if (known !== undefined) return lookup.outcome === known ? holds : broken(`${what}: is called ${lookup.outcome}, was ${known}`)
+  if (lookup.outcome === "never_seen" && decided.length > 0) return broken(`${what}: is called never seen, record ${decided[0]!.sequence} carried it`)
+  return holds
+}
+
+const clientOrderVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, clientOrderId: string): Verdict => {
+  const placed = model.accounts[account]!.placed.filter((order) =>
+    order.clientOrderId === clientOrderId && Math.floor(order.number / idsPerRecord) <= lookup.journalSequence
+  )
+  if (lookup.order !== undefined) {
+    const { order } = lookup
+    if (lookup.outcome !== "accepted") return broken(`${what}: has an order and is called ${lookup.outcome}`)
+    return placed.some((each) => orderId(each.number) === order.orderId) ? holds : broken(`${what}: shows ${order.orderId}, which does not have it`)
+  }
+  const kept = model.keptOrder(account, clientOrderId, model.atEpochMs)
+  if (kept !== undefined && placed.includes(kept)) return broken(`${what}: is silent about order ${kept.number}`)
+  if (lookup.outcome === "never_seen" && placed.length > 0) return broken(`${what}: is called never seen, order ${placed[0]!.number} had it`)
+  return lookup.outcome === "accepted" || lookup.outcome === "refused" ? broken(`${what}: is called ${lookup.outcome} without an order`) : holds
+}
+
+export const lookups: Property<null> = {
+  name: "lookups-tell-what-was-decided",
+  invariant: "I5",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Answered" || seen.call.endpoint !== "lookUpOutcome" || seen.answer.status !== 200) return holds
+    const { answer, call, model } = seen
+    const lookup = answer.json as Lookup
+    const query = new URLSearchParams(call.target.split("?")[1] ?? "")
+    const key = query.get("idempotencyKey")
+    const clientOrderId = query.get("clientOrderId") ?? ""
+    const what = `the lookup of ${key ?? clientOrderId} of ${call.client}`
+    const [kind, name] = key === null ? ["clientOrderId", clientOrderId] as const : ["key", key] as const
+    const fence = model.fence(call.account, kind, name)
+    if (lookup.fenced && fence === undefined) return broken(`${what}: is called fenced and nobody fenced it`)
+    if (!lookup.fenced && fence !== undefined && fence.sequence <= lookup.journalSequence && model.isFenced(call.account, kind, name, model.atEpochMs)) {
+      return broken(`${what}: was fenced by record ${fence.sequence} and is not called so`)
+    }
+    if (lookup.outcome === "unknown_expired" && !model.mayHaveForgotten(call.account, model.atEpochMs)) {
+      return broken(`${what}: is called unknown, nothing of the account can have been forgotten`)
+    }
+    return key === null
+      ? clientOrderVerdict(what, lookup, model, call.account, clientOrderId)
+      : keyVerdict(what, lookup, model, call.account, key)
+  }
+}
