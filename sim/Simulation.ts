@@ -102,6 +102,11 @@ const healingBudgetMs = 120_000
 /** Simulated milliseconds in which what is due must be done after that. */
 const dueBudgetMs = 5_000
 
+/** Simulated milliseconds after which a supervisor kills a process whose disk hangs. */
+const hungMs = 1_500
+
+const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
+
 /** The engine is compared as a whole after this many records. */
 const wholeEvery = 251
 
@@ -156,6 +161,8 @@ class Run {
   proving = false
   /** The operator brings the venue back: its keys are told from those of the run. */
   restoring = false
+  /** It has begun to. */
+  hasRestored = false
   restored = 0
   failure: Failure | undefined
   process: SimProcess.SimProcess | undefined
@@ -172,6 +179,8 @@ class Run {
   crashLoss: SimDisk.Crash = "power"
   /** The crash that was planned strikes so many tasks after the next journal write has begun: that is where most can go wrong. */
   crashAtWrite: { readonly tasks: number; readonly loss: SimDisk.Crash } | undefined
+  /** Whether the next write of the journal goes astray, or the path of the one that did. */
+  astray = ""
   faulty = false
   open = false
   /** The process has been asked to stop. */
@@ -208,7 +217,11 @@ class Run {
           this.crashLoss = this.crashAtWrite.loss
           this.crashAtWrite = undefined
         }
-        return this.faulty ? this.diskError(operation) : undefined
+        if (this.astray === "armed" && operation === "writeAt" && path.startsWith("journal/")) {
+          this.astray = path
+          return "misdirect"
+        }
+        return this.faulty ? this.diskError(operation, path) : undefined
       }
     })
     this.network = SimNetwork.make(time, root.split("network"), SimNetwork.noFaults)
@@ -285,7 +298,7 @@ class Run {
 
     this.endMs = this.elapsedMs()
     this.heal(operator)
-    this.until("healing", () => this.pending.size === 0 && this.reads !== undefined, healingBudgetMs)
+    this.until("healing", () => this.hasRestored && this.pending.size === 0 && this.reads !== undefined, healingBudgetMs)
     this.until("what is due", () => overdue(this.model, this.time.nowEpochMs() - graceMs) === undefined, dueBudgetMs)
     this.drain()
     this.finish()
@@ -333,6 +346,7 @@ class Run {
         this.restoring = true
         operator.restore()
         this.restoring = false
+        this.hasRestored = true
       }
     }
     this.time.after(2_000, restore)
@@ -371,14 +385,37 @@ class Run {
 
   /** Flips one bit of the journal at rest: the next start must refuse it. Nothing can follow this. */
   private proveDamageDetected(): void {
+    const random = this.root.split("flip")
+    if (random.chance(0.5)) return this.proveMisdirectionDetected()
     this.stopping = true
     this.process?.stop()
     this.until("the last stop", () => this.process === undefined, 10_000)
-    const random = this.root.split("flip")
     const path = random.pick(this.disk.files().filter((name) => name.endsWith(".seg")))
     const byte = random.below(this.disk.bytes(path).length)
     const bit = random.below(8)
     this.disk.flip(path, byte, bit)
+    const refusal = this.startOverDamage()
+    this.see({ _tag: "Flipped", path, byte, bit, refusal })
+  }
+
+  /** One write of the journal goes astray while the venue acknowledges it: the next start must refuse. Nothing can follow this. */
+  private proveMisdirectionDetected(): void {
+    const [market] = this.model.markets
+    const draft = Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.mark)
+    let told: number | undefined
+    this.astray = "armed"
+    this.network.send(requestOf({ ...draft, id: this.calls++ }), this.options.workload.timeoutMs, (result) => {
+      told = result._tag === "Replied" ? result.response.status : 0
+    })
+    this.until("the misdirected write", () => told !== undefined, 60_000)
+    if (told !== 200) throw new Error(`a write that went astray was answered ${told}`)
+    this.process?.crash("kill")
+    const refusal = this.startOverDamage()
+    this.see({ _tag: "Misdirected", path: this.astray, refusal })
+  }
+
+  /** Starts the process over a damaged journal: why it refused, or undefined if it serves. */
+  private startOverDamage(): string | undefined {
     let refusal: string | undefined
     let served = false
     this.process = this.startProcess({
@@ -390,7 +427,7 @@ class Run {
       }
     })
     this.until("the start over a damaged journal", () => served || refusal !== undefined, 60_000)
-    this.see({ _tag: "Flipped", path, byte, bit, refusal: served ? undefined : refusal })
+    return served ? undefined : refusal
   }
 
   private startProcess(told: Pick<SimProcess.Parts, "ready" | "ended">): SimProcess.SimProcess {
@@ -654,18 +691,57 @@ class Run {
   }
 
   /** How an operation of the disk that is about to begin fails, if it does. */
-  private diskError(operation: SimDisk.Operation): "EIO" | "ENOSPC" | undefined {
-    if (operation !== "writeAt" && operation !== "dataSync" && operation !== "open") return undefined
+  private diskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
+    const code = this.request.script === undefined ? this.drawDiskError(operation, path) : this.scriptedDiskError(operation, path)
+    if (code === "hang") this.killHung()
+    return code
+  }
+
+  private scriptedDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     const atMs = this.elapsedMs()
-    if (this.request.script !== undefined) {
-      const index = this.diskErrors.findIndex((each) => each.operation === operation && each.atMs <= atMs)
-      return index < 0 ? undefined : this.diskErrors.splice(index, 1)[0]!.code
+    const index = this.diskErrors.findIndex((each) =>
+      each.operation === operation && each.atMs <= atMs && (each.code !== "misdirect" || isSnapshot(path))
+    )
+    return index < 0 ? undefined : this.diskErrors.splice(index, 1)[0]!.code
+  }
+
+  private drawDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
+    const random = this.diskChoices
+    const { errorRate, hangRate, misdirectRate, nameErrorRate, noSpaceShare, readErrorRate } = this.options.disk
+    const draw = (): Script.DiskCode | undefined => {
+      switch (operation) {
+        case "writeAt":
+          if (random.chance(errorRate)) return random.chance(noSpaceShare) ? "ENOSPC" : "EIO"
+          if (random.chance(hangRate)) return "hang"
+          return isSnapshot(path) && random.chance(misdirectRate) ? "misdirect" : undefined
+        case "dataSync":
+          if (random.chance(errorRate)) return "EIO"
+          return random.chance(hangRate) ? "hang" : undefined
+        case "open":
+          return random.chance(errorRate) && random.chance(noSpaceShare) ? "ENOSPC" : undefined
+        case "readAt":
+        case "size":
+          return random.chance(readErrorRate) ? "EIO" : undefined
+        case "list":
+        case "rename":
+        case "remove":
+        case "makeDirectory":
+        case "syncDirectory":
+          return random.chance(nameErrorRate) ? "EIO" : undefined
+        case "lock":
+          return undefined
+      }
     }
-    const { errorRate, noSpaceShare } = this.options.disk
-    if (!this.diskChoices.chance(errorRate)) return undefined
-    const code = operation === "dataSync" || (operation === "writeAt" && !this.diskChoices.chance(noSpaceShare)) ? "EIO" : "ENOSPC"
-    if (operation === "open" && !this.diskChoices.chance(noSpaceShare)) return undefined
-    return this.struck({ do: "disk error", atMs, operation, code }).code
+    const code = draw()
+    return code === undefined ? undefined : this.struck({ do: "disk error", atMs: this.elapsedMs(), operation, code }).code
+  }
+
+  /** The supervisor: a process whose disk does not answer is killed, as nothing else would ever end it. */
+  private killHung(): void {
+    const { incarnation } = this
+    this.time.after(hungMs, () => {
+      if (this.process !== undefined && this.incarnation === incarnation) this.crash("kill")
+    })
   }
 
   /** Begins the script's steps at their times; tells whether all that is to happen under faults has begun. */
@@ -863,6 +939,8 @@ const describe = (seen: Observation): string => {
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
     case "Flipped":
       return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${seen.refusal ?? "served"}`
+    case "Misdirected":
+      return `a write to ${seen.path} went astray: ${seen.refusal ?? "served"}`
     case "Healed":
       return "healed"
     case "Finished":

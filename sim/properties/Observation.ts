@@ -90,6 +90,8 @@ export type Observation =
   | { readonly _tag: "Replayed"; readonly from: string; readonly sequence: number; readonly digest: string; readonly fault: string | undefined }
   /** One bit of the journal was flipped at rest and the venue started over it: why it refused, or undefined if it served. */
   | { readonly _tag: "Flipped"; readonly path: string; readonly byte: number; readonly bit: number; readonly refusal: string | undefined }
+  /** A write to the journal went astray, was called done, and the venue started over what it left: why it refused, or undefined if it served. */
+  | { readonly _tag: "Misdirected"; readonly path: string; readonly refusal: string | undefined }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }
   /** Nothing more is to come. */

@@ -174,7 +174,11 @@ export const describeFault = (step: FaultStep): string => {
     case "freeze":
       return `FAULT: the clock stands still for ${(step.forMs / 1000).toFixed(3)} s`
     case "disk error":
-      return `FAULT: the next ${step.operation} fails with ${step.code}`
+      return step.code === "hang"
+        ? `FAULT: the next ${step.operation} never ends`
+        : step.code === "misdirect"
+        ? `FAULT: the next ${step.operation} of a snapshot goes astray`
+        : `FAULT: the next ${step.operation} fails with ${step.code}`
   }
 }
 

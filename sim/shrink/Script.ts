@@ -10,7 +10,7 @@
 import { orderId, parseOrderId } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Draft, Identity } from "../workload/Calls.js"
-import type { Crash } from "../world/SimDisk.js"
+import type { Crash, Operation } from "../world/SimDisk.js"
 
 /** A call as it was begun. `id` is its number within the run that made it, and draws its network's fate. */
 export interface CallStep extends Omit<Draft, "accountId"> {
@@ -33,9 +33,9 @@ export type FaultStep =
   | { readonly do: "jump"; readonly atMs: number; readonly byMs: number }
   /** The clock's reading stands still. */
   | { readonly do: "freeze"; readonly atMs: number; readonly forMs: number }
-  /** The first such operation from then on fails. */
-  | { readonly do: "disk error"; readonly atMs: number; readonly operation: DiskOperation; readonly code: "EIO" | "ENOSPC" }
-export type DiskOperation = "writeAt" | "dataSync" | "open"
+  /** The first such operation from then on fails, never ends, or goes astray (then only one on a snapshot). */
+  | { readonly do: "disk error"; readonly atMs: number; readonly operation: Operation; readonly code: DiskCode }
+export type DiskCode = "EIO" | "ENOSPC" | "hang" | "misdirect"
 
 export type Step = CallStep | FaultStep
 

@@ -94,8 +94,7 @@ const noNetworkFaults = { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen
 
 const quickDisk = (disk: Options["disk"]): Options["disk"] => ({
   ...disk,
-  maxWriteMs: Math.min(disk.maxWriteMs, 1),
-  maxSyncMs: Math.min(disk.maxSyncMs, 1)
+  maxCallMs: Math.min(disk.maxCallMs, 1)
 })
 
 /** Ways to leave off what the options still draw: everything, then one after the other. The faults of the script are steps. */

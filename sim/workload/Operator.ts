@@ -2,7 +2,7 @@
  * The operator: opens the markets and accounts before the run, then moves index prices, now and then beyond
  * the band, moves markets between statuses, and halts the venue and lifts the halt again.
  */
-import type { Status } from "../../src/domain/Market.js"
+import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -18,6 +18,12 @@ export interface Operator {
   /** What brings the venue back to ordinary trading once faults have stopped. */
   readonly restore: () => void
 }
+
+/** An index price under a key that no other command of an operator has. */
+export const setIndexPrice = (token: string, key: string, { marketId, priceScale }: Parameters, priceAtoms: number): Calls.Draft =>
+  Calls.operate(token, "index price", "setIndexPrice", "SetIndexPrice", key, "PUT", `/v1/operator/markets/${marketId}/index-price`, {
+    price: decimal(priceAtoms, priceScale)
+  })
 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
@@ -36,9 +42,7 @@ export const make = (
   const setStatus = (marketId: string, status: Status): Calls.Draft =>
     Calls.operate(token, `status ${status}`, "setMarketStatus", "SetMarketStatus", nextKey(), "PUT", `${path(marketId)}/status`, { status })
   const setIndex = (market: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft =>
-    Calls.operate(token, "index price", "setIndexPrice", "SetIndexPrice", nextKey(), "PUT", `${path(market.parameters.marketId)}/index-price`, {
-      price: decimal(priceAtoms, market.parameters.priceScale)
-    })
+    setIndexPrice(token, nextKey(), market.parameters, priceAtoms)
   const halt = (): Calls.Draft =>
     Calls.operate(token, "halt", "haltEngine", "HaltEngine", nextKey(), "PUT", "/v1/operator/engine/halt", undefined)
   const resume = (): Calls.Draft =>
