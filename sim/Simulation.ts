@@ -158,6 +158,8 @@ class Run {
   endMs = 0
   /** Disk errors of the script that have not struck. */
   diskErrors: Array<Script.FaultStep & { readonly do: "disk error" }> = []
+  /** The same of crashes at starts. */
+  crashesAtStart: Array<Script.FaultStep & { readonly do: "crash at start" }> = []
   proving = false
   /** The operator brings the venue back: its keys are told from those of the run. */
   restoring = false
@@ -337,7 +339,7 @@ class Run {
     this.crashIn = Number.POSITIVE_INFINITY
     this.crashAtWrite = undefined
     this.see({ _tag: "Healed", atEpochMs: this.time.nowEpochMs() })
-    const crash = this.request.script === undefined ? this.drawCrashAtEnd() : this.fault("crash at the end")
+    const crash = this.request.script === undefined ? this.drawCrashAtEnd() : this.request.script.steps.find((step) => step.do === "crash at the end")
     if (crash !== undefined && this.process !== undefined) this.crash(crash.loss)
     // A halt that is still being retried must not land behind the restoring: first all of the operator's own is settled.
     const restore = (): void => {
@@ -551,7 +553,7 @@ class Run {
     this.see({ _tag: "Started", incarnation, atEpochMs: this.time.nowEpochMs() })
     const crash = this.request.script === undefined
       ? this.drawCrashAtStart()
-      : this.fault("crash at start", (step) => this.faulty && step.incarnation === incarnation)
+      : this.crashAtStart()
     this.crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.crashLoss = crash?.loss ?? "power"
     this.process = this.startProcess({
@@ -605,13 +607,11 @@ class Run {
     return step
   }
 
-  /** The script's fault of a kind, if it has one. */
-  private fault<K extends Script.FaultStep["do"]>(
-    kind: K,
-    fits: (step: Extract<Script.FaultStep, { readonly do: K }>) => boolean = () => true
-  ): Extract<Script.FaultStep, { readonly do: K }> | undefined {
-    const is = (step: Script.Step): step is Extract<Script.FaultStep, { readonly do: K }> => step.do === kind
-    return this.request.script?.steps.find((step): step is Extract<Script.FaultStep, { readonly do: K }> => is(step) && fits(step))
+  /** The crash at this start, if the script has one that is due. */
+  private crashAtStart(): (Script.FaultStep & { readonly do: "crash at start" }) | undefined {
+    if (!this.faulty) return undefined
+    const index = this.crashesAtStart.findIndex((step) => step.atMs <= this.elapsedMs())
+    return index < 0 ? undefined : this.crashesAtStart.splice(index, 1)[0]
   }
 
   /** Does what a fault says. Those bound to a start, to the end or to a disk operation strike there. */
@@ -651,8 +651,7 @@ class Run {
 
   private drawCrashAtStart(): Extract<Script.FaultStep, { readonly do: "crash at start" }> | undefined {
     if (!this.faulty || !this.faults.chance(this.options.process.crashInRecovery)) return undefined
-    const { incarnation } = this
-    return this.struck({ do: "crash at start", atMs: this.elapsedMs(), incarnation, tasks: this.faults.between(1, 400), loss: this.drawLoss() })
+    return this.struck({ do: "crash at start", atMs: this.elapsedMs(), tasks: this.faults.between(1, 400), loss: this.drawLoss() })
   }
 
   private drawCrashAtEnd(): Extract<Script.FaultStep, { readonly do: "crash at the end" }> | undefined {
@@ -748,6 +747,7 @@ class Run {
   private follow(script: Script.Script): () => boolean {
     const { endMs } = script
     this.diskErrors = script.steps.filter((step) => step.do === "disk error")
+    this.crashesAtStart = script.steps.filter((step) => step.do === "crash at start")
     const steps = script.steps.filter((step) => step.atMs >= this.elapsedMs())
     let next = 0
     let ended = false

@@ -69,7 +69,7 @@ const tally = Loop.make(Options.profiles)
 /** Runs seeds in a process of its own, until it ends or the time is up. */
 const run = (words: ReadonlyArray<string>): Promise<{ readonly output: string; readonly cut: boolean }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["dist/sim/main.js", ...words], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/sim/main.js", ...words], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
     running.add(child)
     let output = ""
     let cut = false

@@ -164,7 +164,7 @@ export const describeFault = (step: FaultStep): string => {
     case "crash":
       return `FAULT: ${lossText(step.loss)} ${step.tasks} tasks from ${step.from === "now" ? "now" : "the next journal write"}`
     case "crash at start":
-      return `FAULT: ${lossText(step.loss)} while incarnation ${step.incarnation} starts, after ${step.tasks} tasks`
+      return `FAULT: ${lossText(step.loss)} while the process starts, after ${step.tasks} tasks`
     case "crash at the end":
       return `FAULT: ${lossText(step.loss)} as faults stop`
     case "stop":

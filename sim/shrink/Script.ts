@@ -23,8 +23,8 @@ export interface CallStep extends Omit<Draft, "accountId"> {
 export type FaultStep =
   /** The process dies: after so many of its tasks, counted from the moment or from its next journal write. */
   | { readonly do: "crash"; readonly atMs: number; readonly from: "now" | "journal write"; readonly tasks: number; readonly loss: Crash }
-  /** A process dies while it starts, after so many of its tasks. Incarnations count from 1. */
-  | { readonly do: "crash at start"; readonly atMs: number; readonly incarnation: number; readonly tasks: number; readonly loss: Crash }
+  /** The first process to start from then on dies after so many of its tasks. */
+  | { readonly do: "crash at start"; readonly atMs: number; readonly tasks: number; readonly loss: Crash }
   /** The process dies at the moment in which all faults stop. */
   | { readonly do: "crash at the end"; readonly atMs: number; readonly loss: Crash }
   /** The process is asked to stop, and started again. */
