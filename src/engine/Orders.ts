@@ -375,8 +375,8 @@ export class Orders {
       ownNewer: this.ownNewer.slice(0, end),
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
-      indexed: slotsOf(this.numberTable, this.numberChain),
-      clientIndexed: slotsOf(this.clientTable, this.clientChain),
+      indexed: slotsOf(this.numberTable, this.numberChain, end),
+      clientIndexed: slotsOf(this.clientTable, this.clientChain, end),
       freeHead: this.freeHead
     }
   }
@@ -559,13 +559,20 @@ const rechained = (table: Int32Array, chain: Int32Array, size: number, placeOf: 
   return larger
 }
 
-/** The slots in a table, ascending, whatever its layout. */
-const slotsOf = (table: Int32Array, chain: Int32Array): Int32Array => {
-  const slots: Array<number> = []
+/** The slots below `end` that are in a table, ascending, whatever its layout. */
+const slotsOf = (table: Int32Array, chain: Int32Array, end: number): Int32Array => {
+  const found = new Uint8Array(end)
+  let count = 0
   for (const first of table) {
-    for (let entry = first; entry !== 0; entry = chain[entry - 1]!) slots.push(entry - 1)
+    for (let entry = first; entry !== 0; entry = chain[entry - 1]!) {
+      found[entry - 1] = 1
+      count++
+    }
   }
-  return Int32Array.from(slots).sort()
+  const slots = new Int32Array(count)
+  let at = 0
+  for (let slot = 0; slot < end; slot++) if (found[slot] === 1) slots[at++] = slot
+  return slots
 }
 
 /** Copies a column into a longer one. */
