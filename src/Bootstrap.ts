@@ -63,7 +63,7 @@ export class UnknownRules extends Schema.TaggedError<UnknownRules>()("UnknownRul
   }
 }
 
-/** Submits all of `commands` before any is decided, so that they land in one block or not at all. */
+/** Submits all of `commands` before any is decided. */
 const submitAll = (
   submit: Context.Tag.Service<typeof Submit>,
   commands: ReadonlyArray<Command>
@@ -92,18 +92,30 @@ export const run = (
       return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })
     }
     if (reads.rules > rulesVersion) return yield* new UnknownRules({ rules: reads.rules })
-    const missing = markets.filter((market) => reads.findMarket(market.parameters.marketId) < 0)
-    const commands: Array<Command> = []
-    if (reads.sequence === 0) commands.push({ kind: "OpenVenue", environment, rules: rulesVersion })
-    missing.forEach(({ parameters }, index) => {
-      const key = `bootstrap/${parameters.marketId}`
-      const market = reads.marketCount + index
-      commands.push({ kind: "PutMarket", idempotencyKey: key, parameters })
-      commands.push({ kind: "SetMarketStatus", idempotencyKey: `${key}/backfilling`, market, status: "backfilling" })
-      commands.push({ kind: "SetMarketStatus", idempotencyKey: `${key}/open`, market, status: "open" })
-    })
-    for (const outcome of yield* submitAll(submit, commands)) {
-      const refusal = outcome.refusal === 0 ? outcome.entries[0]!.refusal : outcome.refusal
-      if (refusal !== 0) return yield* new MarketsFileInvalid({ reason: describe(refusal).safeMessage })
-    }
+    if (reads.sequence === 0) yield* done(submit, [{ kind: "OpenVenue", environment, rules: rulesVersion }])
+    // One market after the other, each from where a start that was killed had left it.
+    for (const { parameters } of markets) yield* done(submit, missing(reads, parameters))
+  })
+
+/** What a market of the file lacks until it is open. One that ever was open is an operator's from then on. */
+const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Command> => {
+  const known = reads.findMarket(parameters.marketId)
+  const market = known < 0 ? reads.marketCount : known
+  const key = `bootstrap/${parameters.marketId}`
+  const put: Command = { kind: "PutMarket", idempotencyKey: key, parameters }
+  const list: Command = { kind: "SetMarketStatus", idempotencyKey: `${key}/backfilling`, market, status: "backfilling" }
+  const open: Command = { kind: "SetMarketStatus", idempotencyKey: `${key}/open`, market, status: "open" }
+  if (known < 0) return [put, list, open]
+  const { status } = reads.market(known)
+  return status === "draft" ? [list, open] : status === "backfilling" ? [open] : []
+}
+
+/** Submits, and fails where one is refused. */
+const done = (
+  submit: Context.Tag.Service<typeof Submit>,
+  commands: ReadonlyArray<Command>
+): Effect.Effect<void, MarketsFileInvalid> =>
+  Effect.flatMap(submitAll(submit, commands), (outcomes) => {
+    const refusal = outcomes.map((outcome) => outcome.refusal === 0 ? outcome.entries[0]!.refusal : outcome.refusal).find((code) => code !== 0)
+    return refusal === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
   })

@@ -116,7 +116,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const listener = yield* Listener
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
-    misframed: (reason) => application.misframed(reason)
+    misframed: (reason, target) => application.misframed(reason, target)
   }
   const { address, openSockets, port } = yield* Scope.extend(listener.serve(gate), listening)
 
@@ -135,6 +135,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const readiness = Readiness.make()
   readiness.note("recoveredFromSnapshot", writer.recovered.fromSequence)
   readiness.note("replayedRecords", writer.recovered.records)
+  readiness.note("writer", "live")
+  yield* Effect.forkScoped(Effect.flatMap(writer.failure, () => Effect.sync(() => readiness.note("writer", "stopped"))))
   const metrics = Metrics.make()
   if (openSockets !== undefined) metrics.gauge("venue_open_sockets", "Connections that are open.", openSockets)
   metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)

@@ -175,7 +175,8 @@ export const serve = (
   const encode = Schema.encodeUnknownSync(success.schema)
   const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
   const release = (call: Call, answer: () => void): void => {
-    if (endpoint.access === "system") return answer()
+    // Health and readiness tell of the process, and must not wait for the writer.
+    if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
     call.services.barrier.whenDurable(call.services.state.sequence, answer)
   }
   return (call) => {

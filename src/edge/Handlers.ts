@@ -43,6 +43,16 @@ const keyOf = (caller: Caller): ApiKeyView => {
   return caller.key
 }
 
+/** How long ago the index of any open market was last seen, for the one that is oldest; -1 without such markets. */
+const oldestIndexAgeMs = ({ now, state }: Services): number => {
+  let oldest = -1
+  for (let index = 0; index < state.marketCount; index++) {
+    const market = state.market(index)
+    if (market.status === "open") oldest = Math.max(oldest, now() - market.indexSourceEpochMs)
+  }
+  return oldest
+}
+
 const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => Effect.fail(failure)
 
 /** A body that is made here as its schema says: tests decode every one with it. */
@@ -485,7 +495,7 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
         version: "readiness/v1" as const,
         status: readiness.state(),
         durableSequence: services.barrier.durableSequence(),
-        details: readiness.details()
+        details: { ...readiness.details(), oldestIndexAgeMs: oldestIndexAgeMs(services) }
       }
       return Effect.succeed(new Rendered(JSON.stringify(payload), payload.status === "ready" ? 200 : 503))
     },

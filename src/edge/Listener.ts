@@ -31,7 +31,8 @@ export type Reply = (response: Response) => void
 /** What the edge gives the listener. Neither function throws. */
 export interface Application {
   readonly handle: (request: Request, reply: Reply) => void
-  readonly misframed: (reason: Misframed) => Response
+  /** `target` is the request's, where that much could be read: it decides the envelope's family. */
+  readonly misframed: (reason: Misframed, target?: string) => Response
 }
 
 /** The address could not be listened on. */

@@ -78,9 +78,11 @@ const makeServer = (application: Application, options: Options, stopping: () => 
     noDelay: true
   })
   server.maxConnections = options.connectionLimit
+  // Also for a client that sends and never reads: what waits to be written counts as silence.
+  server.timeout = options.keepAliveTimeoutMs + options.requestTimeoutMs
 
   const refuse = (request: Http.IncomingMessage, result: Http.ServerResponse, reason: Misframed): void => {
-    write(result, application.misframed(reason), true)
+    write(result, application.misframed(reason, request.url), true)
     request.unpipe()
     request.resume()
     result.once("finish", () => request.socket.destroySoon())

@@ -105,11 +105,11 @@ export const make = (
 
   return {
     handle,
-    misframed: (reason: Misframed): Response => {
+    misframed: (reason: Misframed, target = "/"): Response => {
       const failure = misframedFailures[reason]
       const { status } = failure.description
       unrouted.byStatus.set(status, (unrouted.byStatus.get(status) ?? 0) + 1)
-      return Errors.response("native", failure, services.nextRequestId(), services.now(), { connection: "close" })
+      return Errors.response(Contract.familyOf(target), failure, services.nextRequestId(), services.now(), { connection: "close" })
     }
   }
 }

@@ -83,7 +83,8 @@ interface Registry {
 /** `{sequence, markets}` of the registry as the public sees it: what its digest covers. */
 export const registry = (state: Reads): Registry => ({
   sequence: state.registrySequence,
-  markets: listedMarkets(state).map(details)
+  // What moves with time alone is no part of a projection that a sequence names.
+  markets: listedMarkets(state).map((view) => ({ ...details(view), change24hBps: "0" }))
 })
 
 /** One side of a book as JSON. Members are in canonical order, so that the text is also what the digest covers. */

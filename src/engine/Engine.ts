@@ -101,6 +101,10 @@ export class Engine implements Reads {
     const found = state.idempotency.lookup(command, atEpochMs, this.endOf)
     if (found === "conflict") return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)
     if (found !== undefined) return found
+    if (command.kind === "OpenDemoAccounts" && command.keys.some((key) => state.accounts.findKey(key.keyId) !== none)) {
+      // The key under which these were issued has been forgotten; the keys themselves never are.
+      return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)
+    }
     if (state.halted && Command.isTrading(command)) return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
     return this.hasRoom(command, atEpochMs) ? undefined : refuse(Refusal.tableFull, state.sequence, atEpochMs)
   }
@@ -291,6 +295,7 @@ export class Engine implements Reads {
       ? state.orders.findClient(account, fencedClientOrderId) !== none
       : this.findOutcomes(account, fencedKey).length > 0
     if (seen) return refusedEntry(Refusal.alreadySeen, none)
+    if (this.isFenced(account, fencedKey, fencedClientOrderId)) return doneEntry()
     const fenced: Outcome = {
       sequence: state.sequence,
       atEpochMs: state.atEpochMs,

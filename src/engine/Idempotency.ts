@@ -135,6 +135,7 @@ const feedBody = (command: Command): void => {
     case "SetIndexPrice":
       digest.word(command.market)
       digest.number(command.priceAtoms)
+      digest.number(command.sourceEpochMs)
       return
     case "OpenDemoAccounts":
       digest.number(command.collateralAtoms)

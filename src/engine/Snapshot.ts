@@ -51,6 +51,42 @@ type Column = Float64Array | Int32Array
 
 const bytesOf = (column: Column): Uint8Array => new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
+/** Texts joined at a time: one string of all of them could be longer than a string may be. */
+const textsAtOnce = 65_536
+
+/** Every text followed by a separator. */
+const encodeTexts = (texts: ReadonlyArray<string>): Uint8Array => {
+  const parts: Array<Uint8Array> = []
+  let length = 0
+  for (let from = 0; from < texts.length; from += textsAtOnce) {
+    const part = encoder.encode(texts.slice(from, from + textsAtOnce).join(separator) + separator)
+    parts.push(part)
+    length += part.length
+  }
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+/** Bytes decoded at a time, and on to the next separator. */
+const bytesAtOnce = 1 << 24
+
+const decodeTexts = (bytes: Uint8Array): Array<string> => {
+  const texts: Array<string> = []
+  const end = separator.charCodeAt(0)
+  for (let from = 0; from < bytes.length;) {
+    const to = bytes.indexOf(end, Math.min(bytes.length - 1, from + bytesAtOnce))
+    assert(to >= from, "every text is followed by a separator")
+    for (const text of decoder.decode(bytes.subarray(from, to)).split(separator)) texts.push(text)
+    from = to + 1
+  }
+  return texts
+}
+
 /** The state as sections. The bytes are copies: the engine may go on at once. */
 export const encode = (state: State): ReadonlyArray<Section> => {
   const accounts = state.accounts.dump()
@@ -84,8 +120,8 @@ export const encode = (state: State): ReadonlyArray<Section> => {
   put("accounts", accounts)
   put("positions", state.positions.dump())
   put("orders", orders)
-  sections.push({ name: "orders.clientOrderId", bytes: encoder.encode(orders.clientOrderId.join(separator)) })
-  sections.push({ name: "orders.idempotencyKey", bytes: encoder.encode(orders.idempotencyKey.join(separator)) })
+  sections.push({ name: "orders.clientOrderId", bytes: encodeTexts(orders.clientOrderId) })
+  sections.push({ name: "orders.idempotencyKey", bytes: encodeTexts(orders.idempotencyKey) })
   put("idempotency", state.idempotency.dump())
   put("fills", state.fills.dump())
   state.markets.forEach((market) => sections.push({ name: `minutes.${market.index}`, bytes: bytesOf(market.minutes.dump()) }))
@@ -118,7 +154,11 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     const from = aligned(name)
     return new Int32Array(from.buffer, from.byteOffset, from.byteLength / 4)
   }
-  const texts = (name: string, count: number): Array<string> => count === 0 ? [] : decoder.decode(bytes(name)).split(separator)
+  const texts = (name: string, count: number): Array<string> => {
+    const found = decodeTexts(bytes(name))
+    assert(found.length === count, `a section ${name} has a text for every slot`)
+    return found
+  }
   const group = (name: string, intColumns: ReadonlySet<string>): Record<string, Column> => {
     const columns: Record<string, Column> = {}
     for (const section of sections) {

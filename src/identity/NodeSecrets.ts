@@ -26,10 +26,10 @@ export const keep = (dataDir: string, name: string): Effect.Effect<string, Secre
   Effect.try({
     try: () => {
       const file = path.join(dataDir, name)
-      fs.mkdirSync(dataDir, { recursive: true })
+      fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
       if (!fs.existsSync(file)) {
         const unfinished = `${file}.${process.pid}.tmp`
-        fs.writeFileSync(unfinished, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx", flush: true })
+        fs.writeFileSync(unfinished, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "w", flush: true })
         try {
           fs.linkSync(unfinished, file)
         } catch (cause) {

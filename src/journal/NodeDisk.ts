@@ -31,7 +31,7 @@ const call = <A>(
 
 const makeDirectory = (root: string, directory: string): Effect.Effect<void, DiskError> =>
   Effect.asVoid(call<string | undefined>("makeDirectory", directory, (done) =>
-    fs.mkdir(path.join(root, directory), { recursive: true }, done)))
+    fs.mkdir(path.join(root, directory), { recursive: true, mode: 0o700 }, done)))
 
 const make = (root: string): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
@@ -58,7 +58,7 @@ const flags = { read: "r", write: "r+", create: "wx+" } as const
 
 const openDescriptor = (operation: string, absolute: string, file: string, flag: string) =>
   Effect.acquireRelease(
-    call<number>(operation, file, (done) => fs.open(absolute, flag, done)),
+    call<number>(operation, file, (done) => fs.open(absolute, flag, 0o600, done)),
     // A failure to close says nothing that a sync before it did not say.
     (fd) => Effect.ignore(call<void>("close", file, (done) => fs.close(fd, done)))
   )

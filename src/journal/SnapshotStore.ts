@@ -2,10 +2,11 @@
  * Snapshot files: named byte sections with what they belong to, each file under its own digest. A snapshot
  * that cannot be trusted is passed over, never served; the journal can always do without.
  */
+import { constants } from "node:buffer"
 import * as crypto from "node:crypto"
 import { Context, Effect, Layer } from "effect"
 import { assert } from "../domain/Assert.js"
-import { digestBytes, sha256 } from "./Block.js"
+import { digestBytes } from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
 
@@ -103,6 +104,9 @@ const version = 1
 const headBytes = 16
 const alignment = 8
 const writeBytes = 1 << 20
+const readBytes = 64 << 20
+/** What one buffer holds. */
+const largestBytes = constants.MAX_LENGTH
 
 const aligned = (length: number): number => Math.ceil(length / alignment) * alignment
 
@@ -164,10 +168,19 @@ const encodeHead = (snapshot: Snapshot): Buffer => {
 /** The snapshot, or why it cannot be trusted. */
 const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number) {
   const file = yield* disk.open(pathOf(sequence), "read")
-  const read = yield* file.readAt(0, yield* file.size)
-  const bytes = Buffer.from(read.buffer, read.byteOffset, read.byteLength)
-  const end = bytes.length - digestBytes
-  if (end < headBytes || sha256(bytes.subarray(0, end)).compare(bytes, end) !== 0) return "its digest does not match its bytes"
+  const size = yield* file.size
+  if (size > largestBytes) return `it is larger than the ${largestBytes} bytes that can be loaded`
+  const bytes = Buffer.alloc(size)
+  const end = size - digestBytes
+  const hash = crypto.createHash("sha256")
+  for (let from = 0; from < size;) {
+    const part = yield* file.readAt(from, Math.min(readBytes, size - from))
+    if (part.length === 0) return "it is shorter than it was"
+    bytes.set(part, from)
+    if (from < end) hash.update(bytes.subarray(from, Math.min(end, from + part.length)))
+    from += part.length
+  }
+  if (end < headBytes || hash.digest().compare(bytes, end) !== 0) return "its digest does not match its bytes"
   if (magic.compare(bytes, 0, magic.length) !== 0 || bytes.readUInt32LE(8) !== version) return "it has another format"
   const textEnd = headBytes + bytes.readUInt32LE(12)
   // Written by `encodeHead`: the digest above says so.

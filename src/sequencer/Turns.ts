@@ -5,6 +5,6 @@
 import { Context } from "effect"
 
 export class Turns extends Context.Tag("venue/sequencer/Turns")<Turns, {
-  /** Runs a turn soon, never before this returns. At most one is asked for at a time. */
+  /** Runs a turn soon, never before this returns. */
   readonly schedule: (turn: () => void) => void
 }>() {}

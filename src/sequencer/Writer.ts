@@ -3,7 +3,7 @@
  * Provides the way in (`Submit`), the way out (`Barrier`) and the state to read (`State`).
  */
 import * as crypto from "node:crypto"
-import { Clock, Context, Deferred, Effect, Layer, Runtime } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Layer, Runtime } from "effect"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import type { Corrupt, Unknown } from "../journal/Journal.js"
@@ -46,6 +46,23 @@ export const sectionsDigest = (sections: ReadonlyArray<Snapshot.Section>): Uint8
   return hash.digest()
 }
 
+/** The same, with other work let in between sections: it is done while the venue trades. */
+const digestBetweenTurns = (
+  sections: ReadonlyArray<Snapshot.Section>,
+  turns: Context.Tag.Service<typeof Turns>
+): Effect.Effect<Uint8Array> =>
+  Effect.gen(function*() {
+    const hash = crypto.createHash("sha256")
+    for (const section of sections) {
+      hash.update(section.name).update(section.bytes)
+      yield* Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))
+    }
+    return hash.digest()
+  })
+
+/** How long a graceful stop waits for its snapshot. */
+const lastSnapshotMs = 7_000
+
 const make = Effect.fnUntraced(function*(options: Options) {
   const journal = yield* Journal
   const snapshots = yield* SnapshotStore
@@ -58,12 +75,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
   let failed = false
   let lastSnapshot = fromSequence
   let saving = false
-  let taken: Stored | undefined
+  let taken: Omit<Stored, "stateDigest"> | undefined
 
   /** Takes the state at a block's end; it is saved once the block is durable, so that no snapshot is ahead of the journal. */
   const takeSnapshot = (blockDigest: Uint8Array): void => {
-    const sections = Snapshot.encode(engine.state)
-    taken = { sequence: engine.sequence, blockDigest, stateDigest: sectionsDigest(sections), sections }
+    taken = { sequence: engine.sequence, blockDigest, sections: Snapshot.encode(engine.state) }
     lastSnapshot = engine.sequence
   }
 
@@ -72,9 +88,12 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const snapshot = taken
     if (snapshot === undefined) return Effect.void
     taken = undefined
-    return snapshots.save(snapshot).pipe(
+    return digestBetweenTurns(snapshot.sections, turns).pipe(
+      Effect.flatMap((stateDigest) => snapshots.save({ ...snapshot, stateDigest })),
       // A snapshot only shortens a start. Without it the venue goes on, and says so.
-      Effect.catchAll((error) => Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${error.message}`))
+      Effect.catchAllCause((cause) =>
+        Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`)
+      )
     )
   }))
 
@@ -112,7 +131,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
         Effect.zipRight(Effect.suspend(() => {
           if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
           takeSnapshot(sequencer.headDigest)
-          return save
+          return Effect.interruptible(save).pipe(
+            Effect.timeoutTo({
+              duration: lastSnapshotMs,
+              onSuccess: () => Effect.void,
+              onTimeout: () => Effect.logWarning("the last snapshot took too long and was given up; the next start replays more")
+            }),
+            Effect.flatten
+          )
         }))
       )
     })

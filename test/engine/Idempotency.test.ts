@@ -160,11 +160,12 @@ describe("another body under the same key", () => {
     expect(met(driver, second)).toBe(Refusal.idempotencyConflict)
   })
 
-  test("when a price was taken by its source is not the operator's body", () => {
+  test("when a price was taken by its source is part of the operator's body", () => {
     const { driver } = begin()
     const command = { kind: "SetIndexPrice" as const, idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 }
     driver.run(command)
-    expect(met(driver, { ...command, sourceEpochMs: 6 })).toBe("replay")
+    expect(met(driver, command)).toBe("replay")
+    expect(met(driver, { ...command, sourceEpochMs: 6 })).toBe(Refusal.idempotencyConflict)
   })
 
   test("no two texts of a body's fields run into each other", () => {
