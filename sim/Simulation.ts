@@ -156,6 +156,8 @@ class Run {
   identities: ReadonlyArray<Calls.Identity> = []
   /** When faults stopped. */
   endMs = 0
+  /** The call whose client is being told. */
+  settling: number | undefined
   /** Disk errors of the script that have not struck. */
   diskErrors: Array<Script.FaultStep & { readonly do: "disk error" }> = []
   /** The same of crashes at starts. */
@@ -748,13 +750,29 @@ class Run {
     const { endMs } = script
     this.diskErrors = script.steps.filter((step) => step.do === "disk error")
     this.crashesAtStart = script.steps.filter((step) => step.do === "crash at start")
-    const steps = script.steps.filter((step) => step.atMs >= this.elapsedMs())
+    const calls = new Set(script.steps.flatMap((step) => Script.isCall(step) ? [step.id] : []))
+    const bound = new Map<number, Array<Script.CallStep>>()
+    const steps: Array<Script.Step> = []
+    for (const step of script.steps) {
+      if (!Script.isCall(step) || step.after === undefined || !calls.has(step.after)) steps.push(step)
+      else if (bound.has(step.after)) bound.get(step.after)!.push(step)
+      else bound.set(step.after, [step])
+    }
+    // The last call of a run ends its faults, also where an answer that comes at the same moment begins it.
+    const last = script.steps.findLast((step) => Script.isCall(step) && step.atMs === endMs)
+    let lastBegan = last === undefined
+    const call = (step: Script.CallStep): void => {
+      if (step === last) lastBegan = true
+      this.begin(Script.draftOf(step, this.model, this.identities), step.id, () => {
+        for (const each of bound.get(step.id) ?? []) call(each)
+      })
+    }
     let next = 0
     let ended = false
     const begin = (): void => {
       while (next < steps.length && steps[next]!.atMs <= this.elapsedMs()) {
         const step = steps[next++]!
-        if (Script.isCall(step)) this.begin(Script.draftOf(step, this.model, this.identities), step.id, () => {})
+        if (Script.isCall(step)) call(step)
         else if (this.faulty) this.strike(step)
       }
       if (next < steps.length) this.plans.at(startEpochMs + steps[next]!.atMs, begin)
@@ -764,7 +782,10 @@ class Run {
       begin()
       ended = true
     })
-    return () => ended
+    this.plans.at(startEpochMs + endMs + 1, () => {
+      lastBegan = true
+    })
+    return () => ended && lastBegan
   }
 
   // --- what became durable, and how the engine looks -----------------------------------------------------
@@ -819,7 +840,7 @@ class Run {
   private begin(draft: Calls.Draft, id: number, settled: (answer: Answer | undefined) => void): Call {
     this.calls = Math.max(this.calls, id + 1)
     if (this.request.record === true && this.identities.length > 0 && !this.restoring) {
-      this.record(Script.record(draft, id, this.elapsedMs(), this.model, this.identities))
+      this.record(Script.record(draft, id, this.elapsedMs(), this.settling, this.model, this.identities))
     }
     const call: Call = { ...draft, id }
     if (call.persistent) this.pending.add(call)
@@ -836,7 +857,9 @@ class Run {
     const settle = (answer: Answer | undefined): void => {
       this.pending.delete(call)
       this.see({ _tag: "Settled", call })
+      this.settling = call.id
       settled(answer)
+      this.settling = undefined
     }
     const dealt = this.network.send(requestOf(call), this.options.workload.timeoutMs, (result) => {
       if (result._tag !== "Replied") {

@@ -18,6 +18,8 @@ export interface CallStep extends Omit<Draft, "accountId"> {
   readonly id: number
   /** Simulated milliseconds since the run began; so for all steps. */
   readonly atMs: number
+  /** The number of the call that this one waited for: begun as soon as that has its answer, where the script has it. */
+  readonly after?: number
 }
 
 export type FaultStep =
@@ -82,17 +84,18 @@ export const record = (
   draft: Draft,
   id: number,
   atMs: number,
+  after: number | undefined,
   model: NaiveVenue,
   identities: ReadonlyArray<Identity>
 ): CallStep => {
   const { accountId: _, ...rest } = draft
   const text = (value: string): string => symbolic(value, model, identities)
-  return { do: "call", id, atMs, ...rest, target: text(draft.target), body: text(draft.body), token: text(draft.token) }
+  return { do: "call", id, atMs, ...(after === undefined ? {} : { after }), ...rest, target: text(draft.target), body: text(draft.body), token: text(draft.token) }
 }
 
 /** A step as the call it means now. */
 export const draftOf = (step: CallStep, model: NaiveVenue, identities: ReadonlyArray<Identity>): Draft => {
-  const { atMs: _at, do: _do, id: _id, ...rest } = step
+  const { after: _after, atMs: _at, do: _do, id: _id, ...rest } = step
   const text = (value: string): string => literal(value, model, identities)
   return {
     ...rest,

@@ -7,6 +7,7 @@ import * as BugFile from "../../sim/report/BugFile.js"
 import * as Failures from "../../sim/report/Failures.js"
 import * as Filing from "../../sim/report/Filing.js"
 import * as Simulation from "../../sim/Simulation.js"
+import { oftenCrashing } from "./Crashing.js"
 import * as Bundle from "../../src/cli/bundle/Bundle.js"
 
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), "bug-files-"))
@@ -57,7 +58,7 @@ describe("signatures", () => {
 })
 
 describe("a story", () => {
-  const { report, story } = Filing.tell({ seed: "3", profile: "crash", steps: 150 })
+  const { report, story } = Filing.tell({ seed: "3", profile: "crash", steps: 150, options: oftenCrashing("3") })
   const text = story.join("\n")
 
   test("numbers every step and names actors, orders and what came of them", () => {

@@ -1,0 +1,13 @@
+/** Options under which even a short run crashes. */
+import type { Options } from "../../sim/faults/Options.js"
+import * as Simulation from "../../sim/Simulation.js"
+
+/** What the seed draws under the profile `crash`, with slow enough clients and often enough crashes. */
+export const oftenCrashing = (seed: string): Options => {
+  const drawn = Simulation.optionsOf({ seed, profile: "crash" })
+  return {
+    ...drawn,
+    process: { ...drawn.process, meanCrashMs: 300, gracefulShare: 0, crashInRecovery: 0 },
+    workload: { ...drawn.workload, traders: 4, meanPauseMs: 100, concurrency: 1 }
+  }
+}
