@@ -9,7 +9,6 @@
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import type * as Order from "../domain/Order.js"
-import { initialLength } from "./Columns.js"
 
 /** No slot: the end of a chain, or nothing found. */
 export const none = -1
@@ -83,7 +82,7 @@ export interface Dump {
   readonly freeHead: number
 }
 
-/** Columns of a small pool begin with these: 2.5 MB. */
+/** Columns begin with these, 2.5 MB, and grow with use: a few orders stay close together, apart from each other in a cache. */
 const initialSlots = 16_384
 
 /** Key of the clientOrderId hash: any two 32-bit integers. A secret one keeps clients from crafting collisions. */
@@ -163,7 +162,7 @@ export class Orders {
     this.capacity = capacity
     this.key0 = hashKey[0] | 0
     this.key1 = hashKey[1] | 0
-    const slots = initialLength(capacity, initialSlots)
+    const slots = Math.min(initialSlots, capacity)
     this.allocated = slots
     this.number = new Float64Array(slots)
     this.priceAtoms = new Int32Array(slots)
