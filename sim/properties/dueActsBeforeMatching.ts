@@ -4,6 +4,7 @@
  * rests from that record on. Under a global halt nothing is due until the halt lifts, and then at once.
  */
 import { ordinal } from "../../src/domain/Ids.js"
+import { CancelReason, canceled } from "../../src/domain/Order.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -12,6 +13,8 @@ interface State {
   halted: boolean
   /** When orders expire that may, by number. */
   readonly expiries: Map<number, number>
+  /** The record in which an order's expiry fell due, by number. */
+  readonly expired: Map<number, number>
   /** Armed switches by account. */
   readonly switches: Map<number, number>
   /** The record in which an account's switch last fell due. */
@@ -28,6 +31,9 @@ const fire = (state: State, sequence: number, atEpochMs: number): void => {
     state.switches.delete(account)
     state.fired.set(account, sequence)
   }
+  for (const [order, expiry] of state.expiries) {
+    if (expiry <= atEpochMs && !state.expired.has(order)) state.expired.set(order, sequence)
+  }
 }
 
 const restingVerdict = (state: State, reads: Reads, account: number): Verdict => {
@@ -43,6 +49,26 @@ const restingVerdict = (state: State, reads: Reads, account: number): Verdict =>
     }
   }
   return holds
+}
+
+/** The last thing that happens to an order is that what is due cancels it, in the record in which it fell due. */
+const endVerdict = (state: State, reads: Reads, account: number, number: number): Verdict => {
+  const view = reads.findOrder(account, number)
+  if (view === undefined) return holds
+  const due = Math.min(state.expired.get(number) ?? Number.POSITIVE_INFINITY, dueBySwitch(state, account, number))
+  if (view.lastSequence > due) return broken(`order ${number} was due in record ${due} and changed in ${view.lastSequence}`)
+  const expiry = state.expiries.get(number)
+  if (expiry === undefined || view.updatedAtEpochMs < expiry) return holds
+  const isDue = view.status === canceled && (view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
+  return isDue
+    ? holds
+    : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)
+}
+
+/** The record in which an account's switch last fell due over an order; Infinity if none did. */
+const dueBySwitch = (state: State, account: number, number: number): number => {
+  const fired = state.fired.get(account)
+  return fired !== undefined && number < ordinal(fired, 0) ? fired : Number.POSITIVE_INFINITY
 }
 
 const tradesVerdict = (state: State, reads: Reads): Verdict => {
@@ -71,7 +97,7 @@ export const dueActsBeforeMatching: Property<State> = {
   name: "due-acts-before-matching",
   invariant: "I7",
   kind: "safety",
-  initial: () => ({ halted: false, expiries: new Map(), switches: new Map(), fired: new Map(), trades: 0 }),
+  initial: () => ({ halted: false, expiries: new Map(), expired: new Map(), switches: new Map(), fired: new Map(), trades: 0 }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       const { atEpochMs, command, sequence } = seen.record
@@ -94,6 +120,10 @@ export const dueActsBeforeMatching: Property<State> = {
     if (whole || (decision?.fills.length ?? 0) > 0) {
       const traded = tradesVerdict(state, reads)
       if (traded !== undefined) return traded
+    }
+    for (const order of decision?.touchedOrders ?? []) {
+      const verdict = endVerdict(state, reads, order.account, order.number)
+      if (verdict !== undefined) return verdict
     }
     if (reads.halted) return holds
     for (let account = 0; account < model.accounts.length; account++) {

@@ -6,10 +6,10 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property } from "./Property.js"
 
 /** Milliseconds after its moment in which something due must have been done, by a venue that is ready. */
-export const graceMs = 1_000
+const graceMs = 1_000
 
 /** What was due at a time and is not done, in words; undefined where there is nothing. */
-export const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
+const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
   if (model.halted) return undefined
   for (const account of model.accounts) {
     const due = account.cancelAllAtEpochMs

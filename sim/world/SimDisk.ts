@@ -61,6 +61,9 @@ export interface Options {
   readonly inject?: (call: Call) => "EIO" | "ENOSPC" | "hang" | "misdirect" | undefined
 }
 
+/** An operation that never ends. (`Effect.never` would hold the real process with a real timer.) */
+const hung: Effect.Effect<never> = Effect.async<never>(() => {})
+
 /** What ends a process: `power` also loses what was not synced. */
 export type Crash = "power" | "kill"
 
@@ -262,7 +265,7 @@ export const make = (options: Options): SimDisk => {
     const born = crashes
 
     /** Nothing happens any more in a process that has crashed. */
-    const alive: Effect.Effect<void> = Effect.suspend(() => born === crashes ? Effect.void : Effect.never)
+    const alive: Effect.Effect<void> = Effect.suspend(() => born === crashes ? Effect.void : hung)
 
     const pause: Effect.Effect<void> = Effect.suspend(() => {
       if (latencyMs === undefined) return turns(1 + Math.floor(random() * 4))
@@ -287,10 +290,10 @@ export const make = (options: Options): SimDisk => {
       }
     ): Effect.Effect<A, DiskError | E> =>
       Effect.uninterruptible(Effect.suspend(() => {
-        if (born !== crashes) return Effect.never
+        if (born !== crashes) return hung
         const injected = options.inject?.({ index: calls, operation, path })
         calls++
-        if (born !== crashes) return Effect.never
+        if (born !== crashes) return hung
         const writes = operation === "writeAt"
         const full = injected === "ENOSPC" || ((writes || operation === "open") && chance(faults.full))
         const failed = injected === "EIO" || chance(probability)
@@ -301,7 +304,7 @@ export const make = (options: Options): SimDisk => {
           Effect.suspend((): Effect.Effect<A, DiskError | E> => {
             if (full || failed || hangs) {
               steps.abort?.(begun)
-              if (hangs) return Effect.never
+              if (hangs) return hung
               return Effect.fail(new DiskError({ operation, path, code: full ? "ENOSPC" : "EIO" }))
             }
             return steps.end(begun)
