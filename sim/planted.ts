@@ -26,8 +26,8 @@ interface Mutant {
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
 const mostSteps = 20
-/** One of money, one of answers under network faults, one that needs crashes. */
-const standard = "fee-vanishes,key-forgotten,answer-before-durable"
+/** One that takes a while to meet, one of money, one of answers under network faults, one of durability. */
+const standard = "reduce-only-outlives-position,fee-vanishes,key-forgotten,answer-before-durable"
 
 const execute = (words: ReadonlyArray<string>, cwd: string): Promise<{ readonly output: string; readonly code: number }> =>
   new Promise((resolve, reject) => {
