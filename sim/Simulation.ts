@@ -544,14 +544,37 @@ class Run {
     const { model, reads, request, time } = this
     const trace = (line: string): void => request.trace?.(this.steps, time.nowEpochMs(), line)
     for (const market of model.markets) {
-      trace(`market ${market.index} ${market.status} mark ${market.mark}, model's bids ${JSON.stringify(model.levels(market.index, 0))}, asks ${JSON.stringify(model.levels(market.index, 1))}`)
+      const [bids, asks] = [JSON.stringify(model.levels(market.index, 0)), JSON.stringify(model.levels(market.index, 1))]
+      trace(`market ${market.index} ${market.status} mark ${market.mark}, model's bids ${bids}, asks ${asks}`)
     }
     for (const account of model.accounts) {
       const positions = [...account.positions].map(([market, position]) => [market, position.quantity, Number(position.entryNotional)])
-      trace(`account ${account.index} model: collateral ${account.collateral}, positions ${JSON.stringify(positions)}, open ${JSON.stringify(account.open.map((order) => [order.number, order.market, order.side, order.price, order.quantity - order.filled - order.canceled, order.reduceOnly]))}`)
+      const open = account.open.map((order) => [
+        order.number,
+        order.market,
+        order.side,
+        order.price,
+        order.quantity - order.filled - order.canceled,
+        order.reduceOnly
+      ])
+      trace(
+        `account ${account.index} model: collateral ${account.collateral}, positions ${JSON.stringify(positions)}, `
+          + `open ${JSON.stringify(open)}`
+      )
       if (reads === undefined) continue
       const held = reads.positions(account.index).map((position) => [position.market, position.quantityAtoms, position.entryNotionalAtoms])
-      trace(`account ${account.index} engine: collateral ${reads.balance(account.index).collateralAtoms}, positions ${JSON.stringify(held)}, open ${JSON.stringify(reads.openOrders(account.index, -1).map((order) => [order.orderNumber, order.market, order.side, order.priceAtoms, order.quantityAtoms - order.filledAtoms - order.canceledAtoms, order.reduceOnly]))}`)
+      const resting = reads.openOrders(account.index, -1).map((order) => [
+        order.orderNumber,
+        order.market,
+        order.side,
+        order.priceAtoms,
+        order.quantityAtoms - order.filledAtoms - order.canceledAtoms,
+        order.reduceOnly
+      ])
+      trace(
+        `account ${account.index} engine: collateral ${reads.balance(account.index).collateralAtoms}, `
+          + `positions ${JSON.stringify(held)}, open ${JSON.stringify(resting)}`
+      )
     }
   }
 

@@ -116,6 +116,8 @@ const done = (
   commands: ReadonlyArray<Command>
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.flatMap(submitAll(submit, commands), (outcomes) => {
-    const refusal = outcomes.map((outcome) => outcome.refusal === 0 ? outcome.entries[0]!.refusal : outcome.refusal).find((code) => code !== 0)
+    const refusal = outcomes
+      .map((outcome) => outcome.refusal === 0 ? outcome.entries[0]!.refusal : outcome.refusal)
+      .find((code) => code !== 0)
     return refusal === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
   })

@@ -33,7 +33,8 @@ export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalB
   lastSequence: Schema.Number
 }) {
   override get message() {
-    return `the journal ends at sequence ${this.lastSequence}, and a snapshot of sequence ${this.snapshotSequence} shows that more was durable; `
+    return `the journal ends at sequence ${this.lastSequence}, and a snapshot of sequence ${this.snapshotSequence} `
+      + "shows that more was durable; "
       + `only \`venue journal cut --at ${this.lastSequence + 1}\` goes on without it`
   }
 }

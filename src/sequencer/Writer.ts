@@ -36,7 +36,11 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
 
 export const layer = (
   options: Options
-): Layer.Layer<Writer | Submit | Barrier | State, Corrupt | Unknown | DiskError | Diverged | JournalBehind, Journal | SnapshotStore | Turns> =>
+): Layer.Layer<
+  Writer | Submit | Barrier | State,
+  Corrupt | Unknown | DiskError | Diverged | JournalBehind,
+  Journal | SnapshotStore | Turns
+> =>
   Layer.scopedContext(make(options))
 
 /** SHA-256 over a state's sections: equal for engines that took the same records, from the start or from any snapshot. */

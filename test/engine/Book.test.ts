@@ -97,7 +97,8 @@ describe("Book", () => {
     { side: Order.sell, prices: [100, 101, 99, 101, 100], trades: [2, 0, 4, 1, 3] },
     { side: Order.buy, prices: [1, maxPrice, 2 ** 30, 2 ** 30 - 1, 31, 32], trades: [1, 2, 3, 5, 4, 0] },
     { side: Order.sell, prices: [maxPrice, 1, 2 ** 30, 2 ** 30 - 1, 32, 31], trades: [1, 5, 4, 3, 2, 0] }
-  ] as ReadonlyArray<{ side: Order.Side; prices: ReadonlyArray<number>; trades: ReadonlyArray<number> }>)("trades price first and then the oldest: $side of $prices", ({ prices, side, trades }) => {
+  ] as ReadonlyArray<{ side: Order.Side; prices: ReadonlyArray<number>; trades: ReadonlyArray<number> }>)(
+    "trades price first and then the oldest: $side of $prices", ({ prices, side, trades }) => {
     const orders = new Orders(16)
     const book = new Book(orders)
     for (const price of prices) rest(orders, book, side, price, 1)

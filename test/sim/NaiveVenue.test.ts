@@ -154,11 +154,13 @@ const drawn = (model: NaiveVenue): string =>
   [
     ...model.markets.map((market) =>
       `\nmarket ${market.index} ${market.status} mark ${market.mark}` + market.resting.map((order) =>
-        `\n  ${order.number} of ${order.account} ${Order.sides[order.side]} ${order.quantity - order.filled - order.canceled} at ${order.price}${order.reduceOnly ? " reduce-only" : ""}`
+        `\n  ${order.number} of ${order.account} ${Order.sides[order.side]} ${order.quantity - order.filled - order.canceled} `
+        + `at ${order.price}${order.reduceOnly ? " reduce-only" : ""}`
       ).join("")
     ),
     ...model.accounts.map((account) =>
-      `\naccount ${account.index} collateral ${account.collateral} positions ${[...account.positions].map(([market, position]) => `${market}: ${position.quantity} for ${position.entryNotional}`).join(", ")}`
+      `\naccount ${account.index} collateral ${account.collateral} positions `
+      + [...account.positions].map(([market, position]) => `${market}: ${position.quantity} for ${position.entryNotional}`).join(", ")
     )
   ].join("")
 
