@@ -17,6 +17,7 @@ export interface Services {
   readonly submit: (command: Command, answer: Answer) => void
   readonly barrier: Context.Tag.Service<Barrier>
   readonly metrics: Context.Tag.Service<Metrics>
+  readonly tokens: ApiKeys.KnownTokens
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
   readonly nextRequestId: () => string
@@ -92,8 +93,8 @@ export class Call {
 
   /** The key that may act here with this scope bit (0: any); undefined when the call was refused. */
   authorize(scope: number): ApiKeyView | undefined {
-    const { now, state } = this.services
-    const key = ApiKeys.identify(this.request.headers["authorization"], state, now())
+    const { now, state, tokens } = this.services
+    const key = ApiKeys.identify(this.request.headers["authorization"], state, tokens, now())
     if (typeof key === "string") {
       if (key === "missing" || key === "malformed") this.fail(Errors.keyRejected(key))
       else this.failDurably(Errors.keyRejected(key))

@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { Barrier, State, Submit } from "../sequencer/Submit.js"
+import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import type { Services } from "./Call.js"
 import * as Contract from "./Contract.js"
@@ -55,6 +56,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     submit,
     barrier,
     metrics,
+    tokens: new ApiKeys.KnownTokens(),
     now: () => clock.unsafeCurrentTimeMillis(),
     nextRequestId: requestIds(random),
     environment: settings.environment,

@@ -24,6 +24,28 @@ export const equalConstantTime = (left: string, right: string): boolean => {
   return difference === 0
 }
 
+/** Tokens whose digests are kept: more active keys than this are digested at every request. */
+const tokensKept = 4_096
+
+/**
+ * Digests of tokens that were found good, so that a key in use is not digested at every request. Kept in this process
+ * only; what is compared is always the digest, and a token that was refused is never kept.
+ */
+export class KnownTokens {
+  private readonly digests = new Map<string, string>()
+
+  /** Whether a token's SHA-256 is the one expected, in a time that does not depend on how much of it is right. */
+  match(token: string, sha256: string): boolean {
+    const known = this.digests.get(token)
+    if (known !== undefined) return equalConstantTime(known, sha256)
+    const fresh = digest(token)
+    if (!equalConstantTime(fresh, sha256)) return false
+    if (this.digests.size >= tokensKept) this.digests.clear()
+    this.digests.set(token, fresh)
+    return true
+  }
+}
+
 /** The token of an `Authorization: Bearer` header; undefined where there is none. */
 export const bearerToken = (header: string): string | undefined => {
   if (header.length <= bearer.length || header.slice(0, bearer.length).toLowerCase() !== bearer) return undefined
@@ -34,6 +56,7 @@ export const bearerToken = (header: string): string | undefined => {
 export const identify = (
   header: string | undefined,
   keys: Pick<Reads, "findApiKey">,
+  tokens: KnownTokens,
   atEpochMs: number
 ): ApiKeyView | Rejection => {
   if (header === undefined || header === "") return "missing"
@@ -42,7 +65,7 @@ export const identify = (
   const parsed = keyPattern.exec(token)
   if (parsed === null) return "malformed"
   const key = keys.findApiKey(`key_${parsed[1]!}`)
-  if (key === undefined || !equalConstantTime(digest(token), key.secretSha256)) return "unknown"
+  if (key === undefined || !tokens.match(token, key.secretSha256)) return "unknown"
   if (key.revokedAtEpochMs > 0) return "revoked"
   return key.expiresAtEpochMs <= atEpochMs ? "expired" : key
 }

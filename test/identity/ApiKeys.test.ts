@@ -26,12 +26,12 @@ test.each([
   ["the key when it expires", `Bearer ${issued.text}`, 100, "expired"],
   ["any case of the scheme", `bEARER ${issued.text}`, 50, view]
 ])("%s", (_, header, now, expected) => {
-  expect(ApiKeys.identify(header, keys, now)).toEqual(expected)
+  expect(ApiKeys.identify(header, keys, new ApiKeys.KnownTokens(), now)).toEqual(expected)
 })
 
 test("a revoked key stays revoked after it has expired", () => {
   const revoked = { findApiKey: () => ({ ...view, revokedAtEpochMs: 10 }) }
-  expect(ApiKeys.identify(`Bearer ${issued.text}`, revoked, 500)).toBe("revoked")
+  expect(ApiKeys.identify(`Bearer ${issued.text}`, revoked, new ApiKeys.KnownTokens(), 500)).toBe("revoked")
 })
 
 test("demo keys depend on secret, request and index, and on nothing else", () => {
@@ -50,4 +50,17 @@ test("demo keys depend on secret, request and index, and on nothing else", () =>
 test("equality in constant time is equality", () => {
   expect([["a", "a"], ["a", "b"], ["", ""], ["a", "aa"]].map(([left, right]) => ApiKeys.equalConstantTime(left!, right!)))
     .toEqual([true, false, true, false])
+})
+
+test("a token that was good is held to the key's digest of now, and a bad one is never taken for good", () => {
+  const tokens = new ApiKeys.KnownTokens()
+  const good = ApiKeys.digest("token")
+  expect(tokens.match("token", good)).toBe(true)
+  expect(tokens.match("token", good)).toBe(true)
+  // The key is another now: what was kept of the token does not help it.
+  expect(tokens.match("token", ApiKeys.digest("other"))).toBe(false)
+  expect(tokens.match("wrong", good)).toBe(false)
+  expect(tokens.match("wrong", good)).toBe(false)
+  for (let at = 0; at < 10_000; at++) expect(tokens.match(`${at}`, ApiKeys.digest(`${at}`))).toBe(true)
+  expect(tokens.match("token", good)).toBe(true)
 })
