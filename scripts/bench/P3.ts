@@ -14,7 +14,7 @@ const directory = `data/bench-P3-${process.pid}`
 
 const run = async (options: Options) => {
   fs.rmSync(directory, { recursive: true, force: true })
-  const venue = await VenueProcess.start(directory, { ORDER_CAPACITY: "8000000", IDEMPOTENCY_CAPACITY: "8000000" })
+  const venue = await VenueProcess.start(directory)
   const bare = await startBare()
   try {
     const accounts = await venue.demoAccounts(connections)
