@@ -343,7 +343,7 @@ export class NaiveVenue {
     ])
   }
 
-  /** Whether the account has a key or fence whose time is over at a time, so that it may have been forgotten. */
+  /** Whether the account has a key, a fence or an order whose time is over at a time, so that it may have been forgotten. */
   mayHaveForgotten(account: number, atEpochMs: number): boolean {
     const mine = `${account}/`
     for (const [scope, memory] of this.memory) {
@@ -353,6 +353,8 @@ export class NaiveVenue {
       if (name.startsWith(mine) && atEpochMs >= fence.atEpochMs + retentionMs) return true
     }
     for (const scope of this.forgotten.keys()) if (scope.startsWith(mine)) return true
+    // An order may be forgotten while its key is kept by a sibling that is still open.
+    for (const order of this.orders.values()) if (order.account === account && !isKept(order, atEpochMs)) return true
     return false
   }
 

@@ -295,7 +295,11 @@ export class Engine implements Reads {
       ? state.orders.findClient(account, fencedClientOrderId) !== none
       : this.findOutcomes(account, fencedKey).length > 0
     if (seen) return refusedEntry(Refusal.alreadySeen, none)
-    if (this.isFenced(account, fencedKey, fencedClientOrderId)) return doneEntry()
+    const scope = fencedKey === "" ? FenceScope.clientOrderId : FenceScope.idempotencyKey
+    if (this.isFenced(account, fencedKey, fencedClientOrderId)) {
+      state.idempotency.renew(account, scope, fencedKey === "" ? fencedClientOrderId : fencedKey, state.atEpochMs)
+      return doneEntry()
+    }
     const fenced: Outcome = {
       sequence: state.sequence,
       atEpochMs: state.atEpochMs,
@@ -303,7 +307,6 @@ export class Engine implements Reads {
       replayed: false,
       entries: [doneEntry()]
     }
-    const scope = fencedKey === "" ? FenceScope.clientOrderId : FenceScope.idempotencyKey
     state.idempotency.put(account, scope, fencedKey === "" ? fencedClientOrderId : fencedKey, command, fenced)
     state.hasFences = true
     state.events.event1(Event.Fenced, account)

@@ -320,6 +320,15 @@ export class Idempotency {
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
   }
 
+  /** Remembers what stands under a key for a day from now, as if it had been decided anew. */
+  renew(account: number, operation: number, key: string, atEpochMs: number): void {
+    Idempotency.digestKey(account, operation, key)
+    const entry = this.slotAt(account)
+    assert(entry !== none, "what is renewed is remembered")
+    // Its place in the queue stays: it is looked at when its first day is over, and put at the end again.
+    this.at[entry] = atEpochMs
+  }
+
   /** When an entry may be forgotten: `Infinity` while an order of it is open. */
   private expiry(entry: number, endOf: EndOf): number {
     let end = this.at[entry]!

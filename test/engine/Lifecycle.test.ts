@@ -218,6 +218,22 @@ describe("fence", () => {
     expect(driver.run({ ...late, account: other }).refusal).toBe(Refusal.none)
   })
 
+  test("fenced again, it holds for a day from then", () => {
+    const driver = new Driver()
+    driver.market(parameters("AAA"), 1000)
+    const account = driver.account(1_000_000_000)
+    const late = driver.placement(account, { quantityAtoms: 10 })
+    driver.fence(account, late.idempotencyKey)
+    driver.atEpochMs += 23 * 3_600_000
+    expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)
+    driver.atEpochMs += 23 * 3_600_000
+    // A record in between: what is due to be forgotten is.
+    driver.index(0, 1000)
+    expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenced, entries: [] })
+    driver.atEpochMs += 3_600_000
+    expect(driver.run(late)).toMatchObject({ refusal: Refusal.none })
+  })
+
   test("a key that was decided is not fenced, and its decision stands", () => {
     const { account, driver } = begin()
     const command = driver.placement(account, { quantityAtoms: 10 })
