@@ -18,7 +18,7 @@ import * as Venue from "../src/Venue.js"
 import * as Writer from "../src/sequencer/Writer.js"
 import * as Options from "./faults/Options.js"
 import type { NaiveDecision, NaiveOrder } from "./model/NaiveVenue.js"
-import { NaiveVenue } from "./model/NaiveVenue.js"
+import { isKept, NaiveVenue } from "./model/NaiveVenue.js"
 import { watchers } from "./properties/All.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import type { Watcher } from "./properties/Property.js"
@@ -854,7 +854,9 @@ class Run {
     const { reads, uncompared } = this
     if (reads === undefined || reads.sequence !== this.model.sequence) return
     const { last } = uncompared
-    const decision = last === undefined ? undefined : { ...last, touchedOrders: uncompared.orders, touchedAccounts: uncompared.accounts }
+    // Records of a day apart may be looked at together: what ended in the first is forgotten by the last.
+    const touchedOrders = new Set([...uncompared.orders].filter((order) => isKept(order, this.model.atEpochMs)))
+    const decision = last === undefined ? undefined : { ...last, touchedOrders, touchedAccounts: uncompared.accounts }
     this.uncompared = { orders: new Set(), accounts: new Set(), last: undefined }
     this.see({ _tag: "Inspected", reads, model: this.model, decision, whole: false })
     if (!whole) return
