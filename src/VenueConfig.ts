@@ -3,6 +3,7 @@
  * wrong. The README lists them with their defaults.
  */
 import { Config, ConfigError, Either, Option, Redacted } from "effect"
+import { defaultCapacity } from "./Venue.js"
 
 export const environments = ["development", "testnet", "staging", "production"] as const
 export type Environment = (typeof environments)[number]
@@ -36,8 +37,8 @@ const settings = Config.all({
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push")("INDEX_FEED")),
   marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
-  orderCapacity: between("ORDER_CAPACITY", 1_000, 16_000_000, 2_000_000),
-  idempotencyCapacity: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, 2_000_000),
+  orderCapacity: between("ORDER_CAPACITY", 1_000, 16_000_000, defaultCapacity.orders),
+  idempotencyCapacity: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys),
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
   snapshotEveryRecords: between("SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000, 1_000_000),
   segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64)

@@ -2,7 +2,7 @@
  * The HTTP edge as a whole: contract, hot routes and handlers over the engine's reads and the sequencer's
  * inbox, served by whatever listener is given.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect } from "effect"
 import { Barrier, State, Submit } from "../sequencer/Submit.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
@@ -11,8 +11,7 @@ import * as Contract from "./Contract.js"
 import * as Executor from "./Executor.js"
 import * as Handlers from "./Handlers.js"
 import * as HotRoutes from "./HotRoutes.js"
-import { Listener } from "./Listener.js"
-import type { Application, ListenError } from "./Listener.js"
+import type { Application } from "./Listener.js"
 import { Metrics } from "./Metrics.js"
 import { Readiness } from "./Readiness.js"
 import * as Router from "./Router.js"
@@ -27,9 +26,6 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   /** Whether an operator may publish index prices: not in production unless the feed is `push`. */
   readonly acceptsIndexPrices: boolean
 }>() {}
-
-/** Where the edge is served. */
-export class Address extends Context.Tag("venue/edge/Address")<Address, { readonly address: string; readonly port: number }>() {}
 
 type Needs = State | Submit | Barrier | SecureRandom | Readiness | Metrics | Settings
 
@@ -87,13 +83,3 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   })
   return Router.make(services, readiness.state, { ...HotRoutes.routes, ...Object.fromEntries(cold) })
 })
-
-/** Serves the application until the scope closes. */
-export const layer: Layer.Layer<Address, ListenError, Needs | Listener> = Layer.scoped(
-  Address,
-  Effect.gen(function*() {
-    const application = yield* makeApplication
-    const listener = yield* Listener
-    return yield* listener.serve(application)
-  })
-)
