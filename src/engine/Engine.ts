@@ -419,7 +419,7 @@ export class Engine implements Reads {
       const born = Ids.ordinal(state.sequence, index)
       const account = state.accounts.open(born, state.sequence)
       state.accounts.collateral[account] = collateralAtoms
-      state.addCredit(collateralAtoms)
+      state.credited.add(collateralAtoms)
       const key = state.accounts.issueKey({
         keyId: grant.keyId,
         account,

@@ -13,13 +13,13 @@ export const firstBroken = (state: State): string | undefined =>
 /** I1: collaterals + fees + entry-notional imbalance = credits, to the atom. */
 const conservation = (state: State): string | undefined => {
   const { accounts, positions } = state
-  let held = state.fees
+  let held = state.fees.atoms
   for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral[account]!)
   for (let slot = 0; slot < positions.count; slot++) {
     const entry = BigInt(positions.entryNotional[slot]!)
     held += positions.quantity[slot]! > 0 ? -entry : entry
   }
-  return held === state.credited ? undefined : `the venue holds ${held} money atoms of ${state.credited} credited`
+  return held === state.credited.atoms ? undefined : `the venue holds ${held} money atoms of ${state.credited.atoms} credited`
 }
 
 /** I2: per market, longs equal shorts and the open interest kept. */

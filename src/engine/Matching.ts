@@ -109,7 +109,7 @@ const applyFill = (
   accounts.lastSequence[account] = state.sequence
   const collateral = accounts.collateral[account]! + filled.realizedPnl - feeAtoms
   accounts.collateral[account] = collateral
-  state.addFee(feeAtoms)
+  state.fees.add(feeAtoms)
   if (!orders.reduceOnly(order)) {
     Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms))
   }

@@ -101,10 +101,10 @@ export const encode = (state: State): ReadonlyArray<Section> => {
     episodes: state.episodes,
     openOrders: state.openOrders,
     hasFences: state.hasFences,
-    feesLow: state.feesLow,
-    feesHigh: state.feesHigh,
-    creditedLow: state.creditedLow,
-    creditedHigh: state.creditedHigh,
+    feesLow: state.fees.low,
+    feesHigh: state.fees.high,
+    creditedLow: state.credited.low,
+    creditedHigh: state.credited.high,
     markets: state.markets.map((market) => market.dump()),
     apiKeys: accounts.apiKeys,
     freeHead: orders.freeHead
@@ -180,10 +180,10 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
   state.episodes = meta.episodes
   state.openOrders = meta.openOrders
   state.hasFences = meta.hasFences
-  state.feesLow = meta.feesLow
-  state.feesHigh = meta.feesHigh
-  state.creditedLow = meta.creditedLow
-  state.creditedHigh = meta.creditedHigh
+  state.fees.low = meta.feesLow
+  state.fees.high = meta.feesHigh
+  state.credited.low = meta.creditedLow
+  state.credited.high = meta.creditedHigh
   for (const dump of meta.markets) {
     const market = MarketState.restore(
       state.markets.length,
@@ -269,7 +269,7 @@ const idempotencyInts: ReadonlySet<string> = new Set([
 export const canonical = (state: State, feed: (line: string) => void): void => {
   feed(
     `venue ${state.sequence} ${state.atEpochMs} ${state.environment} ${state.rules} ${state.halted} ${state.registrySequence} `
-      + `${state.episodes} ${state.fees} ${state.credited} ${state.hasFences}`
+      + `${state.episodes} ${state.fees.atoms} ${state.credited.atoms} ${state.hasFences}`
   )
   for (const market of state.markets) feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
   const { accounts, orders, positions } = state

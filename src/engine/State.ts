@@ -8,6 +8,7 @@ import { Idempotency } from "./Idempotency.js"
 import type { MarketState } from "./Markets.js"
 import { type HashKey, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
+import { Total } from "./Total.js"
 import { growFloats, grownLength } from "./Columns.js"
 
 /** The bounds of what the engine remembers. */
@@ -57,12 +58,10 @@ export class State {
   availableAtoms = 0
   /** Whether a fence was ever set: without one, nobody looks for any. */
   hasFences = false
-  /** Venue fees collected, money atoms: beyond the safe integers in time, so two limbs of 2^40. */
-  feesLow = 0
-  feesHigh = 0
-  /** Credited so far, money atoms, in the same two limbs. */
-  creditedLow = 0
-  creditedHigh = 0
+  /** Venue fees collected, money atoms. */
+  readonly fees = new Total()
+  /** Credited so far, money atoms. */
+  readonly credited = new Total()
 
   // Ended orders by time of their end: a ring of slots.
   private ended = new Float64Array(256)
@@ -86,34 +85,6 @@ export class State {
   isClientFenced(account: number, clientOrderId: string): boolean {
     return this.hasFences
       && this.idempotency.outcomeOf(account, FenceScope.clientOrderId, clientOrderId, this.atEpochMs, noOrders) !== undefined
-  }
-
-  addFee(atoms: number): void {
-    this.feesLow += atoms
-    if (this.feesLow >= limb) {
-      const carry = Math.floor(this.feesLow / limb)
-      this.feesHigh += carry
-      this.feesLow -= carry * limb
-    }
-  }
-
-  addCredit(atoms: number): void {
-    this.creditedLow += atoms
-    if (this.creditedLow >= limb) {
-      const carry = Math.floor(this.creditedLow / limb)
-      this.creditedHigh += carry
-      this.creditedLow -= carry * limb
-    }
-  }
-
-  /** Fees collected, exactly. */
-  get fees(): bigint {
-    return BigInt(this.feesHigh) * BigInt(limb) + BigInt(this.feesLow)
-  }
-
-  /** Money credited, exactly. */
-  get credited(): bigint {
-    return BigInt(this.creditedHigh) * BigInt(limb) + BigInt(this.creditedLow)
   }
 
   /** Puts an ended order in line to be forgotten. Ends come in the order of time. */
@@ -155,8 +126,6 @@ export class State {
     this.endedCount = slots.length
   }
 }
-
-const limb = 2 ** 40
 
 /** Scopes in the table of keys under which fences are kept: no operation has these codes. */
 export const FenceScope = { idempotencyKey: 100, clientOrderId: 101 } as const

@@ -91,9 +91,9 @@ describe("a snapshot held to replay", () => {
     }],
     ["the halt and a fee", (state) => {
       state.halted = !state.halted
-      state.addFee(3)
+      state.fees.add(3)
     }, () => {
-      const { fees, halted } = state()
+      const { fees: { atoms: fees }, halted } = state()
       const lines = [
         `venue: halted ${!halted} in the snapshot, ${halted} in replay`,
         `venue: feesAtoms ${fees + 3n} in the snapshot, ${fees} in replay`

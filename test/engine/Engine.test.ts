@@ -353,9 +353,9 @@ describe("accounts", () => {
   test("credits and fees add up beyond the safe integers, to the atom", () => {
     const driver = new Driver()
     for (let count = 0; count < 5; count++) open(driver, 2 ** 52 - 1)
-    expect(driver.engine.state.credited).toBe(5n * (2n ** 52n - 1n))
-    for (let count = 0; count < 3000; count++) driver.engine.state.addFee(2 ** 43 + 3)
-    expect(driver.engine.state.fees).toBe(3000n * (2n ** 43n + 3n))
+    expect(driver.engine.state.credited.atoms).toBe(5n * (2n ** 52n - 1n))
+    for (let count = 0; count < 3000; count++) driver.engine.state.fees.add(2 ** 43 + 3)
+    expect(driver.engine.state.fees.atoms).toBe(3000n * (2n ** 43n + 3n))
   })
 
   test("many, opened and traded after the columns have grown, keep their own", () => {

@@ -51,8 +51,8 @@ const slots = (state: State): ReadonlyArray<number> => {
 describe("planted damage", () => {
   test.each<[string, (state: State) => void, string]>([
     ["an atom appears in a collateral", (state) => void state.accounts.collateral[0]!++, "credited"],
-    ["an atom of a fee is lost", (state) => void state.feesLow--, "credited"],
-    ["a credit is forgotten", (state) => void state.creditedLow--, "credited"],
+    ["an atom of a fee is lost", (state) => void state.fees.low--, "credited"],
+    ["a credit is forgotten", (state) => void state.credited.low--, "credited"],
     ["an atom of entry notional is lost", (state) => void state.positions.entryNotional[0]!--, "credited"],
     ["a position grows alone", (state) => void state.positions.quantity[0]!++, "long"],
     ["open interest is miscounted", (state) => void state.markets[0]!.openInterest++, "open interest"],
@@ -61,7 +61,7 @@ describe("planted damage", () => {
       (state) => {
         for (const slot of [0, 1]) {
           // The credit makes up for the long's entry, which counts the other way once it is flat.
-          if (state.positions.quantity[slot]! > 0) state.addCredit(2 * state.positions.entryNotional[slot]!)
+          if (state.positions.quantity[slot]! > 0) state.credited.add(2 * state.positions.entryNotional[slot]!)
           state.positions.quantity[slot] = 0
         }
         state.markets[0]!.openInterest = 0

@@ -105,9 +105,9 @@ test("more accounts than the first columns hold keep their margins over a restar
 test("totals beyond the safe integers come back to the atom", () => {
   const driver = new Driver()
   for (let count = 0; count < 4; count++) driver.account(2 ** 52 - 1)
-  driver.engine.state.addFee(2 ** 50 + 7)
+  driver.engine.state.fees.add(2 ** 50 + 7)
   const restored = Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), driver.engine.state.capacity)
-  expect([restored.credited, restored.fees]).toEqual([4n * (2n ** 52n - 1n), 2n ** 50n + 7n])
+  expect([restored.credited.atoms, restored.fees.atoms]).toEqual([4n * (2n ** 52n - 1n), 2n ** 50n + 7n])
 })
 
 test("is of the moment it was taken, whatever the engine does next", () => {

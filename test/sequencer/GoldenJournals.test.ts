@@ -89,7 +89,7 @@ test("together they show what a replay must get right", async () => {
     await laidOut(golden.name, async (root, manifest) => {
       const { engine } = await replay(root, manifest)
       seen.segments += manifest.segments.length
-      if (engine.state.fees > 0n) seen.trades++
+      if (engine.state.fees.atoms > 0n) seen.trades++
       if (engine.occupancy.orderCapacity < manifest.records && engine.occupancy.orders > 0) seen.forgottenOrders++
     })
   }

@@ -1,0 +1,24 @@
+/** A sum of money atoms that outgrows the safe integers in time, kept exactly in two limbs. */
+
+const limb = 2 ** 40
+
+export class Total {
+  /** The sum is `high` times 2^40 plus `low`, both whole; `low` stays under 2^40. Public for snapshots. */
+  low = 0
+  high = 0
+
+  /** Adds a safe integer of atoms, of either sign. */
+  add(atoms: number): void {
+    this.low += atoms
+    if (this.low >= limb) {
+      const carry = Math.floor(this.low / limb)
+      this.high += carry
+      this.low -= carry * limb
+    }
+  }
+
+  /** The sum, exactly. */
+  get atoms(): bigint {
+    return BigInt(this.high) * BigInt(limb) + BigInt(this.low)
+  }
+}
