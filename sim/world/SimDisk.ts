@@ -398,6 +398,13 @@ export const make = (options: Options): SimDisk => {
         readAt: (position, length) =>
           whenOpen("readAt", atOnce("readAt", path, () => faults.read, () =>
             Effect.sync(() => node.current.slice(position, position + length)))),
+        readInto: (position, into) =>
+          whenOpen("readAt", atOnce("readAt", path, () => faults.read, () =>
+            Effect.sync(() => {
+              const found = node.current.slice(position, position + into.length)
+              into.set(found)
+              return found.length
+            }))),
         size: whenOpen("size", atOnce("size", path, () => faults.read, () => Effect.sync(() => node.current.length)))
       }
     }

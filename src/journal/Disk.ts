@@ -33,6 +33,8 @@ export interface File {
   readonly dataSync: Effect.Effect<void, DiskError>
   /** Up to `length` bytes from `position`: fewer only at the end of the file. */
   readonly readAt: (position: number, length: number) => Effect.Effect<Uint8Array, DiskError>
+  /** `readAt` into bytes that are there already, as many as they are: how many were read. */
+  readonly readInto: (position: number, into: Uint8Array) => Effect.Effect<number, DiskError>
   readonly size: Effect.Effect<number, DiskError>
 }
 

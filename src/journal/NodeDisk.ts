@@ -84,21 +84,27 @@ const writeAside = (file: string, fd: number, position: number, bytes: Uint8Arra
     rest(0)
   })
 
+const readInto = (file: string, fd: number, position: number, into: Uint8Array): Effect.Effect<number, DiskError> =>
+  call<number>("readAt", file, (done) => {
+    const rest = (from: number): void =>
+      fs.read(fd, into, from, into.length - from, position + from, (error, read) => {
+        if (error) done(error)
+        else if (read === 0 || from + read === into.length) done(null, from + read)
+        else rest(from + read)
+      })
+    rest(0)
+  })
+
 const fileOf = (file: string, fd: number): File => ({
   path: file,
   writeAt: (position, bytes) => (bytes.length <= writtenAtOnceBytes ? writeAtOnce : writeAside)(file, fd, position, bytes),
   dataSync: call<void>("dataSync", file, (done) => fs.fdatasync(fd, done)),
   readAt: (position, length) =>
-    call<Uint8Array>("readAt", file, (done) => {
+    Effect.suspend(() => {
       const bytes = Buffer.allocUnsafeSlow(length)
-      const rest = (from: number): void =>
-        fs.read(fd, bytes, from, length - from, position + from, (error, read) => {
-          if (error) done(error)
-          else if (read === 0 || from + read === length) done(null, bytes.subarray(0, from + read))
-          else rest(from + read)
-        })
-      rest(0)
+      return Effect.map(readInto(file, fd, position, bytes), (read) => bytes.subarray(0, read))
     }),
+  readInto: (position, into) => readInto(file, fd, position, into),
   size: Effect.map(call<fs.Stats>("size", file, (done) => fs.fstat(fd, done)), (stats) => stats.size)
 })
 

@@ -252,6 +252,16 @@ const readMovingTail = (
     return tail
   })
 
+/** A place in a segment where the chain was found to hold: reading may begin there again. */
+export interface Waypoint {
+  readonly segment: number
+  readonly offset: number
+  readonly chain: Chain
+}
+
+/** The latest places that are kept, one a piece: further back, reading begins at a segment's start. */
+const waypointsKept = 4_096
+
 /** Where the journal ends. */
 export interface End {
   readonly segment: Segment.Header
@@ -261,6 +271,8 @@ export interface End {
   readonly tornEndOffset: number
   /** Where the blocks begin that may not be durable yet, should the last process have failed to sync them. */
   readonly unsyncedOffset: number
+  /** Places on the way to the end, in its order. */
+  readonly waypoints: ReadonlyArray<Waypoint>
 }
 
 /** Reads and checks the whole journal, of at least one segment, that nobody writes to. */
@@ -275,10 +287,12 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
   Effect.gen(function*() {
     let chain = genesis
     let end: End | undefined
+    let waypoints: ReadonlyArray<Waypoint> = []
     for (const [index, firstSequence] of firstSequences.entries()) {
       if (end !== undefined) yield* nothingLost(end, firstSequence)
       const last = index === firstSequences.length - 1
       const followed: End = yield* Effect.scoped(readSegment(firstSequence, chain, last && beside))
+      waypoints = [...waypoints, ...followed.waypoints].slice(-waypointsKept)
       if (!last && followed.tornEndOffset !== followed.offset) {
         return yield* corrupt(
           firstSequence,
@@ -291,7 +305,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
       chain = followed.chain
     }
     if (end === undefined) return yield* corrupt(1, 0, 1, "there is no segment")
-    return end
+    return { ...end, waypoints }
   })
 
 const nothingLost = (end: End, nextSegment: number): Effect.Effect<void, Corrupt> =>
@@ -318,7 +332,9 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
     // Places of the last blocks: no more than four were ever unsynced.
     let recent: ReadonlyArray<{ readonly offset: number; readonly lastSequence: number }> = []
     let syncedSequence = 0
+    const waypoints: Array<Waypoint> = []
     while (offset < segment.segmentBytes) {
+      waypoints.push({ segment: firstSequence, offset, chain })
       const piece: Piece = yield* readPiece(file, segment, offset, chain)
       if (piece.malformed !== undefined) return yield* piece.malformed
       const start = offset
@@ -338,6 +354,7 @@ const readSegment = (firstSequence: number, before: Chain, beside: boolean) =>
       offset,
       chain,
       tornEndOffset: tail._tag === "Torn" ? tail.endOffset : offset,
-      unsyncedOffset: recent.find((block) => block.lastSequence > syncedSequence)?.offset ?? offset
+      unsyncedOffset: recent.find((block) => block.lastSequence > syncedSequence)?.offset ?? offset,
+      waypoints
     } satisfies End
   })

@@ -64,7 +64,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
       Effect.async((resume) =>
         writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
       ),
-    replay: (fromSequence) => replay(disk, fromSequence, () => writer.durableSequence)
+    replay: (fromSequence) => replay(disk, end.waypoints, fromSequence, () => writer.durableSequence)
   })
 })
 
@@ -82,7 +82,7 @@ export const layerReadOnly: Layer.Layer<Journal, Corrupt | DiskError, Disk> = La
       opened: headOf(end),
       begin: (_block, _fence, done) => done(refusal),
       append: () => Effect.fail(refusal),
-      replay: (fromSequence) => replay(disk, fromSequence, () => end.chain.nextSequence - 1)
+      replay: (fromSequence) => replay(disk, end.waypoints, fromSequence, () => end.chain.nextSequence - 1)
     })
   })
 )
@@ -385,6 +385,7 @@ const failureOf = (cause: Cause.Cause<DiskError>): Failure => {
 /** Blocks that hold `fromSequence` or a later one, up to what was durable when the stream began. */
 const replay = (
   disk: Disk["Type"],
+  waypoints: ReadonlyArray<Scan.Waypoint>,
   fromSequence: number,
   durableSequence: () => number
 ): Stream.Stream<Block.Block, Corrupt | Unknown> =>
@@ -393,8 +394,10 @@ const replay = (
     const segments = yield* Scan.segments
     const start = segments.findLast((first) => first <= fromSequence) ?? segments[0]
     if (start === undefined || until < 1) return Stream.empty
+    const beginning: ReplayAt = waypoints.findLast(({ chain, segment }) => segment === start && chain.nextSequence <= fromSequence)
+      ?? { segment: start, offset: Block.sectorBytes, chain: undefined }
     return Stream.paginateChunkEffect(
-      { segment: start, offset: Block.sectorBytes, chain: undefined } as ReplayAt,
+      beginning,
       (at) => Effect.map(readReplay(at, fromSequence, until), ([blocks, next]) => [Chunk.unsafeFromArray(blocks), next] as const)
     )
   })).pipe(

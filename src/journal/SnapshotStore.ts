@@ -4,7 +4,7 @@
  */
 import { constants } from "node:buffer"
 import * as crypto from "node:crypto"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Fiber, Layer } from "effect"
 import { assert } from "../domain/Assert.js"
 import { digestBytes } from "./Block.js"
 import { Disk } from "./Disk.js"
@@ -104,7 +104,8 @@ const version = 1
 const headBytes = 16
 const alignment = 8
 const writeBytes = 1 << 20
-const readBytes = 64 << 20
+/** Read ahead of what is being digested. */
+const readBytes = 8 << 20
 /** What one buffer holds. */
 const largestBytes = constants.MAX_LENGTH
 
@@ -170,15 +171,17 @@ const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number) {
   const file = yield* disk.open(pathOf(sequence), "read")
   const size = yield* file.size
   if (size > largestBytes) return `it is larger than the ${largestBytes} bytes that can be loaded`
-  const bytes = Buffer.alloc(size)
+  const bytes = Buffer.allocUnsafeSlow(size)
   const end = size - digestBytes
   const hash = crypto.createHash("sha256")
-  for (let from = 0; from < size;) {
-    const part = yield* file.readAt(from, Math.min(readBytes, size - from))
-    if (part.length === 0) return "it is shorter than it was"
-    bytes.set(part, from)
-    if (from < end) hash.update(bytes.subarray(from, Math.min(end, from + part.length)))
-    from += part.length
+  const partAt = (from: number): Buffer => bytes.subarray(from, Math.min(size, from + readBytes))
+  const read = (from: number) => Effect.forkScoped(file.readInto(from, partAt(from)))
+  let ahead = yield* read(0)
+  for (let from = 0; from < size; from += readBytes) {
+    const part = partAt(from)
+    if ((yield* Fiber.join(ahead)) !== part.length) return "it is shorter than it was"
+    if (from + readBytes < size) ahead = yield* read(from + readBytes)
+    hash.update(part.subarray(0, Math.max(0, end - from)))
   }
   if (end < headBytes || hash.digest().compare(bytes, end) !== 0) return "its digest does not match its bytes"
   if (magic.compare(bytes, 0, magic.length) !== 0 || bytes.readUInt32LE(8) !== version) return "it has another format"

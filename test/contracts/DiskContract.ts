@@ -41,6 +41,13 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
         expect(Buffer.from(yield* file.readAt(5, 2)).toString()).toBe("me")
         expect((yield* file.readAt(7, 5)).length).toBe(0)
         expect((yield* file.readAt(100, 5)).length).toBe(0)
+        const into = Buffer.from("********")
+        expect(yield* file.readInto(2, into.subarray(1, 4))).toBe(3)
+        expect(into.toString()).toBe("*lp ****")
+        expect(yield* file.readInto(5, into)).toBe(2)
+        expect(into.toString()).toBe("mep ****")
+        expect(yield* file.readInto(7, into)).toBe(0)
+        expect(yield* file.readInto(100, into)).toBe(0)
         yield* file.dataSync
       }))
       expect(yield* read("a")).toBe("help me")
@@ -91,6 +98,7 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
       expect(yield* codeOf(disk.syncDirectory("no"))).toBe("ENOENT")
       expect(yield* codeOf(Effect.scoped(Effect.flatMap(disk.open("a", "read"), (file) => file.writeAt(0, text("x")))))).toBe("EBADF")
       expect(yield* codeOf(Effect.flatMap(Effect.scoped(disk.open("a", "read")), (file) => file.readAt(0, 1)))).toBe("EBADF")
+      expect(yield* codeOf(Effect.flatMap(Effect.scoped(disk.open("a", "read")), (file) => file.readInto(0, Buffer.alloc(1))))).toBe("EBADF")
       expect(yield* read("a")).toBe("hello")
     }))
 
