@@ -7,15 +7,19 @@ import type { DemoAccount } from "./VenueProcess.js"
 /** The size of a body in bytes. */
 export const bodyBytes = 250
 
-/** The price of every order, in the first fixture market; within its band by the synthetic index. */
-const price = "60000.0"
+/** The first fixture market, by its two names. */
+export const marketId = "BTC-USDC-PERP"
+export const symbol = "BTC/USDC:USDC"
+
+/** The price of every order here; within the market's band by the synthetic index. */
+export const touch = 60_000
 
 /** A body for one of an account's orders; `serial` is its own. */
 export const body = (account: DemoAccount, serial: number): string => {
   const side = (serial ^ (serial >>> 6)) % 2 === 0 ? "buy" : "sell"
   const text = (clientOrderId: string) =>
-    `{"accountId":"${account.accountId}","marketId":"BTC-USDC-PERP","clientOrderId":"${clientOrderId}","side":"${side}",`
-    + `"orderType":"limit","timeInForce":"GTC","price":"${price}","quantity":"0.001","postOnly":false,"reduceOnly":false}`
+    `{"accountId":"${account.accountId}","marketId":"${marketId}","clientOrderId":"${clientOrderId}","side":"${side}",`
+    + `"orderType":"limit","timeInForce":"GTC","price":"${touch}.0","quantity":"0.001","postOnly":false,"reduceOnly":false}`
   const serialText = `${account.accountId}-${serial}`
   return text(serialText.padEnd(Math.min(64, bodyBytes - text("").length), "."))
 }
@@ -23,6 +27,6 @@ export const body = (account: DemoAccount, serial: number): string => {
 /** A batch of orders for `POST /v2/orders`, in numbers as exchange libraries send them. */
 export const batch = (serial: number, entries: number): string => {
   const side = (serial ^ (serial >>> 6)) % 2 === 0 ? "buy" : "sell"
-  const one = `{"symbol":"BTC/USDC:USDC","type":"limit","side":"${side}","amount":0.001,"price":60000}`
+  const one = `{"symbol":"${symbol}","type":"limit","side":"${side}","amount":0.001,"price":${touch}}`
   return `[${new Array<string>(entries).fill(one).join(",")}]`
 }

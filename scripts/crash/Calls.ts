@@ -1,0 +1,191 @@
+/**
+ * What the clients of the crash run send: one lane is one account on one connection, with one request under way
+ * at a time, so that what is decided for an account has one order. Placements dominate; the rest of the trading
+ * surface is mixed in. Most orders meet at one price; some rest away from it, to be cancelled and amended.
+ */
+import { post } from "../load/Connection.js"
+import { body, marketId, symbol, touch } from "../load/Orders.js"
+import type { DemoAccount } from "../load/VenueProcess.js"
+
+/** Operations by the names that outcome lookups give them. */
+export const operations = [
+  "place_order",
+  "place_order_batch",
+  "create_order",
+  "create_orders",
+  "cancel_order",
+  "cancel_order_batch",
+  "cancel_compat_order",
+  "amend_order",
+  "cancel_all_orders",
+  "cancel_all_compat_orders"
+] as const
+export type Operation = (typeof operations)[number]
+
+/** A request with the identity under which it may be sent again. */
+export interface Call {
+  readonly operation: Operation
+  readonly account: DemoAccount
+  readonly path: string
+  readonly key: string
+  readonly body: string
+  /** The order that the path names; empty where none is. */
+  readonly orderId: string
+}
+
+/** The request as sent: the same bytes every time. */
+export const text = (call: Call): string => post(call.path, call.account.apiKey, call.key, call.body)
+
+/** An order in a native answer that rests: its id and the whole part of its price. */
+const restingPattern = /"orderId":"(ord_[0-9a-z]+)"[^{}]*"status":"open"[^{}]*"price":"(\d+)\.\d+"/g
+
+/** Ids of resting orders that a lane remembers to cancel or amend. */
+const mostResting = 48
+
+/** Entries of a batch, and of a batch cancel at the most. */
+const batchEntries = 4
+
+export class Lane {
+  private serial = 0
+  private resting: Array<string> = []
+  /** An order that was named by a cancel already: a batch cancel names it again, to be refused in part. */
+  private gone = ""
+
+  constructor(readonly account: DemoAccount) {}
+
+  /** The next request. Its key and its client order ids are never used by another one. */
+  next(): Call {
+    const serial = this.serial++
+    switch (serial % 40) {
+      case 0:
+        return this.placeBatch(serial)
+      case 10:
+        return this.createBatch(serial)
+      case 20:
+        return this.create(serial)
+      case 5:
+      case 25:
+        return this.cancel(serial)
+      case 15:
+        return this.cancelCompat(serial)
+      case 30:
+        return this.cancelBatch(serial)
+      case 12:
+      case 35:
+        return this.amend(serial)
+      case 39:
+        if (serial % 160 === 79) return this.cancelAll(serial)
+        return serial % 160 === 159 ? this.cancelAllCompat(serial) : this.rest(serial)
+      default:
+        return serial % 8 === 3 ? this.rest(serial) : this.meet(serial)
+    }
+  }
+
+  /** Learns from an answer which orders rest. */
+  learn(call: Call, answer: string): void {
+    if (call.operation === "cancel_all_orders" || call.operation === "cancel_all_compat_orders") this.resting = []
+    if (call.operation !== "place_order" && call.operation !== "place_order_batch") return
+    for (const [, orderId, at] of answer.matchAll(restingPattern)) {
+      if (Number(at) !== touch) this.resting.push(orderId!)
+    }
+    if (this.resting.length > mostResting) this.resting = this.resting.slice(-mostResting)
+  }
+
+  private call(operation: Operation, serial: number, path: string, sent: string, orderId = ""): Call {
+    return { operation, account: this.account, path, key: `${this.account.accountId}-${serial}`, body: sent, orderId }
+  }
+
+  private meet(serial: number): Call {
+    return this.call("place_order", serial, "/v1/orders", body(this.account, serial))
+  }
+
+  /** One order that rests away from where the others meet. */
+  private rest(serial: number): Call {
+    return this.call("place_order", serial, "/v1/orders", this.away(serial, `${this.account.accountId}-${serial}`))
+  }
+
+  private away(serial: number, clientOrderId: string): string {
+    const isBuy = serial % 2 === 0
+    return JSON.stringify({
+      accountId: this.account.accountId,
+      marketId,
+      clientOrderId,
+      side: isBuy ? "buy" : "sell",
+      orderType: "limit",
+      price: `${isBuy ? touch - 1000 : touch + 1000}.0`,
+      quantity: "0.003"
+    })
+  }
+
+  /** The last entry takes the first one's client order id, and is refused for it. */
+  private placeBatch(serial: number): Call {
+    const clientOrderId = (index: number) => `${this.account.accountId}-${serial}-${index % (batchEntries - 1)}`
+    const orders = Array.from({ length: batchEntries }, (_, index) => this.away(serial + index, clientOrderId(index)))
+    return this.call("place_order_batch", serial, "/v1/orders/batch", `{"orders":[${orders.join(",")}]}`)
+  }
+
+  private compat(serial: number, clientOrderId: string): object {
+    return {
+      symbol,
+      type: "limit",
+      side: serial % 2 === 0 ? "buy" : "sell",
+      amount: 0.001,
+      price: touch,
+      params: { clientOrderId }
+    }
+  }
+
+  private create(serial: number): Call {
+    const sent = JSON.stringify(this.compat(serial >> 3, `${this.account.accountId}-${serial}`))
+    return this.call("create_order", serial, "/v2/order", sent)
+  }
+
+  private createBatch(serial: number): Call {
+    const orders = Array.from(
+      { length: batchEntries },
+      (_, index) => this.compat(serial >> 3, `${this.account.accountId}-${serial}-${index % (batchEntries - 1)}`)
+    )
+    return this.call("create_orders", serial, "/v2/orders", JSON.stringify(orders))
+  }
+
+  private cancel(serial: number): Call {
+    const orderId = this.resting.shift()
+    if (orderId === undefined) return this.rest(serial)
+    this.gone = orderId
+    const { accountId } = this.account
+    return this.call("cancel_order", serial, `/v1/orders/${orderId}/cancel`, JSON.stringify({ accountId, marketId }), orderId)
+  }
+
+  private cancelCompat(serial: number): Call {
+    const orderId = this.resting.shift()
+    if (orderId === undefined) return this.rest(serial)
+    this.gone = orderId
+    return this.call("cancel_compat_order", serial, `/v2/orders/${orderId}/cancel`, JSON.stringify({ symbol }), orderId)
+  }
+
+  private cancelBatch(serial: number): Call {
+    const named = this.resting.splice(0, batchEntries - 1)
+    if (this.gone !== "") named.push(this.gone)
+    if (named.length === 0) return this.rest(serial)
+    const orders = named.map((orderId) => ({ accountId: this.account.accountId, marketId, orderId }))
+    return this.call("cancel_order_batch", serial, "/v1/orders/batch/cancel", JSON.stringify({ orders }))
+  }
+
+  /** By turns less at the same price, another price away, and the price where the others meet. */
+  private amend(serial: number): Call {
+    const orderId = this.resting.at(-1)
+    if (orderId === undefined) return this.rest(serial)
+    const { accountId } = this.account
+    const changes = [{ quantity: "0.002" }, { price: `${touch - 2000}.0`, quantity: "0.004" }, { price: `${touch}.0` }]
+    const sent = JSON.stringify({ accountId, marketId, ...changes[(serial >> 3) % changes.length] })
+    return this.call("amend_order", serial, `/v1/orders/${orderId}/amend`, sent, orderId)
+  }
+
+  private cancelAll(serial: number): Call {
+    return this.call("cancel_all_orders", serial, "/v1/orders/cancel-all", JSON.stringify({ accountId: this.account.accountId }))
+  }
+
+  private cancelAllCompat(serial: number): Call {
+    return this.call("cancel_all_compat_orders", serial, "/v2/orders/cancel-all", JSON.stringify({ symbol }))
+  }
+}
