@@ -10,22 +10,14 @@ export const Balance = Schema.Struct({
   version: Schema.Literal("external-account-balance/v1"),
   accountId: Fields.Text,
   asset: Schema.Literal("USDC"),
-  collateral: Fields.Decimal,
-  collateralAtoms: Fields.SignedAtoms,
-  equity: Fields.Decimal,
-  equityAtoms: Fields.SignedAtoms,
-  marginEquity: Fields.Decimal,
-  marginEquityAtoms: Fields.SignedAtoms,
-  unrealizedPnl: Fields.Decimal,
-  unrealizedPnlAtoms: Fields.SignedAtoms,
-  initialMargin: Fields.Decimal,
-  initialMarginAtoms: Fields.SignedAtoms,
-  maintenanceMargin: Fields.Decimal,
-  maintenanceMarginAtoms: Fields.SignedAtoms,
-  orderLoss: Fields.Decimal,
-  orderLossAtoms: Fields.SignedAtoms,
-  available: Fields.Decimal,
-  availableAtoms: Fields.SignedAtoms,
+  ...Fields.pairedSigned("collateral"),
+  ...Fields.pairedSigned("equity"),
+  ...Fields.pairedSigned("marginEquity"),
+  ...Fields.pairedSigned("unrealizedPnl"),
+  ...Fields.pairedSigned("initialMargin"),
+  ...Fields.pairedSigned("maintenanceMargin"),
+  ...Fields.pairedSigned("orderLoss"),
+  ...Fields.pairedSigned("available"),
   lastSequence: Fields.Sequence,
   journalSequence: Fields.Sequence
 }).annotations({ identifier: "AccountBalance" })
@@ -36,20 +28,13 @@ export const Position = Schema.Struct({
   positionId: Fields.Text,
   marketId: Fields.Text,
   side: Schema.Literal("long", "short"),
-  quantity: Fields.Decimal,
-  quantityAtoms: Fields.Atoms,
-  entryNotional: Fields.Decimal,
-  entryNotionalAtoms: Fields.Atoms,
-  avgEntryPrice: Fields.Decimal,
-  avgEntryPriceAtoms: Fields.Atoms,
-  markPrice: Fields.Decimal,
-  markPriceAtoms: Fields.Atoms,
-  unrealizedPnl: Fields.Decimal,
-  unrealizedPnlAtoms: Fields.SignedAtoms,
-  realizedPnl: Fields.Decimal,
-  realizedPnlAtoms: Fields.SignedAtoms,
-  feesPaid: Fields.Decimal,
-  feesPaidAtoms: Fields.SignedAtoms,
+  ...Fields.paired("quantity"),
+  ...Fields.paired("entryNotional"),
+  ...Fields.paired("avgEntryPrice"),
+  ...Fields.paired("markPrice"),
+  ...Fields.pairedSigned("unrealizedPnl"),
+  ...Fields.pairedSigned("realizedPnl"),
+  ...Fields.pairedSigned("feesPaid"),
   openedAtEpochMs: Fields.EpochMs,
   lastSequence: Fields.Sequence
 }).annotations({ identifier: "Position" })
@@ -70,14 +55,10 @@ export const AccountFill = Schema.Struct({
   marketId: Fields.Text,
   side: Fields.Side,
   liquidity: Schema.Literal("maker", "taker"),
-  price: Fields.Decimal,
-  priceAtoms: Fields.Atoms,
-  size: Fields.Decimal,
-  sizeAtoms: Fields.Atoms,
-  notional: Fields.Decimal,
-  notionalAtoms: Fields.Atoms,
-  fee: Fields.Decimal,
-  feeAtoms: Fields.SignedAtoms,
+  ...Fields.paired("price"),
+  ...Fields.paired("size"),
+  ...Fields.paired("notional"),
+  ...Fields.pairedSigned("fee"),
   feeAsset: Fields.Text,
   executedAtEpochMs: Fields.EpochMs,
   sequence: Fields.Sequence
@@ -112,31 +93,28 @@ export const ApiKeyCurrent = Schema.Struct({
   key: ApiKeyRecord
 }).annotations({ identifier: "ApiKeyCurrent", description: "`rateLimit` joins when rate limits do." })
 
-const AccountPath = Schema.Struct({ accountId: Fields.Name })
-
 export const group = HttpApiGroup.make("accounts", { topLevel: true })
   .add(
     HttpApiEndpoint.get("getBalance", "/v1/accounts/:accountId/balance")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .addSuccess(Balance)
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Collateral, equity and margin at mark")
   )
   .add(
     HttpApiEndpoint.get("listPositions", "/v1/accounts/:accountId/positions")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .addSuccess(PositionList)
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Positions that are not flat")
   )
   .add(
     HttpApiEndpoint.get("listOrders", "/v1/accounts/:accountId/orders")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .setUrlParams(Schema.Struct({
         marketId: Fields.optional(Fields.Name),
         status: Fields.optional(Fields.OrderStatus),
-        limit: Fields.optional(Fields.PageText),
-        cursor: Fields.optional(Fields.CursorText)
+        ...Fields.page
       }))
       .addSuccess(OrderList)
       .annotate(Access, "read")
@@ -144,12 +122,8 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.get("listFills", "/v1/accounts/:accountId/fills")
-      .setPath(AccountPath)
-      .setUrlParams(Schema.Struct({
-        marketId: Fields.optional(Fields.Name),
-        limit: Fields.optional(Fields.PageText),
-        cursor: Fields.optional(Fields.CursorText)
-      }))
+      .setPath(Fields.AccountPath)
+      .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name), ...Fields.page }))
       .addSuccess(FillList)
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "The account's own fills, newest first")

@@ -7,7 +7,7 @@ import * as Envelopes from "./Envelopes.js"
 import * as Fields from "./Fields.js"
 import { AccountFill, Balance, Position } from "./Accounts.js"
 import { BookSnapshot, MarketSnapshot, MarketStats, MarketTrade } from "./Markets.js"
-import { CancelAllResult, OrderRecord } from "./Orders.js"
+import { CancelAllResult, identity, OrderRecord } from "./Orders.js"
 
 const Params = Schema.Struct({
   clientOrderId: Fields.optional(Fields.ClientOrderId),
@@ -88,12 +88,7 @@ const orderFields = {
 /** The native payload behind an order of this layer that was placed or cancelled: its identity and status. */
 const ThinInfo = Schema.Struct({
   version: Schema.Literal("external-order/v1"),
-  orderId: Fields.Text,
-  accountId: Fields.Text,
-  marketId: Fields.Text,
-  status: Fields.OrderStatus,
-  lastSequence: Fields.Sequence,
-  idempotencyKey: Schema.String,
+  ...identity,
   cancelReason: Fields.optional(Fields.CancelReason)
 }).annotations({ identifier: "ThinOrder" })
 
@@ -112,22 +107,14 @@ export const CompatOrder = Schema.Struct({
   description: "`remaining` is amount - filled, also of a cancelled order. `cost` is what was filled, in quote."
 })
 
-const refusal = { code: Fields.Text, rejectionGuard: Fields.optional(Envelopes.Guard), ...Envelopes.Comparison }
-const entryInfo = {
-  index: Fields.Count,
-  orderId: Fields.Text,
-  accountId: Fields.Text,
-  marketId: Fields.Text,
-  lastSequence: Fields.Sequence,
-  idempotencyKey: Schema.String
-}
+const refusal = { ...Envelopes.Refused, ...Envelopes.Comparison }
 
 export const CreateOrdersResult = Schema.Array(Schema.Union(
   Schema.Struct({
     ...orderFields,
     index: Fields.Count,
     accepted: Schema.Literal(true),
-    info: Schema.Struct({ ...entryInfo, accepted: Schema.Literal(true), status: Fields.OrderStatus })
+    info: Schema.Struct({ index: Fields.Count, accepted: Schema.Literal(true), ...identity })
   }).annotations({ identifier: "CompatAcceptedEntry" }),
   Schema.Struct({
     ...orderFields,
@@ -136,7 +123,13 @@ export const CreateOrdersResult = Schema.Array(Schema.Union(
     accepted: Schema.Literal(false),
     name: Envelopes.CompatName,
     ...refusal,
-    info: Schema.Struct({ ...entryInfo, accepted: Schema.Literal(false), status: Schema.Literal("canceled"), ...refusal })
+    info: Schema.Struct({
+      index: Fields.Count,
+      accepted: Schema.Literal(false),
+      ...identity,
+      status: Schema.Literal("canceled"),
+      ...refusal
+    })
   }).annotations({ identifier: "CompatRefusedEntry" })
 ))
 
@@ -322,9 +315,6 @@ export const CompatCancelAll = Schema.Struct({
 
 const Listing = { since: Fields.optional(Fields.SinceText), limit: Fields.optional(Fields.CompatLimitText) }
 
-const OrderPath = Schema.Struct({ orderId: Fields.Name })
-const SymbolPath = Schema.Struct({ symbol: Fields.Name })
-
 /** Trading in the compatibility layer. */
 export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true })
   .add(
@@ -345,7 +335,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
   )
   .add(
     HttpApiEndpoint.post("cancelCompatOrder", "/v2/orders/:orderId/cancel")
-      .setPath(OrderPath)
+      .setPath(Fields.OrderPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CancelBody)
       .addSuccess(AcceptedOrder)
@@ -354,7 +344,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
   )
   .add(
     HttpApiEndpoint.get("getCompatOrder", "/v2/orders/:orderId")
-      .setPath(OrderPath)
+      .setPath(Fields.OrderPath)
       .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))
       .addSuccess(CompatOrder)
       .annotate(Access, "read")
@@ -414,7 +404,7 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
   )
   .add(
     HttpApiEndpoint.get("getCompatBook", "/v2/markets/:symbol/book")
-      .setPath(SymbolPath)
+      .setPath(Fields.SymbolPath)
       .setUrlParams(Schema.Struct({ limit: Fields.optional(Fields.CompatLimitText) }))
       .addSuccess(CompatBook)
       .annotate(Access, "public")
@@ -422,7 +412,7 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
   )
   .add(
     HttpApiEndpoint.get("listCompatTrades", "/v2/markets/:symbol/trades")
-      .setPath(SymbolPath)
+      .setPath(Fields.SymbolPath)
       .setUrlParams(Schema.Struct(Listing))
       .addSuccess(Schema.Array(CompatTrade))
       .annotate(Access, "public")
@@ -430,14 +420,14 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
   )
   .add(
     HttpApiEndpoint.get("getCompatStats", "/v2/markets/:symbol/stats")
-      .setPath(SymbolPath)
+      .setPath(Fields.SymbolPath)
       .addSuccess(CompatStats)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "Figures of the last 24 h, prices and funding")
   )
   .add(
     HttpApiEndpoint.get("getCompatTicker", "/v2/markets/:symbol/ticker")
-      .setPath(SymbolPath)
+      .setPath(Fields.SymbolPath)
       .addSuccess(CompatTicker)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The best prices and the figures of the last 24 h")

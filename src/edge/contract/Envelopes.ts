@@ -91,6 +91,9 @@ export const Comparison = {
   })
 }
 
+/** What a refused entry of a batch says of the refusal. */
+export const Refused = { code: Fields.Text, rejectionGuard: Fields.optional(Guard) }
+
 const native = (status: Status) =>
   Schema.Struct({
     version: Schema.Literal("external-rest-error/v1"),

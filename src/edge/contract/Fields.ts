@@ -73,6 +73,25 @@ export const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLeng
 /** The cursor of the next page, or null at the end. */
 export const NextCursor = Schema.NullOr(Text)
 
+/** The query of a listing: where its page begins, and how long it may be. */
+export const page = { limit: optional(PageText), cursor: optional(CursorText) }
+
+/** Paths by what they name. */
+export const AccountPath = Schema.Struct({ accountId: Name })
+export const MarketPath = Schema.Struct({ marketId: Name })
+export const OrderPath = Schema.Struct({ orderId: Name })
+export const SymbolPath = Schema.Struct({ symbol: Name })
+
+type Paired<Member extends string, A> = { readonly [M in Member]: typeof Decimal } & { readonly [M in `${Member}Atoms`]: A }
+
+const pair = <Member extends string, A>(member: Member, atoms: A): Paired<Member, A> =>
+  ({ [member]: Decimal, [`${member}Atoms`]: atoms }) as Paired<Member, A>
+
+/** A member in both forms: the decimal string, and `*Atoms` that cannot be negative. */
+export const paired = <Member extends string>(member: Member): Paired<Member, typeof Atoms> => pair(member, Atoms)
+/** A member in both forms: the decimal string, and `*Atoms` that may be negative. */
+export const pairedSigned = <Member extends string>(member: Member): Paired<Member, typeof SignedAtoms> => pair(member, SignedAtoms)
+
 /** 1..255 visible ASCII characters. */
 export const IdempotencyKey = Schema.String.pipe(Schema.pattern(/^[\x21-\x7e]{1,255}$/))
 

@@ -7,6 +7,12 @@ import * as Fields from "./Fields.js"
 
 export const MarketStatus = Schema.Literal(...Market.statuses)
 
+/** From a position's notional on, in money atoms, the share of it that is needed to keep it. */
+export const MarginTiers = Schema.Array(Schema.Struct({
+  notionalThresholdAtoms: Fields.Atoms,
+  maintenanceMarginBps: Fields.Count
+}))
+
 export const MarketDetails = Schema.Struct({
   marketId: Fields.Text,
   underlyingSymbol: Schema.String,
@@ -22,10 +28,7 @@ export const MarketDetails = Schema.Struct({
   maxQuantity: Fields.Decimal,
   maxPositionQuantity: Fields.Decimal,
   initialMarginBps: Fields.Count,
-  maintenanceMarginTiers: Schema.Array(Schema.Struct({
-    notionalThresholdAtoms: Fields.Atoms,
-    maintenanceMarginBps: Fields.Count
-  })),
+  maintenanceMarginTiers: MarginTiers,
   maxLeverageX: Fields.Count,
   makerFeeBps: Fields.Count,
   takerFeeBps: Fields.Count,
@@ -62,10 +65,8 @@ export const MarketList = Schema.Struct({
 }).annotations({ identifier: "MarketList" })
 
 export const Level = Schema.Struct({
-  price: Fields.Decimal,
-  priceAtoms: Fields.Atoms,
-  size: Fields.Decimal,
-  sizeAtoms: Fields.Atoms
+  ...Fields.paired("price"),
+  ...Fields.paired("size")
 }).annotations({ identifier: "BookLevel" })
 
 export const BookSnapshot = Schema.Struct({
@@ -90,10 +91,8 @@ export const MarketTrade = Schema.Struct({
   tradeId: Fields.Text,
   marketId: Fields.Text,
   takerSide: Fields.Side,
-  price: Fields.Decimal,
-  priceAtoms: Fields.Atoms,
-  size: Fields.Decimal,
-  sizeAtoms: Fields.Atoms,
+  ...Fields.paired("price"),
+  ...Fields.paired("size"),
   executedAtEpochMs: Fields.EpochMs,
   sequence: Fields.Sequence
 }).annotations({ identifier: "MarketTrade" })
@@ -144,8 +143,6 @@ export const MarketStats = Schema.Struct({
 })
 export type MarketStats = typeof MarketStats.Type
 
-const MarketPath = Schema.Struct({ marketId: Fields.Name })
-
 export const group = HttpApiGroup.make("markets", { topLevel: true })
   .add(
     HttpApiEndpoint.get("listMarkets", "/v1/markets")
@@ -155,29 +152,29 @@ export const group = HttpApiGroup.make("markets", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.get("getMarket", "/v1/markets/:marketId")
-      .setPath(MarketPath)
+      .setPath(Fields.MarketPath)
       .addSuccess(MarketSnapshot)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "One market")
   )
   .add(
     HttpApiEndpoint.get("getBook", "/v1/markets/:marketId/book")
-      .setPath(MarketPath)
+      .setPath(Fields.MarketPath)
       .addSuccess(BookSnapshot)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The aggregated book, at most 500 levels a side")
   )
   .add(
     HttpApiEndpoint.get("listTrades", "/v1/markets/:marketId/trades")
-      .setPath(MarketPath)
-      .setUrlParams(Schema.Struct({ limit: Fields.optional(Fields.PageText), cursor: Fields.optional(Fields.CursorText) }))
+      .setPath(Fields.MarketPath)
+      .setUrlParams(Schema.Struct(Fields.page))
       .addSuccess(MarketTradeList)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The latest trades, newest first")
   )
   .add(
     HttpApiEndpoint.get("getStats", "/v1/markets/:marketId/stats")
-      .setPath(MarketPath)
+      .setPath(Fields.MarketPath)
       .addSuccess(MarketStats)
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "Figures of the last 24 h, open interest, prices and funding")

@@ -4,7 +4,7 @@ import { Schema } from "effect"
 import * as Command from "../../domain/Command.js"
 import { Access, OperatorSecurity } from "./Access.js"
 import * as Fields from "./Fields.js"
-import { MarketStatus } from "./Markets.js"
+import { MarginTiers, MarketStatus } from "./Markets.js"
 
 /** What an operator sets about a market, in the forms in which it is read. Assets follow from the path's `BASE-QUOTE-PERP`. */
 export const PutMarketBody = Schema.Struct({
@@ -19,10 +19,7 @@ export const PutMarketBody = Schema.Struct({
   maxQuantity: Fields.DecimalInput,
   maxPositionQuantity: Fields.DecimalInput,
   initialMarginBps: Fields.Count,
-  maintenanceMarginTiers: Schema.Array(Schema.Struct({
-    notionalThresholdAtoms: Fields.Atoms,
-    maintenanceMarginBps: Fields.Count
-  })),
+  maintenanceMarginTiers: MarginTiers,
   maxLeverageX: Fields.Count,
   makerFeeBps: Fields.Count,
   takerFeeBps: Fields.Count,
@@ -54,12 +51,10 @@ export const DemoAccounts = Schema.Struct({
   decidedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "DemoAccounts" })
 
-const MarketPath = Schema.Struct({ marketId: Fields.Name })
-
 export const group = HttpApiGroup.make("operator", { topLevel: true })
   .add(
     HttpApiEndpoint.put("putMarket", "/v1/operator/markets/:marketId")
-      .setPath(MarketPath)
+      .setPath(Fields.MarketPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(PutMarketBody)
       .addSuccess(OperatorResult)
@@ -68,7 +63,7 @@ export const group = HttpApiGroup.make("operator", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.put("setMarketStatus", "/v1/operator/markets/:marketId/status")
-      .setPath(MarketPath)
+      .setPath(Fields.MarketPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(Schema.Struct({ status: MarketStatus }))
       .addSuccess(OperatorResult)
@@ -77,7 +72,7 @@ export const group = HttpApiGroup.make("operator", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.put("setIndexPrice", "/v1/operator/markets/:marketId/index-price")
-      .setPath(MarketPath)
+      .setPath(Fields.MarketPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(Schema.Struct({
         price: Fields.DecimalInput,

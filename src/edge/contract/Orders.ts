@@ -82,13 +82,18 @@ export const CancelBatchBody = Schema.Struct({
 }).annotations({ identifier: "CancelBatchBody" })
 export type CancelBatchBody = typeof CancelBatchBody.Type
 
-const orderFields = {
+/** Which order an answer speaks of, where it stands, and what last changed it. */
+export const identity = {
   orderId: Fields.Text,
   accountId: Fields.Text,
   marketId: Fields.Text,
   status: Fields.OrderStatus,
   lastSequence: Fields.Sequence,
-  idempotencyKey: Schema.String,
+  idempotencyKey: Schema.String
+}
+
+const orderFields = {
+  ...identity,
   cancelReason: Fields.optional(Fields.CancelReason),
   clientOrderId: Fields.optional(Fields.ClientOrderId),
   side: Fields.Side,
@@ -96,14 +101,10 @@ const orderFields = {
   timeInForce: Fields.TimeInForce,
   price: Fields.optional(Fields.Decimal),
   priceAtoms: Fields.optional(Fields.Atoms),
-  quantity: Fields.Decimal,
-  quantityAtoms: Fields.Atoms,
-  filledQuantity: Fields.Decimal,
-  filledQuantityAtoms: Fields.Atoms,
-  remainingQuantity: Fields.Decimal,
-  remainingQuantityAtoms: Fields.Atoms,
-  canceledQuantity: Fields.Decimal,
-  canceledQuantityAtoms: Fields.Atoms,
+  ...Fields.paired("quantity"),
+  ...Fields.paired("filledQuantity"),
+  ...Fields.paired("remainingQuantity"),
+  ...Fields.paired("canceledQuantity"),
   averageFillPrice: Fields.optional(Fields.Decimal),
   averageFillPriceAtoms: Fields.optional(Fields.Atoms),
   postOnly: Schema.Boolean,
@@ -130,27 +131,21 @@ export const AcceptedEntry = Schema.Struct({ index: Fields.Count, accepted: Sche
 export const RefusedEntry = Schema.Struct({
   index: Fields.Count,
   accepted: Schema.Literal(false),
-  orderId: Fields.Text,
-  accountId: Fields.Text,
-  marketId: Fields.Text,
+  ...identity,
   status: Schema.Literal("canceled"),
-  lastSequence: Fields.Sequence,
-  idempotencyKey: Schema.String,
   clientOrderId: Fields.optional(Fields.ClientOrderId),
   side: Fields.Side,
   orderType: Fields.OrderType,
   timeInForce: Fields.TimeInForce,
   price: Fields.optional(Fields.DecimalInput),
   quantity: Fields.DecimalInput,
-  filledQuantity: Fields.Decimal,
-  filledQuantityAtoms: Fields.Atoms,
+  ...Fields.paired("filledQuantity"),
   postOnly: Schema.Boolean,
   reduceOnly: Schema.Boolean,
   selfTradePrevention: Fields.SelfTradePrevention,
   createdAtEpochMs: Fields.EpochMs,
   updatedAtEpochMs: Fields.EpochMs,
-  code: Fields.Text,
-  rejectionGuard: Fields.optional(Envelopes.Guard),
+  ...Envelopes.Refused,
   ...Envelopes.Comparison
 }).annotations({ identifier: "RefusedOrderEntry" })
 
@@ -160,17 +155,10 @@ export const PlaceBatchResult = Schema.Struct({
 }).annotations({ identifier: "PlaceBatchResult" })
 
 const cancelFields = {
-  orderId: Fields.Text,
-  accountId: Fields.Text,
-  marketId: Fields.Text,
-  status: Fields.OrderStatus,
-  lastSequence: Fields.Sequence,
-  idempotencyKey: Schema.String,
+  ...identity,
   cancelReason: Fields.optional(Fields.CancelReason),
-  filledQuantity: Fields.Decimal,
-  filledQuantityAtoms: Fields.Atoms,
-  canceledQuantity: Fields.Decimal,
-  canceledQuantityAtoms: Fields.Atoms,
+  ...Fields.paired("filledQuantity"),
+  ...Fields.paired("canceledQuantity"),
   updatedAtEpochMs: Fields.EpochMs
 }
 
@@ -190,14 +178,9 @@ export const CancelBatchResult = Schema.Struct({
     Schema.Struct({
       index: Fields.Count,
       accepted: Schema.Literal(false),
-      orderId: Fields.Text,
-      accountId: Fields.Text,
-      marketId: Fields.Text,
+      ...identity,
       status: Schema.Literal("canceled").annotations({ description: "Nothing is open under this id." }),
-      lastSequence: Fields.Sequence,
-      idempotencyKey: Schema.String,
-      code: Fields.Text,
-      rejectionGuard: Fields.optional(Envelopes.Guard)
+      ...Envelopes.Refused
     }).annotations({ identifier: "RefusedCancelEntry" })
   ))
 }).annotations({ identifier: "CancelBatchResult" })
@@ -246,8 +229,6 @@ export const OrderList = Schema.Struct({
   nextCursor: Fields.NextCursor
 }).annotations({ identifier: "OrderList", description: "Newest first. A page may be short and still have a next one." })
 
-const OrderPath = Schema.Struct({ orderId: Fields.Name })
-
 /** Placing, cancelling and reading orders, native. */
 export const group = HttpApiGroup.make("orders", { topLevel: true })
   .add(
@@ -276,7 +257,7 @@ export const group = HttpApiGroup.make("orders", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.post("cancelOrder", "/v1/orders/:orderId/cancel")
-      .setPath(OrderPath)
+      .setPath(Fields.OrderPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CancelOrderBody)
       .addSuccess(CancelResult)
@@ -285,7 +266,7 @@ export const group = HttpApiGroup.make("orders", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.post("amendOrder", "/v1/orders/:orderId/amend")
-      .setPath(OrderPath)
+      .setPath(Fields.OrderPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(AmendOrderBody)
       .addSuccess(AmendResult)
@@ -302,7 +283,7 @@ export const group = HttpApiGroup.make("orders", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.get("getOrder", "/v1/orders/:orderId")
-      .setPath(OrderPath)
+      .setPath(Fields.OrderPath)
       .addSuccess(OrderRecord)
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Read one order of the key's account")

@@ -133,12 +133,10 @@ export const FenceResult = Schema.Struct({
   decidedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "FenceResult" })
 
-const AccountPath = Schema.Struct({ accountId: Fields.Name })
-
 export const group = HttpApiGroup.make("safety", { topLevel: true })
   .add(
     HttpApiEndpoint.post("setCancelAllAfter", "/v1/accounts/:accountId/orders/cancel-all-after")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CancelAllAfterBody)
       .addSuccess(CancelAllAfterResult)
@@ -147,14 +145,14 @@ export const group = HttpApiGroup.make("safety", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.get("getCancelAllAfter", "/v1/accounts/:accountId/orders/cancel-all-after")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .addSuccess(CancelAllAfterState)
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "How the dead-man switch stands")
   )
   .add(
     HttpApiEndpoint.get("lookUpOutcome", "/v1/accounts/:accountId/outcomes")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .setUrlParams(Schema.Struct({
         idempotencyKey: Fields.optional(Fields.IdempotencyKey),
         clientOrderId: Fields.optional(Fields.ClientOrderId)
@@ -165,7 +163,7 @@ export const group = HttpApiGroup.make("safety", { topLevel: true })
   )
   .add(
     HttpApiEndpoint.post("fenceOutcome", "/v1/accounts/:accountId/outcomes/fence")
-      .setPath(AccountPath)
+      .setPath(Fields.AccountPath)
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(FenceBody)
       .addSuccess(FenceResult)
