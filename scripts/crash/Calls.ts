@@ -3,24 +3,14 @@
  * at a time, so that what is decided for an account has one order. Placements dominate; the rest of the trading
  * surface is mixed in. Most orders meet at one price; some rest away from it, to be cancelled and amended.
  */
+import * as Safety from "../../src/edge/contract/Safety.js"
 import { post } from "../load/Connection.js"
 import { body, marketId, symbol, touch } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
 
-/** Operations by the names that outcome lookups give them. */
-export const operations = [
-  "place_order",
-  "place_order_batch",
-  "create_order",
-  "create_orders",
-  "cancel_order",
-  "cancel_order_batch",
-  "cancel_compat_order",
-  "amend_order",
-  "cancel_all_orders",
-  "cancel_all_compat_orders"
-] as const
-export type Operation = (typeof operations)[number]
+/** Operations by the names that outcome lookups give them: all that trade. */
+export type Operation = Exclude<Safety.OperationName, "set_cancel_all_after">
+export const operations = Safety.OperationName.literals.filter((name): name is Operation => name !== "set_cancel_all_after")
 
 /** A request with the identity under which it may be sent again. */
 export interface Call {

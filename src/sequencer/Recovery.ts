@@ -47,10 +47,8 @@ export interface Recovered {
   readonly records: number
 }
 
-/** Runs a block's records and compares the digest of what they decided. The engine's events are those of the block, until the next. */
-export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undefined => {
-  engine.state.events.clear()
-  for (const record of block.records) engine.apply(record.command, record.sequence, record.atEpochMs)
+/** Compares the digest of the engine's events, which are those of the block, with the one it was written with. */
+export const divergence = (engine: Engine, block: Block.Block): Diverged | undefined => {
   const digest = Block.sha256(engine.state.events.bytes())
   if (digest.equals(block.outcomeDigest)) return undefined
   return new Diverged({
@@ -59,6 +57,13 @@ export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undef
     expectedDigest: Buffer.from(block.outcomeDigest).toString("hex"),
     actualDigest: digest.toString("hex")
   })
+}
+
+/** Runs a block's records and compares the digest of what they decided. The engine's events are those of the block, until the next. */
+export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undefined => {
+  engine.state.events.clear()
+  for (const record of block.records) engine.apply(record.command, record.sequence, record.atEpochMs)
+  return divergence(engine, block)
 }
 
 type JournalService = Context.Tag.Service<typeof Journal>

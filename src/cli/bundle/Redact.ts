@@ -12,6 +12,7 @@ import * as crypto from "node:crypto"
 import { Data, Effect } from "effect"
 import { assert, unreachable } from "../../domain/Assert.js"
 import type { CancelEntry, ClientCommand, Command, KeyGrant, OpenDemoAccounts, PlaceEntry } from "../../domain/Command.js"
+import { isClient } from "../../domain/Command.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../engine/Accounts.js"
 import { Engine } from "../../engine/Engine.js"
@@ -66,14 +67,8 @@ const operator = none
 
 /** A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). */
 export const redact = (pseudonyms: Pseudonyms, { command, sequence }: Record, keptId: string, kept: number): Command => {
+  if (isClient(command)) return kept !== none && command.account === kept ? command : redactClient(pseudonyms, command)
   switch (command.kind) {
-    case "PlaceOrders":
-    case "CancelOrders":
-    case "AmendOrder":
-    case "CancelAllOrders":
-    case "SetCancelAllAfter":
-    case "FenceOutcome":
-      return kept !== none && command.account === kept ? command : redactClient(pseudonyms, command)
     case "OpenDemoAccounts":
       return redactAccounts(pseudonyms, command, (index) => Ids.accountId(Ids.ordinal(sequence, index)) === keptId)
     case "PutMarket":

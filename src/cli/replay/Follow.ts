@@ -7,10 +7,10 @@ import type { Context } from "effect"
 import { Engine } from "../../engine/Engine.js"
 import { type DecodedEvent, decode } from "../../engine/EventLog.js"
 import type { Capacity } from "../../engine/State.js"
-import * as Block from "../../journal/Block.js"
+import type * as Block from "../../journal/Block.js"
 import type { Corrupt, Journal, Unknown } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
-import { Diverged } from "../../sequencer/Recovery.js"
+import { type Diverged, divergence } from "../../sequencer/Recovery.js"
 
 export type JournalService = Context.Tag.Service<typeof Journal>
 
@@ -49,7 +49,7 @@ export const follow = (
       Stream.mapEffect((block) => {
         const whole = applyRecords(engine, block, visitor)
         if (!whole) return Effect.succeed(false)
-        const diverged = compare(engine, block)
+        const diverged = divergence(engine, block)
         if (diverged !== undefined) return Effect.fail(diverged)
         visitor.block(block)
         return Effect.succeed(true)
@@ -73,15 +73,4 @@ const applyRecords = (engine: Engine, block: Block.Block, visitor: Visitor): boo
     visitor.applied(engine, record, () => decode(events.words, from, to))
   }
   return true
-}
-
-const compare = (engine: Engine, block: Block.Block): Diverged | undefined => {
-  const digest = Block.sha256(engine.state.events.bytes())
-  if (digest.equals(block.outcomeDigest)) return undefined
-  return new Diverged({
-    firstSequence: block.firstSequence,
-    lastSequence: block.lastSequence,
-    expectedDigest: Buffer.from(block.outcomeDigest).toString("hex"),
-    actualDigest: digest.toString("hex")
-  })
 }
