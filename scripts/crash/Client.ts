@@ -80,7 +80,8 @@ export class Client {
     const placed = await Reader.ordersSince(connection, this.account, this.newestOrder)
     const orders = [...placed]
     for (const { orderId } of carried) {
-      orders.push(JSON.parse(await Reader.order(connection, this.account, orderId)) as Checks.OrderRecord)
+      const order = await Reader.order(connection, this.account, orderId)
+      if (order !== undefined) orders.push(JSON.parse(order) as Checks.OrderRecord)
     }
     const fills = await Reader.fillsSince(connection, this.account, this.newestTrade)
     findings.push(...Checks.account({ decisions, carried, orders, fills }))
@@ -145,7 +146,8 @@ export class Client {
       this.old.push({ call, orderId: "", text: Checks.comparable(answer) })
     }
     for (const { orderId } of orders.filter((order) => order.status !== "open").slice(-oldPerLife)) {
-      this.old.push({ orderId, text: await Reader.order(connection, this.account, orderId) })
+      const record = await Reader.order(connection, this.account, orderId)
+      if (record !== undefined) this.old.push({ orderId, text: record })
     }
     this.old = this.old.slice(-mostOld)
   }

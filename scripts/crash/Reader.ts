@@ -21,11 +21,13 @@ export const each = async <A>(
   }))
 }
 
-const read = async (connection: Connection, account: DemoAccount, path: string): Promise<Answer> => {
-  const answer = await ask(connection, get(path, account.apiKey))
+const expectOk = (path: string, answer: Answer): Answer => {
   if (answer.status !== 200) throw new Error(`GET ${path} was answered ${answer.status} ${answer.body}`)
   return answer
 }
+
+const read = async (connection: Connection, account: DemoAccount, path: string): Promise<Answer> =>
+  expectOk(path, await ask(connection, get(path, account.apiKey)))
 
 type Page<Name extends string, A> = { readonly [N in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null }
 
@@ -57,9 +59,11 @@ export const ordersSince = (connection: Connection, account: DemoAccount, orderI
 export const fillsSince = (connection: Connection, account: DemoAccount, tradeId: string): Promise<ReadonlyArray<Fill>> =>
   since<"fills", Fill>(connection, account, "fills", (fill) => fill.tradeId === tradeId)
 
-/** An order as text: what is over has the same bytes for good. */
-export const order = async (connection: Connection, account: DemoAccount, orderId: string): Promise<string> =>
-  (await read(connection, account, `/v1/orders/${orderId}`)).body
+/** An order as text: what is over has the same bytes for good. Undefined where there is none. */
+export const order = async (connection: Connection, account: DemoAccount, orderId: string): Promise<string | undefined> => {
+  const answer = await ask(connection, get(`/v1/orders/${orderId}`, account.apiKey))
+  return answer.status === 404 ? undefined : expectOk(`/v1/orders/${orderId}`, answer).body
+}
 
 export const lookup = async (connection: Connection, account: DemoAccount, key: string): Promise<Lookup> =>
   JSON.parse((await read(connection, account, `/v1/accounts/${account.accountId}/outcomes?idempotencyKey=${key}`)).body) as Lookup
