@@ -968,6 +968,9 @@ const parsed = (text: string): unknown => {
 
 const stateDigest = (engine: Engine): string => Buffer.from(Writer.sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
 
+/** A failure without the lines of its stack: where the source lies, and how long its files are, is not the run's. */
+const withoutPlaces = (failure: string): string => failure.replace(/\n\s+at .*/g, "")
+
 /** An observation as a line: what the run's digest is over, and what a trace shows. */
 const describe = (seen: Observation): string => {
   switch (seen._tag) {
@@ -990,13 +993,13 @@ const describe = (seen: Observation): string => {
     case "Crashed":
       return `crashed ${seen.incarnation} at ${seen.atEpochMs}`
     case "Ended":
-      return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${seen.failure ?? ""}`
+      return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${withoutPlaces(seen.failure ?? "")}`
     case "Replayed":
       return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
     case "Flipped":
-      return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${seen.refusal ?? "served"}`
+      return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":
-      return `a write to ${seen.path} went astray: ${seen.refusal ?? "served"}`
+      return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Healed":
       return "healed"
     case "Finished":
