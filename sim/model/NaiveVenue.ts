@@ -168,7 +168,6 @@ export interface NaiveDecision {
 export interface NaiveMemory {
   readonly sequence: number
   readonly atEpochMs: number
-  readonly fingerprint: string
   readonly outcomes: ReadonlyArray<NaiveOutcome>
   readonly orders: ReadonlyArray<NaiveOrder>
 }
@@ -183,10 +182,6 @@ const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.s
 
 /** Account, operation and key: the scope of an Idempotency-Key. */
 export const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
-
-/** What tells one command's body from another's: all of the command but its credential and key. */
-export const fingerprintOf = (command: Command): string =>
-  JSON.stringify(command, (name, value: unknown) => (name === "apiKey" || name === "idempotencyKey" ? undefined : value))
 
 /** The scope that a command is remembered under, or undefined where it carries no key. */
 export const scopeOfCommand = (command: Command): string | undefined => {
@@ -298,7 +293,6 @@ export class NaiveVenue {
       this.memory.set(scope, {
         sequence: record.sequence,
         atEpochMs: record.atEpochMs,
-        fingerprint: fingerprintOf(command),
         outcomes,
         orders
       })

@@ -6,23 +6,34 @@
 import { Either, ParseResult, Schema } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
 import * as Envelopes from "../../src/edge/contract/Envelopes.js"
+import * as Acceptance from "./Acceptance.js"
 import { broken, holds, type Property } from "./Property.js"
 
-type Decode = (input: unknown) => Either.Either<unknown, ParseResult.ParseError>
+/** Undefined where the schema accepts, otherwise what it finds wrong. */
+type Judge = (input: unknown) => string | undefined
 
-/** Decoders by endpoint name and status; refusing members that the contract does not know. */
-const decoders: ReadonlyMap<string, Decode> = (() => {
-  const all = new Map<string, Decode>()
+/** A schema that refuses members which the contract does not know; what passes the quick look is not decoded. */
+const judge = (schema: Schema.Schema.AnyNoContext): Judge => {
+  const accepts = Acceptance.compile(schema)
+  const decode = Schema.decodeUnknownEither(schema, { onExcessProperty: "error" })
+  return (input) => {
+    if (accepts(input)) return undefined
+    const decoded = decode(input)
+    return Either.isRight(decoded) ? undefined : ParseResult.TreeFormatter.formatErrorSync(decoded.left)
+  }
+}
+
+/** By endpoint name and status, and by family and status for what meets no endpoint. */
+const judges: ReadonlyMap<string, Judge> = (() => {
+  const all = new Map<string, Judge>()
   for (const endpoint of Contract.endpoints) {
     for (const [status, answer] of endpoint.answers) {
-      if (answer.kind === "json") {
-        all.set(`${endpoint.name} ${status}`, Schema.decodeUnknownEither(answer.schema, { onExcessProperty: "error" }))
-      }
+      if (answer.kind === "json") all.set(`${endpoint.name} ${status}`, judge(answer.schema))
     }
   }
   for (const status of Envelopes.statuses) {
-    all.set(`native ${status}`, Schema.decodeUnknownEither(Envelopes.nativeError(status), { onExcessProperty: "error" }) as Decode)
-    all.set(`compat ${status}`, Schema.decodeUnknownEither(Envelopes.compatError(status), { onExcessProperty: "error" }) as Decode)
+    all.set(`native ${status}`, judge(Envelopes.nativeError(status)))
+    all.set(`compat ${status}`, judge(Envelopes.compatError(status)))
   }
   return all
 })()
@@ -43,10 +54,10 @@ export const schemaConformance: Property<null> = {
     if (answer.status === 500) return broken(`${what}: ${answer.text}`)
     const name = call.endpoint === "" ? Contract.familyOf(call.target.split("?")[0]!) : call.endpoint
     if (texts.has(name) && answer.status === 200) return holds
-    const decode = decoders.get(`${name} ${answer.status}`)
-    if (decode === undefined) return broken(`${what}, which ${name} does not declare: ${answer.text}`)
+    const judge = judges.get(`${name} ${answer.status}`)
+    if (judge === undefined) return broken(`${what}, which ${name} does not declare: ${answer.text}`)
     if (answer.json === undefined) return broken(`${what} with a body that is no JSON: ${answer.text}`)
-    const decoded = decode(answer.json)
-    return Either.isRight(decoded) ? holds : broken(`${what}, against its schema: ${ParseResult.TreeFormatter.formatErrorSync(decoded.left)}: ${answer.text}`)
+    const fault = judge(answer.json)
+    return fault === undefined ? holds : broken(`${what}, against its schema: ${fault}: ${answer.text}`)
   }
 }

@@ -33,11 +33,16 @@ export const make = (disk: SimDisk, seen: (bytes: Uint8Array) => void = () => {}
   let nextSequence = 1
   let digest: Uint8Array = Block.genesisDigest
 
+  const durable = (length: number): Buffer => {
+    const bytes = disk.durable(segment, offset, offset + length)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+  }
+
   const read = (): Block.Block | undefined => {
-    const head = Buffer.from(disk.durable(segment, offset, offset + headBytes))
+    const head = durable(headBytes)
     const header = Block.readHeader(head, 0)
     if (header === undefined || header.firstSequence !== nextSequence) return undefined
-    const bytes = Buffer.from(disk.durable(segment, offset, offset + header.blockBytes))
+    const bytes = header.blockBytes === head.length ? head : durable(header.blockBytes)
     if (bytes.length < header.blockBytes) return undefined
     if (Block.previousDigestAtHeader(bytes, 0).compare(digest) !== 0) return undefined
     const found = Block.verifiedDigest(bytes, 0, header)
@@ -50,9 +55,14 @@ export const make = (disk: SimDisk, seen: (bytes: Uint8Array) => void = () => {}
     return block
   }
 
+  /** What the disk had made durable when it was last looked at. */
+  let seenDurable = -1
+
   return {
     next: () => {
       const blocks: Array<Block.Block> = []
+      if (disk.durableChanges() === seenDurable) return blocks
+      seenDurable = disk.durableChanges()
       for (;;) {
         let block = read()
         if (block === undefined) {

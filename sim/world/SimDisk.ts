@@ -85,6 +85,8 @@ export interface SimDisk {
   readonly files: () => ReadonlyArray<string>
   /** How many operations have begun. */
   readonly calls: () => number
+  /** How often something may have become durable, or changed there: while this stays, so does all that `durable` tells. */
+  readonly durableChanges: () => number
 }
 
 const sectorBytes = 512
@@ -177,6 +179,7 @@ export const make = (options: Options): SimDisk => {
   let locks = new Set<string>()
   let crashes = 0
   let calls = 0
+  let durableChanges = 0
 
   const chance = (probability: number): boolean => probability > 0 && random() < probability
 
@@ -225,6 +228,7 @@ export const make = (options: Options): SimDisk => {
   }
 
   const losePower = (): void => {
+    durableChanges++
     for (const directory of directories.values()) {
       const survives = Math.floor(random() * (directory.unsynced.length + 1))
       for (const made of directory.unsynced.slice(0, survives)) change(directory.durable, made)
@@ -377,10 +381,12 @@ export const make = (options: Options): SimDisk => {
           begin: () => node.unsynced.filter((write) => write.finished),
           end: (covered) =>
             Effect.sync(() => {
+              durableChanges++
               for (const write of covered) node.durable.write(write.position, write.bytes)
               node.unsynced = node.unsynced.filter((write) => !covered.includes(write))
             }),
           abort: (covered) => {
+            durableChanges++
             for (const write of covered) writeAll(node.durable, scatter(write))
             node.unsynced = node.unsynced.filter((write) => !covered.includes(write))
           }
@@ -457,6 +463,7 @@ export const make = (options: Options): SimDisk => {
             end: (covered) => {
               const directory = directories.get(path)
               if (directory === undefined) return error("syncDirectory", path, "ENOENT")
+              durableChanges++
               for (const made of covered) change(directory.durable, made)
               directory.unsynced = directory.unsynced.filter((made) => !covered.includes(made))
               return Effect.void
@@ -481,6 +488,7 @@ export const make = (options: Options): SimDisk => {
     mount,
     crash,
     flip: (path, byte, bit) => {
+      durableChanges++
       const node = nodeAt(path)
       node.durable.flip(byte, bit)
       node.current.flip(byte, bit)
@@ -494,12 +502,14 @@ export const make = (options: Options): SimDisk => {
       return directories.get(directory)?.durable.get(name)?.durable.slice(start, end) ?? new Uint8Array(0)
     },
     overwrite: (path, position, bytes) => {
+      durableChanges++
       const node = nodeAt(path)
       node.durable.write(position, bytes)
       node.current.write(position, bytes)
     },
     files: () =>
       [...directories].flatMap(([path, { current }]) => [...current.keys()].map((name) => path === "" ? name : `${path}/${name}`)).sort(),
-    calls: () => calls
+    calls: () => calls,
+    durableChanges: () => durableChanges
   }
 }

@@ -1,0 +1,81 @@
+/**
+ * A quick look at whether a schema accepts a value, compiled from the schema itself: what it accepts, decoding
+ * with `onExcessProperty: "error"` accepts too. It says nothing of what it does not accept: kinds of schemas that
+ * it does not know are never accepted here, and Schema has the last word on every refusal.
+ *
+ * Decoding keeps a path and builds a copy at every step, which most answers never need.
+ */
+import { Option, type Schema, SchemaAST } from "effect"
+
+/** Whether a value, plain JSON, is certainly accepted. */
+export type Accepts = (input: unknown) => boolean
+
+const never: Accepts = () => false
+
+/** The quick look of a schema that is its own encoding. */
+export const compile = (schema: Schema.Schema.AnyNoContext): Accepts => ofAst(schema.ast)
+
+const ofAst = (ast: SchemaAST.AST): Accepts => {
+  switch (ast._tag) {
+    case "Literal":
+      return (input) => input === ast.literal
+    case "StringKeyword":
+      return (input) => typeof input === "string"
+    case "NumberKeyword":
+      return (input) => typeof input === "number"
+    case "BooleanKeyword":
+      return (input) => typeof input === "boolean"
+    case "UnknownKeyword":
+      return () => true
+    case "Union":
+      return ofUnion(ast)
+    case "Refinement":
+      return ofRefinement(ast)
+    case "TupleType":
+      return ofTuple(ast)
+    case "TypeLiteral":
+      return ofStruct(ast)
+    default:
+      return never
+  }
+}
+
+const ofUnion = (union: SchemaAST.Union): Accepts => {
+  const literals = new Set<unknown>(union.types.filter(SchemaAST.isLiteral).map((ast) => ast.literal))
+  const others = union.types.filter((ast) => !SchemaAST.isLiteral(ast)).map(ofAst)
+  if (others.length === 0) return (input) => literals.has(input)
+  return (input) => literals.has(input) || others.some((accepts) => accepts(input))
+}
+
+/** Its own filter, asked behind the quick look at what it refines. */
+const ofRefinement = (refinement: SchemaAST.Refinement): Accepts => {
+  const isFrom = ofAst(refinement.from)
+  const options: SchemaAST.ParseOptions = {}
+  return (input) => isFrom(input) && Option.isNone(refinement.filter(input, options, refinement))
+}
+
+const ofTuple = (tuple: SchemaAST.TupleType): Accepts => {
+  const [rest, ...after] = tuple.rest
+  if (tuple.elements.length > 0 || rest === undefined || after.length > 0) return never
+  const isItem = ofAst(rest.type)
+  return (input) => Array.isArray(input) && input.every(isItem)
+}
+
+const ofStruct = ({ indexSignatures, propertySignatures }: SchemaAST.TypeLiteral): Accepts => {
+  if (indexSignatures.length > 0 && propertySignatures.length > 0) return never
+  const members = new Map(propertySignatures.map(({ name, type }) => [name, ofAst(type)] as const))
+  if (members.size === 0 && indexSignatures.length !== 1) return never
+  const [index] = indexSignatures
+  const isKey = index === undefined ? never : ofAst(index.parameter)
+  const isValue = index === undefined ? never : ofAst(index.type)
+  const required = propertySignatures.filter((each) => !each.isOptional).map((each) => each.name)
+  return (input) => {
+    if (typeof input !== "object" || input === null || Array.isArray(input)) return false
+    const json = input as { readonly [name: PropertyKey]: unknown }
+    for (const key of Object.keys(json)) {
+      const accepts = members.get(key)
+      if (accepts === undefined ? !(isKey(key) && isValue(json[key])) : !accepts(json[key])) return false
+    }
+    return required.every((key) => Object.hasOwn(json, key))
+  }
+}
