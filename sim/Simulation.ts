@@ -20,6 +20,7 @@ import * as Options from "./faults/Options.js"
 import type { NaiveDecision, NaiveOrder } from "./model/NaiveVenue.js"
 import { isKept, NaiveVenue } from "./model/NaiveVenue.js"
 import { watchers } from "./properties/All.js"
+import { Glance } from "./properties/Glance.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import type { Watcher } from "./properties/Property.js"
 import * as Script from "./shrink/Script.js"
@@ -858,10 +859,11 @@ class Run {
     const touchedOrders = new Set([...uncompared.orders].filter((order) => isKept(order, this.model.atEpochMs)))
     const decision = last === undefined ? undefined : { ...last, touchedOrders, touchedAccounts: uncompared.accounts }
     this.uncompared = { orders: new Set(), accounts: new Set(), last: undefined }
-    this.see({ _tag: "Inspected", reads, model: this.model, decision, whole: false })
+    const glance = new Glance(reads)
+    this.see({ _tag: "Inspected", reads: glance, model: this.model, decision, whole: false })
     if (!whole) return
     this.lastWhole = this.records
-    this.see({ _tag: "Inspected", reads, model: this.model, decision: undefined, whole: true })
+    this.see({ _tag: "Inspected", reads: glance, model: this.model, decision: undefined, whole: true })
   }
 
   // --- clients -------------------------------------------------------------------------------------------

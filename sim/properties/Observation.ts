@@ -2,9 +2,9 @@
  * What properties see of a run: what clients asked and were told, what the disk holds of the journal, what a
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
-import type { Reads } from "../../src/engine/Reads.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { NaiveDecision, NaiveMemory, NaiveVenue } from "../model/NaiveVenue.js"
+import type { Glance } from "./Glance.js"
 
 /** One thing a client wants, however often it has to ask: method, target, key and body never change. */
 export interface Call {
@@ -70,7 +70,7 @@ export type Observation =
   /** The engine was looked at with the model at the same record. `whole`: everything; otherwise what `decision` touched. */
   | {
     readonly _tag: "Inspected"
-    readonly reads: Reads
+    readonly reads: Glance
     readonly model: NaiveVenue
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean

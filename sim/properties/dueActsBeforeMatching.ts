@@ -5,8 +5,9 @@
  */
 import { ordinal } from "../../src/domain/Ids.js"
 import { CancelReason, canceled } from "../../src/domain/Order.js"
-import type { Reads } from "../../src/engine/Reads.js"
+import type { Fill } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -23,7 +24,9 @@ interface State {
   trades: number
 }
 
-const tradesLookedAt = 500
+/** Trades of a market that are asked for at a time, and how often. */
+const tradesAtOnce = 20
+const pagesLookedAt = 25
 
 const fire = (state: State, sequence: number, atEpochMs: number): void => {
   for (const [account, dueEpochMs] of state.switches) {
@@ -36,7 +39,7 @@ const fire = (state: State, sequence: number, atEpochMs: number): void => {
   }
 }
 
-const restingVerdict = (state: State, reads: Reads, account: number): Verdict => {
+const restingVerdict = (state: State, reads: Glance, account: number): Verdict => {
   const armed = reads.cancelAllAtEpochMs(account)
   if (armed !== 0 && armed <= reads.atEpochMs) return broken(`account ${account}'s switch was due at ${armed} and is armed at ${reads.atEpochMs}`)
   const fired = state.fired.get(account)
@@ -52,7 +55,7 @@ const restingVerdict = (state: State, reads: Reads, account: number): Verdict =>
 }
 
 /** The last thing that happens to an order is that what is due cancels it, in the record in which it fell due. */
-const endVerdict = (state: State, reads: Reads, account: number, number: number): Verdict => {
+const endVerdict = (state: State, reads: Glance, account: number, number: number): Verdict => {
   const view = reads.findOrder(account, number)
   if (view === undefined) return holds
   const due = Math.min(state.expired.get(number) ?? Number.POSITIVE_INFINITY, dueBySwitch(state, account, number))
@@ -65,17 +68,30 @@ const endVerdict = (state: State, reads: Reads, account: number, number: number)
     : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)
 }
 
+/** A market's trades that were not seen yet, newest first. */
+function* newTrades(state: State, reads: Glance, market: number): Generator<Fill> {
+  let before = Number.POSITIVE_INFINITY
+  for (let page = 0; page < pagesLookedAt; page++) {
+    const fills = reads.trades(market, before, tradesAtOnce)
+    for (const fill of fills) {
+      if (fill.ordinal < state.trades) return
+      before = fill.ordinal
+      yield fill
+    }
+    if (fills.length < tradesAtOnce) return
+  }
+}
+
 /** The record in which an account's switch last fell due over an order; Infinity if none did. */
 const dueBySwitch = (state: State, account: number, number: number): number => {
   const fired = state.fired.get(account)
   return fired !== undefined && number < ordinal(fired, 0) ? fired : Number.POSITIVE_INFINITY
 }
 
-const tradesVerdict = (state: State, reads: Reads): Verdict => {
+const tradesVerdict = (state: State, reads: Glance): Verdict => {
   let newest = state.trades
   for (let market = 0; market < reads.marketCount; market++) {
-    for (const fill of reads.trades(market, Number.POSITIVE_INFINITY, tradesLookedAt)) {
-      if (fill.ordinal < state.trades) break
+    for (const fill of newTrades(state, reads, market)) {
       newest = Math.max(newest, fill.ordinal + 1)
       for (const [order, account] of [[fill.makerOrder, fill.makerAccount], [fill.takerOrder, fill.takerAccount]] as const) {
         const expiry = state.expiries.get(order)

@@ -7,7 +7,15 @@ import { canceled, closed, open } from "../../src/domain/Order.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** What an ended order looked like when it ended, by number. */
-type Ended = Map<number, string>
+type Ended = Map<number, OrderView>
+
+const stateOf = (view: OrderView): string =>
+  `${view.status}/${view.cancelReason}/${view.filledAtoms}/${view.filledNotionalAtoms}/${view.canceledAtoms}/${view.updatedAtEpochMs}/${view.lastSequence}`
+
+const isSame = (one: OrderView, other: OrderView): boolean =>
+  one.status === other.status && one.cancelReason === other.cancelReason && one.filledAtoms === other.filledAtoms
+  && one.filledNotionalAtoms === other.filledNotionalAtoms && one.canceledAtoms === other.canceledAtoms
+  && one.updatedAtEpochMs === other.updatedAtEpochMs && one.lastSequence === other.lastSequence
 
 const judge = (ended: Ended, view: OrderView): Verdict => {
   const name = `order ${view.orderNumber}`
@@ -19,10 +27,9 @@ const judge = (ended: Ended, view: OrderView): Verdict => {
   if (view.status === closed && view.filledAtoms !== view.quantityAtoms) return broken(`${name} is closed and filled ${view.filledAtoms} of ${view.quantityAtoms}`)
   if (view.status === canceled && remaining !== 0) return broken(`${name} is canceled with ${remaining} remaining`)
   if (view.status === canceled && view.cancelReason === 0) return broken(`${name} is canceled for no reason`)
-  const state = `${view.status}/${view.cancelReason}/${view.filledAtoms}/${view.filledNotionalAtoms}/${view.canceledAtoms}/${view.updatedAtEpochMs}/${view.lastSequence}`
   const before = ended.get(view.orderNumber)
-  if (before !== undefined && before !== state) return broken(`${name} had ended as ${before} and is ${state}`)
-  if (view.status !== open) ended.set(view.orderNumber, state)
+  if (before !== undefined && !isSame(before, view)) return broken(`${name} had ended as ${stateOf(before)} and is ${stateOf(view)}`)
+  if (before === undefined && view.status !== open) ended.set(view.orderNumber, view)
   return holds
 }
 

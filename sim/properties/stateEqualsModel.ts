@@ -3,9 +3,10 @@
  * and balances are those of the reference model; from time to time everything is compared, otherwise what
  * the record touched.
  */
-import type { BalanceView, OrderView, Reads } from "../../src/engine/Reads.js"
+import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
 import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder, type NaiveVenue } from "../model/NaiveVenue.js"
+import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Pair = readonly [name: string, engine: unknown, model: unknown]
@@ -59,7 +60,7 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
   ])
 }
 
-const accountVerdict = (reads: Reads, model: NaiveVenue, index: number): Verdict => {
+const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdict => {
   const account = model.accounts[index]
   if (account === undefined) return holds
   const positions = reads.positions(index)
@@ -88,7 +89,7 @@ const accountVerdict = (reads: Reads, model: NaiveVenue, index: number): Verdict
 const tradesCompared = 200
 
 /** A market's day and its latest trades. */
-const tradesVerdict = (reads: Reads, model: NaiveVenue, market: NaiveMarket): Verdict => {
+const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verdict => {
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
   const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
@@ -112,7 +113,7 @@ const tradesVerdict = (reads: Reads, model: NaiveVenue, market: NaiveMarket): Ve
   )
 }
 
-const fillsVerdict = (what: string, shown: ReturnType<Reads["trades"]>, made: ReadonlyArray<NaiveFill>): Verdict => {
+const fillsVerdict = (what: string, shown: ReadonlyArray<Fill>, made: ReadonlyArray<NaiveFill>): Verdict => {
   if (shown.length !== made.length) return broken(`${what} shows ${shown.length} fills, the model has ${made.length}`)
   for (let index = 0; index < shown.length; index++) {
     const view = shown[index]!
@@ -137,7 +138,7 @@ const fillsVerdict = (what: string, shown: ReturnType<Reads["trades"]>, made: Re
   return holds
 }
 
-const wholeVerdict = (reads: Reads, model: NaiveVenue): Verdict => {
+const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   if (reads.halted !== model.halted) return broken(`halted is ${reads.halted} in the engine, ${model.halted} in the model`)
   if (reads.marketCount !== model.markets.length) return broken(`${reads.marketCount} markets in the engine, ${model.markets.length} in the model`)
   for (const market of model.markets) {

@@ -23,8 +23,8 @@ export const sealed = (disk: SimDisk): ReadonlyArray<Uint8Array> => {
   return found
 }
 
-/** How much of a segment is looked at to find out whether a block begins there. */
-const headBytes = Block.sectorBytes
+/** How much of a segment is looked at to find out whether a block begins there: most blocks are whole in it. */
+const headBytes = 4 * Block.sectorBytes
 
 /** A reader from the journal's beginning; `seen` is handed each block's bytes. */
 export const make = (disk: SimDisk, seen: (bytes: Uint8Array) => void = () => {}): JournalTap => {
@@ -42,7 +42,7 @@ export const make = (disk: SimDisk, seen: (bytes: Uint8Array) => void = () => {}
     const head = durable(headBytes)
     const header = Block.readHeader(head, 0)
     if (header === undefined || header.firstSequence !== nextSequence) return undefined
-    const bytes = header.blockBytes === head.length ? head : durable(header.blockBytes)
+    const bytes = header.blockBytes <= head.length ? head.subarray(0, header.blockBytes) : durable(header.blockBytes)
     if (bytes.length < header.blockBytes) return undefined
     if (Block.previousDigestAtHeader(bytes, 0).compare(digest) !== 0) return undefined
     const found = Block.verifiedDigest(bytes, 0, header)

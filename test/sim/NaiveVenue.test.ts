@@ -8,6 +8,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { NaiveVenue, type NaiveMarket } from "../../sim/model/NaiveVenue.js"
 import { watchers } from "../../sim/properties/All.js"
+import { Glance } from "../../sim/properties/Glance.js"
 import { simMarkets } from "../../sim/workload/SimMarkets.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 
@@ -200,9 +201,10 @@ const run = (seed: string, commands: number): number => {
       entry.price,
       entry.quantity
     ]))
+    const reads = new Glance(engine)
     for (const watcher of watching) {
       const verdict = watcher.observe({ _tag: "Committed", record: { sequence, atEpochMs, command }, decision, model, block: { epoch: 1, firstSequence: sequence, count: 1 } })
-        ?? watcher.observe({ _tag: "Inspected", reads: engine, model, decision, whole: sequence % 97 === 0 })
+        ?? watcher.observe({ _tag: "Inspected", reads, model, decision, whole: sequence % 97 === 0 })
       expect(verdict, `${where}\n${watcher.name}`).toBe(undefined)
     }
   }

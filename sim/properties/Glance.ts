@@ -1,0 +1,88 @@
+/**
+ * The engine as it stands at one observation, for all properties together: what several of them ask for is read
+ * from it once. Good for as long as the engine stands still.
+ */
+import type { BalanceView, BookView, Fill, MarketView, OrderView, PositionView, Reads, StatsView } from "../../src/engine/Reads.js"
+
+export class Glance {
+  readonly #reads: Reads
+  readonly #orders = new Map<number, OrderView>()
+  readonly #open: Array<ReadonlyArray<OrderView>> = []
+  readonly #positions: Array<ReadonlyArray<PositionView>> = []
+  readonly #balances: Array<BalanceView> = []
+
+  constructor(reads: Reads) {
+    this.#reads = reads
+  }
+
+  get sequence(): number {
+    return this.#reads.sequence
+  }
+
+  get atEpochMs(): number {
+    return this.#reads.atEpochMs
+  }
+
+  get halted(): boolean {
+    return this.#reads.halted
+  }
+
+  get marketCount(): number {
+    return this.#reads.marketCount
+  }
+
+  market(market: number): MarketView {
+    return this.#reads.market(market)
+  }
+
+  stats(market: number): StatsView {
+    return this.#reads.stats(market)
+  }
+
+  /** At most `depth` levels a side. */
+  book(market: number, depth: number): BookView {
+    return this.#reads.book(market, depth)
+  }
+
+  /** A market's retained trades, newest first, older than an ordinal (`Infinity`: from the newest). */
+  trades(market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.#reads.trades(market, before, limit)
+  }
+
+  /** The same of an account, in one market unless -1. */
+  fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.#reads.fills(account, market, before, limit)
+  }
+
+  findClientOrder(account: number, clientOrderId: string): OrderView | undefined {
+    return this.#reads.findClientOrder(account, clientOrderId)
+  }
+
+  /** When the account's dead-man switch fires; 0 while it is not armed. */
+  cancelAllAtEpochMs(account: number): number {
+    return this.#reads.cancelAllAtEpochMs(account)
+  }
+
+  /** The order if the engine remembers it and it is this account's. */
+  findOrder(account: number, orderNumber: number): OrderView | undefined {
+    const known = this.#orders.get(orderNumber)
+    if (known?.account === account) return known
+    const view = this.#reads.findOrder(account, orderNumber)
+    if (view !== undefined) this.#orders.set(orderNumber, view)
+    return view
+  }
+
+  /** Open orders of an account, oldest first; of one market unless -1. */
+  openOrders(account: number, market: number): ReadonlyArray<OrderView> {
+    if (market >= 0) return this.#reads.openOrders(account, market)
+    return this.#open[account] ??= this.#reads.openOrders(account, market)
+  }
+
+  positions(account: number): ReadonlyArray<PositionView> {
+    return this.#positions[account] ??= this.#reads.positions(account)
+  }
+
+  balance(account: number): BalanceView {
+    return this.#balances[account] ??= this.#reads.balance(account)
+  }
+}
