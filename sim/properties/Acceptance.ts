@@ -54,27 +54,33 @@ const ofRefinement = (refinement: SchemaAST.Refinement): Accepts => {
   return (input) => isFrom(input) && Option.isNone(refinement.filter(input, options, refinement))
 }
 
+/** An array of one kind of item, or so many items each of its own. */
 const ofTuple = (tuple: SchemaAST.TupleType): Accepts => {
   const [rest, ...after] = tuple.rest
-  if (tuple.elements.length > 0 || rest === undefined || after.length > 0) return never
+  if (rest === undefined) {
+    const items = tuple.elements.map((element) => element.isOptional ? never : ofAst(element.type))
+    return (input) => Array.isArray(input) && input.length === items.length && items.every((accepts, at) => accepts(input[at]))
+  }
+  if (tuple.elements.length > 0 || after.length > 0) return never
   const isItem = ofAst(rest.type)
   return (input) => Array.isArray(input) && input.every(isItem)
 }
 
+/** A member must be named or match an index, and what it does both ways must hold both ways. */
 const ofStruct = ({ indexSignatures, propertySignatures }: SchemaAST.TypeLiteral): Accepts => {
-  if (indexSignatures.length > 0 && propertySignatures.length > 0) return never
+  const [index, ...more] = indexSignatures
+  if (more.length > 0 || (index === undefined && propertySignatures.length === 0)) return never
   const members = new Map(propertySignatures.map(({ name, type }) => [name, ofAst(type)] as const))
-  if (members.size === 0 && indexSignatures.length !== 1) return never
-  const [index] = indexSignatures
+  const required = propertySignatures.filter((each) => !each.isOptional).map((each) => each.name)
   const isKey = index === undefined ? never : ofAst(index.parameter)
   const isValue = index === undefined ? never : ofAst(index.type)
-  const required = propertySignatures.filter((each) => !each.isOptional).map((each) => each.name)
   return (input) => {
     if (typeof input !== "object" || input === null || Array.isArray(input)) return false
     const json = input as { readonly [name: PropertyKey]: unknown }
     for (const key of Object.keys(json)) {
       const accepts = members.get(key)
-      if (accepts === undefined ? !(isKey(key) && isValue(json[key])) : !accepts(json[key])) return false
+      if (accepts !== undefined && !accepts(json[key])) return false
+      if (isKey(key) ? !isValue(json[key]) : accepts === undefined) return false
     }
     return required.every((key) => Object.hasOwn(json, key))
   }
