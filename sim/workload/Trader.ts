@@ -185,8 +185,17 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
 
   const twist = (draft: Draft): Draft => {
     const body = JSON.parse(draft.body) as { [name: string]: unknown }
-    if (draft.endpoint === "placeOrder") {
-      return { ...draft, intent: "key with another body", body: JSON.stringify({ ...body, side: body["side"] === "buy" ? "sell" : "buy" }) }
+    const other = (changed: object): Draft => ({ ...draft, intent: "key with another body", body: JSON.stringify(changed) })
+    switch (draft.endpoint) {
+      case "placeOrder":
+      case "createOrder":
+        return other({ ...body, side: body["side"] === "buy" ? "sell" : "buy" })
+      case "cancelAllOrders":
+        return other({ ...body, marketId: body["marketId"] === "NONE-USDC-PERP" ? "NULL-USDC-PERP" : "NONE-USDC-PERP" })
+      case "cancelOrder":
+        return other({ ...body, marketId: "NONE-USDC-PERP" })
+      case "setCancelAllAfter":
+        return other({ timeoutMs: body["timeoutMs"] === 0 ? 1_500 : 0 })
     }
     return Calls.place(who, "key with another body", draft.idempotencyKey ?? nextKey(), wish(tradable(), {}))
   }
@@ -434,7 +443,7 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
       const ways: ReadonlyArray<() => Draft> = [
         () => Calls.cancelAll(who, intent, nextKey(), undefined),
         () => Calls.cancelAll(who, intent, nextKey(), market.marketId),
-        () => Calls.cancelAll(who, intent, nextKey(), "NONE-USDC-PERP"),
+        () => Calls.cancelAll(who, intent, nextKey(), random.pick(["NONE-USDC-PERP", "NULL-USDC-PERP"])),
         () => Calls.cancelAllCompat(who, intent, nextKey(), random.chance(0.5) ? market : undefined)
       ]
       return random.pick(ways)()

@@ -116,6 +116,8 @@ export interface CancelAllOrders {
   readonly idempotencyKey: string
   /** -2 for all, -1 for one that does not exist. */
   readonly market: number
+  /** With a market that does not exist: its name as sent, so that another body is told apart. Otherwise empty. */
+  readonly raw: string
 }
 
 /** Arms the dead-man switch: unless set again before, all open orders of the account are cancelled then. */

@@ -447,12 +447,15 @@ const amendOrder = (call: Call): void => {
 
 /** A cancel-all that names no market. */
 const anyMarket = -2
+/** One that does not exist. */
+const unknownMarket = -1
 
 const cancelAll = (
   call: Call,
   admitted: Admitted<object>,
   operation: Command.Operation,
   market: number,
+  marketText: string | undefined,
   answer: (decided: EntryOutcome, outcome: Outcome) => void
 ): void =>
   call.services.submit({
@@ -461,7 +464,8 @@ const cancelAll = (
     account: admitted.key.account,
     apiKey: admitted.key.index,
     idempotencyKey: admitted.idempotencyKey,
-    market
+    market,
+    raw: market === unknownMarket ? marketText ?? "" : ""
   }, guarded(call, (outcome) => {
     const decided = decidedEntry(outcome, 0)
     if (decided.refusal !== 0) return failEntry(call, decided, outcome)
@@ -474,7 +478,7 @@ const cancelAllOrders = (call: Call): void => {
   const { accountId, body, idempotencyKey } = admitted
   if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
   const market = body.marketId === undefined ? anyMarket : call.services.state.findMarket(body.marketId)
-  cancelAll(call, admitted, Command.Operation.cancelAllV1, market, (decided, outcome) =>
+  cancelAll(call, admitted, Command.Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
     call.succeed(Encode.canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
 }
 
@@ -485,7 +489,7 @@ const cancelAllCompatOrders = (call: Call): void => {
   const { state } = call.services
   const market = symbol === undefined ? anyMarket : state.findSymbol(symbol)
   const marketId = market < 0 ? undefined : state.market(market).parameters.marketId
-  cancelAll(call, admitted, Command.Operation.cancelAllV2, market, (decided, outcome) =>
+  cancelAll(call, admitted, Command.Operation.cancelAllV2, market, symbol, (decided, outcome) =>
     call.succeed(Encode.compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
 }
 

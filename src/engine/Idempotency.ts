@@ -117,6 +117,7 @@ const feedBody = (command: Command): void => {
       return
     case "CancelAllOrders":
       digest.word(command.market)
+      if (command.raw !== "") digest.text(command.raw)
       return
     case "SetCancelAllAfter":
       digest.number(command.timeoutMs)

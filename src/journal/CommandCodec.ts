@@ -58,7 +58,7 @@ export const encode = (command: Command.Command): string => {
       return `${heading(command)},${whole(command.market)},${whole(command.orderNumber)},${whole(command.priceAtoms)},`
         + `${whole(command.quantityAtoms)},${whole(command.fault)},${quote(command.raw)}]`
     case "CancelAllOrders":
-      return `${heading(command)},${whole(command.market)}]`
+      return `${heading(command)},${whole(command.market)}${command.raw === "" ? "" : `,${quote(command.raw)}`}]`
     case "SetCancelAllAfter":
       return `${heading(command)},${whole(command.timeoutMs)}]`
     case "FenceOutcome":
@@ -181,8 +181,13 @@ export const decode = (code: number, text: string): Command.Command => {
         raw: string(items, 9)
       }
     case Kind.CancelAllOrders:
-      ofLength(items, 5)
-      return { kind: "CancelAllOrders", ...decodeHeading(items), market: integer(items, 4) }
+      ofLength(items, items.length === 6 ? 6 : 5)
+      return {
+        kind: "CancelAllOrders",
+        ...decodeHeading(items),
+        market: integer(items, 4),
+        raw: items.length === 6 ? string(items, 5) : ""
+      }
     case Kind.SetCancelAllAfter:
       ofLength(items, 5)
       return { kind: "SetCancelAllAfter", ...decodeHeading(items), timeoutMs: integer(items, 4) }

@@ -60,9 +60,11 @@ const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number,
         raw: ""
       })
       return
-    case 1:
-      driver.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...heading, market: next() % 2 })
+    case 1: {
+      const market = (next() % 3) - 1
+      driver.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...heading, market, raw: market < 0 ? "no market" : "" })
       return
+    }
     case 2:
       driver.run({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...heading, timeoutMs: 2_000 })
       return
@@ -137,6 +139,9 @@ const relabelClient = (client: ClientCommand, label: Label): Command => {
       }
     case "CancelOrders":
       return { ...command, entries: command.entries.map((entry) => ({ ...entry, raw: label(owner, "raw", entry.raw) })) }
+    case "AmendOrder":
+    case "CancelAllOrders":
+      return { ...command, raw: label(owner, "raw", command.raw) }
     case "FenceOutcome":
       return {
         ...command,

@@ -140,6 +140,22 @@ describe("cancel-all", () => {
     expect((await venue.read(bob, "/v2/orders?status=open"))).toHaveLength(1)
     expect((await venue.post(alice, target, { accountId: alice.accountId, marketId: "X" })).status).toBe(404)
   })
+
+  test("of another unknown market under the same key is another body", async () => {
+    const { alice, venue } = await make()
+    const families = [["/v1/orders/cancel-all", { accountId: alice.accountId }, "marketId"], ["/v2/orders/cancel-all", {}, "symbol"]] as const
+    for (const [target, rest, member] of families) {
+      const ask = async (name: string) => venue.post(alice, target, { ...rest, [member]: name }, "unknown")
+      const first = await ask("X")
+      expect([first.status, Fake.json(first).code], target).toEqual([404, "market_not_found"])
+      const { records } = venue
+      const noId = (text: string): string => text.replaceAll(/"requestId":"[^"]*"/g, "")
+      expect(noId((await ask("X")).body), target).toBe(noId(first.body))
+      const other = await ask("Y")
+      expect([other.status, Fake.json(other).code], target).toEqual([409, "idempotency_key_conflict"])
+      expect(venue.records).toBe(records)
+    }
+  })
 })
 
 describe("an expiry", () => {

@@ -132,7 +132,8 @@ export class Driver {
       account,
       apiKey: -1,
       idempotencyKey: this.nextKey(),
-      market
+      market,
+      raw: ""
     }).entries[0]!
   }
 
@@ -256,7 +257,7 @@ export class RandomDriver extends Driver {
     const common = { account, apiKey: -1, idempotencyKey: this.nextKey() }
     switch (this.below(4)) {
       case 0:
-        return this.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...common, market: this.below(3) - 2 })
+        return this.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...common, market: this.below(3) - 2, raw: "" })
       case 1: {
         const timeoutMs = this.chance(30) ? 0 : 1000 + this.below(9000)
         return this.run({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...common, timeoutMs })

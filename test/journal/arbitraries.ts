@@ -71,7 +71,8 @@ export const amendOrder: fc.Arbitrary<Command.AmendOrder> = record({
 const cancelAllOrders: fc.Arbitrary<Command.CancelAllOrders> = record({
   kind: fc.constant("CancelAllOrders" as const),
   ...heading,
-  market: whole
+  market: whole,
+  raw: text
 })
 
 const setCancelAllAfter: fc.Arbitrary<Command.SetCancelAllAfter> = record({

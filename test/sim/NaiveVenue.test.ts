@@ -38,7 +38,8 @@ const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: numb
   if (model.halted && kind < 0.2) return { kind: "ResumeEngine", idempotencyKey }
   if (kind < 0.055) {
     const marketNamed = random.pick([-2, -2, market.index, -1])
-    return { kind: "CancelAllOrders", operation: Operation.cancelAllV1, account, apiKey: -1, idempotencyKey, market: marketNamed }
+    const raw = marketNamed === -1 ? random.pick(["NONE", "NULL"]) : ""
+    return { kind: "CancelAllOrders", operation: Operation.cancelAllV1, account, apiKey: -1, idempotencyKey, market: marketNamed, raw }
   }
   if (kind < 0.07) {
     const timeoutMs = random.pick([0, 1_000, 1_000, 2_000])

@@ -100,8 +100,8 @@ const redactClient = (pseudonyms: Pseudonyms, command: ClientCommand): Command =
     case "CancelOrders":
       return { ...command, idempotencyKey, entries: command.entries.map(raw) }
     case "AmendOrder":
-      return { ...command, idempotencyKey, raw: pseudonyms.text("raw", owner, command.raw) }
     case "CancelAllOrders":
+      return { ...command, idempotencyKey, raw: pseudonyms.text("raw", owner, command.raw) }
     case "SetCancelAllAfter":
       return { ...command, idempotencyKey }
     case "FenceOutcome": {
