@@ -67,6 +67,9 @@ export type CancelAllBody = typeof CancelAllBody.Type
 export const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
 export type CancelBody = typeof CancelBody.Type
 
+/** A time in both of this layer's forms. */
+const moment = { timestamp: Fields.EpochMs, datetime: Fields.Text }
+
 const orderFields = {
   id: Fields.Text,
   symbol: Fields.Text,
@@ -179,8 +182,7 @@ export const CompatBook = Schema.Struct({
 
 const tradeFields = {
   id: Fields.Text,
-  timestamp: Fields.EpochMs,
-  datetime: Fields.Text,
+  ...moment,
   symbol: Fields.Text,
   side: Fields.Side,
   takerOrMaker: Schema.Literal("taker", "maker"),
@@ -210,8 +212,7 @@ const Signed = Schema.Number.pipe(Schema.finite())
 /** A market's figures. */
 export const CompatStats = Schema.Struct({
   symbol: Fields.Text,
-  timestamp: Fields.EpochMs,
-  datetime: Fields.Text,
+  ...moment,
   high: Fields.Amount,
   low: Fields.Amount,
   last: Fields.Amount,
@@ -236,8 +237,7 @@ export type CompatStats = typeof CompatStats.Type
 /** A ticker in the unified shape: what there was nothing for is absent. */
 export const CompatTicker = Schema.Struct({
   symbol: Fields.Text,
-  timestamp: Fields.EpochMs,
-  datetime: Fields.Text,
+  ...moment,
   high: Fields.optional(Fields.Amount),
   low: Fields.optional(Fields.Amount),
   bid: Fields.optional(Fields.Amount),
@@ -263,8 +263,7 @@ export type CompatTicker = typeof CompatTicker.Type
 export const CompatPosition = Schema.Struct({
   id: Fields.Text,
   symbol: Fields.Text,
-  timestamp: Fields.EpochMs,
-  datetime: Fields.Text,
+  ...moment,
   side: Schema.Literal("long", "short"),
   contracts: Fields.Amount,
   contractSize: Schema.Literal(1),
@@ -290,8 +289,7 @@ const Currency = Schema.Struct({ USDC: Signed })
 
 /** The account's money in the unified shape: `total` is the equity, `free` what may back new orders, `used` the rest. */
 export const CompatBalance = Schema.Struct({
-  timestamp: Fields.EpochMs,
-  datetime: Fields.Text,
+  ...moment,
   USDC: Schema.Struct({ free: Signed, used: Signed, total: Signed }),
   free: Currency,
   used: Currency,
@@ -300,16 +298,13 @@ export const CompatBalance = Schema.Struct({
 }).annotations({ identifier: "CompatBalance" })
 export type CompatBalance = typeof CompatBalance.Type
 
-export const CompatTime = Schema.Struct({ timestamp: Fields.EpochMs, datetime: Fields.Text }).annotations({
-  identifier: "CompatTime"
-})
+export const CompatTime = Schema.Struct(moment).annotations({ identifier: "CompatTime" })
 
 /** How many orders a cancel-all cancelled. Which ones, their reads tell: `canceled` with `cancelReason` `user`. */
 export const CompatCancelAll = Schema.Struct({
   symbol: Fields.optional(Fields.Text),
   canceled: Fields.Count,
-  timestamp: Fields.EpochMs,
-  datetime: Fields.Text,
+  ...moment,
   info: CancelAllResult
 }).annotations({ identifier: "CompatCancelAll" })
 
