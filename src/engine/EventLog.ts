@@ -76,7 +76,23 @@ export type DecodedEvent = {
   readonly [K in EventName]: { readonly event: K } & { readonly [F in (typeof EventFields)[K][number]]: number }
 }[EventName]
 
-/** A growing run of words, emptied after each block. */
+/** Fields at their place; the compiler puts these where they are called. */
+const write2 = (words: Float64Array, at: number, a: number, b: number): void => {
+  words[at] = a
+  words[at + 1] = b
+}
+
+const write4 = (words: Float64Array, at: number, a: number, b: number, c: number, d: number): void => {
+  words[at] = a
+  words[at + 1] = b
+  words[at + 2] = c
+  words[at + 3] = d
+}
+
+/**
+ * A growing run of words, emptied after each block. One method for each number of fields: a field that is forgotten
+ * does not compile, and nothing is allocated for a list of arguments.
+ */
 export class EventLog {
   words = new Float64Array(4096)
   length = 0
@@ -86,93 +102,58 @@ export class EventLog {
     this.length = 0
   }
 
-  private reserve(count: number): number {
+  /** Makes room for an event and writes its head; where its fields begin. */
+  private begin(code: number, fields: number): number {
     const at = this.length
-    if (at + count > this.words.length) {
-      const grown = new Float64Array(Math.max(this.words.length * 2, at + count))
+    const end = at + 2 + fields
+    if (end > this.words.length) {
+      const grown = new Float64Array(Math.max(this.words.length * 2, end))
       grown.set(this.words)
       this.words = grown
     }
-    this.length = at + count
-    return at
+    this.length = end
+    this.words[at] = code
+    this.words[at + 1] = fields
+    return at + 2
   }
 
   event1(code: number, a: number): void {
-    const at = this.reserve(3)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 1
-    words[at + 2] = a
+    const at = this.begin(code, 1)
+    this.words[at] = a
   }
 
   event2(code: number, a: number, b: number): void {
-    const at = this.reserve(4)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 2
-    words[at + 2] = a
-    words[at + 3] = b
+    const at = this.begin(code, 2)
+    write2(this.words, at, a, b)
   }
 
   event3(code: number, a: number, b: number, c: number): void {
-    const at = this.reserve(5)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 3
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
+    const at = this.begin(code, 3)
+    write2(this.words, at, a, b)
+    this.words[at + 2] = c
   }
 
   event4(code: number, a: number, b: number, c: number, d: number): void {
-    const at = this.reserve(6)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 4
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
-    words[at + 5] = d
+    const at = this.begin(code, 4)
+    write4(this.words, at, a, b, c, d)
   }
 
   event5(code: number, a: number, b: number, c: number, d: number, e: number): void {
-    const at = this.reserve(7)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 5
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
-    words[at + 5] = d
-    words[at + 6] = e
+    const at = this.begin(code, 5)
+    write4(this.words, at, a, b, c, d)
+    this.words[at + 4] = e
   }
 
   event6(code: number, a: number, b: number, c: number, d: number, e: number, f: number): void {
-    const at = this.reserve(8)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 6
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
-    words[at + 5] = d
-    words[at + 6] = e
-    words[at + 7] = f
+    const at = this.begin(code, 6)
+    write4(this.words, at, a, b, c, d)
+    write2(this.words, at + 4, e, f)
   }
 
   event8(code: number, a: number, b: number, c: number, d: number, e: number, f: number, g: number, h: number): void {
-    const at = this.reserve(10)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 8
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
-    words[at + 5] = d
-    words[at + 6] = e
-    words[at + 7] = f
-    words[at + 8] = g
-    words[at + 9] = h
+    const at = this.begin(code, 8)
+    write4(this.words, at, a, b, c, d)
+    write4(this.words, at + 4, e, f, g, h)
   }
 
   event10(
@@ -188,20 +169,10 @@ export class EventLog {
     i: number,
     j: number
   ): void {
-    const at = this.reserve(12)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 10
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
-    words[at + 5] = d
-    words[at + 6] = e
-    words[at + 7] = f
-    words[at + 8] = g
-    words[at + 9] = h
-    words[at + 10] = i
-    words[at + 11] = j
+    const at = this.begin(code, 10)
+    write4(this.words, at, a, b, c, d)
+    write4(this.words, at + 4, e, f, g, h)
+    write2(this.words, at + 8, i, j)
   }
 
   event12(
@@ -219,22 +190,10 @@ export class EventLog {
     k: number,
     l: number
   ): void {
-    const at = this.reserve(14)
-    const words = this.words
-    words[at] = code
-    words[at + 1] = 12
-    words[at + 2] = a
-    words[at + 3] = b
-    words[at + 4] = c
-    words[at + 5] = d
-    words[at + 6] = e
-    words[at + 7] = f
-    words[at + 8] = g
-    words[at + 9] = h
-    words[at + 10] = i
-    words[at + 11] = j
-    words[at + 12] = k
-    words[at + 13] = l
+    const at = this.begin(code, 12)
+    write4(this.words, at, a, b, c, d)
+    write4(this.words, at + 4, e, f, g, h)
+    write4(this.words, at + 8, i, j, k, l)
   }
 
   /** The bytes of the words from `from` on, as a view that the next event may overwrite. */
