@@ -12,6 +12,7 @@ import * as Block from "../../src/journal/Block.js"
 import * as Options from "../faults/Options.js"
 import type { Script } from "../shrink/Script.js"
 import type * as Shrink from "../shrink/Shrink.js"
+import { capacity } from "../run/Host.js"
 import * as Simulation from "../Simulation.js"
 import * as Failures from "./Failures.js"
 
@@ -115,7 +116,7 @@ const bundleOf = (file: BugFile, blocks: ReadonlyArray<Uint8Array>): Buffer => {
   return Bundle.write(Collect.describe({
     base: undefined,
     blocks: sealed,
-    capacity: Simulation.capacity,
+    capacity: capacity,
     asked: { from: 1, to: sealed.at(-1)!.header.lastSequence },
     notes: { property: file.property, seed: file.seed, profile: file.profile, message: file.message }
   }))

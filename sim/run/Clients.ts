@@ -1,0 +1,139 @@
+/**
+ * Where clients make their calls: gives each its number, sends it, asks again where its client insists, and
+ * has all that is asked and answered seen.
+ */
+import type { Answer, Call } from "../properties/Observation.js"
+import * as Script from "../shrink/Script.js"
+import type { Draft, Identity } from "../workload/Calls.js"
+import type { Follower } from "./Follower.js"
+import type { Witness } from "./Witness.js"
+import type { World } from "./World.js"
+
+/** Told a call's last answer, or undefined if it was given up. */
+export type Settled = (answer: Answer | undefined) => void
+
+export class Clients {
+  /** Whether clients may begin something new. */
+  open = false
+  /** Accounts with their keys, once they have been opened. */
+  identities: ReadonlyArray<Identity> = []
+  /** Calls that have been begun. */
+  calls = 0
+  /** Calls whose clients insist on an answer and have none. */
+  readonly pending = new Set<Call>()
+  /** The call whose client is being told. */
+  #settling: number | undefined
+  /** The operator brings the venue back: its keys are told from those of the run. */
+  #restoring = false
+  #restored = 0
+
+  constructor(readonly world: World, readonly witness: Witness, readonly follower: Follower) {}
+
+  /** Begins the next call. */
+  readonly issue = (draft: Draft, settled: Settled): Call =>
+    this.begin(this.#restoring ? renamed(draft, this.#restored++) : draft, this.calls, settled)
+
+  /** Begins what the operator does to bring the venue back: its keys are its own, whatever it did before. */
+  restore(calls: () => void): void {
+    this.#restoring = true
+    calls()
+    this.#restoring = false
+  }
+
+  /** Begins a call. Its number draws what the network does to it. */
+  begin(draft: Draft, id: number, settled: Settled): Call {
+    const { request, elapsedMs, record } = this.world
+    this.calls = Math.max(this.calls, id + 1)
+    if (request.record === true && this.identities.length > 0 && !this.#restoring) {
+      record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
+    }
+    const call: Call = { ...draft, id }
+    if (call.persistent) this.pending.add(call)
+    this.#attempt(call, 1, settled)
+    return call
+  }
+
+  /** Sends a request that nobody is seen to ask, as a call of its own number. */
+  sendUnseen(draft: Draft, told: (status: number) => void): void {
+    const { network, options } = this.world
+    network.send(requestOf({ ...draft, id: this.calls++ }), options.workload.timeoutMs, (result) => {
+      told(result._tag === "Replied" ? result.response.status : 0)
+    })
+  }
+
+  #attempt(call: Call, attempt: number, settled: Settled): void {
+    const { witness, world: { network, options, request, root, time } } = this
+    witness.see({ _tag: "Asked", call, attempt })
+    const fate = root.split(`call/${call.id}/${attempt}`)
+    const again = (): void => {
+      time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.#attempt(call, attempt + 1, settled))
+    }
+    const dealt = network.send(requestOf(call), options.workload.timeoutMs, (result) => {
+      if (result._tag !== "Replied") {
+        witness.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
+        if (call.persistent) again()
+        else this.#settle(call, undefined, settled)
+        return
+      }
+      const { body: text, headers, status } = result.response
+      const answer: Answer = { status, headers, text, json: parsed(text) }
+      this.#answered(call, attempt, answer)
+      if (call.persistent && status === 503) again()
+      else this.#settle(call, answer, settled)
+    }, fate)
+    request.dealt?.(call, dealt)
+  }
+
+  #answered(call: Call, attempt: number, answer: Answer): void {
+    const { follower, witness, world } = this
+    const { model } = follower
+    witness.count(`answered ${answer.status}`)
+    follower.drain()
+    witness.see({
+      _tag: "Answered",
+      call,
+      attempt,
+      answer,
+      memory: call.scope === undefined ? undefined : model.recall(call.scope, answer.text),
+      sequence: model.sequence,
+      atEpochMs: world.time.nowEpochMs(),
+      model
+    })
+  }
+
+  #settle(call: Call, answer: Answer | undefined, settled: Settled): void {
+    this.pending.delete(call)
+    this.witness.see({ _tag: "Settled", call })
+    this.#settling = call.id
+    settled(answer)
+    this.#settling = undefined
+  }
+}
+
+const encoder = new TextEncoder()
+
+const renamed = (draft: Draft, index: number): Draft => ({
+  ...draft,
+  idempotencyKey: `restore-${index}`,
+  scope: draft.scope?.replace(/[^/]*$/, `restore-${index}`)
+})
+
+const requestOf = (call: Call) => ({
+  method: call.method,
+  target: call.target,
+  headers: {
+    ...(call.token === "" ? {} : { authorization: `Bearer ${call.token}` }),
+    ...(call.body === "" ? {} : { "content-type": "application/json" }),
+    ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey })
+  },
+  body: encoder.encode(call.body),
+  remoteAddress: "10.0.0.1"
+})
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

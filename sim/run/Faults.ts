@@ -1,0 +1,189 @@
+/**
+ * The faults of a run: drawn from the seed and written down, or taken from a script; either way they strike the
+ * same. What the network does to a call is drawn with the call, not here.
+ */
+import * as SimNetwork from "../world/SimNetwork.js"
+import type * as Script from "../shrink/Script.js"
+import type * as SimDisk from "../world/SimDisk.js"
+import type * as SimRandom from "../world/SimRandom.js"
+import type { Host } from "./Host.js"
+import type { World } from "./World.js"
+
+type CrashAtStart = Extract<Script.FaultStep, { readonly do: "crash at start" }>
+type CrashAtEnd = Extract<Script.FaultStep, { readonly do: "crash at the end" }>
+type DiskError = Extract<Script.FaultStep, { readonly do: "disk error" }>
+
+const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
+
+export class Faults {
+  /** Whether faults strike at all. */
+  active = false
+  readonly #random: SimRandom.SimRandom
+  readonly #clock: SimRandom.SimRandom
+  readonly #disk: SimRandom.SimRandom
+  /** Disk errors of the script that have not struck. */
+  #diskErrors: Array<DiskError> = []
+  /** The same of crashes at starts. */
+  #crashesAtStart: Array<CrashAtStart> = []
+
+  constructor(readonly world: World, readonly host: Host) {
+    this.#random = world.root.split("faults")
+    this.#clock = world.root.split("clock")
+    this.#disk = world.root.split("disk errors")
+  }
+
+  /** Faults begin: those that are drawn are planned, those of a script that are bound to something lie ready for it. */
+  begin(script: Script.Script | undefined): void {
+    this.active = true
+    this.world.network.setFaults(this.world.options.network)
+    if (script === undefined) {
+      this.#planCrash()
+      this.#planClockFault()
+    } else {
+      this.#diskErrors = script.steps.filter((step) => step.do === "disk error")
+      this.#crashesAtStart = script.steps.filter((step) => step.do === "crash at start")
+    }
+  }
+
+  /** No fault strikes any more, and what lasts is mended. */
+  end(): void {
+    this.active = false
+    this.world.network.setFaults(SimNetwork.noFaults)
+    this.host.process?.clock.heal()
+    this.host.dropPlannedCrash()
+  }
+
+  /** The crash in the moment in which faults stop, if one is to be. */
+  atEnd(script: Script.Script | undefined): CrashAtEnd | undefined {
+    if (script !== undefined) return script.steps.find((step) => step.do === "crash at the end")
+    if (this.host.process === undefined || !this.#random.chance(0.5)) return undefined
+    return this.#struck({ do: "crash at the end", atMs: this.world.elapsedMs(), loss: this.#drawLoss() })
+  }
+
+  /** The crash of the process that starts now, if one is to be. */
+  atStart(): CrashAtStart | undefined {
+    const { elapsedMs, options, request } = this.world
+    if (!this.active) return undefined
+    if (request.script !== undefined) {
+      const index = this.#crashesAtStart.findIndex((step) => step.atMs <= elapsedMs())
+      return index < 0 ? undefined : this.#crashesAtStart.splice(index, 1)[0]
+    }
+    if (!this.#random.chance(options.process.crashInRecovery)) return undefined
+    return this.#struck({ do: "crash at start", atMs: elapsedMs(), tasks: this.#random.between(1, 400), loss: this.#drawLoss() })
+  }
+
+  /** Does what a fault says. Those bound to a start, to the end or to a disk operation strike there. */
+  strike(step: Script.FaultStep): void {
+    const { host, host: { process }, world } = this
+    switch (step.do) {
+      case "stop":
+        return host.reads === undefined ? undefined : host.stop()
+      case "crash":
+        if (process === undefined) return
+        return step.from === "journal write" ? host.planCrashAtWrite(step) : host.planCrash(step)
+      case "jump":
+        return process?.clock.jump(step.byMs)
+      case "freeze": {
+        const clock = process?.clock
+        clock?.freeze()
+        world.plans.after(step.forMs, () => clock?.thaw())
+        return
+      }
+      case "disk error":
+      case "crash at start":
+      case "crash at the end":
+        return
+    }
+  }
+
+  /** How an operation of the disk that is about to begin fails, if it does. */
+  ofDisk(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
+    if (!this.active) return undefined
+    const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
+    if (code === "hang") this.host.killHung()
+    return code
+  }
+
+  /** A fault was drawn: it is written down, and strikes. */
+  #struck<S extends Script.FaultStep>(step: S): S {
+    this.world.record(step)
+    this.strike(step)
+    return step
+  }
+
+  #drawLoss(): SimDisk.Crash {
+    return this.#random.chance(0.7) ? "power" : "kill"
+  }
+
+  /** Plans the next crash or, now and then, a graceful stop. */
+  #planCrash(): void {
+    const { elapsedMs, options, plans } = this.world
+    const { gracefulShare, meanCrashMs } = options.process
+    const random = this.#random
+    if (meanCrashMs === 0) return
+    plans.after(-Math.log(1 - random.next()) * meanCrashMs, () => {
+      if (!this.active) return
+      this.#planCrash()
+      if (this.host.process === undefined) return
+      const atMs = elapsedMs()
+      if (this.host.reads !== undefined && random.chance(gracefulShare)) this.#struck({ do: "stop", atMs })
+      else if (random.chance(0.6)) {
+        this.#struck({ do: "crash", atMs, from: "journal write", tasks: random.between(1, 4), loss: this.#drawLoss() })
+      } else this.#struck({ do: "crash", atMs, from: "now", tasks: random.between(1, 60), loss: this.#drawLoss() })
+    })
+  }
+
+  #planClockFault(): void {
+    const { elapsedMs, options, plans } = this.world
+    const { freezeShare, maxJumpMs, meanFaultMs } = options.clock
+    const random = this.#clock
+    if (meanFaultMs === 0) return
+    plans.after(-Math.log(1 - random.next()) * meanFaultMs, () => {
+      if (!this.active) return
+      this.#planClockFault()
+      if (this.host.process === undefined) return
+      const atMs = elapsedMs()
+      if (random.chance(freezeShare)) this.#struck({ do: "freeze", atMs, forMs: random.next() * meanFaultMs })
+      else this.#struck({ do: "jump", atMs, byMs: (random.next() * 2 - 1) * maxJumpMs })
+    })
+  }
+
+  #scriptedDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
+    const atMs = this.world.elapsedMs()
+    const index = this.#diskErrors.findIndex((each) =>
+      each.operation === operation && each.atMs <= atMs && (each.code !== "misdirect" || isSnapshot(path))
+    )
+    return index < 0 ? undefined : this.#diskErrors.splice(index, 1)[0]!.code
+  }
+
+  #drawDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
+    const random = this.#disk
+    const { errorRate, hangRate, misdirectRate, nameErrorRate, noSpaceShare, readErrorRate } = this.world.options.disk
+    const draw = (): Script.DiskCode | undefined => {
+      switch (operation) {
+        case "writeAt":
+          if (random.chance(errorRate)) return random.chance(noSpaceShare) ? "ENOSPC" : "EIO"
+          if (random.chance(hangRate)) return "hang"
+          return isSnapshot(path) && random.chance(misdirectRate) ? "misdirect" : undefined
+        case "dataSync":
+          if (random.chance(errorRate)) return "EIO"
+          return random.chance(hangRate) ? "hang" : undefined
+        case "open":
+          return random.chance(errorRate) && random.chance(noSpaceShare) ? "ENOSPC" : undefined
+        case "readAt":
+        case "size":
+          return random.chance(readErrorRate) ? "EIO" : undefined
+        case "list":
+        case "rename":
+        case "remove":
+        case "makeDirectory":
+        case "syncDirectory":
+          return random.chance(nameErrorRate) ? "EIO" : undefined
+        case "lock":
+          return undefined
+      }
+    }
+    const code = draw()
+    return code === undefined ? undefined : this.#struck({ do: "disk error", atMs: this.world.elapsedMs(), operation, code }).code
+  }
+}

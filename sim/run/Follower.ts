@@ -1,0 +1,89 @@
+/**
+ * Follows the journal as it becomes durable: feeds the reference model with every record, and has the engine
+ * looked at whenever it stands at the same record as the model.
+ */
+import { isKept, type NaiveDecision, type NaiveOrder, NaiveVenue } from "../model/NaiveVenue.js"
+import { Glance } from "../properties/Glance.js"
+import * as JournalTap from "../world/JournalTap.js"
+import type { Reads } from "../../src/engine/Reads.js"
+import type { Observation } from "../properties/Observation.js"
+import type { World } from "./World.js"
+
+/** The engine is compared as a whole after this many records. */
+const wholeEvery = 251
+
+/** What was decided since the engine was last looked at. */
+interface Uncompared {
+  readonly orders: Set<NaiveOrder>
+  readonly accounts: Set<number>
+  last: NaiveDecision | undefined
+}
+
+const nothing = (): Uncompared => ({ orders: new Set(), accounts: new Set(), last: undefined })
+
+export class Follower {
+  readonly #tap: JournalTap.JournalTap
+  records = 0
+  fills = 0
+  #uncompared = nothing()
+  #lastWhole = 0
+  #lastDiskCalls = -1
+
+  /** `reads`: the engine, while a process is ready. */
+  constructor(
+    readonly world: World,
+    readonly model: NaiveVenue,
+    readonly reads: () => Reads | undefined,
+    readonly see: (seen: Observation) => void
+  ) {
+    this.#tap = JournalTap.make(world.disk)
+  }
+
+  /** The digest of the last durable block, hex. */
+  digest(): string {
+    return this.#tap.digest()
+  }
+
+  /** Follows if the disk was used since this was last asked. */
+  drainIfWritten(): void {
+    const calls = this.world.disk.calls()
+    if (calls === this.#lastDiskCalls) return
+    this.#lastDiskCalls = calls
+    this.drain()
+  }
+
+  /** Feeds the model with what is durable by now, and compares the engine where it stands at the same record. */
+  drain(): void {
+    const { model } = this
+    for (const block of this.#tap.next()) {
+      const where = { epoch: block.epoch, firstSequence: block.firstSequence, count: block.records.length }
+      for (const record of block.records) {
+        const decision = model.apply(record)
+        this.records++
+        this.fills += decision.fills.length
+        for (const order of decision.touchedOrders) this.#uncompared.orders.add(order)
+        for (const account of decision.touchedAccounts) this.#uncompared.accounts.add(account)
+        this.#uncompared.last = decision
+        this.see({ _tag: "Committed", record, decision, model, block: where })
+      }
+    }
+    if (this.#uncompared.last !== undefined) this.inspect(this.records - this.#lastWhole >= wholeEvery)
+  }
+
+  /** Has the engine looked at, if it stands where the model does: what was touched, and if `whole` all of it too. */
+  inspect(whole: boolean): void {
+    const { model } = this
+    const reads = this.reads()
+    if (reads === undefined || reads.sequence !== model.sequence) return
+    const { accounts, last, orders } = this.#uncompared
+    this.#uncompared = nothing()
+    // Records of a day apart may be looked at together: what ended in the first is forgotten by the last.
+    const touchedOrders = new Set([...orders].filter((order) => isKept(order, model.atEpochMs)))
+    const decision = last === undefined ? undefined : { ...last, touchedOrders, touchedAccounts: accounts }
+    const glance = new Glance(reads)
+    this.see({ _tag: "Inspected", reads: glance, model, decision, whole: false })
+    if (!whole) return
+    this.#lastWhole = this.records
+    this.see({ _tag: "Inspected", reads: glance, model, decision: undefined, whole: true })
+  }
+}

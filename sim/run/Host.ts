@@ -1,0 +1,170 @@
+/**
+ * The machine that the venue's process runs on, and its supervisor: starts the process, ends it when a crash is
+ * due, and starts it again whatever it ended by.
+ */
+import type { Reads } from "../../src/engine/Reads.js"
+import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import type * as Venue from "../../src/Venue.js"
+import type * as SimDisk from "../world/SimDisk.js"
+import * as SimProcess from "../world/SimProcess.js"
+import type { Follower } from "./Follower.js"
+import type { Witness } from "./Witness.js"
+import { operatorToken, type World } from "./World.js"
+
+/** The bounds that simulated venues run under. */
+export const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
+
+const venueOptions: Venue.Options = {
+  environment: "development",
+  operatorToken,
+  signerSecret: "signer-secret-of-the-simulation",
+  acceptsIndexPrices: true,
+  markets: [],
+  capacity,
+  sequencer: { ...Sequencer.defaultOptions, fullBytes: 24 * 1024 },
+  snapshotEveryRecords: 400,
+  journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
+}
+
+/** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
+const hungMs = 1_500
+
+/** A crash so many of the process's tasks ahead. */
+export interface Countdown {
+  readonly tasks: number
+  readonly loss: SimDisk.Crash
+}
+
+export class Host {
+  process: SimProcess.SimProcess | undefined
+  /** The engine, while the process is ready. */
+  reads: Reads | undefined
+  /** How many crashes struck. */
+  crashes = 0
+  #incarnation = 0
+  /** The process has been asked to stop. */
+  #stopping = false
+  /** Nobody starts it again. */
+  #over = false
+  /** Tasks until the crash that was planned strikes; Infinity for none. */
+  #crashIn = Number.POSITIVE_INFINITY
+  #crashLoss: SimDisk.Crash = "power"
+  /** The crash that was planned strikes so long after the next journal write has begun: that is where most can go wrong. */
+  #crashAtWrite: Countdown | undefined
+
+  /** `crashAtStart`: the crash that is to strike the process which starts now, if one is. */
+  constructor(
+    readonly world: World,
+    readonly witness: Witness,
+    readonly follower: Follower,
+    readonly crashAtStart: () => Countdown | undefined
+  ) {}
+
+  start(): void {
+    const { follower, witness, world: { disk, time } } = this
+    this.#incarnation++
+    const incarnation = this.#incarnation
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs() })
+    const crash = this.crashAtStart()
+    this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
+    this.#crashLoss = crash?.loss ?? "power"
+    this.startTelling({
+      ready: (reads) => {
+        this.reads = reads
+        follower.drain()
+        witness.see({ _tag: "Ready", incarnation, sequence: reads.sequence, atEpochMs: time.nowEpochMs() })
+        follower.inspect(true)
+      },
+      ended: (failure) => {
+        this.process = undefined
+        this.reads = undefined
+        disk.crash("kill")
+        witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, atEpochMs: time.nowEpochMs() })
+        this.#stopping = false
+        if (!this.#over) this.#restartLater()
+      }
+    })
+  }
+
+  /** Starts a process that tells of itself to somebody else. */
+  startTelling(told: Pick<SimProcess.Parts, "ready" | "ended">): void {
+    const { disk, network, options, schedule, secure, time } = this.world
+    this.process = SimProcess.start({
+      time,
+      disk,
+      network,
+      schedule,
+      secure,
+      preemption: options.process.preemption,
+      venue: venueOptions,
+      log: (line) => this.witness.trace(`log ${line}`),
+      ...told
+    })
+  }
+
+  /** Runs one task of the process, and the crash that is due after it. False if none is ready. */
+  runOne(): boolean {
+    if (this.process === undefined || this.process.readyTasks() === 0) return false
+    this.process.runOne()
+    this.#crashIn--
+    if (this.#crashIn <= 0) this.crash(this.#crashLoss)
+    return true
+  }
+
+  /** Asks the process to stop, as SIGTERM does; `over`: for good. */
+  stop(over = false): void {
+    this.#stopping = true
+    if (over) this.#over = true
+    this.process?.stop()
+  }
+
+  crash(loss: SimDisk.Crash): void {
+    const ready = this.reads !== undefined
+    this.dropPlannedCrash()
+    this.process?.crash(loss)
+    this.process = undefined
+    this.reads = undefined
+    this.crashes++
+    this.#stopping = false
+    this.witness.see({ _tag: "Crashed", incarnation: this.#incarnation, ready, atEpochMs: this.world.time.nowEpochMs() })
+    this.#restartLater()
+  }
+
+  planCrash({ loss, tasks }: Countdown): void {
+    this.#crashIn = tasks
+    this.#crashLoss = loss
+  }
+
+  /** The same, counted from the journal write that begins next. */
+  planCrashAtWrite(crash: Countdown): void {
+    this.#crashAtWrite = crash
+  }
+
+  dropPlannedCrash(): void {
+    this.#crashIn = Number.POSITIVE_INFINITY
+    this.#crashAtWrite = undefined
+  }
+
+  /** A write of the journal begins. */
+  journalWriteBegins(): void {
+    if (this.#crashAtWrite === undefined) return
+    this.planCrash(this.#crashAtWrite)
+    this.#crashAtWrite = undefined
+  }
+
+  /** The supervisor: a process whose disk does not answer is killed, as nothing else would ever end it. */
+  killHung(): void {
+    const incarnation = this.#incarnation
+    this.world.time.after(hungMs, () => {
+      if (this.process !== undefined && this.#incarnation === incarnation) this.crash("kill")
+    })
+  }
+
+  #restartLater(): void {
+    const { options, root, time } = this.world
+    const restarts = root.split(`restart/${this.#incarnation}`)
+    time.after(restarts.next() * options.process.maxRestartMs, () => {
+      if (this.process === undefined) this.start()
+    })
+  }
+}

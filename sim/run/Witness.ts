@@ -1,0 +1,175 @@
+/**
+ * Sees everything that happens in a run: shows it to every property, keeps the first verdict against it, and
+ * folds it into the digest by which two runs are compared.
+ */
+import * as crypto from "node:crypto"
+import type { Reads } from "../../src/engine/Reads.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { watchers } from "../properties/All.js"
+import type { Observation } from "../properties/Observation.js"
+import type { Watcher } from "../properties/Property.js"
+import type { Failure } from "../Simulation.js"
+import type { World } from "./World.js"
+
+/** How many characters of what was seen are hashed at a time. */
+const hashedAtOnce = 1 << 16
+
+export class Witness {
+  /** The first thing that went wrong. */
+  failure: Failure | undefined
+  /** Whether the restarts that prove replay and detection of damage have begun. */
+  proving = false
+  /** How often each observation was made, and whatever else is counted. */
+  readonly counts: { [name: string]: number } = {}
+  readonly #watching = watchers()
+  readonly #hash = crypto.createHash("sha256")
+  /** Lines seen and not yet in the digest. */
+  #unhashed = ""
+  #steps = 0
+
+  constructor(readonly world: World, readonly model: NaiveVenue, readonly reads: () => Reads | undefined) {}
+
+  see(seen: Observation): void {
+    const { request, time } = this.world
+    this.#steps++
+    this.count(seen._tag)
+    const line = describe(seen)
+    this.#unhashed += line
+    if (this.#unhashed.length > hashedAtOnce) this.#hashSeen()
+    this.trace(line)
+    request.listen?.(time.nowEpochMs(), seen)
+    this.#judge(seen)
+  }
+
+  count(name: string): void {
+    this.counts[name] = (this.counts[name] ?? 0) + 1
+  }
+
+  /** Adds a line to the trace, if there is one, that is no observation. */
+  trace(line: string): void {
+    this.world.request.trace?.(this.#steps, this.world.time.nowEpochMs(), line)
+  }
+
+  /** The program itself threw, and the run ends here. */
+  threw(error: unknown): void {
+    this.failure = {
+      kind: "crash",
+      properties: ["no-crash"],
+      invariant: "",
+      what: error instanceof Error ? error.stack ?? error.message : String(error),
+      ...this.#now()
+    }
+  }
+
+  /** SHA-256 over all that was seen and the journal's last digest. Nothing can be seen after this. */
+  digest(ofJournal: string): string {
+    this.#hashSeen()
+    this.#hash.update(ofJournal)
+    return this.#hash.digest("hex")
+  }
+
+  #hashSeen(): void {
+    this.#hash.update(this.#unhashed)
+    this.#unhashed = ""
+  }
+
+  #now(): Pick<Failure, "step" | "atMs" | "unproven"> {
+    return { step: this.#steps, atMs: this.world.elapsedMs(), unproven: !this.proving }
+  }
+
+  #judge(seen: Observation): void {
+    const brokenNow: Array<{ readonly watcher: Watcher; readonly verdict: string }> = []
+    for (const watcher of this.#watching) {
+      const verdict = watcher.observe(seen)
+      if (verdict !== undefined) brokenNow.push({ watcher, verdict })
+    }
+    const [first] = brokenNow
+    if (first === undefined || this.failure !== undefined) return
+    this.failure = {
+      kind: first.watcher.kind,
+      properties: brokenNow.map(({ watcher }) => watcher.name),
+      invariant: first.watcher.invariant,
+      what: brokenNow.map(({ verdict, watcher }) => `${watcher.name}: ${verdict}`).join("\n"),
+      ...this.#now()
+    }
+    if (this.world.request.trace !== undefined) this.#traceState()
+  }
+
+  /** What engine and model hold where a run broke. */
+  #traceState(): void {
+    const { model } = this
+    const reads = this.reads()
+    for (const market of model.markets) {
+      const [bids, asks] = [JSON.stringify(model.levels(market.index, 0)), JSON.stringify(model.levels(market.index, 1))]
+      this.trace(`market ${market.index} ${market.status} mark ${market.mark}, model's bids ${bids}, asks ${asks}`)
+    }
+    for (const account of model.accounts) {
+      const positions = [...account.positions].map(([market, position]) => [market, position.quantity, Number(position.entryNotional)])
+      const open = account.open.map((order) => [
+        order.number,
+        order.market,
+        order.side,
+        order.price,
+        order.quantity - order.filled - order.canceled,
+        order.reduceOnly
+      ])
+      this.trace(
+        `account ${account.index} model: collateral ${account.collateral}, positions ${JSON.stringify(positions)}, `
+          + `open ${JSON.stringify(open)}`
+      )
+      if (reads === undefined) continue
+      const held = reads.positions(account.index).map((position) => [position.market, position.quantityAtoms, position.entryNotionalAtoms])
+      const resting = reads.openOrders(account.index, -1).map((order) => [
+        order.orderNumber,
+        order.market,
+        order.side,
+        order.priceAtoms,
+        order.quantityAtoms - order.filledAtoms - order.canceledAtoms,
+        order.reduceOnly
+      ])
+      this.trace(
+        `account ${account.index} engine: collateral ${reads.balance(account.index).collateralAtoms}, `
+          + `positions ${JSON.stringify(held)}, open ${JSON.stringify(resting)}`
+      )
+    }
+  }
+}
+
+/** A failure without the lines of its stack: where the source lies, and how long its files are, is not the run's. */
+const withoutPlaces = (failure: string): string => failure.replace(/\n\s+at .*/g, "")
+
+/** An observation as a line: what the run's digest is over, and what a trace shows. */
+const describe = (seen: Observation): string => {
+  switch (seen._tag) {
+    case "Asked":
+      return `asked ${seen.call.id}.${seen.attempt} ${seen.call.client} ${seen.call.intent} ${seen.call.method} ${seen.call.target} ${seen.call.idempotencyKey} ${seen.call.body}`
+    case "Answered":
+      return `answered ${seen.call.id}.${seen.attempt} ${seen.answer.status} ${seen.answer.text}`
+    case "Unanswered":
+      return `unanswered ${seen.call.id}.${seen.attempt} ${seen.refused ? "refused" : "lost"}`
+    case "Settled":
+      return `settled ${seen.call.id}`
+    case "Committed":
+      return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
+    case "Inspected":
+      return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
+    case "Started":
+      return `started ${seen.incarnation} at ${seen.atEpochMs}`
+    case "Ready":
+      return `ready ${seen.incarnation} at record ${seen.sequence}`
+    case "Crashed":
+      return `crashed ${seen.incarnation} at ${seen.atEpochMs}`
+    case "Ended":
+      return `ended ${seen.incarnation} ${seen.asked ? "asked" : "by itself"} ${withoutPlaces(seen.failure ?? "")}`
+    case "Replayed":
+      return `replayed from ${seen.from} to ${seen.sequence} ${seen.digest} ${seen.fault ?? ""}`
+    case "Flipped":
+      return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Misdirected":
+      return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Healed":
+      return "healed"
+    case "Finished":
+      return `finished with ${seen.unsettled.length} unanswered`
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What one run is made of before anything happens in it: the seed's generators, true time, a disk, a network,
+ * and what is written down of it all.
+ */
+import * as Options from "../faults/Options.js"
+import type { Step } from "../shrink/Script.js"
+import type { Request } from "../Simulation.js"
+import * as SimDisk from "../world/SimDisk.js"
+import * as SimNetwork from "../world/SimNetwork.js"
+import * as SimRandom from "../world/SimRandom.js"
+import * as SimTime from "../world/SimTime.js"
+
+/** Where the time of every run begins. */
+export const startEpochMs = 1_760_000_000_000
+
+/** The operator's credential in every run. */
+export const operatorToken = "operator-token-of-the-simulation"
+
+export interface World {
+  readonly request: Request
+  readonly options: Options.Options
+  readonly root: SimRandom.SimRandom
+  readonly schedule: SimRandom.SimRandom
+  readonly secure: SimRandom.SimRandom
+  readonly time: SimTime.SimTime
+  /** The time through which clients and faults plan: their ties are their own. */
+  readonly plans: SimTime.SimTime
+  readonly disk: SimDisk.SimDisk
+  readonly network: SimNetwork.SimNetwork
+  /** Simulated milliseconds since the run began. */
+  readonly elapsedMs: () => number
+  /** Writes down what a client did or which fault struck, if that is to be recorded. */
+  readonly record: (step: Step) => void
+  /** What was written down so far. */
+  readonly recorded: ReadonlyArray<Step>
+}
+
+/** The options that a seed draws. */
+export const optionsOf = (request: Pick<Request, "seed" | "profile">): Options.Options =>
+  Options.draw(request.profile, SimRandom.make(request.seed, "options"))
+
+/** A world of the request's seed; `inject` is asked before every operation of the disk. */
+export const make = (request: Request, inject: NonNullable<SimDisk.Options["inject"]>): World => {
+  const root = SimRandom.make(request.seed)
+  const options = request.options ?? optionsOf(request)
+  const schedule = root.split("schedule")
+  const time = SimTime.make(startEpochMs, schedule)
+  const recorded: Array<Step> = []
+  return {
+    request,
+    options,
+    root,
+    schedule,
+    secure: root.split("secure"),
+    time,
+    plans: time.withTies(root.split("plans")),
+    disk: SimDisk.make({
+      random: root.split("disk").next,
+      faults: { whole: 1 - options.disk.tornRate },
+      latencyMs: { min: 0, max: options.disk.maxCallMs },
+      inject
+    }),
+    network: SimNetwork.make(time, root.split("network"), SimNetwork.noFaults),
+    elapsedMs: () => time.nowEpochMs() - startEpochMs,
+    record: (step) => {
+      if (request.record === true) recorded.push(step)
+    },
+    recorded
+  }
+}
