@@ -15,6 +15,7 @@ import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { noDefect } from "./noDefect.js"
 import { orderOfThings } from "./orderOfThings.js"
+import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
 import { quantity } from "./quantity.js"
 import { readsEqualModel } from "./readsEqualModel.js"
@@ -45,6 +46,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(replay),
   watch(reduceOnly),
   watch(answersEqualModel),
+  watch(ordersAreAsAsked),
   watch(stateEqualsModel),
   watch(readsEqualModel),
   watch(schemaConformance),

@@ -100,6 +100,12 @@ export const compatBody = (wish: Wish) => ({
   }
 })
 
+/** The draft with every number of its orders spelled otherwise; `spell` is given a number as it prints. */
+export const spelled = (draft: Draft, spell: (number: string) => string): Draft => ({
+  ...draft,
+  body: draft.body.replace(/"(amount|price)":([0-9.e+-]+)/g, (_, name: string, number: string) => `"${name}":${spell(number)}`)
+})
+
 export const place = (who: Identity, intent: string, key: string, wish: Wish): Draft =>
   trade(who, intent, key, "placeOrder", Operation.placeV1, "/v1/orders", nativeBody(who, wish))
 

@@ -35,6 +35,20 @@ const memorySize = 40
 /** Most pages of a listing that are read one after the other. */
 const maxPages = 12
 
+/** Other spellings of a JSON number, all of the same value. */
+const spellings: ReadonlyArray<(number: string) => string> = [
+  (number) => Number(number).toExponential(),
+  (number) => Number(number).toExponential().toUpperCase(),
+  (number) => number.includes("e") ? number : `${number}${number.includes(".") ? "00" : ".0"}`,
+  (number) => number.includes("e") ? number : `${number}E-0`
+]
+
+/** Numbers that JSON can say and clients seldom do: no number at all on most grids, or far out of bounds. */
+const oddNumbers = ["-0", "-0.0", "0e5", "1e-7", "1E3", "25e-1", "1e21", "5e-324", "1.5E-300", "1e300", "9007199254740993"]
+
+/** What stands where an amount should and is none. */
+const noAmounts = ["-1", "-1e-7", "1e999", "-1E+999", "+5", ".5", "5.", "01", "0x10", "1e", "NaN", "\"5\"", "null", "[5]"]
+
 /** What takes more than one call, each next one depending on what was said. */
 type Journey = "twenty duplicates" | "lost reply" | "fence race" | "walk a listing"
 type Act = Exclude<Intent, Journey>
@@ -183,6 +197,12 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     return wishes.length === 0 ? [wish(tradable(), {})] : wishes
   }
 
+  /** A draft of /v2 whose numbers, now and then, are spelled as no library does or are odd ones. */
+  const oddlySpelled = (draft: Draft): Draft =>
+    random.chance(0.6)
+      ? draft
+      : Calls.spelled(draft, (number) => random.chance(0.25) ? random.pick(oddNumbers) : random.pick(spellings)(number))
+
   const twist = (draft: Draft): Draft => {
     const body = JSON.parse(draft.body) as { [name: string]: unknown }
     const other = (changed: object): Draft => ({ ...draft, intent: "key with another body", body: JSON.stringify(changed) })
@@ -235,7 +255,15 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     return random.pick(reads)()
   }
 
+  /** An order of /v2 with something that is no amount where one should be. */
+  const misspelled = (): Draft =>
+    Calls.spelled(
+      Calls.createOrder(who, "malformed", nextKey(), Calls.compatBody(wish(tradable(), {}))),
+      () => random.pick(noAmounts)
+    )
+
   const malformed = (): Draft => {
+    if (random.chance(0.2)) return { ...misspelled(), scope: undefined, persistent: false }
     const good = makeOrder("malformed")
     const body = JSON.parse(good.body) as { [name: string]: unknown }
     const odd: ReadonlyArray<Partial<Draft>> = [
@@ -373,15 +401,15 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     },
     "bad value": (intent) => Calls.place(who, intent, nextKey(), badWish()),
     "place batch": (intent) => Calls.placeBatch(who, intent, nextKey(), mixedWishes()),
-    "v2 batch": (intent) => Calls.createOrders(who, intent, nextKey(), compatWishes().map(Calls.compatBody)),
+    "v2 batch": (intent) => oddlySpelled(Calls.createOrders(who, intent, nextKey(), compatWishes().map(Calls.compatBody))),
     "v2 order": (intent) => {
       const market = tradable()
       const way = side()
-      return Calls.createOrder(who, intent, nextKey(), Calls.compatBody(wish(market, {
+      return oddlySpelled(Calls.createOrder(who, intent, nextKey(), Calls.compatBody(wish(market, {
         side: way,
         type: random.pick(["limit", "limit", "market"] as const),
         ...(random.chance(0.5) ? { priceAtoms: crossing(market, way) } : {})
-      })))
+      }))))
     },
     "v2 with timeInForce": (intent) => {
       const body = Calls.compatBody(wish(tradable(), {}))

@@ -1,0 +1,79 @@
+/**
+ * Safety (I4 from the client's side). An order is placed at the price and for the size that its client wrote,
+ * however the numbers are spelled; what the market's grid cannot hold is refused as such, never rounded; and
+ * nothing that is no request is accepted.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import { symbol } from "../../src/domain/Market.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { NaiveOutcome, NaiveVenue } from "../model/NaiveVenue.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Json = { readonly [name: string]: unknown }
+const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
+
+const placements: ReadonlySet<string> = new Set(["placeOrder", "placeOrderBatch", "createOrder", "createOrders"])
+
+/** What off the grid may be refused as. A number of more than 40 characters is no amount at all, so it is out of bounds. */
+const offGridRefusals: ReadonlySet<Refusal> = new Set([
+  Refusal.priceOffGrid,
+  Refusal.quantityOffGrid,
+  Refusal.priceOutOfBounds,
+  Refusal.quantityOutOfBounds,
+  Refusal.marketNotFound
+])
+
+const printed = /^([0-9]+)(?:\.([0-9]+))?(?:e([+-]?[0-9]+))?$/
+
+/** Atoms of a decimal or of a number as it prints; "off grid" where it has more decimals than the scale. */
+const atomsOf = (value: unknown, scale: number): bigint | "off grid" => {
+  const [, whole = "", fraction = "", exponent = "0"] = printed.exec(String(value)) ?? []
+  if (whole === "") return "off grid"
+  const zeros = scale - fraction.length + Number(exponent)
+  return zeros < 0 ? "off grid" : BigInt(whole + fraction) * 10n ** BigInt(zeros)
+}
+
+/** The market that an entry names. */
+const marketOf = (entry: Json, model: NaiveVenue): Parameters | undefined =>
+  model.markets.find(({ parameters }) => entry["marketId"] === parameters.marketId || entry["symbol"] === symbol(parameters))?.parameters
+
+const entryVerdict = (what: string, entry: Json, outcome: NaiveOutcome, { priceScale, quantityScale }: Parameters): Verdict => {
+  const price = entry["price"] === undefined ? 0n : atomsOf(entry["price"], priceScale)
+  const quantity = atomsOf(entry["quantity"] ?? entry["amount"], quantityScale)
+  const asked = `${what} asked for ${String(entry["quantity"] ?? entry["amount"])} at ${String(entry["price"])}`
+  const { refusal } = outcome
+  if (refusal === Refusal.priceOffGrid && price !== "off grid") return broken(`${asked} and was refused as if its price were off the grid`)
+  if (refusal === Refusal.quantityOffGrid && quantity !== "off grid") return broken(`${asked} and was refused as if its size were off the grid`)
+  if (price === "off grid" || quantity === "off grid") {
+    return offGridRefusals.has(refusal) ? holds : broken(`${asked}, off the grid, and came to ${refusal}, ${outcome.quantity} atoms at ${outcome.price}`)
+  }
+  if (refusal !== Refusal.none) return holds
+  return BigInt(outcome.price) === price && BigInt(outcome.quantity) === quantity
+    ? holds
+    : broken(`${asked}, ${quantity} atoms at ${price}, and has ${outcome.quantity} at ${outcome.price}`)
+}
+
+export const ordersAreAsAsked: Property<null> = {
+  name: "orders-are-as-asked",
+  invariant: "I4",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Answered") return holds
+    const { answer, call, memory, model } = seen
+    if (call.intent === "malformed") return answer.status === 200 ? broken(`${call.target} accepted ${call.body}`) : holds
+    if (memory === undefined || !placements.has(call.endpoint) || (answer.status !== 200 && answer.status !== 422)) return holds
+    const body: unknown = JSON.parse(call.body)
+    const orders = isObject(body) ? body["orders"] : body
+    const entries: ReadonlyArray<unknown> = Array.isArray(orders) ? orders : [body]
+    for (let index = 0; index < entries.length; index++) {
+      const entry = entries[index]
+      const outcome = memory.outcomes[index]
+      const market = isObject(entry) ? marketOf(entry, model) : undefined
+      if (!isObject(entry) || outcome === undefined || market === undefined) continue
+      const verdict = entryVerdict(`${call.endpoint} with key ${call.idempotencyKey}, entry ${index},`, entry, outcome, market)
+      if (verdict !== undefined) return verdict
+    }
+    return holds
+  }
+}
