@@ -22,12 +22,20 @@ import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
-
-/** How long an order and a key are remembered after their end. */
-export const retentionMs = 24 * 60 * 60 * 1000
-
-/** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it: "at least 24 h". */
-const orderRetentionMs = retentionMs + 60_000
+import { ceilDiv, grows, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
+import {
+  isKept,
+  type NaiveAccount,
+  type NaiveDay,
+  type NaiveDecision,
+  type NaiveFill,
+  type NaiveMarket,
+  type NaiveMemory,
+  type NaiveOrder,
+  type NaiveOutcome,
+  remaining,
+  retentionMs
+} from "./NaiveState.js"
 
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
@@ -38,147 +46,16 @@ const anyMarket = -2
 const minuteMs = 60_000
 const minutesOfDay = 1440
 
-/** An order, from its placement for as long as the model lives. Quantities in size atoms. */
-export interface NaiveOrder {
-  readonly number: number
-  readonly account: number
-  readonly market: number
-  readonly side: Order.Side
-  readonly type: Order.Type
-  readonly timeInForce: Order.TimeInForce
-  price: number
-  quantity: number
-  readonly postOnly: boolean
-  readonly reduceOnly: boolean
-  readonly selfTradePrevention: Order.SelfTradePrevention
-  readonly clientOrderId: string
-  readonly idempotencyKey: string
-  /** When it is cancelled by itself while it rests; 0 for never. */
-  readonly expiresAtEpochMs: number
-  readonly createdAtEpochMs: number
-  status: Order.Status
-  cancelReason: Order.CancelReason
-  filled: number
-  filledNotional: bigint
-  canceled: number
-  /** Size taken off by reduce-only enforcement so far. */
-  trimmed: number
-  updatedAtEpochMs: number
-  lastSequence: number
-  /** 0 while open. */
-  endedAtEpochMs: number
-}
-
-/** A position; size signed, long positive. Flat ones are absent. */
-export interface NaivePosition {
-  readonly quantity: number
-  readonly entryNotional: bigint
-}
-
-export interface NaiveAccount {
-  readonly index: number
-  readonly born: number
-  readonly deposited: bigint
-  collateral: bigint
-  /** By market index. */
-  readonly positions: Map<number, NaivePosition>
-  /** Open orders, oldest first. */
-  open: Array<NaiveOrder>
-  /** Every order it ever placed, oldest first. */
-  readonly placed: Array<NaiveOrder>
-  /** When its dead-man switch fires; 0 while it is not armed. */
-  cancelAllAtEpochMs: number
-}
-
-export interface NaiveMarket {
-  readonly index: number
-  parameters: Market.Parameters
-  /** Money atoms per price atom and size atom. */
-  readonly factor: bigint
-  status: Market.Status
-  mark: number
-  /** When the index price that is the mark was taken, by its source; 0 before the first. */
-  indexSourceEpochMs: number
-  lastPrice: number
-  /** Resting orders, oldest first. */
-  resting: Array<NaiveOrder>
-  /** Every trade, oldest first. */
-  readonly trades: Array<NaiveFill>
-}
-
-/** What a market traded in the last 24 h: whole minutes, the running one included. */
-export interface NaiveDay {
-  readonly volumeQuote: bigint
-  readonly volumeBase: number
-  readonly high: number
-  readonly low: number
-  /** The last price of 24 h ago, or the first ever. */
-  readonly open: number
-  readonly changeBps: number
-}
-
-/** What one entry must have come to. */
-export interface NaiveOutcome {
-  readonly refusal: Refusal
-  /** The order placed or cancelled, also of a refused attempt; an account's index; otherwise -1. */
-  readonly orderNumber: number
-  readonly status: Order.Status
-  readonly cancelReason: Order.CancelReason
-  readonly filled: number
-  readonly filledNotional: bigint
-  /** Of a cancel-all: how many orders it cancelled. */
-  readonly canceled: number
-  /** The order's price and total as decided; 0 on refusals. */
-  readonly price: number
-  readonly quantity: number
-}
-
-/** One trade, as it happened. */
-export interface NaiveFill {
-  /** Counts all trades of the venue, from 0. */
-  readonly ordinal: number
-  readonly sequence: number
-  readonly atEpochMs: number
-  readonly makerFee: bigint
-  readonly takerFee: bigint
-  readonly market: number
-  readonly maker: NaiveOrder
-  readonly taker: NaiveOrder
-  readonly price: number
-  readonly size: number
-  readonly makerPositionBefore: number
-  readonly takerPositionBefore: number
-}
-
-/** What one record must have done. */
-export interface NaiveDecision {
-  readonly outcomes: ReadonlyArray<NaiveOutcome>
-  readonly fills: ReadonlyArray<NaiveFill>
-  /** Orders that the record created or changed. */
-  readonly touchedOrders: ReadonlySet<NaiveOrder>
-  /** Accounts whose money, positions or orders it changed. */
-  readonly touchedAccounts: ReadonlySet<number>
-  /** A rule about records as such that it broke: the venue should never have journaled it. */
-  readonly illegal: string | undefined
-  /** Accounts whose dead-man switch fired in it. */
-  readonly fired: ReadonlyArray<number>
-}
-
-/** What is remembered under an Idempotency-Key. */
-export interface NaiveMemory {
-  readonly sequence: number
-  readonly atEpochMs: number
-  readonly outcomes: ReadonlyArray<NaiveOutcome>
-  readonly orders: ReadonlyArray<NaiveOrder>
-}
-
 const abs = (value: bigint): bigint => (value < 0n ? -value : value)
-const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 const largestTotal = BigInt(Number.MAX_SAFE_INTEGER)
 
-const remaining = (order: NaiveOrder): number => order.quantity - order.filled - order.canceled
 const signed = (side: Order.Side, size: number): number => (side === Order.buy ? size : -size)
 const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.sell : Order.buy)
+const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
+
+/** Whether a taker of `side` with this limit would trade at `price`. */
+const crosses = (side: Order.Side, limit: number, price: number): boolean =>
+  side === Order.buy ? price <= limit : price >= limit
 
 /** Account, operation and key: the scope of an Idempotency-Key. */
 export const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
@@ -227,16 +104,6 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   price: order.price,
   quantity: order.quantity
 })
-
-/** An account's money with what is open, summed anew. All in money atoms. */
-export interface NaiveMargin {
-  readonly equity: bigint
-  readonly marginEquity: bigint
-  readonly unrealizedPnl: bigint
-  readonly initialMargin: bigint
-  readonly maintenanceMargin: bigint
-  readonly orderLoss: bigint
-}
 
 export class NaiveVenue {
   sequence = 0
@@ -924,55 +791,8 @@ export class NaiveVenue {
   }
 
   /** Equity and requirements of an account, with one more order counted as open. */
-  margin(
-    account: NaiveAccount,
-    extra: { readonly market: number; readonly side: Order.Side; readonly price: number; readonly size: number } | undefined
-  ): NaiveMargin {
-    let unrealizedPnl = 0n
-    let losses = 0n
-    let initialMargin = 0n
-    let maintenanceMargin = 0n
-    let orderLoss = 0n
-    for (const market of this.markets) {
-      const mark = BigInt(market.mark)
-      const position = account.positions.get(market.index)
-      const held = position?.quantity ?? 0
-      if (position !== undefined && held !== 0) {
-        const value = BigInt(Math.abs(held)) * mark * market.factor
-        const pnl = held > 0 ? value - position.entryNotional : position.entryNotional - value
-        unrealizedPnl += pnl
-        if (pnl < 0n) losses += pnl
-        maintenanceMargin += maintenance(market.parameters, value)
-      }
-      let buys = 0
-      let sells = 0
-      let buyLoss = 0n
-      let sellLoss = 0n
-      const count = (side: Order.Side, price: number, size: number): void => {
-        if (side === Order.buy) {
-          buys += size
-          if (price > market.mark) buyLoss += BigInt(price - market.mark) * BigInt(size) * market.factor
-        } else {
-          sells += size
-          if (price !== 0 && price < market.mark) sellLoss += BigInt(market.mark - price) * BigInt(size) * market.factor
-        }
-      }
-      for (const order of account.open) {
-        if (order.market === market.index && !order.reduceOnly) count(order.side, order.price, remaining(order))
-      }
-      if (extra?.market === market.index) count(extra.side, extra.price, extra.size)
-      orderLoss += buyLoss > sellLoss ? buyLoss : sellLoss
-      const exposure = Math.max(Math.abs(held + buys), Math.abs(held - sells))
-      if (exposure !== 0) initialMargin += initial(market.parameters, BigInt(exposure) * mark * market.factor)
-    }
-    return {
-      equity: account.collateral + unrealizedPnl,
-      marginEquity: account.collateral + losses,
-      unrealizedPnl,
-      initialMargin,
-      maintenanceMargin,
-      orderLoss
-    }
+  margin(account: NaiveAccount, extra: NaiveExtra | undefined): NaiveMargin {
+    return marginOf(this.markets, account, extra)
   }
 
   /** Aggregated levels of a side as [priceAtoms, sizeAtoms], best first. */
@@ -984,10 +804,6 @@ export class NaiveVenue {
     return [...sizes].sort((a, b) => (side === Order.buy ? b[0] - a[0] : a[0] - b[0]))
   }
 }
-
-/** Whether an order is still kept at a time, open or not. */
-export const isKept = (order: NaiveOrder, atEpochMs: number): boolean =>
-  order.status === Order.open || atEpochMs < order.endedAtEpochMs + orderRetentionMs
 
 /** An order as a market's checks look at it. */
 interface Checked {
@@ -1001,59 +817,4 @@ interface Checked {
   readonly total: number
   readonly postOnly: boolean
   readonly reduceOnly: boolean
-}
-
-const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
-
-/** Whether a taker of `side` with this limit would trade at `price`. */
-const crosses = (side: Order.Side, limit: number, price: number): boolean =>
-  side === Order.buy ? price <= limit : price >= limit
-
-/** Whether a fill does anything but reduce what is held. A flip grows: its second half opens a position. */
-const grows = (held: number, change: number): boolean =>
-  held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
-
-/** A fill applied to a position: what it realises (money atoms, before fees) and what is left. */
-const trade = (
-  position: NaivePosition | undefined,
-  change: number,
-  notional: bigint
-): { readonly realized: bigint; readonly position: NaivePosition } => {
-  const held = position?.quantity ?? 0
-  const entry = position?.entryNotional ?? 0n
-  if (held === 0 || held > 0 === change > 0) {
-    return { realized: 0n, position: { quantity: held + change, entryNotional: entry + notional } }
-  }
-  const size = Math.abs(change)
-  const closed = Math.min(size, Math.abs(held))
-  // What the closed part cost: rounded against the account, up for a long, down for a short.
-  const released = held > 0
-    ? ceilDiv(entry * BigInt(closed), BigInt(held))
-    : (entry * BigInt(closed)) / BigInt(-held)
-  const closedNotional = (notional * BigInt(closed)) / BigInt(size)
-  const realized = held > 0 ? closedNotional - released : released - closedNotional
-  const quantity = held + change
-  return {
-    realized,
-    position: { quantity, entryNotional: size > closed ? notional - closedNotional : entry - released }
-  }
-}
-
-/** Maintenance margin of a notional: each slice above a threshold at its tier's bps, one ceil on the sum. */
-const maintenance = (parameters: Market.Parameters, notional: bigint): bigint => {
-  let total = 0n
-  parameters.maintenanceMarginTiers.forEach((tier, index) => {
-    const from = BigInt(tier.notionalThresholdAtoms)
-    const next = parameters.maintenanceMarginTiers[index + 1]
-    const to = next === undefined || notional < BigInt(next.notionalThresholdAtoms) ? notional : BigInt(next.notionalThresholdAtoms)
-    if (to > from) total += (to - from) * BigInt(tier.maintenanceMarginBps)
-  })
-  return ceilDiv(total, 10_000n)
-}
-
-/** Initial margin of a notional: the market's bps, and never less than one and a half times maintenance. */
-const initial = (parameters: Market.Parameters, notional: bigint): bigint => {
-  const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)
-  const byMaintenance = ceilDiv(3n * maintenance(parameters, notional), 2n)
-  return byBps > byMaintenance ? byBps : byMaintenance
 }

@@ -3,7 +3,8 @@
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
 import type { Record } from "../../src/journal/Record.js"
-import type { NaiveDecision, NaiveMemory, NaiveVenue } from "../model/NaiveVenue.js"
+import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
 
 /** One thing a client wants, however often it has to ask: method, target, key and body never change. */

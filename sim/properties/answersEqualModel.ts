@@ -7,7 +7,7 @@ import { maxPlaceEntries } from "../../src/domain/Command.js"
 import { orderId as textOf } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
-import type { NaiveMemory, NaiveOutcome } from "../model/NaiveVenue.js"
+import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 

@@ -5,7 +5,7 @@
  */
 import { isTrading } from "../../src/domain/Command.js"
 import { ordinal } from "../../src/domain/Ids.js"
-import { retentionMs } from "../model/NaiveVenue.js"
+import { retentionMs } from "../model/NaiveState.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** A moment in the journal. */

@@ -4,7 +4,8 @@
  * never two orders for one clientOrderId.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
-import { retentionMs, scopeOfCommand } from "../model/NaiveVenue.js"
+import { retentionMs } from "../model/NaiveState.js"
+import { scopeOfCommand } from "../model/NaiveVenue.js"
 import type { Answer } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 

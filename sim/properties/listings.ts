@@ -5,7 +5,8 @@
  */
 import { parseOrderId } from "../../src/domain/Ids.js"
 import { sides } from "../../src/domain/Order.js"
-import { isKept, type NaiveFill, type NaiveVenue } from "../model/NaiveVenue.js"
+import { isKept, type NaiveFill } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 

@@ -5,7 +5,8 @@
 import { idsPerRecord, orderId } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
-import type { NaiveMemory, NaiveVenue } from "../model/NaiveVenue.js"
+import type { NaiveMemory } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Entry {

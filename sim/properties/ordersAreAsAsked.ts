@@ -6,7 +6,8 @@
 import type { Parameters } from "../../src/domain/Market.js"
 import { symbol } from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { NaiveOutcome, NaiveVenue } from "../model/NaiveVenue.js"
+import type { NaiveOutcome } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }

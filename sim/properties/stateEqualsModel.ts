@@ -5,7 +5,8 @@
  */
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
-import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder, type NaiveVenue } from "../model/NaiveVenue.js"
+import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 

@@ -4,7 +4,8 @@
  */
 import * as Order from "../../src/domain/Order.js"
 import { formatDecimal } from "../../src/domain/Units.js"
-import type { NaiveDecision, NaiveVenue } from "../model/NaiveVenue.js"
+import type { NaiveDecision } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "../properties/Observation.js"
 import { type FaultStep, isCall, type Script } from "../shrink/Script.js"
 import type { Failure, Report } from "../Simulation.js"

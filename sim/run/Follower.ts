@@ -2,11 +2,12 @@
  * Follows the journal as it becomes durable: feeds the reference model with every record, and has the engine
  * looked at whenever it stands at the same record as the model.
  */
-import { isKept, type NaiveDecision, type NaiveOrder, NaiveVenue } from "../model/NaiveVenue.js"
-import { Glance } from "../properties/Glance.js"
-import * as JournalTap from "../world/JournalTap.js"
 import type { Reads } from "../../src/engine/Reads.js"
+import { isKept, type NaiveDecision, type NaiveOrder } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { Glance } from "../properties/Glance.js"
 import type { Observation } from "../properties/Observation.js"
+import * as JournalTap from "../world/JournalTap.js"
 import type { World } from "./World.js"
 
 /** The engine is compared as a whole after this many records. */

@@ -4,7 +4,7 @@
  */
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Options } from "../faults/Options.js"
-import type { NaiveMarket } from "../model/NaiveVenue.js"
+import type { NaiveMarket } from "../model/NaiveState.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Calls from "./Calls.js"
 import { decimal } from "./Calls.js"

@@ -1,0 +1,130 @@
+/**
+ * The reference model's money: what a fill does to a position, and what an account must have behind what it
+ * holds and has open. All in money atoms, as BigInt, summed anew each time.
+ */
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { type NaiveAccount, type NaiveMarket, type NaivePosition, remaining } from "./NaiveState.js"
+
+/** ceil(a / b) for b > 0. */
+export const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
+
+/** An account's money with what is open, summed anew. All in money atoms. */
+export interface NaiveMargin {
+  readonly equity: bigint
+  readonly marginEquity: bigint
+  readonly unrealizedPnl: bigint
+  readonly initialMargin: bigint
+  readonly maintenanceMargin: bigint
+  readonly orderLoss: bigint
+}
+
+/** An order that is not open and is counted as if it were. Atoms. */
+export interface NaiveExtra {
+  readonly market: number
+  readonly side: Order.Side
+  readonly price: number
+  readonly size: number
+}
+
+/** Equity and requirements of an account, with one more order counted as open. */
+export const marginOf = (
+  markets: ReadonlyArray<NaiveMarket>,
+  account: NaiveAccount,
+  extra: NaiveExtra | undefined
+): NaiveMargin => {
+  let unrealizedPnl = 0n
+  let losses = 0n
+  let initialMargin = 0n
+  let maintenanceMargin = 0n
+  let orderLoss = 0n
+  for (const market of markets) {
+    const mark = BigInt(market.mark)
+    const position = account.positions.get(market.index)
+    const held = position?.quantity ?? 0
+    if (position !== undefined && held !== 0) {
+      const value = BigInt(Math.abs(held)) * mark * market.factor
+      const pnl = held > 0 ? value - position.entryNotional : position.entryNotional - value
+      unrealizedPnl += pnl
+      if (pnl < 0n) losses += pnl
+      maintenanceMargin += maintenance(market.parameters, value)
+    }
+    let buys = 0
+    let sells = 0
+    let buyLoss = 0n
+    let sellLoss = 0n
+    const count = (side: Order.Side, price: number, size: number): void => {
+      if (side === Order.buy) {
+        buys += size
+        if (price > market.mark) buyLoss += BigInt(price - market.mark) * BigInt(size) * market.factor
+      } else {
+        sells += size
+        if (price !== 0 && price < market.mark) sellLoss += BigInt(market.mark - price) * BigInt(size) * market.factor
+      }
+    }
+    for (const order of account.open) {
+      if (order.market === market.index && !order.reduceOnly) count(order.side, order.price, remaining(order))
+    }
+    if (extra?.market === market.index) count(extra.side, extra.price, extra.size)
+    orderLoss += buyLoss > sellLoss ? buyLoss : sellLoss
+    const exposure = Math.max(Math.abs(held + buys), Math.abs(held - sells))
+    if (exposure !== 0) initialMargin += initial(market.parameters, BigInt(exposure) * mark * market.factor)
+  }
+  return {
+    equity: account.collateral + unrealizedPnl,
+    marginEquity: account.collateral + losses,
+    unrealizedPnl,
+    initialMargin,
+    maintenanceMargin,
+    orderLoss
+  }
+}
+
+/** Whether a fill does anything but reduce what is held. A flip grows: its second half opens a position. */
+export const grows = (held: number, change: number): boolean =>
+  held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
+
+/** A fill applied to a position: what it realises (money atoms, before fees) and what is left. */
+export const trade = (
+  position: NaivePosition | undefined,
+  change: number,
+  notional: bigint
+): { readonly realized: bigint; readonly position: NaivePosition } => {
+  const held = position?.quantity ?? 0
+  const entry = position?.entryNotional ?? 0n
+  if (held === 0 || held > 0 === change > 0) {
+    return { realized: 0n, position: { quantity: held + change, entryNotional: entry + notional } }
+  }
+  const size = Math.abs(change)
+  const closed = Math.min(size, Math.abs(held))
+  // What the closed part cost: rounded against the account, up for a long, down for a short.
+  const released = held > 0
+    ? ceilDiv(entry * BigInt(closed), BigInt(held))
+    : (entry * BigInt(closed)) / BigInt(-held)
+  const closedNotional = (notional * BigInt(closed)) / BigInt(size)
+  const realized = held > 0 ? closedNotional - released : released - closedNotional
+  const quantity = held + change
+  return {
+    realized,
+    position: { quantity, entryNotional: size > closed ? notional - closedNotional : entry - released }
+  }
+}
+
+/** Maintenance margin of a notional: each slice above a threshold at its tier's bps, one ceil on the sum. */
+const maintenance = (parameters: Market.Parameters, notional: bigint): bigint => {
+  let total = 0n
+  parameters.maintenanceMarginTiers.forEach((tier, index) => {
+    const from = BigInt(tier.notionalThresholdAtoms)
+    const next = parameters.maintenanceMarginTiers[index + 1]
+    const to = next === undefined || notional < BigInt(next.notionalThresholdAtoms) ? notional : BigInt(next.notionalThresholdAtoms)
+    if (to > from) total += (to - from) * BigInt(tier.maintenanceMarginBps)
+  })
+  return ceilDiv(total, 10_000n)
+}
+
+/** Initial margin of a notional: the market's bps, and never less than one and a half times maintenance. */
+const initial = (parameters: Market.Parameters, notional: bigint): bigint => {
+  const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)
+  const byMaintenance = ceilDiv(3n * maintenance(parameters, notional), 2n)
+  return byBps > byMaintenance ? byBps : byMaintenance
+}

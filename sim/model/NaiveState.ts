@@ -1,0 +1,153 @@
+/**
+ * What the reference model holds, and what it says of each record: the words that it and the properties share.
+ */
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import type { Refusal } from "../../src/domain/Refusal.js"
+
+/** How long an order and a key are remembered after their end. */
+export const retentionMs = 24 * 60 * 60 * 1000
+
+/** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it: "at least 24 h". */
+const orderRetentionMs = retentionMs + 60_000
+
+/** An order, from its placement for as long as the model lives. Quantities in size atoms. */
+export interface NaiveOrder {
+  readonly number: number
+  readonly account: number
+  readonly market: number
+  readonly side: Order.Side
+  readonly type: Order.Type
+  readonly timeInForce: Order.TimeInForce
+  price: number
+  quantity: number
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
+  readonly selfTradePrevention: Order.SelfTradePrevention
+  readonly clientOrderId: string
+  readonly idempotencyKey: string
+  /** When it is cancelled by itself while it rests; 0 for never. */
+  readonly expiresAtEpochMs: number
+  readonly createdAtEpochMs: number
+  status: Order.Status
+  cancelReason: Order.CancelReason
+  filled: number
+  filledNotional: bigint
+  canceled: number
+  /** Size taken off by reduce-only enforcement so far. */
+  trimmed: number
+  updatedAtEpochMs: number
+  lastSequence: number
+  /** 0 while open. */
+  endedAtEpochMs: number
+}
+
+/** A position; size signed, long positive. Flat ones are absent. */
+export interface NaivePosition {
+  readonly quantity: number
+  readonly entryNotional: bigint
+}
+
+export interface NaiveAccount {
+  readonly index: number
+  readonly born: number
+  readonly deposited: bigint
+  collateral: bigint
+  /** By market index. */
+  readonly positions: Map<number, NaivePosition>
+  /** Open orders, oldest first. */
+  open: Array<NaiveOrder>
+  /** Every order it ever placed, oldest first. */
+  readonly placed: Array<NaiveOrder>
+  /** When its dead-man switch fires; 0 while it is not armed. */
+  cancelAllAtEpochMs: number
+}
+
+export interface NaiveMarket {
+  readonly index: number
+  parameters: Market.Parameters
+  /** Money atoms per price atom and size atom. */
+  readonly factor: bigint
+  status: Market.Status
+  mark: number
+  /** When the index price that is the mark was taken, by its source; 0 before the first. */
+  indexSourceEpochMs: number
+  lastPrice: number
+  /** Resting orders, oldest first. */
+  resting: Array<NaiveOrder>
+  /** Every trade, oldest first. */
+  readonly trades: Array<NaiveFill>
+}
+
+/** What a market traded in the last 24 h: whole minutes, the running one included. */
+export interface NaiveDay {
+  readonly volumeQuote: bigint
+  readonly volumeBase: number
+  readonly high: number
+  readonly low: number
+  /** The last price of 24 h ago, or the first ever. */
+  readonly open: number
+  readonly changeBps: number
+}
+
+/** What one entry must have come to. */
+export interface NaiveOutcome {
+  readonly refusal: Refusal
+  /** The order placed or cancelled, also of a refused attempt; an account's index; otherwise -1. */
+  readonly orderNumber: number
+  readonly status: Order.Status
+  readonly cancelReason: Order.CancelReason
+  readonly filled: number
+  readonly filledNotional: bigint
+  /** Of a cancel-all: how many orders it cancelled. */
+  readonly canceled: number
+  /** The order's price and total as decided; 0 on refusals. */
+  readonly price: number
+  readonly quantity: number
+}
+
+/** One trade, as it happened. */
+export interface NaiveFill {
+  /** Counts all trades of the venue, from 0. */
+  readonly ordinal: number
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly makerFee: bigint
+  readonly takerFee: bigint
+  readonly market: number
+  readonly maker: NaiveOrder
+  readonly taker: NaiveOrder
+  readonly price: number
+  readonly size: number
+  readonly makerPositionBefore: number
+  readonly takerPositionBefore: number
+}
+
+/** What one record must have done. */
+export interface NaiveDecision {
+  readonly outcomes: ReadonlyArray<NaiveOutcome>
+  readonly fills: ReadonlyArray<NaiveFill>
+  /** Orders that the record created or changed. */
+  readonly touchedOrders: ReadonlySet<NaiveOrder>
+  /** Accounts whose money, positions or orders it changed. */
+  readonly touchedAccounts: ReadonlySet<number>
+  /** A rule about records as such that it broke: the venue should never have journaled it. */
+  readonly illegal: string | undefined
+  /** Accounts whose dead-man switch fired in it. */
+  readonly fired: ReadonlyArray<number>
+}
+
+/** What is remembered under an Idempotency-Key. */
+export interface NaiveMemory {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly outcomes: ReadonlyArray<NaiveOutcome>
+  readonly orders: ReadonlyArray<NaiveOrder>
+}
+
+/** What is open of an order, in size atoms. */
+export const remaining = (order: NaiveOrder): number => order.quantity - order.filled - order.canceled
+
+/** Whether an order is still kept at a time, open or not. */
+export const isKept = (order: NaiveOrder, atEpochMs: number): boolean =>
+  order.status === Order.open || atEpochMs < order.endedAtEpochMs + orderRetentionMs
