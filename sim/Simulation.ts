@@ -19,6 +19,7 @@ import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
 import type * as Script from "./shrink/Script.js"
 import type { Identity } from "./workload/Calls.js"
+import type { Desk } from "./workload/Desk.js"
 import * as Operator from "./workload/Operator.js"
 import { simMarkets } from "./workload/SimMarkets.js"
 import * as Trader from "./workload/Trader.js"
@@ -162,7 +163,7 @@ class Run {
 
   private phases(): void {
     const { clients, host, model, world } = this
-    const desk: Trader.Desk = { time: world.plans, model, issue: clients.issue, isOpen: () => clients.open }
+    const desk: Desk = { time: world.plans, model, issue: clients.issue, isOpen: () => clients.open }
     const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, simMarkets)
     host.start()
     this.until("the first start", () => host.reads !== undefined, 60_000)
@@ -197,7 +198,7 @@ class Run {
   }
 
   /** Clients, operator and faults act until all calls have begun, drawn or from the script. */
-  private workload(desk: Trader.Desk, operator: Operator.Operator): void {
+  private workload(desk: Desk, operator: Operator.Operator): void {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
     faults.begin(script)

@@ -9,7 +9,7 @@ import type { SimRandom } from "../world/SimRandom.js"
 import * as Calls from "./Calls.js"
 import { decimal } from "./Calls.js"
 import type { SimMarket } from "./SimMarkets.js"
-import type { Desk } from "./Trader.js"
+import type { Desk } from "./Desk.js"
 
 export interface Operator {
   /** What opens markets and accounts, one after the other. */

@@ -8,23 +8,15 @@ import type { Parameters } from "../../src/domain/Market.js"
 import { symbol } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import type { Intent, Options } from "../faults/Options.js"
-import type { NaiveAccount, NaiveMarket, NaiveOrder } from "../model/NaiveState.js"
-import type { NaiveVenue } from "../model/NaiveVenue.js"
-import type { Answer, Call } from "../properties/Observation.js"
+import type { NaiveOrder } from "../model/NaiveState.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { SimTime } from "../world/SimTime.js"
 import * as Calls from "./Calls.js"
-import type { Draft, Identity, Wish } from "./Calls.js"
-
-/** Where clients make their calls. */
-export interface Desk {
-  readonly time: SimTime
-  readonly model: NaiveVenue
-  /** Sends a call; tells its last answer, or undefined if it was given up. */
-  readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
-  /** Whether clients may still begin something new. */
-  readonly isOpen: () => boolean
-}
+import type { Draft, Identity } from "./Calls.js"
+import type { Desk } from "./Desk.js"
+import type { Journey } from "./Journeys.js"
+import * as Journeys from "./Journeys.js"
+import * as Spelling from "./Spelling.js"
+import * as Wishes from "./Wishes.js"
 
 export interface Trader {
   readonly start: () => void
@@ -33,32 +25,8 @@ export interface Trader {
 /** How many of its past calls a trader remembers, to repeat them. */
 const memorySize = 40
 
-/** Most pages of a listing that are read one after the other. */
-const maxPages = 12
-
-/** Other spellings of a JSON number, all of the same value. */
-const spellings: ReadonlyArray<(number: string) => string> = [
-  (number) => Number(number).toExponential(),
-  (number) => Number(number).toExponential().toUpperCase(),
-  (number) => number.includes("e") ? number : `${number}${number.includes(".") ? "00" : ".0"}`,
-  (number) => number.includes("e") ? number : `${number}E-0`
-]
-
-/** Numbers that JSON can say and clients seldom do: no number at all on most grids, or far out of bounds. */
-const oddNumbers = ["-0", "-0.0", "0e5", "1e-7", "1E3", "25e-1", "1e21", "5e-324", "1.5E-300", "1e300", "9007199254740993"]
-
-/** What stands where an amount should and is none. */
-const noAmounts = ["-1", "-1e-7", "1e999", "-1E+999", "+5", ".5", "5.", "01", "0x10", "1e", "NaN", "\"5\"", "null", "[5]"]
-
-/** What takes more than one call, each next one depending on what was said. */
-type Journey = "twenty duplicates" | "lost reply" | "fence race" | "walk a listing"
+/** What takes one call. */
 type Act = Exclude<Intent, Journey>
-
-const textAt = (answer: Answer | undefined, name: string): string | undefined => {
-  const json = answer?.json
-  const value = typeof json === "object" && json !== null ? (json as { readonly [name: string]: unknown })[name] : undefined
-  return typeof value === "string" ? value : undefined
-}
 
 export const make = (desk: Desk, who: Identity, random: SimRandom, options: Options["workload"]): Trader => {
   const { model, time } = desk
@@ -67,68 +35,10 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
   let clientOrderIds = 0
 
   const nextKey = (): string => `${who.client}-k${keys++}`
-  const nextClientOrderId = (): string => `${who.client}.${clientOrderIds++}`
 
-  const me = (): NaiveAccount => model.accounts[who.account]!
-  const tradable = (): NaiveMarket => {
-    const markets = model.markets.filter((market) => market.mark > 0)
-    return random.pick(markets.length === 0 ? model.markets : markets)
-  }
-  const held = (market: NaiveMarket): number => me().positions.get(market.index)?.quantity ?? 0
-  const unit = (market: NaiveMarket): number => Math.max(1, Math.round(market.mark / 2_000))
-  const clampPrice = (market: NaiveMarket, price: number): number =>
-    Math.min(market.parameters.maxPriceAtoms, Math.max(market.parameters.minPriceAtoms, Math.round(price)))
-  const clampQuantity = (market: NaiveMarket, quantity: number): number =>
-    Math.min(market.parameters.maxQuantityAtoms, Math.max(market.parameters.minQuantityAtoms, Math.floor(quantity)))
-
-  /** A size whose notional is a share of what the account could carry. */
-  const ordinaryQuantity = (market: NaiveMarket): number => {
-    const perAtom = Math.max(1, market.mark) * Number(market.factor)
-    const carry = (options.collateral * 1e6 * 10_000) / market.parameters.initialMarginBps
-    return clampQuantity(market, (carry * (0.002 + 0.06 * random.next() ** 2)) / perAtom)
-  }
-
-  const side = (): "buy" | "sell" => (random.next() < 0.5 ? "buy" : "sell")
-  const away = (of: "buy" | "sell", by: number): number => (of === "buy" ? -by : by)
-
-  const wish = (market: NaiveMarket, change: Partial<Wish>): Wish => {
-    const way = change.side ?? side()
-    const steps = Math.floor(12 * random.next() ** 2)
-    return {
-      market: market.parameters,
-      side: way,
-      type: "limit",
-      priceAtoms: clampPrice(market, market.mark + away(way, unit(market) * steps)),
-      quantityAtoms: ordinaryQuantity(market),
-      clientOrderId: nextClientOrderId(),
-      ...(random.chance(0.3)
-        ? { selfTradePrevention: random.pick(["cancel_resting", "cancel_incoming", "cancel_both"] as const) }
-        : {}),
-      ...change
-    }
-  }
-
-  const crossing = (market: NaiveMarket, way: "buy" | "sell"): number =>
-    clampPrice(market, market.mark - away(way, unit(market) * random.between(0, 10)))
-
-  const ofMine = (filter: (order: NaiveOrder) => boolean): NaiveOrder | undefined => {
-    const found = me().placed.slice(-80).filter(filter)
-    return found.length === 0 ? undefined : random.pick(found)
-  }
-  const myOpen = (): NaiveOrder | undefined => {
-    const { open } = me()
-    return open.length === 0 ? undefined : random.pick(open)
-  }
-  const marketIdOf = (order: NaiveOrder): string => model.markets[order.market]!.parameters.marketId
-
-  /** A reduce-only or closing side for what is held; undefined when flat. */
-  const closing = (): { readonly market: NaiveMarket; readonly side: "buy" | "sell"; readonly size: number } | undefined => {
-    const positions = [...me().positions.keys()]
-    if (positions.length === 0) return undefined
-    const market = model.markets[random.pick(positions)]!
-    const quantity = held(market)
-    return { market, side: quantity > 0 ? "sell" : "buy", size: Math.abs(quantity) }
-  }
+  const wishes = Wishes.make(model, who, random, options, () => `${who.client}.${clientOrderIds++}`)
+  const { away, badWish, clampPrice, clampQuantity, closing, compatWishes, crossing, held } = wishes
+  const { marketIdOf, me, mixedWishes, myOpen, ofMine, side, tradable, unit, wish } = wishes
 
   const makeOrder = (intent: Intent): Draft => Calls.place(who, intent, nextKey(), wish(tradable(), {}))
 
@@ -136,25 +46,6 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     const market = tradable()
     const way = side()
     return Calls.place(who, intent, nextKey(), wish(market, { side: way, priceAtoms: crossing(market, way) }))
-  }
-
-  const badWish = (): Wish => {
-    const market = tradable()
-    const { parameters } = market
-    const odd: ReadonlyArray<Partial<Wish>> = [
-      { priceAtoms: parameters.maxPriceAtoms + random.between(1, 5) },
-      { priceAtoms: Math.max(1, parameters.minPriceAtoms - 1) },
-      { quantityAtoms: parameters.maxQuantityAtoms + 1 },
-      { quantityAtoms: parameters.maxQuantityAtoms },
-      { priceText: `1.${"0".repeat(parameters.priceScale)}1` },
-      { quantityText: `1.${"0".repeat(parameters.quantityScale)}5` },
-      { quantityText: "0" },
-      { market: { ...parameters, marketId: "NONE-USDC-PERP" } },
-      { priceAtoms: clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + random.between(-1, 1)), side: "buy" },
-      { priceAtoms: clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + random.between(-1, 1)), side: "sell" },
-      { quantityText: "99999999999999999999" }
-    ]
-    return wish(market, random.pick(odd))
   }
 
   const marginEdge = (intent: Intent): Draft => {
@@ -172,37 +63,11 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     }))
   }
 
-  const mixedWishes = (): ReadonlyArray<Wish> => {
-    const count = random.chance(0.1) ? 32 : random.between(1, 6)
-    const wishes: Array<Wish> = []
-    for (let index = 0; index < count; index++) {
-      const kind = random.next()
-      const market = tradable()
-      const way = side()
-      wishes.push(
-        kind < 0.15
-          ? badWish()
-          : kind < 0.3
-          ? wish(market, { side: way, priceAtoms: crossing(market, way) })
-          : kind < 0.4 && wishes.length > 0
-          ? wish(market, { clientOrderId: random.pick(wishes).clientOrderId })
-          : wish(market, {})
-      )
-    }
-    return wishes
-  }
-
-  /** The endpoint layer of /v2 takes limit orders on the grid only: what has no number form is left out. */
-  const compatWishes = (): ReadonlyArray<Wish> => {
-    const wishes = mixedWishes().filter((each) => each.type === "limit" && each.priceText === undefined && each.quantityText === undefined)
-    return wishes.length === 0 ? [wish(tradable(), {})] : wishes
-  }
-
   /** A draft of /v2 whose numbers, now and then, are spelled as no library does or are odd ones. */
   const oddlySpelled = (draft: Draft): Draft =>
     random.chance(0.6)
       ? draft
-      : Calls.spelled(draft, (number) => random.chance(0.25) ? random.pick(oddNumbers) : random.pick(spellings)(number))
+      : Calls.spelled(draft, (number) => random.chance(0.25) ? random.pick(Spelling.oddNumbers) : random.pick(Spelling.spellings)(number))
 
   const twist = (draft: Draft): Draft => {
     const body = JSON.parse(draft.body) as { [name: string]: unknown }
@@ -260,7 +125,7 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
   const misspelled = (): Draft =>
     Calls.spelled(
       Calls.createOrder(who, "malformed", nextKey(), Calls.compatBody(wish(tradable(), {}))),
-      () => random.pick(noAmounts)
+      () => random.pick(Spelling.noAmounts)
     )
 
   const malformed = (): Draft => {
@@ -516,91 +381,12 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
     if (past.length > memorySize) past.shift()
   }
 
-  /** Something whose answer may be lost, under a key that nothing else has. */
-  const original = (intent: Journey): Draft => {
-    const draft = random.pick([makeOrder, takeOrder, takeOrder, drafts["place batch"], drafts["v2 order"], amendOrder, drafts["cancel own"]])(intent)
-    remember(draft)
-    return { ...draft, intent, persistent: false }
-  }
-
-  /** The clientOrderId of a draft's only order, if it has one. */
-  const clientOrderIdOf = (draft: Draft): string | undefined =>
-    draft.endpoint === "placeOrder" ? (JSON.parse(draft.body) as { readonly clientOrderId: string }).clientOrderId : undefined
-
-  const journeys: Readonly<Record<Journey, (intent: Journey, next: () => void) => void>> = {
-    "twenty duplicates": (intent, next) => {
-      const draft = makeOrder(intent)
-      remember(draft)
-      let outstanding = 20
-      for (let index = 0; index < 20; index++) {
-        desk.issue(draft, () => {
-          outstanding--
-          if (outstanding === 0) next()
-        })
-      }
-    },
-    // Asks once, looks up what became of it, makes sure of what was never seen, and sends the original late.
-    "lost reply": (intent, next) => {
-      const draft = original(intent)
-      const key = draft.idempotencyKey ?? ""
-      const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
-      const lookUp = clientOrderId === undefined
-        ? Calls.lookUp(who, "idempotencyKey", key)
-        : Calls.lookUp(who, "clientOrderId", clientOrderId)
-      desk.issue(draft, (first) => {
-        if (first?.status === 200 && random.chance(0.7)) return next()
-        desk.issue(lookUp, (found) => {
-          if (textAt(found, "outcome") !== "never_seen" || random.chance(0.2)) return next()
-          const identity = clientOrderId === undefined ? { idempotencyKey: key } : { clientOrderId }
-          desk.issue(Calls.fence(who, intent, nextKey(), identity), () => {
-            desk.issue(draft, () => desk.issue(lookUp, next))
-          })
-        })
-      })
-    },
-    // The fence is sent while the original is on its way: one of the two wins, and it stays so.
-    "fence race": (intent, next) => {
-      const draft = original(intent)
-      const clientOrderId = random.chance(0.3) ? clientOrderIdOf(draft) : undefined
-      const identity = clientOrderId === undefined ? { idempotencyKey: draft.idempotencyKey ?? "" } : { clientOrderId }
-      let outstanding = 2
-      const ended = (): void => {
-        outstanding--
-        if (outstanding === 0) desk.issue({ ...draft, persistent: true }, next)
-      }
-      const fence = (): void => {
-        desk.issue(Calls.fence(who, intent, nextKey(), identity), ended)
-      }
-      const send = (): void => {
-        desk.issue(draft, ended)
-      }
-      time.after(random.next() * 10, fence)
-      time.after(random.next() * 10, send)
-    },
-    "walk a listing": (_, next) => {
-      const market = random.pick(model.markets).parameters
-      const limit = random.pick([1, 2, 3, 10, 40])
-      const [endpoint, target, credential] = random.pick([
-        ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}`, "trader"],
-        ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}&status=open`, "trader"],
-        ["listOrders", `/v1/accounts/${who.accountId}/orders?limit=${limit}&marketId=${market.marketId}`, "trader"],
-        ["listFills", `/v1/accounts/${who.accountId}/fills?limit=${limit}`, "trader"],
-        ["listTrades", `/v1/markets/${market.marketId}/trades?limit=${limit}`, "none"]
-      ] as const)
-      const turn = (pages: number, cursor: string | undefined): void => {
-        if (pages === maxPages || !desk.isOpen()) return next()
-        const at = cursor === undefined ? target : `${target}&cursor=${encodeURIComponent(cursor)}`
-        const page = { ...Calls.read(who, endpoint, at, credential), intent: "walk a listing", persistent: true }
-        desk.issue(page, (answer) => {
-          const following = textAt(answer, "nextCursor")
-          if (following === undefined) return next()
-          turn(pages + 1, following)
-        })
-      }
-      turn(0, undefined)
-    }
-  }
-
+  const journeys = Journeys.make(desk, who, random, {
+    nextKey,
+    make: makeOrder,
+    risky: [makeOrder, takeOrder, takeOrder, drafts["place batch"], drafts["v2 order"], amendOrder, drafts["cancel own"]],
+    remember
+  })
   const isJourney = (intent: Intent): intent is Journey => intent in journeys
 
   const act = (): void => {

@@ -1,0 +1,14 @@
+/** Where clients make their calls, and what they know and are told there. */
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Answer, Call } from "../properties/Observation.js"
+import type { SimTime } from "../world/SimTime.js"
+import type { Draft } from "./Calls.js"
+
+export interface Desk {
+  readonly time: SimTime
+  readonly model: NaiveVenue
+  /** Sends a call; tells its last answer, or undefined if it was given up. */
+  readonly issue: (draft: Draft, settled: (answer: Answer | undefined) => void) => Call
+  /** Whether clients may still begin something new. */
+  readonly isOpen: () => boolean
+}
