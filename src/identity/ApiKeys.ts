@@ -24,25 +24,30 @@ export const equalConstantTime = (left: string, right: string): boolean => {
   return difference === 0
 }
 
-/** Tokens whose digests are kept: more active keys than this are digested at every request. */
-const tokensKept = 4_096
+/** Headers that are kept: with more active keys than this, keys are digested again now and then. */
+const headersKept = 4_096
+
+/** The key that a header was found to carry. */
+interface Known {
+  readonly keyId: string
+  /** The SHA-256 of the token, which is what the key is known by. */
+  readonly sha256: string
+}
 
 /**
- * Digests of tokens that were found good, so that a key in use is not digested at every request. Kept in this process
- * only; what is compared is always the digest, and a token that was refused is never kept.
+ * `Authorization` headers that were found good, so that a key in use is not parsed and digested at every request. Kept in
+ * this process only. Whoever sends a kept header has sent the whole token; one that was refused is never kept.
  */
 export class KnownTokens {
-  private readonly digests = new Map<string, string>()
+  private readonly byHeader = new Map<string, Known>()
 
-  /** Whether a token's SHA-256 is the one expected, in a time that does not depend on how much of it is right. */
-  match(token: string, sha256: string): boolean {
-    const known = this.digests.get(token)
-    if (known !== undefined) return equalConstantTime(known, sha256)
-    const fresh = digest(token)
-    if (!equalConstantTime(fresh, sha256)) return false
-    if (this.digests.size >= tokensKept) this.digests.clear()
-    this.digests.set(token, fresh)
-    return true
+  find(header: string): Known | undefined {
+    return this.byHeader.get(header)
+  }
+
+  keep(header: string, known: Known): void {
+    if (this.byHeader.size >= headersKept) this.byHeader.clear()
+    this.byHeader.set(header, known)
   }
 }
 
@@ -60,14 +65,27 @@ export const identify = (
   atEpochMs: number
 ): ApiKeyView | Rejection => {
   if (header === undefined || header === "") return "missing"
+  const known = tokens.find(header)
+  const key = known === undefined ? recognise(header, keys, tokens) : keys.findApiKey(known.keyId)
+  if (typeof key === "string") return key
+  // A kept header is held to what the key is now.
+  if (key === undefined || known !== undefined && known.sha256 !== key.secretSha256) return "unknown"
+  if (key.revokedAtEpochMs > 0) return "revoked"
+  return key.expiresAtEpochMs <= atEpochMs ? "expired" : key
+}
+
+/** The key that a header carries which is not kept yet, whether or not it may still act. */
+const recognise = (header: string, keys: Pick<Reads, "findApiKey">, tokens: KnownTokens): ApiKeyView | Rejection => {
   const token = bearerToken(header)
   if (token === undefined) return "malformed"
   const parsed = keyPattern.exec(token)
   if (parsed === null) return "malformed"
-  const key = keys.findApiKey(`key_${parsed[1]!}`)
-  if (key === undefined || !tokens.match(token, key.secretSha256)) return "unknown"
-  if (key.revokedAtEpochMs > 0) return "revoked"
-  return key.expiresAtEpochMs <= atEpochMs ? "expired" : key
+  const keyId = `key_${parsed[1]!}`
+  const key = keys.findApiKey(keyId)
+  const sha256 = digest(token)
+  if (key === undefined || !equalConstantTime(sha256, key.secretSha256)) return "unknown"
+  tokens.keep(header, { keyId, sha256 })
+  return key
 }
 
 /** The refusals that say the same as a rejection, where the writer can meet them too. */

@@ -52,15 +52,31 @@ test("equality in constant time is equality", () => {
     .toEqual([true, false, true, false])
 })
 
-test("a token that was good is held to the key's digest of now, and a bad one is never taken for good", () => {
+test("a header that was good is held to the key of now, and a bad one is never taken for good", () => {
   const tokens = new ApiKeys.KnownTokens()
-  const good = ApiKeys.digest("token")
-  expect(tokens.match("token", good)).toBe(true)
-  expect(tokens.match("token", good)).toBe(true)
-  // The key is another now: what was kept of the token does not help it.
-  expect(tokens.match("token", ApiKeys.digest("other"))).toBe(false)
-  expect(tokens.match("wrong", good)).toBe(false)
-  expect(tokens.match("wrong", good)).toBe(false)
-  for (let at = 0; at < 10_000; at++) expect(tokens.match(`${at}`, ApiKeys.digest(`${at}`))).toBe(true)
-  expect(tokens.match("token", good)).toBe(true)
+  const identify = (text: string, found: ApiKeyView | undefined = view, at = 50) =>
+    ApiKeys.identify(`Bearer ${text}`, { findApiKey: (keyId) => keyId === view.keyId ? found : undefined }, tokens, at)
+  const wrong = `${issued.grant.displayPrefix}_${"x".repeat(43)}`
+  expect(identify(wrong)).toBe("unknown")
+  expect(identify(issued.text)).toBe(view)
+  expect(identify(issued.text)).toBe(view)
+  expect(identify(wrong)).toBe("unknown")
+  // The key is another now, or none: what was kept of the header does not help it.
+  expect(identify(issued.text, { ...view, secretSha256: ApiKeys.digest("other") })).toBe("unknown")
+  expect(identify(issued.text, { ...view, revokedAtEpochMs: 10 })).toBe("revoked")
+  expect(identify(issued.text, view, 100)).toBe("expired")
+  expect(ApiKeys.identify(`Bearer ${issued.text}`, { findApiKey: () => undefined }, tokens, 50)).toBe("unknown")
+  expect(identify(issued.text)).toBe(view)
+})
+
+test("more headers than are kept are all found good", () => {
+  const tokens = new ApiKeys.KnownTokens()
+  const many = Array.from({ length: 5_000 }, (_, index) => ApiKeys.deriveDemoKey("a signer secret", "development", "many", index, 3))
+  const byId = new Map(many.map(({ grant }) => [grant.keyId, { ...view, ...grant }]))
+  for (let round = 0; round < 2; round++) {
+    for (const { grant, text } of many) {
+      const found = ApiKeys.identify(`Bearer ${text}`, { findApiKey: (keyId) => byId.get(keyId) }, tokens, 50)
+      expect(found).toBe(byId.get(grant.keyId))
+    }
+  }
 })
