@@ -3,7 +3,8 @@
  * opened. Later starts only add markets that the file has and the journal does not: an operator's changes
  * stand.
  */
-import { Effect, Schema } from "effect"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
 import type { Command } from "./domain/Command.js"
 import * as Market from "./domain/Market.js"
 import type { Outcome } from "./domain/Outcome.js"
@@ -11,7 +12,7 @@ import { describe } from "./domain/Refusal.js"
 import { rulesVersion } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Submit } from "./sequencer/Submit.js"
-import type { Context } from "effect"
+import type * as Context from "effect/Context"
 
 /** One market of the markets file. */
 export const ListedMarket = Schema.Struct({

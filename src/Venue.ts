@@ -10,7 +10,12 @@
  * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
  * snapshot, the journal is closed.
  */
-import { Context, Effect, ExecutionStrategy, Exit, Layer, Scope } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener } from "./edge/Listener.js"

@@ -2,7 +2,11 @@
  * The venue's settings, from environment variables, refused at start with the variable's name when they are
  * wrong. The README lists them with their defaults.
  */
-import { Config, ConfigError, Either, Option, Redacted } from "effect"
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import * as Redacted from "effect/Redacted"
 import { defaultCapacity } from "./Venue.js"
 
 export const environments = ["development", "testnet", "staging", "production"] as const

@@ -1,5 +1,6 @@
 /** The bounds that a venue ran under, by its own settings: a replay must not run out of room before it did. */
-import { Config, Effect } from "effect"
+import * as Config from "effect/Config"
+import * as Effect from "effect/Effect"
 import type { Capacity } from "../engine/State.js"
 import { defaultCapacity } from "../Venue.js"
 import { type Ended, usage } from "./Exit.js"

@@ -1,6 +1,10 @@
 /** How the tools end: what they say last, and the exit code that a script can tell it by. */
 import { ValidationError } from "@effect/cli"
-import { Cause, Console, Data, Effect, Exit } from "effect"
+import * as Cause from "effect/Cause"
+import * as Console from "effect/Console"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
 import type { DiskError } from "../journal/Disk.js"
 import type { Corrupt, Unknown } from "../journal/Journal.js"
 

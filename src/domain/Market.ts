@@ -1,5 +1,5 @@
 /** A market's parameters, their rules, and what follows from them. */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 import { bpsOne, moneyScale, powerOfTen } from "./Units.js"
 
 /** Market statuses of the contract, in the order of their codes. */

@@ -3,9 +3,15 @@
  * Handlers are typed from it, the router is compared with it at start, responses are decoded with it in
  * tests and in the simulator.
  */
-import { HttpApi, HttpApiGroup, HttpApiSchema, OpenApi } from "@effect/platform"
-import type { HttpApiEndpoint } from "@effect/platform"
-import { Context, Option, Schema, SchemaAST } from "effect"
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as Context from "effect/Context"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
 import { Access } from "./contract/Access.js"
 import type { Level } from "./contract/Access.js"
 import * as Accounts from "./contract/Accounts.js"

@@ -2,7 +2,8 @@
  * The HTTP edge as a whole: contract, hot routes and handlers over the engine's reads and the sequencer's
  * inbox, served by whatever listener is given.
  */
-import { Context, Effect } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
 import { Barrier, State, Submit } from "../sequencer/Submit.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"

@@ -2,8 +2,14 @@
  * Runs the routes that are Effects: decodes what the contract declares, checks who may call, runs the
  * handler on the venue's own runtime, and lets the answer out once what it was read from is durable.
  */
-import type { HttpApiEndpoint } from "@effect/platform"
-import { Cause, Effect, Either, Exit, ParseResult, Runtime, Schema } from "effect"
+import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as ParseResult from "effect/ParseResult"
+import * as Runtime from "effect/Runtime"
+import * as Schema from "effect/Schema"
 import { scopeRead, scopeTrade } from "../domain/Command.js"
 import { assert } from "../domain/Assert.js"
 import type { ApiKeyView } from "../engine/Reads.js"

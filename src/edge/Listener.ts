@@ -2,8 +2,10 @@
  * The listener leaf, above HTTP framing: whole requests in, whole responses out. `node:http` is one layer of
  * it, the simulator's network another.
  */
-import { Context, Schema } from "effect"
-import type { Effect, Scope } from "effect"
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 
 /** A request that was framed well. Header names are lower case; a repeated header is joined as HTTP says. */
 export interface Request {

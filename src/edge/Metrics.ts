@@ -3,7 +3,9 @@
  * reads them when it is asked. Label values come from the contract and the refusal table only, so their
  * number is bounded.
  */
-import { Context, Effect, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { Counter, Gauge, Registry } from "prom-client"
 
 /** Requests of one route, by status. */

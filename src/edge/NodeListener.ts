@@ -6,7 +6,8 @@
 import * as Http from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import { Effect, Layer } from "effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Misframed, Response } from "./Listener.js"
 

@@ -1,5 +1,6 @@
 /** Whether the venue takes requests. Whoever starts and stops it says so here; the edge asks on every request. */
-import { Context, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
 
 export type State = "starting" | "ready" | "stopping"
 

@@ -12,7 +12,7 @@ import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
 import { doneEntry, type EntryOutcome, type Outcome, refuse, refusedEntry } from "../domain/Outcome.js"
 import { Refusal } from "../domain/Refusal.js"
-import { none } from "./Accounts.js"
+import { type ApiKey, none } from "./Accounts.js"
 import { Book } from "./Book.js"
 import { absent, Event } from "./EventLog.js"
 import type { Fill } from "./Fills.js"
@@ -79,6 +79,9 @@ const clientOperations: ReadonlyArray<Command.Operation> = [
 const maxCreditAtoms = 2 ** 52
 
 export class Engine implements Reads {
+  /** What reads show of keys, made once for each: every request asks for one. */
+  private readonly keyViews = new WeakMap<ApiKey, ApiKeyView>()
+
   constructor(readonly state: State) {}
 
   static make(capacity: Capacity): Engine {
@@ -729,7 +732,13 @@ export class Engine implements Reads {
   findApiKey(keyId: string): ApiKeyView | undefined {
     const index = this.state.accounts.findKey(keyId)
     if (index === none) return undefined
-    return { index, ...this.state.accounts.apiKeys[index]! }
+    const key = this.state.accounts.apiKeys[index]!
+    let view = this.keyViews.get(key)
+    if (view === undefined) {
+      view = { index, ...key }
+      this.keyViews.set(key, view)
+    }
+    return view
   }
 
   get occupancy(): Occupancy {

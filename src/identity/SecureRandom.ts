@@ -1,5 +1,5 @@
 /** Randomness that nobody can predict: the only source of ids and secrets born at the edge. */
-import { Context } from "effect"
+import * as Context from "effect/Context"
 
 export class SecureRandom extends Context.Tag("venue/identity/SecureRandom")<SecureRandom, {
   /** That many bytes. */

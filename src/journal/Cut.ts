@@ -2,7 +2,7 @@
  * The operator's way on from a damaged journal: gives up everything from one sequence on, damaged or not.
  * Nothing in the venue does this by itself.
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, Locked } from "./Disk.js"

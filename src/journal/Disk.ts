@@ -2,8 +2,10 @@
  * The disk leaf: the few file operations that the journal, snapshots and the lock are built on. The same
  * journal code runs over a real directory and over a simulated disk that tears, loses and flips.
  */
-import { Context, Schema } from "effect"
-import type { Effect, Scope } from "effect"
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
+import type * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
 
 /** A file operation failed. Nothing may be assumed about what reached the disk. */
 export class DiskError extends Schema.TaggedError<DiskError>()("DiskError", {

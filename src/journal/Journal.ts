@@ -2,8 +2,10 @@
  * The journal port: the only durable record of what happened, in order. It speaks of blocks and epochs, so
  * that a journal on another machine can stand behind it.
  */
-import { Context, Schema } from "effect"
-import type { Effect, Stream } from "effect"
+import * as Context from "effect/Context"
+import * as Schema from "effect/Schema"
+import type * as Effect from "effect/Effect"
+import type * as Stream from "effect/Stream"
 import type * as Block from "./Block.js"
 
 /** The block is not the next one of the current writer: another epoch has taken over, or the chain moved. The writer must stop. */

@@ -5,7 +5,8 @@
 import * as fs from "node:fs"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { Effect, Layer } from "effect"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
 import { Disk, DiskError, Locked } from "./Disk.js"
 import type { File } from "./Disk.js"
 

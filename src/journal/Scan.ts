@@ -2,7 +2,7 @@
  * Reading segments: follows the chain of blocks as far as it holds, and judges what lies behind it. An
  * unfinished write of a process that ended is told from damage here, and nowhere else.
  */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"

@@ -2,7 +2,16 @@
  * The journal over segment files on a `Disk`. Opening decides what the last process left and makes it
  * durable; appending keeps up to four blocks in flight and stops for good at the first failure.
  */
-import { Cause, Chunk, Effect, ExecutionStrategy, Exit, Layer, Option, Runtime, Scope, Stream } from "effect"
+import * as Cause from "effect/Cause"
+import * as Chunk from "effect/Chunk"
+import * as Effect from "effect/Effect"
+import * as ExecutionStrategy from "effect/ExecutionStrategy"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
+import * as Runtime from "effect/Runtime"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
 import { assert } from "../domain/Assert.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError } from "./Disk.js"

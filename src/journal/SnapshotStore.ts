@@ -4,7 +4,10 @@
  */
 import { constants } from "node:buffer"
 import * as crypto from "node:crypto"
-import { Context, Effect, Fiber, Layer } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Layer from "effect/Layer"
 import { assert } from "../domain/Assert.js"
 import { digestBytes } from "./Block.js"
 import { Disk } from "./Disk.js"

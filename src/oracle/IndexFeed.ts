@@ -2,7 +2,13 @@
  * The index feed leaf: prices of the underlyings from outside. Every sample is submitted as a command and
  * takes effect only by its record.
  */
-import { Chunk, Clock, Context, Effect, Layer, Schedule, Stream } from "effect"
+import * as Chunk from "effect/Chunk"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Schedule from "effect/Schedule"
+import * as Stream from "effect/Stream"
 import type { Reads } from "../engine/Reads.js"
 import type { Submit } from "../sequencer/Submit.js"
 

@@ -1,5 +1,5 @@
 /** Turns after the event loop has polled for input. */
-import { Layer } from "effect"
+import * as Layer from "effect/Layer"
 import { Turns } from "./Turns.js"
 
 export const layer: Layer.Layer<Turns> = Layer.succeed(Turns, {

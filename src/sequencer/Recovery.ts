@@ -2,7 +2,10 @@
  * Brings an engine to where the journal ends: from the newest snapshot that the journal vouches for, then by
  * running every record behind it again and comparing what it decides with what the block says was decided.
  */
-import { Context, Effect, Schema, Stream } from "effect"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { Engine } from "../engine/Engine.js"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"

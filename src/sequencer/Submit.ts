@@ -1,5 +1,5 @@
 /** The way in for every command, and the way out for everything computed from the engine. */
-import { Context } from "effect"
+import * as Context from "effect/Context"
 import type { Command } from "../domain/Command.js"
 import type { Outcome } from "../domain/Outcome.js"
 import type { Reads } from "../engine/Reads.js"

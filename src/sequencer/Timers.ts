@@ -3,8 +3,10 @@
  * in the inbox. What is due acts by the time inside a record, never by this clock; a sleep that ends late or
  * early only costs a record or a delay.
  */
-import type { Clock } from "effect"
-import { Effect, Fiber, Runtime } from "effect"
+import type * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Fiber from "effect/Fiber"
+import * as Runtime from "effect/Runtime"
 import type { Command } from "../domain/Command.js"
 import type { Engine } from "../engine/Engine.js"
 

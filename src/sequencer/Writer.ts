@@ -3,7 +3,13 @@
  * Provides the way in (`Submit`), the way out (`Barrier`) and the state to read (`State`).
  */
 import * as crypto from "node:crypto"
-import { Cause, Clock, Context, Deferred, Effect, Layer, Runtime } from "effect"
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Context from "effect/Context"
+import * as Deferred from "effect/Deferred"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import type { Corrupt, Unknown } from "../journal/Journal.js"

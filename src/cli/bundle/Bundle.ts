@@ -16,7 +16,9 @@
  * those of the first state and of the last.
  */
 import * as zlib from "node:zlib"
-import { Either, ParseResult, Schema } from "effect"
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"

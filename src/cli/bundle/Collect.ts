@@ -2,7 +2,8 @@
  * Puts a bundle together from a data directory, and says what this program makes of it. Reads only, also beside a
  * running venue.
  */
-import { Data, Effect } from "effect"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import { AssertionFailed } from "../../domain/Assert.js"
 import { Engine } from "../../engine/Engine.js"
 import * as EngineSnapshot from "../../engine/Snapshot.js"

@@ -1,5 +1,5 @@
 /** A journal's blocks as they lie on the disk, read without the lock and without writing, also beside a running venue. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import * as Block from "../../journal/Block.js"
 import { Disk, type DiskError } from "../../journal/Disk.js"
 import { Corrupt } from "../../journal/Journal.js"

@@ -9,7 +9,8 @@
  * decide, number for number, what the original's digest says; and all that the account has must come out equal.
  */
 import * as crypto from "node:crypto"
-import { Data, Effect } from "effect"
+import * as Data from "effect/Data"
+import * as Effect from "effect/Effect"
 import { assert, unreachable } from "../../domain/Assert.js"
 import type { CancelEntry, ClientCommand, Command, KeyGrant, OpenDemoAccounts, PlaceEntry } from "../../domain/Command.js"
 import { isClient } from "../../domain/Command.js"

@@ -1,5 +1,6 @@
 /** A bundle as a journal to run again: its blocks behind its first state. Nothing can be appended to it. */
-import { Effect, Stream } from "effect"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
 import { Engine } from "../../engine/Engine.js"
 import * as Snapshot from "../../engine/Snapshot.js"
 import * as Block from "../../journal/Block.js"

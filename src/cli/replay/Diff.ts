@@ -2,8 +2,9 @@
  * Holds snapshots to replay: the state that a snapshot holds against the one that the journal makes of its start up
  * to there, thing by thing as a person would name them.
  */
-import { Effect, Stream } from "effect"
-import type { Context } from "effect"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as Context from "effect/Context"
 import * as Ids from "../../domain/Ids.js"
 import * as Snapshot from "../../engine/Snapshot.js"
 import type { Capacity, State } from "../../engine/State.js"

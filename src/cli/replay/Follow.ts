@@ -2,8 +2,9 @@
  * Runs a journal's records again, one by one, and shows each with what it decided. What a block decided is
  * compared with its digest, so that nothing is told that did not happen.
  */
-import { Effect, Stream } from "effect"
-import type { Context } from "effect"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type * as Context from "effect/Context"
 import { Engine } from "../../engine/Engine.js"
 import { type DecodedEvent, decode } from "../../engine/EventLog.js"
 import type { Capacity } from "../../engine/State.js"

@@ -1,5 +1,5 @@
 /** The venue as it was after one record: markets, books, accounts, positions and open orders, drawn as tables. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"

@@ -1,5 +1,5 @@
 /** What happened to one order, account or market, in the order in which it happened. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
 import type { Capacity, State } from "../../engine/State.js"

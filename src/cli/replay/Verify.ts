@@ -2,8 +2,10 @@
  * Proves a journal and its snapshots: every block decides again what it says, every snapshot is the state at
  * its sequence and leads to the same decisions from there on, and the invariants hold.
  */
-import { Effect, Schema, Stream } from "effect"
-import type { Context } from "effect"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import type * as Context from "effect/Context"
 import { AssertionFailed } from "../../domain/Assert.js"
 import { Engine } from "../../engine/Engine.js"
 import { decode } from "../../engine/EventLog.js"

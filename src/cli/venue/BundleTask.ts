@@ -1,5 +1,5 @@
 /** `venue bundle`: writes an incident bundle of a data directory's journal to a file. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import type { Capacity } from "../../engine/State.js"

@@ -1,5 +1,5 @@
 /** What an operator may do to a journal by hand: look at it, and cut a damaged one. */
-import { Effect } from "effect"
+import * as Effect from "effect/Effect"
 import type { Corrupt } from "../../journal/Journal.js"
 import { cutAt } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"

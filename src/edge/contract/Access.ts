@@ -1,6 +1,8 @@
 /** Who may call an endpoint, as an annotation on it: the executor enforces what the contract says. */
-import { HttpApiMiddleware, HttpApiSecurity, OpenApi } from "@effect/platform"
-import { Context } from "effect"
+import * as HttpApiMiddleware from "@effect/platform/HttpApiMiddleware"
+import * as HttpApiSecurity from "@effect/platform/HttpApiSecurity"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Context from "effect/Context"
 
 /**
  * `system` needs nothing and is served before the venue is ready; `public` needs nothing; `read` and

@@ -1,6 +1,8 @@
 /** An account's balance, positions, orders, fills, and the key that is asking. */
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
 import { Access, ApiKeySecurity } from "./Access.js"
 import * as Fields from "./Fields.js"
 import { OrderList } from "./Orders.js"

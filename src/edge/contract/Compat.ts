@@ -1,6 +1,8 @@
 /** The compatibility layer: exchange-library vocabulary, market symbols, numeric amounts. */
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
 import * as Command from "../../domain/Command.js"
 import { Access, ApiKeySecurity } from "./Access.js"
 import * as Envelopes from "./Envelopes.js"

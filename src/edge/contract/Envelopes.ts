@@ -2,8 +2,8 @@
  * The two error envelopes, one schema for each family and status. Every response that is not a success is
  * one of these, on every path.
  */
-import { HttpApiSchema } from "@effect/platform"
-import { Schema } from "effect"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Schema from "effect/Schema"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Fields from "./Fields.js"
 

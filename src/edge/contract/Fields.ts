@@ -2,7 +2,7 @@
  * The fields that payloads of every family share, as schemas: units and shapes of the API's conventions.
  * Decoded and encoded forms are the same plain JSON, so a payload is its own encoding.
  */
-import { Schema } from "effect"
+import * as Schema from "effect/Schema"
 import * as Order from "../../domain/Order.js"
 
 /** `*Atoms` that cannot be negative: a string of digits. */

@@ -1,6 +1,8 @@
 /** Public market data: markets and their books. */
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
 import { Access } from "./Access.js"
 import * as Fields from "./Fields.js"

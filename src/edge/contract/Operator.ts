@@ -1,6 +1,8 @@
 /** Operator routes: journaled, idempotent by `Idempotency-Key`, hidden without an operator token. */
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
 import * as Command from "../../domain/Command.js"
 import { Access, OperatorSecurity } from "./Access.js"
 import * as Fields from "./Fields.js"

@@ -1,6 +1,8 @@
 /** What a client needs when it cannot be sure: the dead-man switch, outcome lookup, and the fence. */
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "@effect/platform"
-import { Schema } from "effect"
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
 import * as Refusal from "../../domain/Refusal.js"
 import { Access, ApiKeySecurity } from "./Access.js"
 import * as Envelopes from "./Envelopes.js"
