@@ -28,7 +28,7 @@ export const MarketsFile = Schema.parseJson(Schema.Array(ListedMarket).pipe(Sche
 /** The markets file breaks a rule. */
 export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()("MarketsFileInvalid", { reason: Schema.String }) {
   override get message() {
-    return `the markets file is invalid: ${this.reason}`
+    return `the markets file (MARKETS_FILE) is invalid: ${this.reason}`
   }
 }
 

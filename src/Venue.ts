@@ -30,7 +30,7 @@ import { type Corrupt, Journal, type Unknown } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import { drive, IndexFeed } from "./oracle/IndexFeed.js"
-import type { Diverged, JournalBehind } from "./sequencer/Recovery.js"
+import type { CapacityTooSmall, Diverged, JournalBehind } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
 import { Barrier, State, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
@@ -78,6 +78,7 @@ export type StartError =
   | DiskError
   | Diverged
   | JournalBehind
+  | CapacityTooSmall
   | ListenError
   | Bootstrap.WrongEnvironment
   | Bootstrap.UnknownRules

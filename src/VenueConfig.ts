@@ -12,14 +12,22 @@ import { defaultCapacity } from "./Venue.js"
 export const environments = ["development", "testnet", "staging", "production"] as const
 export type Environment = (typeof environments)[number]
 
+/** A setting of plain digits between two bounds. Empty is not set, as for texts. */
 const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>
-  Config.integer(name).pipe(
-    Config.withDefault(fallback),
+  Config.nonEmptyString(name).pipe(
+    Config.withDefault(String(fallback)),
     Config.validate({
       message: `${name} must be a whole number between ${low} and ${high}`,
-      validation: (value) => value >= low && value <= high
-    })
+      validation: (text) => /^[0-9]{1,10}$/.test(text) && Number(text) >= low && Number(text) <= high
+    }),
+    Config.map(Number)
   )
+
+/** Orders that are remembered, and idempotency keys: what a venue runs with, and what its journal is replayed under. */
+export const capacity = Config.all({
+  orders: between("ORDER_CAPACITY", 1_000, 16_000_000, defaultCapacity.orders),
+  idempotencyKeys: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys)
+})
 
 const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
   Config.option(
@@ -41,8 +49,7 @@ const settings = Config.all({
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push")("INDEX_FEED")),
   marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
-  orderCapacity: between("ORDER_CAPACITY", 1_000, 16_000_000, defaultCapacity.orders),
-  idempotencyCapacity: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys),
+  capacity,
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
   snapshotEveryRecords: between("SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000, 1_000_000),
   segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64)

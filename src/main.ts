@@ -19,6 +19,7 @@ import * as NodeSecrets from "./identity/NodeSecrets.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
+import { CapacityTooSmall } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
 import * as Venue from "./Venue.js"
 import { config, type VenueConfig } from "./VenueConfig.js"
@@ -71,7 +72,7 @@ const launch = Effect.gen(function*() {
     signerSecret,
     acceptsIndexPrices: settings.environment !== "production" || settings.indexFeed === "push",
     markets,
-    capacity: { orders: settings.orderCapacity, idempotencyKeys: settings.idempotencyCapacity, hashKey },
+    capacity: { ...settings.capacity, hashKey },
     sequencer: {
       ...Sequencer.defaultOptions,
       inbox: {
@@ -102,8 +103,12 @@ const explain = (cause: Cause.Cause<unknown>): string => {
   return error instanceof Error && !(Cause.isDie(cause) && error.name !== "WriterStopped") ? error.message : Cause.pretty(cause)
 }
 
-/** Only a wrong setting is one: every tagged error is an Effect too, and looks much the same from outside. */
-const isConfigError = (cause: Cause.Cause<unknown>): boolean => ConfigError.isConfigError(Cause.squash(cause))
+/** Whether a setting is wrong: by itself, or for what the data directory holds. */
+const isSettingWrong = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  // Every tagged error is an Effect too, and looks much the same from outside.
+  return ConfigError.isConfigError(error) || error instanceof CapacityTooSmall || error instanceof Bootstrap.MarketsFileInvalid
+}
 
 NodeRuntime.runMain(Effect.provide(launch, NodeSecureRandom.layer), {
   disableErrorReporting: true,
@@ -111,6 +116,6 @@ NodeRuntime.runMain(Effect.provide(launch, NodeSecureRandom.layer), {
     if (Exit.isSuccess(exit)) return onExit(0)
     if (Cause.isInterruptedOnly(exit.cause)) return onExit(0)
     process.stderr.write(`venue: ${explain(exit.cause)}\n`)
-    onExit(isConfigError(exit.cause) ? exitConfig : exitFailed)
+    onExit(isSettingWrong(exit.cause) ? exitConfig : exitFailed)
   }
 })

@@ -4,7 +4,9 @@ import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
-import { afterAll, expect, test } from "vitest"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { Driver, parameters } from "./engine/drive.js"
+import * as Recorded from "./cli/Recorded.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -31,4 +33,57 @@ test("a data directory that another process holds ends with 1 and says so", () =
   holder.close()
   expect(stderr).toContain("another process holds lock.db")
   expect(status).toBe(1)
+})
+
+test.each([
+  ["PORT", "8080x"],
+  ["PORT", "1e3"],
+  ["ORDER_CAPACITY", "5"],
+  ["SNAPSHOT_EVERY_RECORDS", "-1"],
+  ["MARKETS_FILE", "/nowhere/markets.json"],
+  ["MARKETS_FILE", "package.json"]
+])("%s=%s is refused with 78 and the variable's name", (name, value) => {
+  const { status, stderr } = start({ [name]: value })
+  expect(stderr).toContain(name)
+  expect(status).toBe(78)
+})
+
+describe("a journal that remembers more than the settings have room for", () => {
+  const recording = new Recorded.RecordingEngine()
+  const bySnapshot = path.join(directory, "snapshot")
+  const byReplay = path.join(directory, "replay")
+
+  beforeAll(async () => {
+    const driver = new Driver(recording)
+    driver.run({ kind: "OpenVenue", environment: "development", rules: 1 })
+    const market = driver.market(parameters("AAA"), 1000)
+    const account = driver.account(1_000_000_000_000)
+    while (recording.occupancy.orders < 1_100) {
+      driver.cancel(account, driver.place(account, { market, priceAtoms: 900, quantityAtoms: 10 }).orderNumber)
+    }
+    await Recorded.write(recording, byReplay)
+    const { blocks } = await Recorded.write(recording, bySnapshot)
+    await Recorded.saveSnapshot(bySnapshot, blocks.at(-1)!, recording.state)
+  })
+
+  const afterThousand = (): number => 1_001
+  test.each<readonly [string, string, () => number]>([
+    ["ORDER_CAPACITY", "snapshot", () => recording.occupancy.orders],
+    ["ORDER_CAPACITY", "replay", afterThousand],
+    ["IDEMPOTENCY_CAPACITY", "snapshot", () => recording.occupancy.idempotencyEntries],
+    ["IDEMPOTENCY_CAPACITY", "replay", afterThousand]
+  ])("names %s and what it must be at least (%s)", (setting, from, needed) => {
+    const DATA_DIR = path.join(directory, from)
+    const { status, stderr } = start({ DATA_DIR, [setting]: "1000" })
+    expect(stderr).toContain(`${setting} is 1000, and the `)
+    expect(stderr).toContain(`or at least to ${needed()}`)
+    expect(stderr).not.toContain("    at ")
+    expect(status).toBe(78)
+    const replay = spawnSync(process.execPath, ["dist/src/cli/replay.js", "--data", DATA_DIR, "--verify"], {
+      env: { PATH: process.env["PATH"] ?? "", [setting]: "1000" },
+      encoding: "utf8"
+    })
+    expect(replay.stderr).toContain(`${setting} is 1000, and the `)
+    expect(replay.status).toBe(3)
+  })
 })

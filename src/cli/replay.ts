@@ -30,7 +30,7 @@ import * as SnapshotStore from "../journal/SnapshotStore.js"
 import type { Diverged } from "../sequencer/Recovery.js"
 import * as Bundle from "./bundle/Bundle.js"
 import * as BundleSource from "./bundle/Source.js"
-import { capacity } from "./Capacity.js"
+import { capacity, settingTooSmall } from "./Capacity.js"
 import { Ended, settle, teardown, unreadable, unreadableCode, usage } from "./Exit.js"
 import * as Diff from "./replay/Diff.js"
 import type { Source } from "./replay/Follow.js"
@@ -285,6 +285,7 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
     ...questions(dataSubject, parsed)
   ]
   return one(asked, "--verify, --diff, --at, --order, --account, --market").pipe(
+    settingTooSmall,
     Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
     Effect.catchTags({ JournalCorrupt: unreadable, JournalUnknown: unreadable, DiskError: unreadable })
   )

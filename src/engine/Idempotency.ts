@@ -12,6 +12,7 @@ import { none } from "./Accounts.js"
 import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
 import { Digest128 } from "./Digest128.js"
 import type { HashKey } from "./Orders.js"
+import { OutOfRoom } from "./OutOfRoom.js"
 
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
@@ -409,7 +410,7 @@ export class Idempotency {
   private putDigested(account: number, command: Command, outcome: Outcome): void {
     const known = this.slotAt(account)
     if (known !== none) this.forget(known, this.before(known))
-    const entry = this.allocate()
+    const entry = this.allocate(outcome.sequence)
     this.key0[entry] = digest.a
     this.key1[entry] = digest.b
     this.key2[entry] = digest.c
@@ -516,8 +517,8 @@ export class Idempotency {
     table[hole] = 0
   }
 
-  private allocate(): number {
-    assert(this.used < this.capacity, "a key is remembered where there is room")
+  private allocate(sequence: number): number {
+    if (this.used === this.capacity) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", this.capacity, this.capacity + 1, sequence)
     this.used++
     if (this.free !== none) {
       const entry = this.free

@@ -2,7 +2,6 @@
  * Placing and cancelling: the checks in their order (validity, status, bounds, reduce-only, margin, post-only),
  * then matching. A refusal leaves no trace but its event.
  */
-import { assert } from "../domain/Assert.js"
 import type { AmendOrder, CancelEntry, CancelOrders, PlaceEntry, PlaceOrders } from "../domain/Command.js"
 import { ordinal } from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
@@ -16,6 +15,7 @@ import * as Margin from "./Margin.js"
 import type { MarketState } from "./Markets.js"
 import * as Matching from "./Matching.js"
 import { packFlags } from "./Orders.js"
+import { OutOfRoom } from "./OutOfRoom.js"
 import type { State } from "./State.js"
 
 /** Open orders of one account in one market. */
@@ -46,7 +46,7 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
 
   const { orders } = state
   const order = orders.allocate()
-  assert(order !== none, "an order is placed where the pool has room")
+  if (order === none) throw new OutOfRoom("ORDER_CAPACITY", orders.capacity, orders.capacity + 1, state.sequence)
   orders.number[order] = number
   orders.priceAtoms[order] = entry.priceAtoms
   orders.remaining[order] = entry.quantityAtoms

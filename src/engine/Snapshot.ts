@@ -12,6 +12,7 @@ import { Idempotency, type IdempotencyDump } from "./Idempotency.js"
 import { type MarketDump, MarketState } from "./Markets.js"
 import { Minutes } from "./Minutes.js"
 import { type Dump as OrdersDump, Orders } from "./Orders.js"
+import { OutOfRoom } from "./OutOfRoom.js"
 import { Positions, type PositionsDump } from "./Positions.js"
 import { type Capacity, State } from "./State.js"
 
@@ -132,7 +133,7 @@ export const encode = (state: State): ReadonlyArray<Section> => {
   return sections
 }
 
-/** The state that was encoded. Throws where the sections are not a state's, or are one's that the capacity cannot hold. */
+/** The state that was encoded. Throws where the sections are not a state's, and `OutOfRoom` where the capacity cannot hold it. */
 export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacity): State => {
   const byName = new Map(sections.map((section) => [section.name, section.bytes]))
   const bytes = (name: string): Uint8Array => {
@@ -205,6 +206,9 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
   state.positions = Positions.restore(state.accounts, group("positions", positionInts) as unknown as PositionsDump)
   const orders = group("orders", orderInts)
   const count = orders["number"]!.length
+  if (count > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, meta.sequence)
+  const keys = ints("idempotency.account").length
+  if (keys > capacity.idempotencyKeys) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", capacity.idempotencyKeys, keys, meta.sequence)
   state.orders = Orders.restore({
     ...orders as unknown as OrdersDump,
     clientOrderId: texts("orders.clientOrderId", count),

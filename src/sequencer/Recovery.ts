@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Engine } from "../engine/Engine.js"
+import { OutOfRoom } from "../engine/OutOfRoom.js"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
@@ -41,6 +42,27 @@ export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalB
       + `only \`venue journal cut --at ${this.lastSequence + 1}\` goes on without it`
   }
 }
+
+/** The journal remembers more than the settings have room for: nothing is forgotten early, so the venue does not start under them. */
+export class CapacityTooSmall extends Schema.TaggedError<CapacityTooSmall>()("CapacityTooSmall", {
+  setting: Schema.Literal("ORDER_CAPACITY", "IDEMPOTENCY_CAPACITY"),
+  reason: Schema.String
+}) {
+  override get message() {
+    return this.reason
+  }
+}
+
+/** Runs what may be out of room, and fails with the setting that is too small. */
+const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
+  Effect.suspend(() => {
+    try {
+      return Effect.succeed(run())
+    } catch (error) {
+      if (error instanceof OutOfRoom) return new CapacityTooSmall({ setting: error.table, reason: error.message })
+      throw error
+    }
+  })
 
 /** Where recovery started and what it did. */
 export interface Recovered {
@@ -83,7 +105,7 @@ const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: Sn
   const vouched = yield* journal.replay(snapshot.sequence).pipe(Stream.take(1), Stream.runCollect)
   for (const block of vouched) {
     if (block.lastSequence === snapshot.sequence && Buffer.from(block.digest).equals(snapshot.blockDigest)) {
-      return new Engine(Snapshot.unsafeDecode(snapshot.sections, capacity))
+      return yield* withinRoom(() => new Engine(Snapshot.unsafeDecode(snapshot.sections, capacity)))
     }
   }
   yield* Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} does not belong to this journal and is passed over`)
@@ -95,16 +117,18 @@ export const recover = (
   journal: JournalService,
   snapshots: SnapshotsService,
   capacity: Capacity
-): Effect.Effect<Recovered, Corrupt | Unknown | DiskError | Diverged | JournalBehind> =>
+): Effect.Effect<Recovered, Corrupt | Unknown | DiskError | Diverged | JournalBehind | CapacityTooSmall> =>
   Effect.gen(function*() {
     const engine = yield* start(journal, snapshots, capacity)
     const fromSequence = engine.sequence
     if (fromSequence + 1 < journal.opened.nextSequence) {
       yield* journal.replay(fromSequence + 1).pipe(
-        Stream.runForEach((block) => {
-          const diverged = applyBlock(engine, block)
-          return diverged === undefined ? Effect.void : Effect.fail(diverged)
-        })
+        Stream.runForEach((block) =>
+          Effect.flatMap(
+            withinRoom(() => applyBlock(engine, block)),
+            (diverged) => diverged === undefined ? Effect.void : Effect.fail(diverged)
+          )
+        )
       )
     }
     engine.state.events.clear()

@@ -16,7 +16,7 @@ import type { Corrupt, Unknown } from "../journal/Journal.js"
 import { Journal } from "../journal/Journal.js"
 import { type Snapshot as Stored, SnapshotStore } from "../journal/SnapshotStore.js"
 import type { DiskError } from "../journal/Disk.js"
-import { type Diverged, type JournalBehind, recover } from "./Recovery.js"
+import { type CapacityTooSmall, type Diverged, type JournalBehind, recover } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
@@ -44,7 +44,7 @@ export const layer = (
   options: Options
 ): Layer.Layer<
   Writer | Submit | Barrier | State,
-  Corrupt | Unknown | DiskError | Diverged | JournalBehind,
+  Corrupt | Unknown | DiskError | Diverged | JournalBehind | CapacityTooSmall,
   Journal | SnapshotStore | Turns
 > =>
   Layer.scopedContext(make(options))

@@ -138,10 +138,10 @@ describe("what is no state is not read", () => {
   })
 
   test("with more orders than there is room for", () => {
-    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, orders: 10 })).toThrow("fits the capacity")
+    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, orders: 10 })).toThrow("ORDER_CAPACITY is 10, and the orders")
   })
 
   test("with more keys than there is room for", () => {
-    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, idempotencyKeys: 10 })).toThrow("fits the capacity")
+    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, idempotencyKeys: 10 })).toThrow("IDEMPOTENCY_CAPACITY is 10, and the idempotency keys")
   })
 })

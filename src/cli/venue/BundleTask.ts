@@ -10,6 +10,7 @@ import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import * as Bundle from "../bundle/Bundle.js"
 import * as Collect from "../bundle/Collect.js"
 import * as Redact from "../bundle/Redact.js"
+import { settingTooSmall } from "../Capacity.js"
 import { Ended, usage } from "../Exit.js"
 import * as Format from "../replay/Format.js"
 
@@ -47,6 +48,7 @@ export const make = (
     })
     return describe(file, bytes, contents)
   }).pipe(
+    settingTooSmall,
     Effect.catchTags({
       TooLarge: (error) => usage(error.message),
       UnknownAccount: (error) => usage(error.message),
