@@ -126,7 +126,10 @@ const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskEr
     assert(Number.isSafeInteger(snapshot.sequence) && snapshot.sequence >= 1, "a snapshot is of a sequence")
     const unfinished = `${directory}/${unfinishedName}`
     if ((yield* disk.list(directory)).includes(unfinishedName)) yield* disk.remove(unfinished)
-    yield* Effect.scoped(Effect.flatMap(disk.open(unfinished, "create"), (file) => write(file, snapshot)))
+    yield* Effect.scoped(Effect.flatMap(disk.open(unfinished, "create"), (file) => write(file, snapshot))).pipe(
+      // What was not finished must not hold the room that the journal needs; where it cannot go now, the next save removes it.
+      Effect.tapError(() => Effect.ignore(disk.remove(unfinished)))
+    )
     yield* disk.rename(unfinished, pathOf(snapshot.sequence))
     yield* disk.syncDirectory(directory)
     for (const old of (yield* list(disk)).slice(0, -kept)) yield* disk.remove(pathOf(old))

@@ -69,6 +69,15 @@ describe("SnapshotStore", () => {
     expect(disk.files()).toStrictEqual([])
   })
 
+  test("one that finds no room leaves the ones before, and none of its own bytes", async () => {
+    const disk = SimDisk.make({ random: generator(1), latencyMs: { min: 0, max: 0 }, capacityBytes: 9_000 })
+    for (const sequence of [5, 6]) await on(disk, save(sequence))
+    const before = disk.files()
+    expect(await on(disk, Effect.flip(save(7)))).toMatchObject({ _tag: "DiskError", code: "ENOSPC" })
+    expect(disk.files()).toStrictEqual(before)
+    expect((await on(disk, latest))?.sequence).toBe(6)
+  })
+
   test("a crash while saving leaves the one before, or both", async () => {
     let sawOld = 0
     for (let seed = 1; seed <= 200; seed++) {
