@@ -275,7 +275,7 @@ export const generate = (shape: Shape): Stream => {
       command = place(account, serial++, { market, side, type: Order.limit, timeInForce: Order.gtc, priceAtoms, quantityAtoms })
     } else {
       const order = live.at(draw(live.size))
-      command = cancel(orders.account[order]!, serial++, orders.market[order]!, orders.number[order]!)
+      command = cancel(orders.account(order), serial++, orders.market(order), orders.number(order))
     }
     run(command)
     commands.push(command)

@@ -84,11 +84,11 @@ export class StringBook {
     }
     const slot = orders.allocate()
     assert(slot !== none, "the pool was made large enough")
-    orders.account[slot] = 0
-    orders.flags[slot] = side
-    orders.priceAtoms[slot] = price
-    orders.quantity[slot] = size
-    orders.remaining[slot] = left
+    orders.setAccount(slot, 0)
+    orders.setFlags(slot, side)
+    orders.setPriceAtoms(slot, price)
+    orders.setQuantity(slot, size)
+    orders.setRemaining(slot, left)
     orders.clientOrderId[slot] = id
     orders.indexClient(slot, hash)
     this.book.insert(slot)
@@ -129,9 +129,9 @@ export class StringBook {
     while (left > 0) {
       const maker = book.best(against)
       if (maker === none) break
-      const price = orders.priceAtoms[maker]!
+      const price = orders.priceAtoms(maker)
       if (side === Order.buy ? price > limitPrice : price < limitPrice) break
-      const resting = orders.remaining[maker]!
+      const resting = orders.remaining(maker)
       const traded = Math.min(left, resting)
       left -= traded
       if (traded === resting) {
@@ -160,9 +160,9 @@ export class StringBook {
     return {
       id: orders.clientOrderId[slot]!,
       side: orders.side(slot) === Order.buy ? "buy" : "sell",
-      size: orders.remaining[slot]!,
-      origSize: orders.quantity[slot]!,
-      price: orders.priceAtoms[slot]!
+      size: orders.remaining(slot),
+      origSize: orders.quantity(slot),
+      price: orders.priceAtoms(slot)
     }
   }
 }

@@ -1,7 +1,10 @@
-/** Accounts and API keys, by dense index. Money in money atoms. */
+/**
+ * Accounts and API keys, by dense index. Money in money atoms. An account is a row of 128 bytes: its money and margins
+ * in the first cache line, its chains in the second. A row has two views, of 8-byte numbers and of 4-byte words.
+ */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
-import { growFloats, grownLength, growInts } from "./Columns.js"
+import { growFloats, grownLength, wordsOf } from "./Columns.js"
 
 /** No slot, no index. */
 export const none = -1
@@ -18,54 +21,153 @@ export interface ApiKey {
   readonly revokedAtEpochMs: number
 }
 
-/** What of the accounts a snapshot holds. */
+/** What of the accounts a snapshot holds: rows, without the sums over their positions, which are made anew. */
 export interface AccountsDump {
-  readonly born: Float64Array
-  readonly collateral: Float64Array
-  readonly lastSequence: Float64Array
-  /** 1 where something of the account's past has been forgotten. */
-  readonly evicted: Int32Array
-  readonly newestOrder: Int32Array
+  readonly rows: Uint8Array
   readonly apiKeys: ReadonlyArray<ApiKey>
 }
 
+const initialAccounts = 64
+/** Numbers of 8 bytes in a row: the accessors shift indices by 4, for words by 5. */
+const rowNumbers = 16
+/** Where a row's sums over the account's positions begin and end. */
+const sums = { from: 2, to: 8 }
+
 export class Accounts {
   count = 0
-  /** Birth ordinals: what ids are made of. */
-  born = new Float64Array(64)
-  collateral = new Float64Array(64)
-  /** The last record that changed the account. */
-  lastSequence = new Float64Array(64)
-  /** 1 once a key or an order of the account has been forgotten: "never seen" can no longer be said. */
-  evicted = new Int32Array(64)
-  /** The account's newest remembered order, linked by `Orders.ownOlder`. */
-  newestOrder = new Int32Array(64).fill(none)
-  /** First of the account's positions, linked by `Positions.nextOfAccount`. */
-  firstPosition = new Int32Array(64).fill(none)
-  /** Position slot by market index; shorter where no position was ever touched. */
-  readonly positionOf: Array<Int32Array> = []
-
-  // Sums over the account's positions, valid while `riskEpoch` is the state's.
-  riskEpoch = new Float64Array(64).fill(-1)
-  sumInitialMargin = new Float64Array(64)
-  sumMaintenanceMargin = new Float64Array(64)
-  sumUnrealizedPnl = new Float64Array(64)
-  sumUnrealizedLoss = new Float64Array(64)
-  sumOrderLoss = new Float64Array(64)
+  private numbers = new Float64Array(initialAccounts * rowNumbers)
+  private words = wordsOf(this.numbers)
 
   private readonly byId = new Map<string, number>()
   readonly apiKeys: Array<ApiKey> = []
   private readonly keyById = new Map<string, number>()
 
+  collateral(account: number): number {
+    return this.numbers[account << 4 | 0]!
+  }
+
+  setCollateral(account: number, value: number): void {
+    this.numbers[account << 4 | 0] = value
+  }
+
+  /** The last record that changed the account. */
+  lastSequence(account: number): number {
+    return this.numbers[account << 4 | 1]!
+  }
+
+  setLastSequence(account: number, value: number): void {
+    this.numbers[account << 4 | 1] = value
+  }
+
+  /** The state's `riskEpoch` as of which the sums over the account's positions below are; -1 for none. */
+  riskEpoch(account: number): number {
+    return this.numbers[account << 4 | 2]!
+  }
+
+  setRiskEpoch(account: number, value: number): void {
+    this.numbers[account << 4 | 2] = value
+  }
+
+  sumInitialMargin(account: number): number {
+    return this.numbers[account << 4 | 3]!
+  }
+
+  setSumInitialMargin(account: number, value: number): void {
+    this.numbers[account << 4 | 3] = value
+  }
+
+  sumMaintenanceMargin(account: number): number {
+    return this.numbers[account << 4 | 4]!
+  }
+
+  setSumMaintenanceMargin(account: number, value: number): void {
+    this.numbers[account << 4 | 4] = value
+  }
+
+  sumUnrealizedPnl(account: number): number {
+    return this.numbers[account << 4 | 5]!
+  }
+
+  setSumUnrealizedPnl(account: number, value: number): void {
+    this.numbers[account << 4 | 5] = value
+  }
+
+  sumUnrealizedLoss(account: number): number {
+    return this.numbers[account << 4 | 6]!
+  }
+
+  setSumUnrealizedLoss(account: number, value: number): void {
+    this.numbers[account << 4 | 6] = value
+  }
+
+  sumOrderLoss(account: number): number {
+    return this.numbers[account << 4 | 7]!
+  }
+
+  setSumOrderLoss(account: number, value: number): void {
+    this.numbers[account << 4 | 7] = value
+  }
+
+  /** Birth ordinals: what ids are made of. */
+  born(account: number): number {
+    return this.numbers[account << 4 | 8]!
+  }
+
+  setBorn(account: number, value: number): void {
+    this.numbers[account << 4 | 8] = value
+  }
+
+  /** 1 once a key or an order of the account has been forgotten: "never seen" can no longer be said. */
+  evicted(account: number): number {
+    return this.words[account << 5 | 18]!
+  }
+
+  setEvicted(account: number, value: number): void {
+    this.words[account << 5 | 18] = value
+  }
+
+  /** The account's newest remembered order, linked by `Orders.ownOlder`; or -1. */
+  newestOrder(account: number): number {
+    return this.words[account << 5 | 19]!
+  }
+
+  setNewestOrder(account: number, value: number): void {
+    this.words[account << 5 | 19] = value
+  }
+
+  /** First of the account's positions, linked by `Positions.nextOfAccount`; or -1. */
+  firstPosition(account: number): number {
+    return this.words[account << 5 | 20]!
+  }
+
+  setFirstPosition(account: number, value: number): void {
+    this.words[account << 5 | 20] = value
+  }
+
+  /** Adds to the sums over an account's positions. */
+  addToSums(account: number, initialMargin: number, maintenanceMargin: number, unrealizedPnl: number, unrealizedLoss: number): void {
+    this.setSumInitialMargin(account, this.sumInitialMargin(account) + initialMargin)
+    this.setSumMaintenanceMargin(account, this.sumMaintenanceMargin(account) + maintenanceMargin)
+    this.setSumUnrealizedPnl(account, this.sumUnrealizedPnl(account) + unrealizedPnl)
+    this.setSumUnrealizedLoss(account, this.sumUnrealizedLoss(account) + unrealizedLoss)
+  }
+
+  addOrderLoss(account: number, orderLoss: number): void {
+    this.setSumOrderLoss(account, this.sumOrderLoss(account) + orderLoss)
+  }
+
   /** Opens an account and gives its index. */
   open(born: number, sequence: number): number {
-    const index = this.count++
-    if (index === this.born.length) this.grow(grownLength(index, index + 1))
-    this.born[index] = born
-    this.lastSequence[index] = sequence
-    this.positionOf.push(new Int32Array(0))
-    this.byId.set(Ids.accountId(born), index)
-    return index
+    const account = this.count
+    if (account === this.slots) this.grow(grownLength(account, account + 1))
+    this.count++
+    this.setBorn(account, born)
+    this.setLastSequence(account, sequence)
+    this.setRiskEpoch(account, -1)
+    this.setNewestOrder(account, none)
+    this.setFirstPosition(account, none)
+    this.byId.set(Ids.accountId(born), account)
+    return account
   }
 
   /** Index by id, or -1. */
@@ -85,40 +187,33 @@ export class Accounts {
     return this.keyById.get(keyId) ?? none
   }
 
-  private grow(length: number): void {
-    this.born = growFloats(this.born, length)
-    this.collateral = growFloats(this.collateral, length)
-    this.lastSequence = growFloats(this.lastSequence, length)
-    this.evicted = growInts(this.evicted, length)
-    this.newestOrder = growInts(this.newestOrder, length, none)
-    this.firstPosition = growInts(this.firstPosition, length, none)
-    this.riskEpoch = growFloats(this.riskEpoch, length, -1)
-    this.sumInitialMargin = growFloats(this.sumInitialMargin, length)
-    this.sumMaintenanceMargin = growFloats(this.sumMaintenanceMargin, length)
-    this.sumUnrealizedPnl = growFloats(this.sumUnrealizedPnl, length)
-    this.sumUnrealizedLoss = growFloats(this.sumUnrealizedLoss, length)
-    this.sumOrderLoss = growFloats(this.sumOrderLoss, length)
+  /** Accounts for which there are rows. */
+  private get slots(): number {
+    return this.numbers.length / rowNumbers
+  }
+
+  private grow(accounts: number): void {
+    this.numbers = growFloats(this.numbers, accounts * rowNumbers)
+    this.words = wordsOf(this.numbers)
   }
 
   dump(): AccountsDump {
-    return {
-      born: this.born.slice(0, this.count),
-      collateral: this.collateral.slice(0, this.count),
-      lastSequence: this.lastSequence.slice(0, this.count),
-      evicted: this.evicted.slice(0, this.count),
-      newestOrder: this.newestOrder.slice(0, this.count),
-      apiKeys: this.apiKeys
+    const rows = this.numbers.slice(0, this.count * rowNumbers)
+    for (let row = 0; row < rows.length; row += rowNumbers) {
+      rows.fill(0, row + sums.from, row + sums.to)
+      rows[row + sums.from] = -1
     }
+    return { rows: new Uint8Array(rows.buffer), apiKeys: this.apiKeys }
   }
 
   static restore(dump: AccountsDump): Accounts {
     const accounts = new Accounts()
-    for (let index = 0; index < dump.born.length; index++) {
-      accounts.open(dump.born[index]!, dump.lastSequence[index]!)
-      accounts.collateral[index] = dump.collateral[index]!
-      accounts.evicted[index] = dump.evicted[index]!
-      accounts.newestOrder[index] = dump.newestOrder[index]!
-    }
+    const count = dump.rows.length / (rowNumbers * 8)
+    assert(Number.isInteger(count), "dumped accounts are whole rows")
+    if (count > accounts.slots) accounts.grow(grownLength(accounts.slots, count))
+    new Uint8Array(accounts.numbers.buffer).set(dump.rows)
+    accounts.count = count
+    for (let account = 0; account < count; account++) accounts.byId.set(Ids.accountId(accounts.born(account)), account)
     for (const key of dump.apiKeys) accounts.issueKey(key)
     return accounts
   }

@@ -1,4 +1,4 @@
-/** Typed-array columns that grow together: the storage of everything the engine has many of. */
+/** Typed arrays that grow: the storage of everything the engine has many of, in rows or in columns. */
 
 /** From this many entries on, columns are made whole at once. */
 const wholeFrom = 2 ** 17
@@ -28,3 +28,6 @@ export const growInts = (column: Int32Array, length: number, fill = 0): Int32Arr
   if (fill !== 0) grown.fill(fill, column.length)
   return grown
 }
+
+/** The second view of rows of numbers: their words of 4 bytes. */
+export const wordsOf = (numbers: Float64Array): Int32Array => new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2)

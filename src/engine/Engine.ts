@@ -128,7 +128,7 @@ export class Engine implements Reads {
     const { orders } = this.state
     const order = orders.find(orderNumber)
     if (order === none) return 0
-    return orders.status(order) === Order.open ? Number.POSITIVE_INFINITY : orders.updatedAt[order]!
+    return orders.status(order) === Order.open ? Number.POSITIVE_INFINITY : orders.updatedAt(order)
   }
 
   private hasRoom(command: Command.Command, atEpochMs: number): boolean {
@@ -160,7 +160,7 @@ export class Engine implements Reads {
   }
 
   private isForgettable(order: number, atEpochMs: number): boolean {
-    return order !== none && this.state.orders.updatedAt[order]! + retentionMs + orderGraceMs <= atEpochMs
+    return order !== none && this.state.orders.updatedAt(order) + retentionMs + orderGraceMs <= atEpochMs
   }
 
   // ---- with a record
@@ -188,7 +188,7 @@ export class Engine implements Reads {
 
   /** Notes that something of an account's past is forgotten. */
   private readonly evict = (account: number): void => {
-    if (account >= 0) this.state.accounts.evicted[account] = 1
+    if (account >= 0) this.state.accounts.setEvicted(account, 1)
   }
 
   /** Forgets the keys and orders whose time is over. */
@@ -207,16 +207,10 @@ export class Engine implements Reads {
   private decide(command: Command.Command): ReadonlyArray<EntryOutcome> {
     const { state } = this
     switch (command.kind) {
-      case "PlaceOrders": {
-        const entries: Array<EntryOutcome> = []
-        for (let index = 0; index < command.entries.length; index++) entries.push(OrderEntry.place(state, command, index))
-        return entries
-      }
-      case "CancelOrders": {
-        const entries: Array<EntryOutcome> = []
-        for (const entry of command.entries) entries.push(OrderEntry.cancel(state, command, entry))
-        return entries
-      }
+      case "PlaceOrders":
+        return command.entries.map((_, index) => OrderEntry.place(state, command, index))
+      case "CancelOrders":
+        return command.entries.map((entry) => OrderEntry.cancel(state, command, entry))
       case "AmendOrder":
         return [OrderEntry.amend(state, command)]
       case "CancelAllOrders": {
@@ -421,7 +415,7 @@ export class Engine implements Reads {
     return command.keys.map((grant, index) => {
       const born = Ids.ordinal(state.sequence, index)
       const account = state.accounts.open(born, state.sequence)
-      state.accounts.collateral[account] = collateralAtoms
+      state.accounts.setCollateral(account, collateralAtoms)
       state.credited.add(collateralAtoms)
       const key = state.accounts.issueKey({
         keyId: grant.keyId,
@@ -497,7 +491,7 @@ export class Engine implements Reads {
   }
 
   accountId(account: number): string {
-    const born = this.state.accounts.born[account]
+    const born = this.state.accounts.born(account)
     assert(born !== undefined && account < this.state.accounts.count, "an account index is one that was opened")
     return Ids.accountId(born)
   }
@@ -529,34 +523,34 @@ export class Engine implements Reads {
   private orderView(order: number): OrderView {
     const { orders } = this.state
     return {
-      orderNumber: orders.number[order]!,
-      account: orders.account[order]!,
-      market: orders.market[order]!,
+      orderNumber: orders.number(order),
+      account: orders.account(order),
+      market: orders.market(order),
       status: orders.status(order),
       cancelReason: orders.cancelReason(order),
       side: orders.side(order),
       type: orders.type(order),
       timeInForce: orders.timeInForce(order),
-      priceAtoms: orders.priceAtoms[order]!,
-      quantityAtoms: orders.quantity[order]!,
-      filledAtoms: orders.filled[order]!,
-      filledNotionalAtoms: orders.filledNotional[order]!,
-      canceledAtoms: orders.canceled[order]!,
+      priceAtoms: orders.priceAtoms(order),
+      quantityAtoms: orders.quantity(order),
+      filledAtoms: orders.filled(order),
+      filledNotionalAtoms: orders.filledNotional(order),
+      canceledAtoms: orders.canceled(order),
       postOnly: orders.postOnly(order),
       reduceOnly: orders.reduceOnly(order),
       selfTradePrevention: orders.selfTradePrevention(order),
       clientOrderId: orders.clientOrderId[order]!,
       idempotencyKey: orders.idempotencyKey[order]!,
       expiresAtEpochMs: this.state.expiries.at(order),
-      createdAtEpochMs: orders.createdAt[order]!,
-      updatedAtEpochMs: orders.updatedAt[order]!,
-      lastSequence: orders.lastSequence[order]!
+      createdAtEpochMs: orders.createdAt(order),
+      updatedAtEpochMs: orders.updatedAt(order),
+      lastSequence: orders.lastSequence(order)
     }
   }
 
   findOrder(account: number, orderNumber: number): OrderView | undefined {
     const order = orderNumber < 0 ? none : this.state.orders.find(orderNumber)
-    return order === none || this.state.orders.account[order] !== account ? undefined : this.orderView(order)
+    return order === none || this.state.orders.account(order) !== account ? undefined : this.orderView(order)
   }
 
   findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
@@ -577,7 +571,7 @@ export class Engine implements Reads {
   }
 
   hasForgotten(account: number): boolean {
-    return this.state.accounts.evicted[account] === 1
+    return this.state.accounts.evicted(account) === 1
   }
 
   findClientOrder(account: number, clientOrderId: string): OrderView | undefined {
@@ -590,17 +584,17 @@ export class Engine implements Reads {
     const found: Array<OrderView> = []
     // A page looks at so many orders at most, whatever the filter finds among them; the cursor goes on from there.
     let looked = 0
-    let order = accounts.newestOrder[account]!
+    let order = accounts.newestOrder(account)
     if (beforeNumber !== Number.POSITIVE_INFINITY) {
       const at = orders.find(beforeNumber)
-      if (at !== none && orders.account[at] === account) order = orders.ownOlder[at]!
-      else while (order !== none && orders.number[order]! >= beforeNumber) order = orders.ownOlder[order]!
+      if (at !== none && orders.account(at) === account) order = orders.ownOlder(at)
+      else while (order !== none && orders.number(order) >= beforeNumber) order = orders.ownOlder(order)
     }
     let last = beforeNumber
-    for (; order !== none && found.length < limit && looked < ordersLookedAt; order = orders.ownOlder[order]!) {
+    for (; order !== none && found.length < limit && looked < ordersLookedAt; order = orders.ownOlder(order)) {
       looked++
-      last = orders.number[order]!
-      if (filter.market !== none && orders.market[order] !== filter.market) continue
+      last = orders.number(order)
+      if (filter.market !== none && orders.market(order) !== filter.market) continue
       if (filter.status !== undefined && orders.status(order) !== filter.status) continue
       found.push(this.orderView(order))
     }
@@ -616,11 +610,11 @@ export class Engine implements Reads {
     const { accounts, orders } = this.state
     const found: Array<number> = []
     let looked = 0
-    let order = accounts.newestOrder[account]!
-    for (; order !== none && orders.createdAt[order]! >= (sinceEpochMs ?? 0); order = orders.ownOlder[order]!) {
+    let order = accounts.newestOrder(account)
+    for (; order !== none && orders.createdAt(order) >= (sinceEpochMs ?? 0); order = orders.ownOlder(order)) {
       if (sinceEpochMs === undefined && found.length === limit) break
       if (looked++ === ordersLookedAtSince) return undefined
-      if (filter.market !== none && orders.market[order] !== filter.market) continue
+      if (filter.market !== none && orders.market(order) !== filter.market) continue
       if (filter.status === undefined || orders.status(order) === filter.status) found.push(order)
     }
     return found.slice(-limit).reverse().map((slot) => this.orderView(slot))
@@ -664,9 +658,9 @@ export class Engine implements Reads {
   openOrders(account: number, market: number): ReadonlyArray<OrderView> {
     const { accounts, orders, positions } = this.state
     const views: Array<OrderView> = []
-    for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
-      if (market !== none && positions.market[slot] !== market) continue
-      for (let order = positions.firstOrder[slot]!; order !== none; order = orders.accountNext[order]!) views.push(this.orderView(order))
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      if (market !== none && positions.market(slot) !== market) continue
+      for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) views.push(this.orderView(order))
     }
     return views.sort((one, other) => one.orderNumber - other.orderNumber)
   }
@@ -676,25 +670,25 @@ export class Engine implements Reads {
     const { accounts, positions } = state
     Margin.refreshAccount(state, account)
     const views: Array<PositionView> = []
-    for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
-      if (positions.quantity[slot] === 0) continue
-      const market = state.markets[positions.market[slot]!]!
-      const notional = Math.abs(positions.quantity[slot]!) * market.mark * market.factor
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      if (positions.quantity(slot) === 0) continue
+      const market = state.markets[positions.market(slot)]!
+      const notional = Math.abs(positions.quantity(slot)) * market.mark * market.factor
       views.push({
-        born: positions.born[slot]!,
+        born: positions.born(slot),
         account,
-        market: positions.market[slot]!,
-        quantityAtoms: positions.quantity[slot]!,
-        entryNotionalAtoms: positions.entryNotional[slot]!,
+        market: positions.market(slot),
+        quantityAtoms: positions.quantity(slot),
+        entryNotionalAtoms: positions.entryNotional(slot),
         markPriceAtoms: market.mark,
-        unrealizedPnlAtoms: positions.unrealizedPnl[slot]!,
+        unrealizedPnlAtoms: positions.unrealizedPnl(slot),
         notionalAtoms: notional,
         initialMarginAtoms: Margin.initial(market.parameters, notional),
         maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
-        realizedPnlAtoms: positions.realizedPnl[slot]!,
-        feesPaidAtoms: positions.feesPaid[slot]!,
-        openedAtEpochMs: positions.openedAt[slot]!,
-        lastSequence: positions.lastSequence[slot]!
+        realizedPnlAtoms: positions.realizedPnl(slot),
+        feesPaidAtoms: positions.feesPaid(slot),
+        openedAtEpochMs: positions.openedAt(slot),
+        lastSequence: positions.lastSequence(slot)
       })
     }
     return views.sort((one, other) => one.market - other.market)
@@ -703,11 +697,11 @@ export class Engine implements Reads {
   balance(account: number): BalanceView {
     const { accounts } = this.state
     Margin.refreshAccount(this.state, account)
-    const collateral = accounts.collateral[account]!
-    const pnl = accounts.sumUnrealizedPnl[account]!
-    const marginEquity = collateral + accounts.sumUnrealizedLoss[account]!
-    const initialMargin = accounts.sumInitialMargin[account]!
-    const orderLoss = accounts.sumOrderLoss[account]!
+    const collateral = accounts.collateral(account)
+    const pnl = accounts.sumUnrealizedPnl(account)
+    const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
+    const initialMargin = accounts.sumInitialMargin(account)
+    const orderLoss = accounts.sumOrderLoss(account)
     return {
       account,
       accountId: this.accountId(account),
@@ -716,10 +710,10 @@ export class Engine implements Reads {
       marginEquityAtoms: marginEquity,
       unrealizedPnlAtoms: pnl,
       initialMarginAtoms: initialMargin,
-      maintenanceMarginAtoms: accounts.sumMaintenanceMargin[account]!,
+      maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
       orderLossAtoms: orderLoss,
       availableAtoms: Math.max(0, marginEquity - orderLoss - initialMargin),
-      lastSequence: accounts.lastSequence[account]!
+      lastSequence: accounts.lastSequence(account)
     }
   }
 

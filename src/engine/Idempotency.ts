@@ -9,7 +9,7 @@ import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
 import type { CancelReason, Status } from "../domain/Order.js"
 import type { Refusal } from "../domain/Refusal.js"
 import { none } from "./Accounts.js"
-import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
+import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
 import { Digest128 } from "./Digest128.js"
 import type { HashKey } from "./Orders.js"
 import { OutOfRoom } from "./OutOfRoom.js"
@@ -17,32 +17,60 @@ import { OutOfRoom } from "./OutOfRoom.js"
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
 
-/** Columns of a small table begin with these. */
+/** Rows that a small table begins with. */
 const initialEntries = 256
 
 /** When the last order an outcome speaks of ended: `Infinity` while one is open, 0 when all are forgotten. */
 export type EndOf = (orderNumber: number) => number
 
-const intColumns = ["key0", "key1", "key2", "key3", "body0", "body1", "body2", "body3", "account", "first"] as const
-const floatColumns = ["sequence", "at", "queuedAt"] as const
-const outcomeColumns = [
-  "orderNumber",
-  "filled",
-  "filledNotional",
-  "canceled",
-  "price",
-  "quantity",
-  "limit",
-  "actual",
-  "nearest"
-] as const
-
 /** What of the table a snapshot holds. */
-export type IdempotencyDump =
-  & { readonly [K in (typeof intColumns)[number]]: Int32Array }
-  & { readonly [K in (typeof floatColumns)[number]]: Float64Array }
-  & { readonly [K in (typeof outcomeColumns)[number]]: Float64Array }
-  & { readonly codes: Int32Array; readonly nextOutcome: Int32Array; readonly next: Int32Array; readonly heads: Int32Array }
+export interface IdempotencyDump {
+  readonly rows: Uint8Array
+  readonly outcomes: Uint8Array
+  readonly heads: Int32Array
+}
+
+/** An entry is a row of 72 bytes: 9 numbers of 8 bytes, or 18 words of 4. Where in it the words are, and the numbers. */
+const entryNumbers = 9
+const entryWords = 18
+export const entryBytes = 72
+const word = {
+  key: 0,
+  body: 4,
+  /** Account of the scope; -1 for the operator, -2 in a free entry. */
+  account: 8,
+  /** The first of its outcomes, or -1. */
+  first: 9,
+  /** The next in the queue, or in the chain of free entries; or -1. */
+  next: 10
+} as const
+const number = {
+  sequence: 6,
+  at: 7,
+  /** When the entry was last put at the end of the queue: never going back along it. */
+  queuedAt: 8
+} as const
+
+/** An outcome of one entry of a command is a row of 80 bytes. */
+const outcomeNumbers = 10
+const outcomeWords = 20
+const outcomeWord = {
+  /** refusal | status << 8 | cancelReason << 16. */
+  codes: 0,
+  /** The next of its command, or of the free ones; or -1. */
+  next: 1
+} as const
+const outcomeNumber = {
+  orderNumber: 1,
+  filled: 2,
+  filledNotional: 3,
+  canceled: 4,
+  price: 5,
+  quantity: 6,
+  limit: 7,
+  actual: 8,
+  nearest: 9
+} as const
 
 const digest = new Digest128()
 
@@ -165,26 +193,15 @@ export type Found = Outcome | "conflict" | undefined
 export class Idempotency {
   private used = 0
   private highWater = 0
-  /** Entry + 1 by hash; 0 is empty. At most half full. */
+  /**
+   * Entry + 1 in the low bits, and above them as much of the hash as there is room for, at the first free place from
+   * the hash's own on; 0 is empty. At most half full. So keys that are not there are told without a look at any row.
+   */
   private readonly table: Int32Array
   private readonly mask: number
-  private key0: Int32Array
-  private key1: Int32Array
-  private key2: Int32Array
-  private key3: Int32Array
-  private body0: Int32Array
-  private body1: Int32Array
-  private body2: Int32Array
-  private body3: Int32Array
-  /** Account of the scope; -1 for the operator, -2 in a free entry. */
-  private account: Int32Array
-  private first: Int32Array
-  private sequence: Float64Array
-  private at: Float64Array
-  /** When the entry was last put at the end of the queue: never going back along it. */
-  private queuedAt: Float64Array
-  /** The queue, oldest first; or the chain of free entries. */
-  private next: Int32Array
+  private readonly entryMask: number
+  private numbers: Float64Array
+  private words: Int32Array
   private oldest = none
   private newest = none
   private free = none
@@ -192,18 +209,8 @@ export class Idempotency {
   // Outcomes, one for each entry of a command, chained.
   private outcomeEnd = 0
   private freeOutcome = none
-  private nextOutcome: Int32Array
-  /** refusal | status << 8 | cancelReason << 16. */
-  private codes: Int32Array
-  private orderNumber: Float64Array
-  private filled: Float64Array
-  private filledNotional: Float64Array
-  private canceled: Float64Array
-  private price: Float64Array
-  private quantity: Float64Array
-  private limit: Float64Array
-  private actual: Float64Array
-  private nearest: Float64Array
+  private outcomes: Float64Array
+  private outcomeWords: Int32Array
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined
@@ -225,32 +232,12 @@ export class Idempotency {
     while (size < capacity * 2) size *= 2
     this.table = new Int32Array(size)
     this.mask = size - 1
+    this.entryMask = 2 ** (32 - Math.clz32(capacity)) - 1
     const length = initialLength(capacity, initialEntries)
-    this.key0 = new Int32Array(length)
-    this.key1 = new Int32Array(length)
-    this.key2 = new Int32Array(length)
-    this.key3 = new Int32Array(length)
-    this.body0 = new Int32Array(length)
-    this.body1 = new Int32Array(length)
-    this.body2 = new Int32Array(length)
-    this.body3 = new Int32Array(length)
-    this.account = new Int32Array(length)
-    this.first = new Int32Array(length)
-    this.sequence = new Float64Array(length)
-    this.at = new Float64Array(length)
-    this.queuedAt = new Float64Array(length)
-    this.next = new Int32Array(length)
-    this.nextOutcome = new Int32Array(length)
-    this.codes = new Int32Array(length)
-    this.orderNumber = new Float64Array(length)
-    this.filled = new Float64Array(length)
-    this.filledNotional = new Float64Array(length)
-    this.canceled = new Float64Array(length)
-    this.price = new Float64Array(length)
-    this.quantity = new Float64Array(length)
-    this.limit = new Float64Array(length)
-    this.actual = new Float64Array(length)
-    this.nearest = new Float64Array(length)
+    this.numbers = new Float64Array(length * entryNumbers)
+    this.words = wordsOf(this.numbers)
+    this.outcomes = new Float64Array(length * outcomeNumbers)
+    this.outcomeWords = wordsOf(this.outcomes)
   }
 
   /** How many keys are in the table. */
@@ -264,19 +251,61 @@ export class Idempotency {
   }
 
   private placeOf(entry: number): number {
-    const { hashKey0, hashKey1, key0, key1, key2, key3 } = this
-    return scatter(hashKey0, hashKey1, key0[entry]!, key1[entry]!, key2[entry]!, key3[entry]!)
+    const { hashKey0, hashKey1, words } = this
+    const at = entry * entryWords + word.key
+    return scatter(hashKey0, hashKey1, words[at]!, words[at + 1]!, words[at + 2]!, words[at + 3]!)
   }
 
   private slotAt(account: number): number {
-    for (let at = this.placeOfDigest() & this.mask;; at = (at + 1) & this.mask) {
-      const entry = this.table[at]! - 1
-      if (entry === none) return none
+    const { entryMask, mask, table, words } = this
+    const hash = this.placeOfDigest()
+    for (let at = hash & mask;; at = (at + 1) & mask) {
+      const held = table[at]!
+      if (held === 0) return none
+      if (((held ^ hash) & ~entryMask) !== 0) continue
+      const entry = (held & entryMask) - 1
+      const row = entry * entryWords
       if (
-        this.key0[entry] === digest.a && this.key1[entry] === digest.b && this.key2[entry] === digest.c
-        && this.key3[entry] === digest.d && this.account[entry] === account
+        words[row + word.key] === digest.a && words[row + word.key + 1] === digest.b && words[row + word.key + 2] === digest.c
+        && words[row + word.key + 3] === digest.d && words[row + word.account] === account
       ) return entry
     }
+  }
+
+  /** Puts an entry at the first free place from its hash's own on. */
+  private index(entry: number, hash: number): void {
+    const { entryMask, mask, table } = this
+    let at = hash & mask
+    while (table[at] !== 0) at = (at + 1) & mask
+    table[at] = (hash & ~entryMask) | (entry + 1)
+  }
+
+  private accountOf(entry: number): number {
+    return this.words[entry * entryWords + word.account]!
+  }
+
+  private firstOf(entry: number): number {
+    return this.words[entry * entryWords + word.first]!
+  }
+
+  private nextOf(entry: number): number {
+    return this.words[entry * entryWords + word.next]!
+  }
+
+  private setNext(entry: number, next: number): void {
+    this.words[entry * entryWords + word.next] = next
+  }
+
+  private atOf(entry: number): number {
+    return this.numbers[entry * entryNumbers + number.at]!
+  }
+
+  private queuedAtOf(entry: number): number {
+    return this.numbers[entry * entryNumbers + number.queuedAt]!
+  }
+
+  private nextOutcome(outcome: number): number {
+    return this.outcomeWords[outcome * outcomeWords + outcomeWord.next]!
   }
 
   private static digestKey(account: number, operation: number, key: string): void {
@@ -308,9 +337,10 @@ export class Idempotency {
     const entry = this.slotAt(scope.account)
     if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
     Idempotency.digestBody(command)
+    const { words } = this
+    const body = entry * entryWords + word.body
     if (
-      this.body0[entry] !== digest.a || this.body1[entry] !== digest.b || this.body2[entry] !== digest.c
-      || this.body3[entry] !== digest.d
+      words[body] !== digest.a || words[body + 1] !== digest.b || words[body + 2] !== digest.c || words[body + 3] !== digest.d
     ) return "conflict"
     return this.outcome(entry)
   }
@@ -328,42 +358,45 @@ export class Idempotency {
     const entry = this.slotAt(account)
     assert(entry !== none, "what is renewed is remembered")
     // Its place in the queue stays: it is looked at when its first day is over, and put at the end again.
-    this.at[entry] = atEpochMs
+    this.numbers[entry * entryNumbers + number.at] = atEpochMs
   }
 
   /** When an entry may be forgotten: `Infinity` while an order of it is open. */
   private expiry(entry: number, endOf: EndOf): number {
-    let end = this.at[entry]!
+    let end = this.atOf(entry)
     // Only a client's command speaks of orders: what an operator's outcome names is no order number.
-    if (this.account[entry] === none) return end + retentionMs
-    for (let outcome = this.first[entry]!; outcome !== none; outcome = this.nextOutcome[outcome]!) {
-      if ((this.codes[outcome]! & 0xff) !== 0) continue
-      const number = this.orderNumber[outcome]!
-      if (number >= 0) end = Math.max(end, endOf(number))
+    if (this.accountOf(entry) === none) return end + retentionMs
+    for (let outcome = this.firstOf(entry); outcome !== none; outcome = this.nextOutcome(outcome)) {
+      if ((this.outcomeWords[outcome * outcomeWords + outcomeWord.codes]! & 0xff) !== 0) continue
+      const orderNumber = this.outcomes[outcome * outcomeNumbers + outcomeNumber.orderNumber]!
+      if (orderNumber >= 0) end = Math.max(end, endOf(orderNumber))
     }
     return end + retentionMs
   }
 
   private outcome(entry: number): Outcome {
     const entries: Array<EntryOutcome> = []
-    for (let at = this.first[entry]!; at !== none; at = this.nextOutcome[at]!) {
-      const codes = this.codes[at]!
+    const { numbers, outcomeWords: words, outcomes } = this
+    for (let outcome = this.firstOf(entry); outcome !== none; outcome = this.nextOutcome(outcome)) {
+      const codes = words[outcome * outcomeWords + outcomeWord.codes]!
+      const at = outcome * outcomeNumbers
       entries.push({
         refusal: (codes & 0xff) as Refusal,
-        orderNumber: this.orderNumber[at]!,
+        orderNumber: outcomes[at + outcomeNumber.orderNumber]!,
         status: ((codes >>> 8) & 0xff) as Status,
         cancelReason: (codes >>> 16) as CancelReason,
-        filledAtoms: this.filled[at]!,
-        filledNotionalAtoms: this.filledNotional[at]!,
-        canceledAtoms: this.canceled[at]!,
-        priceAtoms: this.price[at]!,
-        quantityAtoms: this.quantity[at]!,
-        limit: this.limit[at]!,
-        actual: this.actual[at]!,
-        nearest: this.nearest[at]!
+        filledAtoms: outcomes[at + outcomeNumber.filled]!,
+        filledNotionalAtoms: outcomes[at + outcomeNumber.filledNotional]!,
+        canceledAtoms: outcomes[at + outcomeNumber.canceled]!,
+        priceAtoms: outcomes[at + outcomeNumber.price]!,
+        quantityAtoms: outcomes[at + outcomeNumber.quantity]!,
+        limit: outcomes[at + outcomeNumber.limit]!,
+        actual: outcomes[at + outcomeNumber.actual]!,
+        nearest: outcomes[at + outcomeNumber.nearest]!
       })
     }
-    return { sequence: this.sequence[entry]!, atEpochMs: this.at[entry]!, refusal: 0, replayed: true, entries }
+    const sequence = numbers[entry * entryNumbers + number.sequence]!
+    return { sequence, atEpochMs: this.atOf(entry), refusal: 0, replayed: true, entries }
   }
 
   /** Whether every share has a free entry: what nearly always holds. */
@@ -381,7 +414,7 @@ export class Idempotency {
     const bound = this.capacity - (share === "placement" ? kept : share === "reduction" ? Math.floor(kept / 8) : 0)
     if (this.used < bound) return true
     const { oldest } = this
-    return oldest !== none && this.queuedAt[oldest]! + retentionMs <= atEpochMs && this.expiry(oldest, endOf) <= atEpochMs
+    return oldest !== none && this.queuedAtOf(oldest) + retentionMs <= atEpochMs && this.expiry(oldest, endOf) <= atEpochMs
   }
 
   /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */
@@ -411,39 +444,45 @@ export class Idempotency {
     const known = this.slotAt(account)
     if (known !== none) this.forget(known, this.before(known))
     const entry = this.allocate(outcome.sequence)
-    this.key0[entry] = digest.a
-    this.key1[entry] = digest.b
-    this.key2[entry] = digest.c
-    this.key3[entry] = digest.d
-    let at = this.placeOfDigest() & this.mask
-    while (this.table[at] !== 0) at = (at + 1) & this.mask
-    this.table[at] = entry + 1
+    this.index(entry, this.placeOfDigest())
+    const { numbers, words } = this
+    const row = entry * entryWords
+    words[row + word.key] = digest.a
+    words[row + word.key + 1] = digest.b
+    words[row + word.key + 2] = digest.c
+    words[row + word.key + 3] = digest.d
     Idempotency.digestBody(command)
-    this.body0[entry] = digest.a
-    this.body1[entry] = digest.b
-    this.body2[entry] = digest.c
-    this.body3[entry] = digest.d
-    this.account[entry] = account
-    this.sequence[entry] = outcome.sequence
-    this.at[entry] = outcome.atEpochMs
-    this.first[entry] = none
+    words[row + word.body] = digest.a
+    words[row + word.body + 1] = digest.b
+    words[row + word.body + 2] = digest.c
+    words[row + word.body + 3] = digest.d
+    words[row + word.account] = account
+    words[row + word.first] = none
+    numbers[entry * entryNumbers + number.sequence] = outcome.sequence
+    numbers[entry * entryNumbers + number.at] = outcome.atEpochMs
     for (let index = outcome.entries.length - 1; index >= 0; index--) {
-      const slot = this.allocateOutcome()
-      const one = outcome.entries[index]!
-      this.codes[slot] = one.refusal | (one.status << 8) | (one.cancelReason << 16)
-      this.orderNumber[slot] = one.orderNumber
-      this.filled[slot] = one.filledAtoms
-      this.filledNotional[slot] = one.filledNotionalAtoms
-      this.canceled[slot] = one.canceledAtoms
-      this.price[slot] = one.priceAtoms
-      this.quantity[slot] = one.quantityAtoms
-      this.limit[slot] = one.limit
-      this.actual[slot] = one.actual
-      this.nearest[slot] = one.nearest
-      this.nextOutcome[slot] = this.first[entry]!
-      this.first[entry] = slot
+      words[row + word.first] = this.putOutcome(outcome.entries[index]!, words[row + word.first]!)
     }
     this.enqueue(entry, outcome.atEpochMs)
+  }
+
+  /** Keeps an outcome of one entry, before the `next` of its command. Where. */
+  private putOutcome(outcome: EntryOutcome, next: number): number {
+    const slot = this.allocateOutcome()
+    const { outcomeWords: words, outcomes } = this
+    words[slot * outcomeWords + outcomeWord.codes] = outcome.refusal | (outcome.status << 8) | (outcome.cancelReason << 16)
+    words[slot * outcomeWords + outcomeWord.next] = next
+    const at = slot * outcomeNumbers
+    outcomes[at + outcomeNumber.orderNumber] = outcome.orderNumber
+    outcomes[at + outcomeNumber.filled] = outcome.filledAtoms
+    outcomes[at + outcomeNumber.filledNotional] = outcome.filledNotionalAtoms
+    outcomes[at + outcomeNumber.canceled] = outcome.canceledAtoms
+    outcomes[at + outcomeNumber.price] = outcome.priceAtoms
+    outcomes[at + outcomeNumber.quantity] = outcome.quantityAtoms
+    outcomes[at + outcomeNumber.limit] = outcome.limit
+    outcomes[at + outcomeNumber.actual] = outcome.actual
+    outcomes[at + outcomeNumber.nearest] = outcome.nearest
+    return slot
   }
 
   /**
@@ -451,13 +490,13 @@ export class Idempotency {
    * of the queue, to be looked at a day later; so each is looked at once a day.
    */
   expire(atEpochMs: number, endOf: EndOf, forgotten: (account: number) => void): void {
-    while (this.oldest !== none && this.queuedAt[this.oldest]! + retentionMs <= atEpochMs) {
+    while (this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs) {
       const entry = this.oldest
       if (this.expiry(entry, endOf) <= atEpochMs) {
-        forgotten(this.account[entry]!)
+        forgotten(this.accountOf(entry))
         this.forget(entry, none)
       } else {
-        this.oldest = this.next[entry]!
+        this.oldest = this.nextOf(entry)
         if (this.oldest === none) this.newest = none
         this.enqueue(entry, atEpochMs)
       }
@@ -465,17 +504,17 @@ export class Idempotency {
   }
 
   private enqueue(entry: number, atEpochMs: number): void {
-    this.queuedAt[entry] = atEpochMs
-    this.next[entry] = none
+    this.numbers[entry * entryNumbers + number.queuedAt] = atEpochMs
+    this.setNext(entry, none)
     if (this.newest === none) this.oldest = entry
-    else this.next[this.newest] = entry
+    else this.setNext(this.newest, entry)
     this.newest = entry
   }
 
   /** The entry before one in the queue: a walk, for the rare key that is used again before its turn to be forgotten came. */
   private before(entry: number): number {
     let previous = none
-    for (let at = this.oldest; at !== entry; at = this.next[at]!) {
+    for (let at = this.oldest; at !== entry; at = this.nextOf(at)) {
       assert(at !== none, "a remembered key is in the queue")
       previous = at
     }
@@ -483,32 +522,32 @@ export class Idempotency {
   }
 
   private forget(entry: number, previous: number): void {
-    const next = this.next[entry]!
+    const next = this.nextOf(entry)
     if (previous === none) this.oldest = next
-    else this.next[previous] = next
+    else this.setNext(previous, next)
     if (this.newest === entry) this.newest = previous
     this.unindex(entry)
-    for (let at = this.first[entry]!; at !== none;) {
-      const following = this.nextOutcome[at]!
-      this.nextOutcome[at] = this.freeOutcome
+    for (let at = this.firstOf(entry); at !== none;) {
+      const following = this.nextOutcome(at)
+      this.outcomeWords[at * outcomeWords + outcomeWord.next] = this.freeOutcome
       this.freeOutcome = at
       at = following
     }
-    this.account[entry] = -2
-    this.next[entry] = this.free
+    this.words[entry * entryWords + word.account] = -2
+    this.setNext(entry, this.free)
     this.free = entry
     this.used--
   }
 
   private unindex(entry: number): void {
-    const { mask, table } = this
+    const { entryMask, mask, table } = this
     let hole = this.placeOf(entry) & mask
-    while (table[hole] !== entry + 1) {
+    while ((table[hole]! & entryMask) !== entry + 1) {
       assert(table[hole] !== 0, "a remembered key is in the table")
       hole = (hole + 1) & mask
     }
     for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
-      const home = this.placeOf(table[at]! - 1) & mask
+      const home = this.placeOf((table[at]! & entryMask) - 1) & mask
       if (((at - home) & mask) >= ((at - hole) & mask)) {
         table[hole] = table[at]!
         hole = at
@@ -522,71 +561,61 @@ export class Idempotency {
     this.used++
     if (this.free !== none) {
       const entry = this.free
-      this.free = this.next[entry]!
+      this.free = this.nextOf(entry)
       return entry
     }
-    if (this.highWater === this.account.length) this.grow(grownLength(this.highWater, this.highWater + 1, this.capacity))
+    if (this.highWater * entryNumbers === this.numbers.length) this.grow(grownLength(this.highWater, this.highWater + 1, this.capacity))
     return this.highWater++
   }
 
   private allocateOutcome(): number {
     if (this.freeOutcome !== none) {
       const slot = this.freeOutcome
-      this.freeOutcome = this.nextOutcome[slot]!
+      this.freeOutcome = this.nextOutcome(slot)
       return slot
     }
-    if (this.outcomeEnd === this.codes.length) this.growOutcomes(grownLength(this.outcomeEnd, this.outcomeEnd + 1))
+    if (this.outcomeEnd * outcomeNumbers === this.outcomes.length) this.growOutcomes(grownLength(this.outcomeEnd, this.outcomeEnd + 1))
     return this.outcomeEnd++
   }
 
-  private grow(length: number): void {
-    for (const column of intColumns) this[column] = growInts(this[column], length)
-    for (const column of floatColumns) this[column] = growFloats(this[column], length)
-    this.next = growInts(this.next, length, none)
+  private grow(entries: number): void {
+    this.numbers = growFloats(this.numbers, entries * entryNumbers)
+    this.words = wordsOf(this.numbers)
   }
 
-  private growOutcomes(length: number): void {
-    for (const column of outcomeColumns) this[column] = growFloats(this[column], length)
-    this.codes = growInts(this.codes, length)
-    this.nextOutcome = growInts(this.nextOutcome, length, none)
+  private growOutcomes(outcomes: number): void {
+    this.outcomes = growFloats(this.outcomes, outcomes * outcomeNumbers)
+    this.outcomeWords = wordsOf(this.outcomes)
   }
 
   /** Feeds the content, oldest key first. */
   canonical(feed: (line: string) => void): void {
-    for (let entry = this.oldest; entry !== none; entry = this.next[entry]!) {
-      feed(
-        `key ${this.account[entry]} ${this.key0[entry]} ${this.key1[entry]} ${this.key2[entry]} ${this.key3[entry]} `
-          + `${this.body0[entry]} ${this.body1[entry]} ${this.body2[entry]} ${this.body3[entry]} ${this.queuedAt[entry]} `
-          + JSON.stringify(this.outcome(entry))
-      )
+    for (let entry = this.oldest; entry !== none; entry = this.nextOf(entry)) {
+      const row = entry * entryWords
+      // The digests of key and body are next to each other.
+      const digests = this.words.subarray(row + word.key, row + word.body + 4).join(" ")
+      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${JSON.stringify(this.outcome(entry))}`)
     }
   }
 
   dump(): IdempotencyDump {
-    const dump: Record<string, Int32Array | Float64Array> = {}
-    for (const column of intColumns) dump[column] = this[column].slice(0, this.highWater)
-    for (const column of floatColumns) dump[column] = this[column].slice(0, this.highWater)
-    for (const column of outcomeColumns) dump[column] = this[column].slice(0, this.outcomeEnd)
-    dump["codes"] = this.codes.slice(0, this.outcomeEnd)
-    dump["nextOutcome"] = this.nextOutcome.slice(0, this.outcomeEnd)
-    dump["next"] = this.next.slice(0, this.highWater)
-    dump["heads"] = Int32Array.of(this.oldest, this.newest, this.free, this.freeOutcome, this.used)
-    return dump as unknown as IdempotencyDump
+    return {
+      rows: new Uint8Array(this.numbers.slice(0, this.highWater * entryNumbers).buffer),
+      outcomes: new Uint8Array(this.outcomes.slice(0, this.outcomeEnd * outcomeNumbers).buffer),
+      heads: Int32Array.of(this.oldest, this.newest, this.free, this.freeOutcome, this.used)
+    }
   }
 
   static restore(dump: IdempotencyDump, capacity: number, hashKey: HashKey = [0, 0]): Idempotency {
     const restored = new Idempotency(capacity, hashKey)
-    const end = dump.account.length
+    const end = dump.rows.length / entryBytes
+    const outcomeEnd = dump.outcomes.length / (outcomeNumbers * 8)
+    assert(Number.isInteger(end) && Number.isInteger(outcomeEnd), "a dumped table is whole rows")
     assert(end <= capacity, "a dumped table fits the capacity it is restored to")
-    if (end > restored.account.length) restored.grow(end)
-    const outcomeEnd = dump.codes.length
-    if (outcomeEnd > restored.codes.length) restored.growOutcomes(outcomeEnd)
-    for (const column of intColumns) restored[column].set(dump[column])
-    for (const column of floatColumns) restored[column].set(dump[column])
-    for (const column of outcomeColumns) restored[column].set(dump[column])
-    restored.codes.set(dump.codes)
-    restored.nextOutcome.set(dump.nextOutcome)
-    restored.next.set(dump.next)
+    if (end * entryNumbers > restored.numbers.length) restored.grow(end)
+    if (outcomeEnd * outcomeNumbers > restored.outcomes.length) restored.growOutcomes(outcomeEnd)
+    new Uint8Array(restored.numbers.buffer).set(dump.rows)
+    new Uint8Array(restored.outcomes.buffer).set(dump.outcomes)
     restored.highWater = end
     restored.outcomeEnd = outcomeEnd
     const [oldest, newest, free, freeOutcome, used] = dump.heads
@@ -595,12 +624,7 @@ export class Idempotency {
     restored.free = free!
     restored.freeOutcome = freeOutcome!
     restored.used = used!
-    for (let entry = 0; entry < end; entry++) {
-      if (restored.account[entry] === -2) continue
-      let at = restored.placeOf(entry) & restored.mask
-      while (restored.table[at] !== 0) at = (at + 1) & restored.mask
-      restored.table[at] = entry + 1
-    }
+    for (let entry = 0; entry < end; entry++) if (restored.accountOf(entry) !== -2) restored.index(entry, restored.placeOf(entry))
     return restored
   }
 }

@@ -14,10 +14,10 @@ export const firstBroken = (state: State): string | undefined =>
 const conservation = (state: State): string | undefined => {
   const { accounts, positions } = state
   let held = state.fees.atoms
-  for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral[account]!)
+  for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral(account))
   for (let slot = 0; slot < positions.count; slot++) {
-    const entry = BigInt(positions.entryNotional[slot]!)
-    held += positions.quantity[slot]! > 0 ? -entry : entry
+    const entry = BigInt(positions.entryNotional(slot))
+    held += positions.quantity(slot) > 0 ? -entry : entry
   }
   return held === state.credited.atoms ? undefined : `the venue holds ${held} money atoms of ${state.credited.atoms} credited`
 }
@@ -29,11 +29,11 @@ const zeroSum = (state: State): string | undefined => {
     let longs = 0
     let shorts = 0
     for (let slot = 0; slot < positions.count; slot++) {
-      if (positions.market[slot] !== market.index) continue
-      const quantity = positions.quantity[slot]!
+      if (positions.market(slot) !== market.index) continue
+      const quantity = positions.quantity(slot)
       if (quantity > 0) longs += quantity
       else shorts -= quantity
-      if (quantity === 0 && positions.entryNotional[slot] !== 0) {
+      if (quantity === 0 && positions.entryNotional(slot) !== 0) {
         return `a flat position in ${market.parameters.marketId} has entry notional`
       }
     }
@@ -58,14 +58,14 @@ const books = (state: State): string | undefined => {
       let last = none
       for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
         resting++
-        const price = orders.priceAtoms[order]!
-        sums.set(price, (sums.get(price) ?? 0) + orders.remaining[order]!)
-        if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market[order] !== market.index) {
-          return `order ${orders.number[order]} rests in ${id} and should not`
+        const price = orders.priceAtoms(order)
+        sums.set(price, (sums.get(price) ?? 0) + orders.remaining(order))
+        if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market(order) !== market.index) {
+          return `order ${orders.number(order)} rests in ${id} and should not`
         }
         // An amended order has given up the place that its number would give it.
         const byNumber = last !== none && !orders.amended(last) && !orders.amended(order)
-        if (byNumber && orders.priceAtoms[last] === price && orders.number[last]! > orders.number[order]!) {
+        if (byNumber && orders.priceAtoms(last) === price && orders.number(last) > orders.number(order)) {
           return `${id} has a younger order before an older one at ${price}`
         }
         last = order
@@ -86,12 +86,12 @@ const quantities = (state: State): string | undefined => {
   const { orders } = state
   for (let order = 0; order < orders.end; order++) {
     if (!orders.holds(order)) continue
-    const remaining = orders.remaining[order]!
-    if (orders.filled[order]! + remaining + orders.canceled[order]! !== orders.quantity[order]) {
-      return `order ${orders.number[order]} does not add up`
+    const remaining = orders.remaining(order)
+    if (orders.filled(order) + remaining + orders.canceled(order) !== orders.quantity(order)) {
+      return `order ${orders.number(order)} does not add up`
     }
     const isOpen = orders.status(order) === Order.open
-    if (isOpen !== (remaining > 0)) return `order ${orders.number[order]} has ${remaining} left and is not so`
+    if (isOpen !== (remaining > 0)) return `order ${orders.number(order)} has ${remaining} left and is not so`
   }
   return undefined
 }
@@ -103,17 +103,17 @@ const openSizes = (state: State): string | undefined => {
   for (let slot = 0; slot < positions.count; slot++) {
     const sums = [0, 0, 0, 0]
     let count = 0
-    for (let order = positions.firstOrder[slot]!; order !== none; order = orders.accountNext[order]!) {
-      sums[orders.side(order) + (orders.reduceOnly(order) ? 2 : 0)]! += orders.remaining[order]!
+    for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
+      sums[orders.side(order) + (orders.reduceOnly(order) ? 2 : 0)]! += orders.remaining(order)
       count++
     }
     open += count
-    const where = `account ${positions.account[slot]} in market ${positions.market[slot]}`
+    const where = `account ${positions.account(slot)} in market ${positions.market(slot)}`
     if (
-      sums[0] !== positions.openBuys[slot] || sums[1] !== positions.openSells[slot] || sums[2] !== positions.reduceBuys[slot]
-      || sums[3] !== positions.reduceSells[slot] || count !== positions.openCount[slot]
+      sums[0] !== positions.openBuys(slot) || sums[1] !== positions.openSells(slot) || sums[2] !== positions.reduceBuys(slot)
+      || sums[3] !== positions.reduceSells(slot) || count !== positions.openCount(slot)
     ) return `${where} keeps other open sizes than its orders sum to`
-    const quantity = positions.quantity[slot]!
+    const quantity = positions.quantity(slot)
     if (sums[2]! > Math.max(0, -quantity) || sums[3]! > Math.max(0, quantity)) return `${where} has reduce-only orders beyond its position`
   }
   return open === state.openOrders ? undefined : `the venue counts ${state.openOrders} open orders of ${open}`

@@ -81,93 +81,96 @@ const scratch = new Requirement()
 /** Recomputes a position's cached contributions, also what its resting orders would lose when the mark has moved. */
 const refreshPosition = (state: State, slot: number): void => {
   const positions = state.positions
-  const market = state.markets[positions.market[slot]!]!
-  if (positions.riskEpoch[slot] !== market.riskEpoch) {
+  const market = state.markets[positions.market(slot)]!
+  if (positions.riskEpoch(slot) !== market.riskEpoch) {
     let buys = 0
     let sells = 0
     const orders = state.orders
-    for (let order = positions.firstOrder[slot]!; order !== none; order = orders.accountNext[order]!) {
+    for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
       if (orders.reduceOnly(order)) continue
-      const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms[order]!, orders.remaining[order]!)
+      const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms(order), orders.remaining(order))
       if (orders.side(order) === Order.buy) buys += loss
       else sells += loss
     }
-    positions.buyLoss[slot] = buys
-    positions.sellLoss[slot] = sells
-    positions.riskEpoch[slot] = market.riskEpoch
+    positions.setBuyLoss(slot, buys)
+    positions.setSellLoss(slot, sells)
+    positions.setRiskEpoch(slot, market.riskEpoch)
   }
   require(
     scratch,
     market,
-    positions.quantity[slot]!,
-    positions.entryNotional[slot]!,
-    positions.openBuys[slot]!,
-    positions.openSells[slot]!,
-    positions.buyLoss[slot]!,
-    positions.sellLoss[slot]!
+    positions.quantity(slot),
+    positions.entryNotional(slot),
+    positions.openBuys(slot),
+    positions.openSells(slot),
+    positions.buyLoss(slot),
+    positions.sellLoss(slot)
   )
-  positions.initialMargin[slot] = scratch.initialMargin
-  positions.maintenanceMargin[slot] = scratch.maintenanceMargin
-  positions.unrealizedPnl[slot] = scratch.unrealizedPnl
+  positions.setInitialMargin(slot, scratch.initialMargin)
+  positions.setMaintenanceMargin(slot, scratch.maintenanceMargin)
+  positions.setUnrealizedPnl(slot, scratch.unrealizedPnl)
 }
 
 /** Brings an account's sums up to date with every mark. */
 export const refreshAccount = (state: State, account: number): void => {
   const { accounts, positions } = state
-  if (accounts.riskEpoch[account] === state.riskEpoch) return
+  if (accounts.riskEpoch(account) === state.riskEpoch) return
   let initialMargin = 0
   let maintenanceMargin = 0
   let pnl = 0
   let loss = 0
   let orderLoss = 0
-  for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
-    if (positions.riskEpoch[slot] !== state.markets[positions.market[slot]!]!.riskEpoch) refreshPosition(state, slot)
-    initialMargin += positions.initialMargin[slot]!
-    maintenanceMargin += positions.maintenanceMargin[slot]!
-    const unrealized = positions.unrealizedPnl[slot]!
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (positions.riskEpoch(slot) !== state.markets[positions.market(slot)]!.riskEpoch) refreshPosition(state, slot)
+    initialMargin += positions.initialMargin(slot)
+    maintenanceMargin += positions.maintenanceMargin(slot)
+    const unrealized = positions.unrealizedPnl(slot)
     pnl += unrealized
     if (unrealized < 0) loss += unrealized
-    orderLoss += Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!)
+    orderLoss += Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
   }
-  accounts.sumInitialMargin[account] = initialMargin
-  accounts.sumMaintenanceMargin[account] = maintenanceMargin
-  accounts.sumUnrealizedPnl[account] = pnl
-  accounts.sumUnrealizedLoss[account] = loss
-  accounts.sumOrderLoss[account] = orderLoss
-  accounts.riskEpoch[account] = state.riskEpoch
+  accounts.setSumInitialMargin(account, initialMargin)
+  accounts.setSumMaintenanceMargin(account, maintenanceMargin)
+  accounts.setSumUnrealizedPnl(account, pnl)
+  accounts.setSumUnrealizedLoss(account, loss)
+  accounts.setSumOrderLoss(account, orderLoss)
+  accounts.setRiskEpoch(account, state.riskEpoch)
 }
 
 /** After a position or its open sizes changed: recomputes it and moves the account's sums along. */
 export const changed = (state: State, slot: number): void => {
   const { accounts, positions } = state
-  const account = positions.account[slot]!
-  if (accounts.riskEpoch[account] !== state.riskEpoch) {
+  const account = positions.account(slot)
+  if (accounts.riskEpoch(account) !== state.riskEpoch) {
     refreshPosition(state, slot)
     return
   }
-  const initialMargin = positions.initialMargin[slot]!
-  const maintenanceMargin = positions.maintenanceMargin[slot]!
-  const pnl = positions.unrealizedPnl[slot]!
+  const initialMargin = positions.initialMargin(slot)
+  const maintenanceMargin = positions.maintenanceMargin(slot)
+  const pnl = positions.unrealizedPnl(slot)
   refreshPosition(state, slot)
-  accounts.sumInitialMargin[account]! += positions.initialMargin[slot]! - initialMargin
-  accounts.sumMaintenanceMargin[account]! += positions.maintenanceMargin[slot]! - maintenanceMargin
-  const unrealized = positions.unrealizedPnl[slot]!
-  accounts.sumUnrealizedPnl[account]! += unrealized - pnl
-  accounts.sumUnrealizedLoss[account]! += Math.min(0, unrealized) - Math.min(0, pnl)
+  const unrealized = positions.unrealizedPnl(slot)
+  accounts.addToSums(
+    account,
+    positions.initialMargin(slot) - initialMargin,
+    positions.maintenanceMargin(slot) - maintenanceMargin,
+    unrealized - pnl,
+    Math.min(0, unrealized) - Math.min(0, pnl)
+  )
 }
 
 /** Adds to the open, growing size of one side (negative: takes away), with what it would lose at once. */
 export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms: number, lossAtoms: number): void => {
   const { accounts, positions } = state
-  const before = Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!)
+  const before = Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
   if (side === Order.buy) {
-    positions.openBuys[slot]! += sizeAtoms
-    positions.buyLoss[slot]! += lossAtoms
+    positions.setOpenBuys(slot, positions.openBuys(slot) + sizeAtoms)
+    positions.setBuyLoss(slot, positions.buyLoss(slot) + lossAtoms)
   } else {
-    positions.openSells[slot]! += sizeAtoms
-    positions.sellLoss[slot]! += lossAtoms
+    positions.setOpenSells(slot, positions.openSells(slot) + sizeAtoms)
+    positions.setSellLoss(slot, positions.sellLoss(slot) + lossAtoms)
   }
-  accounts.sumOrderLoss[positions.account[slot]!]! += Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!) - before
+  accounts.addOrderLoss(positions.account(slot), Math.max(positions.buyLoss(slot), positions.sellLoss(slot)) - before)
 }
 
 /** `a * b >= c * d` for non-negative safe integers, exact. */
@@ -187,13 +190,13 @@ const productAtLeast = (a: number, b: number, c: number, d: number): boolean => 
  */
 export const accepts = (state: State, slot: number, after: Requirement, collateral: number, reduces: boolean): boolean => {
   const { accounts, positions } = state
-  const account = positions.account[slot]!
-  const pnlBefore = positions.unrealizedPnl[slot]!
-  const lossBefore = Math.max(positions.buyLoss[slot]!, positions.sellLoss[slot]!)
-  const pnl = accounts.sumUnrealizedPnl[account]! - pnlBefore + after.unrealizedPnl
-  const loss = accounts.sumUnrealizedLoss[account]! - Math.min(0, pnlBefore) + Math.min(0, after.unrealizedPnl)
-  const orderLoss = accounts.sumOrderLoss[account]! - lossBefore + after.orderLoss
-  const initialMargin = accounts.sumInitialMargin[account]! - positions.initialMargin[slot]! + after.initialMargin
+  const account = positions.account(slot)
+  const pnlBefore = positions.unrealizedPnl(slot)
+  const lossBefore = Math.max(positions.buyLoss(slot), positions.sellLoss(slot))
+  const pnl = accounts.sumUnrealizedPnl(account) - pnlBefore + after.unrealizedPnl
+  const loss = accounts.sumUnrealizedLoss(account) - Math.min(0, pnlBefore) + Math.min(0, after.unrealizedPnl)
+  const orderLoss = accounts.sumOrderLoss(account) - lossBefore + after.orderLoss
+  const initialMargin = accounts.sumInitialMargin(account) - positions.initialMargin(slot) + after.initialMargin
   const backing = collateral + loss - orderLoss
   const equity = collateral + pnl
   if (
@@ -208,10 +211,10 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
   state.requiredAtoms = initialMargin
   state.availableAtoms = backing
   if (!reduces) return false
-  const maintenanceBefore = accounts.sumMaintenanceMargin[account]!
-  const maintenanceMargin = maintenanceBefore - positions.maintenanceMargin[slot]! + after.maintenanceMargin
+  const maintenanceBefore = accounts.sumMaintenanceMargin(account)
+  const maintenanceMargin = maintenanceBefore - positions.maintenanceMargin(slot) + after.maintenanceMargin
   if (equity >= maintenanceMargin) return true
   if (equity < 0) return false
-  const equityBefore = accounts.collateral[account]! + accounts.sumUnrealizedPnl[account]!
+  const equityBefore = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
   return equityBefore <= 0 || productAtLeast(equity, maintenanceBefore, equityBefore, maintenanceMargin)
 }

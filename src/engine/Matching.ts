@@ -29,11 +29,11 @@ export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: numb
 /** Whether an order only takes from a position: opposite to it, and no larger than it with every other order that could follow. */
 const onlyReduces = (state: State, slot: number, order: number): boolean => {
   const { orders, positions } = state
-  const quantity = positions.quantity[slot]!
+  const quantity = positions.quantity(slot)
   const side = orders.side(order)
   if (side === Order.buy ? quantity >= 0 : quantity <= 0) return false
-  const growing = side === Order.buy ? positions.openBuys[slot]! : positions.openSells[slot]!
-  return growing + (orders.reduceOnly(order) ? orders.remaining[order]! : 0) <= Math.abs(quantity)
+  const growing = side === Order.buy ? positions.openBuys(slot) : positions.openSells(slot)
+  return growing + (orders.reduceOnly(order) ? orders.remaining(order) : 0) <= Math.abs(quantity)
 }
 
 /** Whether one side of a fill keeps the accept rule after it, fee included. Fills `filled` with the position after it. */
@@ -52,19 +52,19 @@ const keepsAcceptRule = (
   const buying = side === Order.buy
   Positions.fill(
     filled,
-    positions.quantity[slot]!,
-    positions.entryNotional[slot]!,
+    positions.quantity(slot),
+    positions.entryNotional(slot),
     buying,
     sizeAtoms,
     priceAtoms,
     market.factor
   )
-  let openBuys = positions.openBuys[slot]!
-  let openSells = positions.openSells[slot]!
-  let buyLoss = positions.buyLoss[slot]!
-  let sellLoss = positions.sellLoss[slot]!
+  let openBuys = positions.openBuys(slot)
+  let openSells = positions.openSells(slot)
+  let buyLoss = positions.buyLoss(slot)
+  let sellLoss = positions.sellLoss(slot)
   if (!orders.reduceOnly(order)) {
-    const loss = Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms)
+    const loss = Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms)
     if (buying) {
       openBuys -= sizeAtoms
       buyLoss -= loss
@@ -74,7 +74,7 @@ const keepsAcceptRule = (
     }
   }
   Margin.require(required, market, filled.quantity, filled.entryNotional, openBuys, openSells, buyLoss, sellLoss)
-  const collateral = accounts.collateral[positions.account[slot]!]! + filled.realizedPnl - feeAtoms
+  const collateral = accounts.collateral(positions.account(slot)) + filled.realizedPnl - feeAtoms
   return Margin.accepts(state, slot, required, collateral, onlyReduces(state, slot, order))
 }
 
@@ -89,29 +89,29 @@ const applyFill = (
   feeAtoms: number
 ): void => {
   const { accounts, events, orders, positions } = state
-  const account = positions.account[slot]!
+  const account = positions.account(slot)
   const side = orders.side(order)
-  const before = positions.quantity[slot]!
+  const before = positions.quantity(slot)
   market.openInterest += Math.max(0, filled.quantity) - Math.max(0, before)
   if (filled.opens) {
-    positions.born[slot] = ++state.episodes
-    positions.openedAt[slot] = state.atEpochMs
-    positions.realizedPnl[slot] = 0
+    positions.setBorn(slot, ++state.episodes)
+    positions.setOpenedAt(slot, state.atEpochMs)
+    positions.setRealizedPnl(slot, 0)
     // A flip's fee belongs to both episodes: to the new one in the measure of what opens it.
-    positions.feesPaid[slot] = mulDivCeil(feeAtoms, Math.abs(filled.quantity), sizeAtoms)
+    positions.setFeesPaid(slot, mulDivCeil(feeAtoms, Math.abs(filled.quantity), sizeAtoms))
   } else {
-    positions.realizedPnl[slot]! += filled.realizedPnl
-    positions.feesPaid[slot]! += feeAtoms
+    positions.setRealizedPnl(slot, positions.realizedPnl(slot) + filled.realizedPnl)
+    positions.setFeesPaid(slot, positions.feesPaid(slot) + feeAtoms)
   }
-  positions.quantity[slot] = filled.quantity
-  positions.entryNotional[slot] = filled.entryNotional
-  positions.lastSequence[slot] = state.sequence
-  accounts.lastSequence[account] = state.sequence
-  const collateral = accounts.collateral[account]! + filled.realizedPnl - feeAtoms
-  accounts.collateral[account] = collateral
+  positions.setQuantity(slot, filled.quantity)
+  positions.setEntryNotional(slot, filled.entryNotional)
+  positions.setLastSequence(slot, state.sequence)
+  accounts.setLastSequence(account, state.sequence)
+  const collateral = accounts.collateral(account) + filled.realizedPnl - feeAtoms
+  accounts.setCollateral(account, collateral)
   state.fees.add(feeAtoms)
   if (!orders.reduceOnly(order)) {
-    Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms))
+    Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
   }
   Margin.changed(state, slot)
   events.event6(
@@ -120,8 +120,8 @@ const applyFill = (
     market.index,
     filled.quantity,
     filled.entryNotional,
-    positions.realizedPnl[slot]!,
-    positions.feesPaid[slot]!
+    positions.realizedPnl(slot),
+    positions.feesPaid(slot)
   )
   events.event2(Event.CollateralChanged, account, collateral)
 }
@@ -129,59 +129,64 @@ const applyFill = (
 /** Marks an order as ended, its rest cancelled. It is out of its book and its open sizes are settled. */
 const end = (state: State, order: number, status: Order.Status, reason: Order.CancelReason): void => {
   const { events, orders } = state
-  orders.canceled[order]! += orders.remaining[order]!
-  orders.remaining[order] = 0
+  orders.setCanceled(order, orders.canceled(order) + orders.remaining(order))
+  orders.setRemaining(order, 0)
   orders.setStatus(order, status)
   orders.setCancelReason(order, reason)
-  orders.updatedAt[order] = state.atEpochMs
-  orders.lastSequence[order] = state.sequence
+  orders.setUpdatedAt(order, state.atEpochMs)
+  orders.setLastSequence(order, state.sequence)
   state.expiries.remove(order)
   state.pushEnded(order)
-  events.event5(Event.OrderEnded, orders.number[order]!, status, reason, orders.filled[order]!, orders.canceled[order]!)
+  events.event5(Event.OrderEnded, orders.number(order), status, reason, orders.filled(order), orders.canceled(order))
 }
 
 /** Ends an order of which nothing is left: `closed` when all was filled, `canceled` when some of it had been trimmed. */
 const endFilled = (state: State, order: number): void => {
-  if (state.orders.canceled[order] === 0) end(state, order, Order.closed, CancelReason.none)
+  if (state.orders.canceled(order) === 0) end(state, order, Order.closed, CancelReason.none)
   else end(state, order, Order.canceled, CancelReason.reduceOnlyExceeded)
 }
 
 const link = (state: State, slot: number, order: number): void => {
   const { orders, positions } = state
-  const last = positions.lastOrder[slot]!
-  orders.accountPrev[order] = last
-  orders.accountNext[order] = none
-  if (last === none) positions.firstOrder[slot] = order
-  else orders.accountNext[last] = order
-  positions.lastOrder[slot] = order
-  positions.openCount[slot]!++
+  const last = positions.lastOrder(slot)
+  orders.setAccountPrev(order, last)
+  orders.setAccountNext(order, none)
+  if (last === none) positions.setFirstOrder(slot, order)
+  else orders.setAccountNext(last, order)
+  positions.setLastOrder(slot, order)
+  positions.setOpenCount(slot, positions.openCount(slot) + 1)
   state.openOrders++
 }
 
 const unlink = (state: State, slot: number, order: number): void => {
   const { orders, positions } = state
-  const next = orders.accountNext[order]!
-  const prev = orders.accountPrev[order]!
-  if (prev === none) positions.firstOrder[slot] = next
-  else orders.accountNext[prev] = next
-  if (next === none) positions.lastOrder[slot] = prev
-  else orders.accountPrev[next] = prev
-  orders.accountNext[order] = none
-  orders.accountPrev[order] = none
-  positions.openCount[slot]!--
+  const next = orders.accountNext(order)
+  const prev = orders.accountPrev(order)
+  if (prev === none) positions.setFirstOrder(slot, next)
+  else orders.setAccountNext(prev, next)
+  if (next === none) positions.setLastOrder(slot, prev)
+  else orders.setAccountPrev(next, prev)
+  orders.setAccountNext(order, none)
+  orders.setAccountPrev(order, none)
+  positions.setOpenCount(slot, positions.openCount(slot) - 1)
   state.openOrders--
+}
+
+/** Adds to a position's resting reduce-only size of one side (negative: takes away). */
+const addReducing = ({ positions }: State, slot: number, side: Order.Side, sizeAtoms: number): void => {
+  if (side === Order.buy) positions.setReduceBuys(slot, positions.reduceBuys(slot) + sizeAtoms)
+  else positions.setReduceSells(slot, positions.reduceSells(slot) + sizeAtoms)
 }
 
 /** Lessens what a position has open for an order: growing size with its loss at once, or reduce-only size. */
 export const withdrawOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void => {
-  const { orders, positions } = state
+  const { orders } = state
   const side = orders.side(order)
   if (orders.reduceOnly(order)) {
-    if (side === Order.buy) positions.reduceBuys[slot]! -= sizeAtoms
-    else positions.reduceSells[slot]! -= sizeAtoms
+    addReducing(state, slot, side, -sizeAtoms)
     return
   }
-  Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms[order]!, sizeAtoms))
+  Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
   Margin.changed(state, slot)
 }
 
@@ -192,7 +197,7 @@ export const offerOpen = (state: State, market: MarketState, slot: number, order
 /** Takes a resting order out of its book and its account's chain, its open sizes settled; it is neither open nor ended then. */
 export const liftResting = (state: State, market: MarketState, slot: number, order: number): void => {
   state.books[market.index]!.remove(order)
-  withdrawOpen(state, market, slot, order, state.orders.remaining[order]!)
+  withdrawOpen(state, market, slot, order, state.orders.remaining(order))
   unlink(state, slot, order)
   market.bookSequence = state.sequence
 }
@@ -200,14 +205,14 @@ export const liftResting = (state: State, market: MarketState, slot: number, ord
 /** Takes a resting order out of the book for good. */
 export const cancelResting = (state: State, order: number, reason: Order.CancelReason): void => {
   const { accounts, orders, positions } = state
-  const account = orders.account[order]!
-  const market = state.markets[orders.market[order]!]!
-  const slot = positions.find(accounts, account, market.index)
+  const account = orders.account(order)
+  const market = state.markets[orders.market(order)]!
+  const slot = positions.find(account, market.index)
   assert(slot !== none, "a resting order has a position slot")
   Margin.refreshAccount(state, account)
   liftResting(state, market, slot, order)
   end(state, order, Order.canceled, reason)
-  accounts.lastSequence[account] = state.sequence
+  accounts.setLastSequence(account, state.sequence)
 }
 
 /**
@@ -216,33 +221,33 @@ export const cancelResting = (state: State, order: number, reason: Order.CancelR
  */
 const enforceReduceOnly = (state: State, market: MarketState, slot: number): void => {
   const { positions } = state
-  const quantity = positions.quantity[slot]!
-  if (positions.reduceBuys[slot]! > Math.max(0, -quantity)) trim(state, market, slot, Order.buy, Math.max(0, -quantity))
-  if (positions.reduceSells[slot]! > Math.max(0, quantity)) trim(state, market, slot, Order.sell, Math.max(0, quantity))
+  const quantity = positions.quantity(slot)
+  if (positions.reduceBuys(slot) > Math.max(0, -quantity)) trim(state, market, slot, Order.buy, Math.max(0, -quantity))
+  if (positions.reduceSells(slot) > Math.max(0, quantity)) trim(state, market, slot, Order.sell, Math.max(0, quantity))
 }
 
 const trim = (state: State, market: MarketState, slot: number, side: Order.Side, allowedAtoms: number): void => {
   const { events, orders, positions } = state
-  const reduce = side === Order.buy ? positions.reduceBuys : positions.reduceSells
-  for (let order = positions.lastOrder[slot]!; order !== none && reduce[slot]! > allowedAtoms;) {
-    const older = orders.accountPrev[order]!
+  const reducing = (): number => side === Order.buy ? positions.reduceBuys(slot) : positions.reduceSells(slot)
+  for (let order = positions.lastOrder(slot); order !== none && reducing() > allowedAtoms;) {
+    const older = orders.accountPrev(order)
     if (orders.reduceOnly(order) && orders.side(order) === side) {
-      const byAtoms = reduce[slot]! - allowedAtoms
-      if (byAtoms >= orders.remaining[order]!) {
+      const byAtoms = reducing() - allowedAtoms
+      if (byAtoms >= orders.remaining(order)) {
         cancelResting(state, order, CancelReason.reduceOnlyExceeded)
       } else {
         state.books[market.index]!.reduce(order, byAtoms)
-        orders.canceled[order]! += byAtoms
-        orders.updatedAt[order] = state.atEpochMs
-        orders.lastSequence[order] = state.sequence
-        reduce[slot]! -= byAtoms
+        orders.setCanceled(order, orders.canceled(order) + byAtoms)
+        orders.setUpdatedAt(order, state.atEpochMs)
+        orders.setLastSequence(order, state.sequence)
+        addReducing(state, slot, side, -byAtoms)
         market.bookSequence = state.sequence
-        events.event3(Event.OrderTrimmed, orders.number[order]!, byAtoms, orders.remaining[order]!)
+        events.event3(Event.OrderTrimmed, orders.number(order), byAtoms, orders.remaining(order))
       }
     }
     order = older
   }
-  assert(reduce[slot]! <= allowedAtoms, "trimmed reduce-only orders fit the position")
+  assert(reducing() <= allowedAtoms, "trimmed reduce-only orders fit the position")
 }
 
 /** Whether a fill would grow the maker's position, which a reduce-only market does not allow. */
@@ -255,28 +260,28 @@ const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number):
  * maker's accept rule (a failing maker is cancelled and matching goes on) and the taker's (it stops).
  */
 export const matchTaker = (state: State, market: MarketState, book: Book, takerSlot: number, taker: number): Stop => {
-  const { accounts, events, orders, positions } = state
+  const { events, orders, positions } = state
   const side = orders.side(taker)
   const opposite: Order.Side = side === Order.buy ? Order.sell : Order.buy
-  const takerAccount = orders.account[taker]!
-  const limitAtoms = orders.priceAtoms[taker]!
+  const takerAccount = orders.account(taker)
+  const limitAtoms = orders.priceAtoms(taker)
   const { makerFeeBps, takerFeeBps } = market.parameters
-  assert(orders.remaining[taker]! > 0, "a taker has something left to fill")
+  assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
-    const priceAtoms = orders.priceAtoms[maker]!
+    const priceAtoms = orders.priceAtoms(maker)
     if (!crosses(side, limitAtoms, priceAtoms)) return "NotCrossing"
     if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return "BandReached"
-    const makerAccount = orders.account[maker]!
+    const makerAccount = orders.account(maker)
     if (makerAccount === takerAccount) {
       const mode = orders.selfTradePrevention(taker)
       if (mode !== Order.cancelIncoming) cancelResting(state, maker, CancelReason.selfTrade)
       if (mode !== Order.cancelResting) return "SelfTrade"
       continue
     }
-    const sizeAtoms = Math.min(orders.remaining[taker]!, orders.remaining[maker]!)
-    const makerSlot = positions.find(accounts, makerAccount, market.index)
+    const sizeAtoms = Math.min(orders.remaining(taker), orders.remaining(maker))
+    const makerSlot = positions.find(makerAccount, market.index)
     assert(makerSlot !== none, "a resting order has a position slot")
-    if (market.status === "reduce_only" && growsMaker(positions.quantity[makerSlot]!, opposite, sizeAtoms)) {
+    if (market.status === "reduce_only" && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
       cancelResting(state, maker, CancelReason.marketReduceOnly)
       continue
     }
@@ -295,32 +300,29 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
       market.index,
       priceAtoms,
       sizeAtoms,
-      orders.number[maker]!,
-      orders.number[taker]!,
+      orders.number(maker),
+      orders.number(taker),
       makerAccount,
       takerAccount,
       side,
       makerFee,
       takerFee
     )
-    const makerLeft = orders.remaining[maker]! - sizeAtoms
+    const makerLeft = orders.remaining(maker) - sizeAtoms
     if (makerLeft === 0) {
       book.remove(maker)
-      orders.remaining[maker] = 0
+      orders.setRemaining(maker, 0)
     } else {
       book.reduce(maker, sizeAtoms)
     }
-    orders.filled[maker]! += sizeAtoms
-    orders.filledNotional[maker]! += notional
-    orders.updatedAt[maker] = state.atEpochMs
-    orders.lastSequence[maker] = state.sequence
-    if (orders.reduceOnly(maker)) {
-      if (opposite === Order.buy) positions.reduceBuys[makerSlot]! -= sizeAtoms
-      else positions.reduceSells[makerSlot]! -= sizeAtoms
-    }
-    orders.remaining[taker]! -= sizeAtoms
-    orders.filled[taker]! += sizeAtoms
-    orders.filledNotional[taker]! += notional
+    orders.setFilled(maker, orders.filled(maker) + sizeAtoms)
+    orders.setFilledNotional(maker, orders.filledNotional(maker) + notional)
+    orders.setUpdatedAt(maker, state.atEpochMs)
+    orders.setLastSequence(maker, state.sequence)
+    if (orders.reduceOnly(maker)) addReducing(state, makerSlot, opposite, -sizeAtoms)
+    orders.setRemaining(taker, orders.remaining(taker) - sizeAtoms)
+    orders.setFilled(taker, orders.filled(taker) + sizeAtoms)
+    orders.setFilledNotional(taker, orders.filledNotional(taker) + notional)
     applyFill(state, market, makerSlot, maker, makerFilled, sizeAtoms, makerFee)
     applyFill(state, market, takerSlot, taker, takerFilled, sizeAtoms, takerFee)
     if (makerLeft === 0) {
@@ -334,8 +336,8 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
       market.index,
       priceAtoms,
       sizeAtoms,
-      orders.number[maker]!,
-      orders.number[taker]!,
+      orders.number(maker),
+      orders.number(taker),
       makerAccount,
       takerAccount,
       side,
@@ -347,14 +349,14 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
     state.registrySequence = state.sequence
     enforceReduceOnly(state, market, makerSlot)
     enforceReduceOnly(state, market, takerSlot)
-    if (orders.remaining[taker] === 0) return "Filled"
+    if (orders.remaining(taker) === 0) return "Filled"
   }
   return "NotCrossing"
 }
 
 /** What becomes of a taker after matching: filled, its rest cancelled, or resting. */
 export const settleTaker = (state: State, market: MarketState, book: Book, slot: number, order: number, stop: Stop): void => {
-  const { events, orders, positions } = state
+  const { events, orders } = state
   if (stop === "Filled") {
     endFilled(state, order)
     return
@@ -370,16 +372,13 @@ export const settleTaker = (state: State, market: MarketState, book: Book, slot:
     ? CancelReason.priceBandExceeded
     : CancelReason.none
   if (reason !== CancelReason.none) {
-    if (!orders.reduceOnly(order)) withdrawOpen(state, market, slot, order, orders.remaining[order]!)
+    if (!orders.reduceOnly(order)) withdrawOpen(state, market, slot, order, orders.remaining(order))
     end(state, order, Order.canceled, reason)
     return
   }
   book.insert(order)
   link(state, slot, order)
-  if (orders.reduceOnly(order)) {
-    if (orders.side(order) === Order.buy) positions.reduceBuys[slot]! += orders.remaining[order]!
-    else positions.reduceSells[slot]! += orders.remaining[order]!
-  }
+  if (orders.reduceOnly(order)) addReducing(state, slot, orders.side(order), orders.remaining(order))
   market.bookSequence = state.sequence
-  events.event2(Event.OrderRested, orders.number[order]!, orders.remaining[order]!)
+  events.event2(Event.OrderRested, orders.number(order), orders.remaining(order))
 }

@@ -47,36 +47,23 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
   const { orders } = state
   const order = orders.allocate()
   if (order === none) throw new OutOfRoom("ORDER_CAPACITY", orders.capacity, orders.capacity + 1, state.sequence)
-  orders.number[order] = number
-  orders.priceAtoms[order] = entry.priceAtoms
-  orders.remaining[order] = entry.quantityAtoms
-  orders.quantity[order] = entry.quantityAtoms
-  orders.filled[order] = 0
-  orders.filledNotional[order] = 0
-  orders.canceled[order] = 0
-  orders.next[order] = none
-  orders.prev[order] = none
-  orders.accountNext[order] = none
-  orders.accountPrev[order] = none
-  orders.createdAt[order] = state.atEpochMs
-  orders.updatedAt[order] = state.atEpochMs
-  orders.lastSequence[order] = state.sequence
-  orders.account[order] = account
-  orders.market[order] = market.index
-  orders.flags[order] = packFlags(
-    entry.side,
-    entry.type,
-    entry.timeInForce,
-    entry.postOnly,
-    entry.reduceOnly,
-    entry.selfTradePrevention
+  orders.write(
+    order,
+    number,
+    account,
+    market.index,
+    packFlags(entry.side, entry.type, entry.timeInForce, entry.postOnly, entry.reduceOnly, entry.selfTradePrevention),
+    entry.priceAtoms,
+    entry.quantityAtoms,
+    state.atEpochMs,
+    state.sequence
   )
   orders.clientOrderId[order] = entry.clientOrderId
   orders.idempotencyKey[order] = command.idempotencyKey
   orders.index(order)
   own(state, account, order)
   if (entry.clientOrderId !== "") orders.indexClient(order)
-  state.accounts.lastSequence[account] = state.sequence
+  state.accounts.setLastSequence(account, state.sequence)
   if (!entry.reduceOnly) {
     Margin.addOpen(
       state,
@@ -107,23 +94,23 @@ export const place = (state: State, command: PlaceOrders, index: number): EntryO
 /** Puts an order at the young end of its account's remembered orders. */
 const own = (state: State, account: number, order: number): void => {
   const { accounts, orders } = state
-  const newest = accounts.newestOrder[account]!
-  orders.ownOlder[order] = newest
-  orders.ownNewer[order] = none
-  if (newest !== none) orders.ownNewer[newest] = order
-  accounts.newestOrder[account] = order
+  const newest = accounts.newestOrder(account)
+  orders.setOwnOlder(order, newest)
+  orders.setOwnNewer(order, none)
+  if (newest !== none) orders.setOwnNewer(newest, order)
+  accounts.setNewestOrder(account, order)
 }
 
 /** Takes an order that is to be forgotten out of its account's remembered orders. */
 export const disown = (state: State, order: number): void => {
   const { accounts, orders } = state
-  const account = orders.account[order]!
-  const older = orders.ownOlder[order]!
-  const newer = orders.ownNewer[order]!
-  if (newer === none) accounts.newestOrder[account] = older
-  else orders.ownOlder[newer] = older
-  if (older !== none) orders.ownNewer[older] = newer
-  accounts.evicted[account] = 1
+  const account = orders.account(order)
+  const older = orders.ownOlder(order)
+  const newer = orders.ownNewer(order)
+  if (newer === none) accounts.setNewestOrder(account, older)
+  else orders.setOwnOlder(newer, older)
+  if (older !== none) orders.setOwnNewer(older, newer)
+  accounts.setEvicted(account, 1)
 }
 
 /** What an order has come to by now. */
@@ -131,14 +118,14 @@ const outcomeOf = (state: State, order: number): EntryOutcome => {
   const { orders } = state
   return {
     refusal: Refusal.none,
-    orderNumber: orders.number[order]!,
+    orderNumber: orders.number(order),
     status: orders.status(order),
     cancelReason: orders.cancelReason(order),
-    filledAtoms: orders.filled[order]!,
-    filledNotionalAtoms: orders.filledNotional[order]!,
-    canceledAtoms: orders.canceled[order]!,
-    priceAtoms: orders.priceAtoms[order]!,
-    quantityAtoms: orders.quantity[order]!,
+    filledAtoms: orders.filled(order),
+    filledNotionalAtoms: orders.filledNotional(order),
+    canceledAtoms: orders.canceled(order),
+    priceAtoms: orders.priceAtoms(order),
+    quantityAtoms: orders.quantity(order),
     limit: Number.NaN,
     actual: Number.NaN,
     nearest: Number.NaN
@@ -160,12 +147,12 @@ const check = (
 ): EntryOutcome | undefined => {
   const { positions } = state
   const { parameters, status } = market
-  const quantity = positions.quantity[slot]!
+  const quantity = positions.quantity(slot)
   const buying = entry.side === Order.buy
   const opposed = buying ? quantity < 0 : quantity > 0
   const held = Math.abs(quantity)
-  const growing = buying ? positions.openBuys[slot]! : positions.openSells[slot]!
-  const reducing = buying ? positions.reduceBuys[slot]! : positions.reduceSells[slot]!
+  const growing = buying ? positions.openBuys(slot) : positions.openSells(slot)
+  const reducing = buying ? positions.reduceBuys(slot) : positions.reduceSells(slot)
 
   if (status !== "open") {
     const reduces = entry.reduceOnly || (opposed && entry.quantityAtoms + growing + reducing <= held)
@@ -209,8 +196,8 @@ const check = (
     const bound = buying ? market.bandHigh : market.bandLow
     return refusedEntry(Refusal.priceBandExceeded, number, bound, entry.priceAtoms, bound)
   }
-  if (entry.timeInForce === Order.gtc && positions.openCount[slot]! >= maxOpenOrders) {
-    return refusedEntry(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount[slot]! + 1)
+  if (entry.timeInForce === Order.gtc && positions.openCount(slot) >= maxOpenOrders) {
+    return refusedEntry(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount(slot) + 1)
   }
   if (!entry.reduceOnly) {
     // Orders against the position are counted as if it were flat: reduce-only ones may close it first.
@@ -269,12 +256,12 @@ const beyondBand = (state: State, market: MarketState, book: Book, entry: PlaceE
     maker !== none && wanted > 0;
     maker = book.nextSlot(maker)
   ) {
-    const priceAtoms = orders.priceAtoms[maker]!
+    const priceAtoms = orders.priceAtoms(maker)
     if (!Matching.crosses(entry.side, entry.priceAtoms, priceAtoms)) return false
     if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return true
     // Prices only get worse from the best: a limit inside the band cannot leave it behind a best that lies inside.
     if (!reachesOut) return false
-    wanted -= orders.remaining[maker]!
+    wanted -= orders.remaining(maker)
   }
   return false
 }
@@ -290,10 +277,10 @@ const backed = (
   held: number
 ): boolean => {
   const { accounts, positions } = state
-  let openBuys = positions.openBuys[slot]!
-  let openSells = positions.openSells[slot]!
-  let buyLoss = positions.buyLoss[slot]!
-  let sellLoss = positions.sellLoss[slot]!
+  let openBuys = positions.openBuys(slot)
+  let openSells = positions.openSells(slot)
+  let buyLoss = positions.buyLoss(slot)
+  let sellLoss = positions.sellLoss(slot)
   if (!entry.reduceOnly) {
     const loss = Margin.lossAtOnce(market, entry.side, entry.priceAtoms, entry.quantityAtoms)
     if (entry.side === Order.buy) {
@@ -304,10 +291,10 @@ const backed = (
       sellLoss += loss
     }
   }
-  const position = positions.quantity[slot]!
-  Margin.require(required, market, position, positions.entryNotional[slot]!, openBuys, openSells, buyLoss, sellLoss)
+  const position = positions.quantity(slot)
+  Margin.require(required, market, position, positions.entryNotional(slot), openBuys, openSells, buyLoss, sellLoss)
   const reduces = opposed && entry.quantityAtoms + growing <= held
-  return Margin.accepts(state, slot, required, accounts.collateral[positions.account[slot]!]!, reduces)
+  return Margin.accepts(state, slot, required, accounts.collateral(positions.account(slot)), reduces)
 }
 
 /** A cancel that names no market. */
@@ -317,8 +304,8 @@ const anyMarket = -2
 const findOpen = (state: State, account: number, orderNumber: number, market: number): number => {
   const { orders } = state
   const order = orderNumber < 0 ? none : orders.find(orderNumber)
-  if (order === none || orders.account[order] !== account || orders.status(order) !== Order.open) return none
-  return market === anyMarket || orders.market[order] === market ? order : none
+  if (order === none || orders.account(order) !== account || orders.status(order) !== Order.open) return none
+  return market === anyMarket || orders.market(order) === market ? order : none
 }
 
 /** Cancels one entry of a command and says what it came to. */
@@ -333,10 +320,10 @@ export const cancel = (state: State, command: CancelOrders, entry: CancelEntry):
 export const cancelAll = (state: State, account: number, market: number, reason: Order.CancelReason): number => {
   const { accounts, orders, positions } = state
   let count = 0
-  for (let slot = accounts.firstPosition[account]!; slot !== none; slot = positions.nextOfAccount[slot]!) {
-    if (market !== anyMarket && positions.market[slot] !== market) continue
-    for (let order = positions.firstOrder[slot]!; order !== none;) {
-      const next = orders.accountNext[order]!
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (market !== anyMarket && positions.market(slot) !== market) continue
+    for (let order = positions.firstOrder(slot); order !== none;) {
+      const next = orders.accountNext(order)
       Matching.cancelResting(state, order, reason)
       count++
       order = next
@@ -356,16 +343,16 @@ export const amend = (state: State, command: AmendOrder): EntryOutcome => {
   const order = findOpen(state, command.account, command.orderNumber, command.market)
   if (order === none) return refusedEntry(Refusal.orderNotFound, command.orderNumber)
   if (command.fault !== Refusal.none) return refusedEntry(command.fault, command.orderNumber)
-  const market = state.markets[orders.market[order]!]!
+  const market = state.markets[orders.market(order)]!
   const book = state.books[market.index]!
-  const quantityAtoms = command.quantityAtoms < 0 ? orders.quantity[order]! : command.quantityAtoms
-  const remainingAtoms = quantityAtoms - orders.filled[order]! - orders.canceled[order]!
+  const quantityAtoms = command.quantityAtoms < 0 ? orders.quantity(order) : command.quantityAtoms
+  const remainingAtoms = quantityAtoms - orders.filled(order) - orders.canceled(order)
   if (remainingAtoms <= 0) {
     Matching.cancelResting(state, order, Order.CancelReason.user)
     return outcomeOf(state, order)
   }
-  const before = orders.remaining[order]!
-  const priceBefore = orders.priceAtoms[order]!
+  const before = orders.remaining(order)
+  const priceBefore = orders.priceAtoms(order)
   const priceAtoms = command.priceAtoms === 0 ? priceBefore : command.priceAtoms
   const slot = state.touchPosition(command.account, market.index)
   Margin.refreshAccount(state, command.account)
@@ -386,9 +373,9 @@ export const amend = (state: State, command: AmendOrder): EntryOutcome => {
   }
   // The checks see the account without the order, and so does nobody else: nothing happens in between.
   Matching.withdrawOpen(state, market, slot, order, before)
-  positions.openCount[slot]!--
+  positions.setOpenCount(slot, positions.openCount(slot) - 1)
   const refused = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
-  positions.openCount[slot]!++
+  positions.setOpenCount(slot, positions.openCount(slot) + 1)
   Matching.offerOpen(state, market, slot, order, before)
   if (refused !== undefined) return refused
 
@@ -404,8 +391,8 @@ export const amend = (state: State, command: AmendOrder): EntryOutcome => {
     return outcomeOf(state, order)
   }
   Matching.liftResting(state, market, slot, order)
-  orders.priceAtoms[order] = priceAtoms
-  orders.remaining[order] = remainingAtoms
+  orders.setPriceAtoms(order, priceAtoms)
+  orders.setRemaining(order, remainingAtoms)
   orders.setAmended(order)
   write(state, order, status)
   if (!entry.reduceOnly) Matching.offerOpen(state, market, slot, order, remainingAtoms)
@@ -423,9 +410,9 @@ const write = (
   to: { readonly priceAtoms: number; readonly remainingAtoms: number; readonly quantityAtoms: number }
 ): void => {
   const { accounts, events, orders } = state
-  orders.quantity[order] = to.quantityAtoms
-  orders.updatedAt[order] = state.atEpochMs
-  orders.lastSequence[order] = state.sequence
-  accounts.lastSequence[orders.account[order]!] = state.sequence
-  events.event4(Event.OrderAmended, orders.number[order]!, to.priceAtoms, to.quantityAtoms, to.remainingAtoms)
+  orders.setQuantity(order, to.quantityAtoms)
+  orders.setUpdatedAt(order, state.atEpochMs)
+  orders.setLastSequence(order, state.sequence)
+  accounts.setLastSequence(orders.account(order), state.sequence)
+  events.event4(Event.OrderAmended, orders.number(order), to.priceAtoms, to.quantityAtoms, to.remainingAtoms)
 }

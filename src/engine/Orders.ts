@@ -1,6 +1,11 @@
 /**
- * Owns every order the venue remembers, open or done, as columns of typed arrays by integer slot, and the
- * two ways to find one: by order number and by an account's clientOrderId.
+ * Owns every order the venue remembers, open or done, by integer slot, and the two ways to find one: by order
+ * number and by an account's clientOrderId.
+ *
+ * An order is two rows of 64 bytes, a cache line each: one of what the book, matching and the tables touch, and one
+ * of its past and its owner. So a random order costs two misses, not one for each of its fields, and a book that only
+ * matches keeps twice as many orders in a cache. Each kind of row has a buffer with two views, of 8-byte numbers
+ * and of 4-byte words, read and written by name, by the accessors below.
  *
  * Slots are handed out last released first, so the same calls always give the same slots. A pool restored
  * from a dump continues exactly where the dumped one stood. The hash tables only say where a slot is: their
@@ -9,6 +14,7 @@
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import type * as Order from "../domain/Order.js"
+import { growFloats, grownLength, wordsOf } from "./Columns.js"
 
 /** No slot: the end of a chain, or nothing found. */
 export const none = -1
@@ -52,38 +58,29 @@ export const packFlags = (
   | (reduceOnly ? reduceOnlyBit : 0)
   | (selfTradePrevention << selfTradePreventionShift)
 
-/** A pool's content, trimmed to the slots ever used. `next` chains the released slots from `freeHead` on. */
+/** A pool's content, trimmed to the slots ever used: `next` chains the released slots from `freeHead` on. */
 export interface Dump {
-  readonly number: Float64Array
-  readonly priceAtoms: Int32Array
-  readonly remaining: Float64Array
-  readonly quantity: Float64Array
-  readonly filled: Float64Array
-  readonly filledNotional: Float64Array
-  readonly canceled: Float64Array
-  readonly createdAt: Float64Array
-  readonly updatedAt: Float64Array
-  readonly lastSequence: Float64Array
-  readonly account: Int32Array
-  readonly market: Int32Array
-  readonly flags: Int32Array
-  readonly next: Int32Array
-  readonly prev: Int32Array
-  readonly accountNext: Int32Array
-  readonly accountPrev: Int32Array
-  readonly ownOlder: Int32Array
-  readonly ownNewer: Int32Array
+  /** Rows of orders at work, with -1 for the level and 0 for the places in the tables. */
+  readonly rows: Uint8Array
+  /** Rows of their pasts. */
+  readonly pastRows: Uint8Array
   readonly clientOrderId: ReadonlyArray<string>
   readonly idempotencyKey: ReadonlyArray<string>
-  /** Slots in the order-number index. */
-  readonly indexed: Int32Array
-  /** Slots in the clientOrderId index. */
-  readonly clientIndexed: Int32Array
   readonly freeHead: number
 }
 
-/** Columns begin with these, 2.5 MB, and grow with use: a few orders stay close together, apart from each other in a cache. */
-const initialSlots = 16_384
+/** A row is 8 numbers of 8 bytes, or 16 words of 4: the accessors shift slots by 3 and by 4. */
+export const rowBytes = 64
+const rowNumbers = 8
+const rowWords = 16
+
+/** Words of a row that say where it lies in tables and books: restoring makes them anew. */
+const levelWord = 9
+const numberChainWord = 14
+const clientHashWord = 15
+
+/** Rows that a pool begins with unless it is told otherwise, 2 MB; it doubles them with use. */
+export const initialSlots = 16_384
 
 /** Key of the clientOrderId hash: any two 32-bit integers. A secret one keeps clients from crafting collisions. */
 export type HashKey = readonly [number, number]
@@ -92,46 +89,12 @@ export class Orders {
   /** Most orders this pool will ever hold at once. */
   readonly capacity: number
 
-  /** Order number; -1 in a slot that is free. */
-  number: Float64Array
-  /** Price atoms; 0 for a market order without a worst price. */
-  priceAtoms: Int32Array
-  /** Size atoms still to be filled. While the order rests, only the book changes it. */
-  remaining: Float64Array
-  /** Size atoms ordered. */
-  quantity: Float64Array
-  /** Size atoms filled. */
-  filled: Float64Array
-  /** Money atoms paid or received for what was filled. */
-  filledNotional: Float64Array
-  /** Size atoms cancelled. */
-  canceled: Float64Array
-  /** Epoch milliseconds. */
-  createdAt: Float64Array
-  /** Epoch milliseconds. */
-  updatedAt: Float64Array
-  /** The last record that changed the order. */
-  lastSequence: Float64Array
-  /** Account index. */
-  account: Int32Array
-  /** Market index. */
-  market: Int32Array
-  /** Side, type, time in force, post-only, reduce-only, self-trade prevention, status, cancel reason: see the getters. */
-  flags: Int32Array
-  /** Next younger order of the same price level, or -1. Only the book writes it. */
-  next: Int32Array
-  /** Next older order of the same price level, or -1. Only the book writes it. */
-  prev: Int32Array
-  /** The book's level the order rests at, or -1. Only the book writes it; not dumped. */
-  level: Int32Array
-  /** Next younger open order of the account in the market, or -1. */
-  accountNext: Int32Array
-  /** Next older open order of the account in the market, or -1. */
-  accountPrev: Int32Array
-  /** The account's next older remembered order, open or ended, or -1. */
-  ownOlder: Int32Array
-  /** The account's next younger remembered order, or -1. */
-  ownNewer: Int32Array
+  /** Rows of orders at work. */
+  private numbers: Float64Array
+  private words: Int32Array
+  /** Rows of their pasts and owners. */
+  private pastNumbers: Float64Array
+  private pastWords: Int32Array
   /** The client's own name; empty when it gave none. */
   readonly clientOrderId: Array<string> = []
   /** The key it was placed under; empty when there was none. */
@@ -139,7 +102,7 @@ export class Orders {
 
   private readonly key0: number
   private readonly key1: number
-  /** Slots for which there are columns. */
+  /** Slots for which there are rows. */
   private allocated: number
   /** Slots ever handed out; those from here on were never used. */
   private highWater = 0
@@ -147,49 +110,28 @@ export class Orders {
   private used = 0
   /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least two places a slot. */
   private numberTable: Int32Array
-  /** Slot + 1 of the next in the chain of `numberTable`, or 0. */
-  private numberChain: Int32Array
-  /** Slot + 1 of the first slot of a chain, by hash of account and clientOrderId; 0 is empty. */
+  /**
+   * Hash of account and clientOrderId, then slot + 1, at the first free place from the hash's own on; 0 is empty.
+   * At least two places a slot. The hash tells nearly all others apart without a look at their rows.
+   */
   private clientTable: Int32Array
-  /** Slot + 1 of the next in the chain of `clientTable`, or 0. */
-  private clientChain: Int32Array
-  /** Hash of account and clientOrderId of a slot in `clientTable`. */
-  private clientHash: Int32Array
   private tableMask: number
 
-  constructor(capacity: number, hashKey: HashKey = [0, 0]) {
-    assert(Number.isInteger(capacity) && capacity > 0 && capacity <= 2 ** 28, "a pool holds between 1 and 2^28 orders")
+  /** `initial` rows are there from the start: a pool that is given all of its capacity never stops to copy what it has. */
+  constructor(capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots) {
+    assert(Number.isInteger(capacity) && capacity > 0 && capacity <= 2 ** 26, "a pool holds between 1 and 2^26 orders")
     this.capacity = capacity
     this.key0 = hashKey[0] | 0
     this.key1 = hashKey[1] | 0
-    const slots = Math.min(initialSlots, capacity)
+    const slots = Math.min(initial, capacity)
     this.allocated = slots
-    this.number = new Float64Array(slots)
-    this.priceAtoms = new Int32Array(slots)
-    this.remaining = new Float64Array(slots)
-    this.quantity = new Float64Array(slots)
-    this.filled = new Float64Array(slots)
-    this.filledNotional = new Float64Array(slots)
-    this.canceled = new Float64Array(slots)
-    this.createdAt = new Float64Array(slots)
-    this.updatedAt = new Float64Array(slots)
-    this.lastSequence = new Float64Array(slots)
-    this.account = new Int32Array(slots)
-    this.market = new Int32Array(slots)
-    this.flags = new Int32Array(slots)
-    this.next = new Int32Array(slots)
-    this.prev = new Int32Array(slots)
-    this.level = new Int32Array(slots)
-    this.accountNext = new Int32Array(slots)
-    this.accountPrev = new Int32Array(slots)
-    this.ownOlder = new Int32Array(slots)
-    this.ownNewer = new Int32Array(slots)
-    this.numberChain = new Int32Array(slots)
-    this.clientChain = new Int32Array(slots)
-    this.clientHash = new Int32Array(slots)
+    this.numbers = new Float64Array(slots * rowNumbers)
+    this.words = wordsOf(this.numbers)
+    this.pastNumbers = new Float64Array(slots * rowNumbers)
+    this.pastWords = wordsOf(this.pastNumbers)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
-    this.clientTable = new Int32Array(tableSize)
+    this.clientTable = new Int32Array(tableSize * 2)
     this.tableMask = tableSize - 1
   }
 
@@ -205,202 +147,422 @@ export class Orders {
 
   /** Whether a slot below `end` holds an order. */
   holds(slot: number): boolean {
-    return slot >= 0 && slot < this.highWater && this.number[slot]! >= 0
+    return slot >= 0 && slot < this.highWater && this.number(slot) >= 0
   }
 
   /**
    * A free slot, or -1 when the pool is full. Its number is 0, its strings are empty, and it rests nowhere; every
-   * other column is the caller's to set. Not more is touched here: each column is a cache line of its own.
+   * other field is the caller's to set.
    */
   allocate(): number {
     let slot = this.freeHead
     if (slot !== none) {
-      this.freeHead = this.next[slot]!
+      this.freeHead = this.next(slot)
     } else {
       if (this.highWater === this.capacity) return none
-      if (this.highWater === this.allocated) this.grow(Math.min(this.allocated * 2, this.capacity))
+      if (this.highWater === this.allocated) this.grow(grownLength(this.allocated, this.allocated + 1, this.capacity))
       slot = this.highWater++
       this.clientOrderId.push("")
       this.idempotencyKey.push("")
     }
     this.used++
-    this.number[slot] = 0
-    this.level[slot] = none
+    this.setNumber(slot, 0)
+    this.setLevel(slot, none)
     return slot
+  }
+
+  /** Makes a slot's row that of a new, open order: nothing filled or cancelled, in no chain, all of its quantity remaining. */
+  write(
+    slot: number,
+    number: number,
+    account: number,
+    market: number,
+    flags: number,
+    priceAtoms: number,
+    quantityAtoms: number,
+    atEpochMs: number,
+    sequence: number
+  ): void {
+    this.setNumber(slot, number)
+    this.setRemaining(slot, quantityAtoms)
+    this.setQuantity(slot, quantityAtoms)
+    this.setPriceAtoms(slot, priceAtoms)
+    this.setFlags(slot, flags)
+    this.setAccount(slot, account)
+    this.setNext(slot, none)
+    this.setPrev(slot, none)
+    this.setAccountNext(slot, none)
+    this.setAccountPrev(slot, none)
+    this.setFilled(slot, 0)
+    this.setFilledNotional(slot, 0)
+    this.setCanceled(slot, 0)
+    this.setCreatedAt(slot, atEpochMs)
+    this.setUpdatedAt(slot, atEpochMs)
+    this.setLastSequence(slot, sequence)
+    this.setMarket(slot, market)
+    this.setOwnOlder(slot, none)
+    this.setOwnNewer(slot, none)
   }
 
   /** Gives a slot back. The order must be out of its book, of both indexes and of its account's chain. */
   release(slot: number): void {
-    assert(slot < this.highWater && this.number[slot]! >= 0, "only a slot that holds an order is released")
-    assert(this.level[slot] === none, "an order leaves its book before its slot is released")
-    this.number[slot] = -1
+    assert(slot < this.highWater && this.number(slot) >= 0, "only a slot that holds an order is released")
+    assert(this.level(slot) === none, "an order leaves its book before its slot is released")
+    this.setNumber(slot, -1)
     this.clientOrderId[slot] = ""
     this.idempotencyKey[slot] = ""
-    this.next[slot] = this.freeHead
+    this.setNext(slot, this.freeHead)
     this.freeHead = slot
     this.used--
   }
 
+  // ---- the order at work: numbers 0 to 2, words 6 to 15
+
+  /** Order number; -1 in a slot that is free. */
+  number(slot: number): number {
+    return this.numbers[slot << 3 | 0]!
+  }
+
+  setNumber(slot: number, value: number): void {
+    this.numbers[slot << 3 | 0] = value
+  }
+
+  /** Size atoms still to be filled. While the order rests, only the book changes it. */
+  remaining(slot: number): number {
+    return this.numbers[slot << 3 | 1]!
+  }
+
+  setRemaining(slot: number, value: number): void {
+    this.numbers[slot << 3 | 1] = value
+  }
+
+  /** Size atoms ordered. */
+  quantity(slot: number): number {
+    return this.numbers[slot << 3 | 2]!
+  }
+
+  setQuantity(slot: number, value: number): void {
+    this.numbers[slot << 3 | 2] = value
+  }
+
+  /** Price atoms; 0 for a market order without a worst price. */
+  priceAtoms(slot: number): number {
+    return this.words[slot << 4 | 6]!
+  }
+
+  setPriceAtoms(slot: number, value: number): void {
+    this.words[slot << 4 | 6] = value
+  }
+
+  /** Side, type, time in force, post-only, reduce-only, self-trade prevention, status, cancel reason: see the getters below. */
+  flags(slot: number): number {
+    return this.words[slot << 4 | 7]!
+  }
+
+  setFlags(slot: number, value: number): void {
+    this.words[slot << 4 | 7] = value
+  }
+
+  /** Account index. */
+  account(slot: number): number {
+    return this.words[slot << 4 | 8]!
+  }
+
+  setAccount(slot: number, value: number): void {
+    this.words[slot << 4 | 8] = value
+  }
+
+  /** The book's level the order rests at, or -1. Only the book writes it; not dumped. */
+  level(slot: number): number {
+    return this.words[slot << 4 | 9]!
+  }
+
+  setLevel(slot: number, value: number): void {
+    this.words[slot << 4 | 9] = value
+  }
+
+  /** Next younger order of the same price level, or -1. Only the book writes it. */
+  next(slot: number): number {
+    return this.words[slot << 4 | 10]!
+  }
+
+  setNext(slot: number, value: number): void {
+    this.words[slot << 4 | 10] = value
+  }
+
+  /** Next older order of the same price level, or -1. Only the book writes it. */
+  prev(slot: number): number {
+    return this.words[slot << 4 | 11]!
+  }
+
+  setPrev(slot: number, value: number): void {
+    this.words[slot << 4 | 11] = value
+  }
+
+  /** Next younger open order of the account in the market, or -1. */
+  accountNext(slot: number): number {
+    return this.words[slot << 4 | 12]!
+  }
+
+  setAccountNext(slot: number, value: number): void {
+    this.words[slot << 4 | 12] = value
+  }
+
+  /** Next older open order of the account in the market, or -1. */
+  accountPrev(slot: number): number {
+    return this.words[slot << 4 | 13]!
+  }
+
+  setAccountPrev(slot: number, value: number): void {
+    this.words[slot << 4 | 13] = value
+  }
+
+  // ---- its past and its owner: numbers 0 to 5, words 12 to 14
+
+  /** Size atoms filled. */
+  filled(slot: number): number {
+    return this.pastNumbers[slot << 3 | 0]!
+  }
+
+  setFilled(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 0] = value
+  }
+
+  /** Money atoms paid or received for what was filled. */
+  filledNotional(slot: number): number {
+    return this.pastNumbers[slot << 3 | 1]!
+  }
+
+  setFilledNotional(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 1] = value
+  }
+
+  /** Size atoms cancelled. */
+  canceled(slot: number): number {
+    return this.pastNumbers[slot << 3 | 2]!
+  }
+
+  setCanceled(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 2] = value
+  }
+
+  /** Epoch milliseconds. */
+  createdAt(slot: number): number {
+    return this.pastNumbers[slot << 3 | 3]!
+  }
+
+  setCreatedAt(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 3] = value
+  }
+
+  /** Epoch milliseconds. */
+  updatedAt(slot: number): number {
+    return this.pastNumbers[slot << 3 | 4]!
+  }
+
+  setUpdatedAt(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 4] = value
+  }
+
+  /** The last record that changed the order. */
+  lastSequence(slot: number): number {
+    return this.pastNumbers[slot << 3 | 5]!
+  }
+
+  setLastSequence(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 5] = value
+  }
+
+  /** Market index. */
+  market(slot: number): number {
+    return this.pastWords[slot << 4 | 12]!
+  }
+
+  setMarket(slot: number, value: number): void {
+    this.pastWords[slot << 4 | 12] = value
+  }
+
+  /** The account's next older remembered order, open or ended, or -1. */
+  ownOlder(slot: number): number {
+    return this.pastWords[slot << 4 | 13]!
+  }
+
+  setOwnOlder(slot: number, value: number): void {
+    this.pastWords[slot << 4 | 13] = value
+  }
+
+  /** The account's next younger remembered order, or -1. */
+  ownNewer(slot: number): number {
+    return this.pastWords[slot << 4 | 14]!
+  }
+
+  setOwnNewer(slot: number, value: number): void {
+    this.pastWords[slot << 4 | 14] = value
+  }
+
+  // ---- what the flags hold
+
   side(slot: number): Order.Side {
-    return (this.flags[slot]! & sideBit) as Order.Side
+    return (this.flags(slot) & sideBit) as Order.Side
   }
 
   type(slot: number): Order.Type {
-    return ((this.flags[slot]! & typeBit) >>> 1) as Order.Type
+    return ((this.flags(slot) & typeBit) >>> 1) as Order.Type
   }
 
   timeInForce(slot: number): Order.TimeInForce {
-    return ((this.flags[slot]! & timeInForceBit) >>> 2) as Order.TimeInForce
+    return ((this.flags(slot) & timeInForceBit) >>> 2) as Order.TimeInForce
   }
 
   postOnly(slot: number): boolean {
-    return (this.flags[slot]! & postOnlyBit) !== 0
+    return (this.flags(slot) & postOnlyBit) !== 0
   }
 
   reduceOnly(slot: number): boolean {
-    return (this.flags[slot]! & reduceOnlyBit) !== 0
+    return (this.flags(slot) & reduceOnlyBit) !== 0
   }
 
   selfTradePrevention(slot: number): Order.SelfTradePrevention {
-    return ((this.flags[slot]! & selfTradePreventionMask) >>> selfTradePreventionShift) as Order.SelfTradePrevention
+    return ((this.flags(slot) & selfTradePreventionMask) >>> selfTradePreventionShift) as Order.SelfTradePrevention
   }
 
   /** Whether the order lost its first place in time by an amendment. */
   amended(slot: number): boolean {
-    return (this.flags[slot]! & amendedBit) !== 0
+    return (this.flags(slot) & amendedBit) !== 0
   }
 
   setAmended(slot: number): void {
-    this.flags[slot] = this.flags[slot]! | amendedBit
+    this.setFlags(slot, this.flags(slot) | amendedBit)
   }
 
   status(slot: number): Order.Status {
-    return ((this.flags[slot]! & statusMask) >>> statusShift) as Order.Status
+    return ((this.flags(slot) & statusMask) >>> statusShift) as Order.Status
   }
 
   setStatus(slot: number, status: Order.Status): void {
-    this.flags[slot] = (this.flags[slot]! & ~statusMask) | (status << statusShift)
+    this.setFlags(slot, (this.flags(slot) & ~statusMask) | (status << statusShift))
   }
 
   cancelReason(slot: number): Order.CancelReason {
-    return ((this.flags[slot]! & cancelReasonMask) >>> cancelReasonShift) as Order.CancelReason
+    return ((this.flags(slot) & cancelReasonMask) >>> cancelReasonShift) as Order.CancelReason
   }
 
   setCancelReason(slot: number, reason: Order.CancelReason): void {
-    this.flags[slot] = (this.flags[slot]! & ~cancelReasonMask) | (reason << cancelReasonShift)
+    this.setFlags(slot, (this.flags(slot) & ~cancelReasonMask) | (reason << cancelReasonShift))
   }
+
+  // ---- finding
 
   /** The slot indexed under an order number, or -1. */
   find(number: number): number {
     let entry = this.numberTable[hashNumber(number) & this.tableMask]!
-    while (entry !== 0 && this.number[entry - 1] !== number) entry = this.numberChain[entry - 1]!
+    while (entry !== 0 && this.number(entry - 1) !== number) entry = this.numberChain(entry - 1)
     return entry - 1
   }
 
   /** Makes a slot findable under its order number, which no other indexed slot may have. */
   index(slot: number): void {
-    const number = this.number[slot]!
+    const number = this.number(slot)
     assert(number >= 0, "an indexed order has a number")
     assert(this.find(number) === none, "an order number is indexed once")
-    const at = hashNumber(number) & this.tableMask
-    this.numberChain[slot] = this.numberTable[at]!
-    this.numberTable[at] = slot + 1
+    this.chain(slot, hashNumber(number) & this.tableMask)
   }
 
   /** Takes an indexed slot out of the order-number index. */
   unindex(slot: number): void {
-    unchain(this.numberTable, this.numberChain, hashNumber(this.number[slot]!) & this.tableMask, slot + 1)
+    const at = hashNumber(this.number(slot)) & this.tableMask
+    const after = this.numberChain(slot)
+    let before = this.numberTable[at]!
+    if (before === slot + 1) {
+      this.numberTable[at] = after
+      return
+    }
+    while (before !== 0 && this.numberChain(before - 1) !== slot + 1) before = this.numberChain(before - 1)
+    assert(before !== 0, "only an indexed order is unindexed")
+    this.words[(before - 1) << 4 | numberChainWord] = after
+  }
+
+  /** Slot + 1 of the next in a chain of `numberTable`, or 0. */
+  private numberChain(slot: number): number {
+    return this.words[slot << 4 | numberChainWord]!
+  }
+
+  private chain(slot: number, at: number): void {
+    this.words[slot << 4 | numberChainWord] = this.numberTable[at]!
+    this.numberTable[at] = slot + 1
   }
 
   /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
   findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
-    for (let entry = this.clientTable[hash & this.tableMask]!; entry !== 0; entry = this.clientChain[entry - 1]!) {
-      const slot = entry - 1
-      if (this.clientHash[slot] === hash && this.account[slot] === account && this.clientOrderId[slot] === clientOrderId) {
-        return slot
-      }
+    const { clientTable, tableMask } = this
+    for (let place = hash & tableMask;; place = (place + 1) & tableMask) {
+      const slot = clientTable[place << 1 | 1]! - 1
+      if (slot === none) return none
+      if (clientTable[place << 1] === hash && this.account(slot) === account && this.clientOrderId[slot] === clientOrderId) return slot
     }
-    return none
   }
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
-  indexClient(slot: number, hash: number = this.hashClient(this.account[slot]!, this.clientOrderId[slot]!)): void {
+  indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId[slot]!)): void {
     const clientOrderId = this.clientOrderId[slot]!
     assert(clientOrderId !== "", "an empty clientOrderId is not indexed")
-    assert(this.findClient(this.account[slot]!, clientOrderId, hash) === none, "an account's clientOrderId is indexed once")
-    const at = hash & this.tableMask
-    this.clientHash[slot] = hash
-    this.clientChain[slot] = this.clientTable[at]!
-    this.clientTable[at] = slot + 1
+    assert(this.findClient(this.account(slot), clientOrderId, hash) === none, "an account's clientOrderId is indexed once")
+    this.words[slot << 4 | clientHashWord] = hash
+    putClient(this.clientTable, this.tableMask, hash, slot + 1)
   }
 
   /** Takes an indexed slot out of the clientOrderId index. */
   unindexClient(slot: number): void {
-    unchain(this.clientTable, this.clientChain, this.clientHash[slot]! & this.tableMask, slot + 1)
+    const { clientTable, tableMask } = this
+    let hole = this.words[slot << 4 | clientHashWord]! & tableMask
+    while (clientTable[hole << 1 | 1] !== slot + 1) {
+      assert(clientTable[hole << 1 | 1] !== 0, "only an indexed order is unindexed")
+      hole = (hole + 1) & tableMask
+    }
+    // What lies behind, up to the next free place, moves up where its own place is not past the hole.
+    for (let place = (hole + 1) & tableMask; clientTable[place << 1 | 1] !== 0; place = (place + 1) & tableMask) {
+      const hash = clientTable[place << 1]!
+      if (((place - hash) & tableMask) >= ((place - hole) & tableMask)) {
+        clientTable[hole << 1] = hash
+        clientTable[hole << 1 | 1] = clientTable[place << 1 | 1]!
+        hole = place
+      }
+    }
+    clientTable[hole << 1 | 1] = 0
   }
 
-  /** A copy of everything but the hash tables and the levels, which restoring builds again. */
+  /** A copy of everything but the tables and the levels, which restoring builds again. */
   dump(): Dump {
-    const end = this.highWater
+    const { words } = this
+    const copy = new Int32Array(this.highWater * rowWords)
+    copy.set(words.subarray(0, copy.length))
+    for (let row = 0; row < copy.length; row += rowWords) {
+      copy[row + levelWord] = none
+      copy[row + numberChainWord] = 0
+      copy[row + clientHashWord] = 0
+    }
     return {
-      number: this.number.slice(0, end),
-      priceAtoms: this.priceAtoms.slice(0, end),
-      remaining: this.remaining.slice(0, end),
-      quantity: this.quantity.slice(0, end),
-      filled: this.filled.slice(0, end),
-      filledNotional: this.filledNotional.slice(0, end),
-      canceled: this.canceled.slice(0, end),
-      createdAt: this.createdAt.slice(0, end),
-      updatedAt: this.updatedAt.slice(0, end),
-      lastSequence: this.lastSequence.slice(0, end),
-      account: this.account.slice(0, end),
-      market: this.market.slice(0, end),
-      flags: this.flags.slice(0, end),
-      next: this.next.slice(0, end),
-      prev: this.prev.slice(0, end),
-      accountNext: this.accountNext.slice(0, end),
-      accountPrev: this.accountPrev.slice(0, end),
-      ownOlder: this.ownOlder.slice(0, end),
-      ownNewer: this.ownNewer.slice(0, end),
+      rows: new Uint8Array(copy.buffer),
+      pastRows: new Uint8Array(this.pastNumbers.slice(0, this.highWater * rowNumbers).buffer),
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
-      indexed: slotsOf(this.numberTable, this.numberChain, end),
-      clientIndexed: slotsOf(this.clientTable, this.clientChain, end),
       freeHead: this.freeHead
     }
   }
 
-  /** A pool equal to the dumped one: same slots, same free slots in the same order. Books restore their own levels. */
-  static restore(dump: Dump, capacity: number, hashKey: HashKey = [0, 0]): Orders {
-    const orders = new Orders(capacity, hashKey)
-    const end = dump.number.length
+  /**
+   * A pool equal to the dumped one: same slots, same free slots in the same order. Every order is findable by its
+   * number, and by its clientOrderId where it has one. Books restore their own levels.
+   */
+  static restore(dump: Dump, capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots): Orders {
+    const orders = new Orders(capacity, hashKey, initial)
+    const end = dump.rows.length / rowBytes
+    assert(Number.isInteger(end) && dump.pastRows.length === dump.rows.length, "a dumped pool is whole rows, two an order")
     assert(end <= capacity, "a dumped pool fits the capacity it is restored to")
     assert(dump.clientOrderId.length === end && dump.idempotencyKey.length === end, "a dump has as many strings as slots")
-    if (end > orders.allocated) {
-      let slots = orders.allocated
-      while (slots < end) slots = Math.min(slots * 2, capacity)
-      orders.grow(slots)
-    }
-    orders.number.set(dump.number)
-    orders.priceAtoms.set(dump.priceAtoms)
-    orders.remaining.set(dump.remaining)
-    orders.quantity.set(dump.quantity)
-    orders.filled.set(dump.filled)
-    orders.filledNotional.set(dump.filledNotional)
-    orders.canceled.set(dump.canceled)
-    orders.createdAt.set(dump.createdAt)
-    orders.updatedAt.set(dump.updatedAt)
-    orders.lastSequence.set(dump.lastSequence)
-    orders.account.set(dump.account)
-    orders.market.set(dump.market)
-    orders.flags.set(dump.flags)
-    orders.next.set(dump.next)
-    orders.prev.set(dump.prev)
-    orders.level.fill(none, 0, end)
-    orders.accountNext.set(dump.accountNext)
-    orders.accountPrev.set(dump.accountPrev)
-    orders.ownOlder.set(dump.ownOlder)
-    orders.ownNewer.set(dump.ownNewer)
+    if (end > orders.allocated) orders.grow(grownLength(orders.allocated, end, capacity))
+    new Uint8Array(orders.numbers.buffer).set(dump.rows)
+    new Uint8Array(orders.pastNumbers.buffer).set(dump.pastRows)
     for (let slot = 0; slot < end; slot++) {
       orders.clientOrderId.push(dump.clientOrderId[slot]!)
       orders.idempotencyKey.push(dump.idempotencyKey[slot]!)
@@ -408,48 +570,42 @@ export class Orders {
     orders.highWater = end
     orders.freeHead = dump.freeHead
     let free = 0
-    for (let slot = dump.freeHead; slot !== none; slot = orders.next[slot]!) {
-      assert(slot >= 0 && slot < end && free < end && orders.number[slot] === -1, "the free chain runs over free slots, once")
+    for (let slot = dump.freeHead; slot !== none; slot = orders.next(slot)) {
+      assert(slot >= 0 && slot < end && free < end && orders.number(slot) === -1, "the free chain runs over free slots, once")
       free++
     }
     orders.used = end - free
-    for (const slot of dump.indexed) orders.index(slot)
-    for (const slot of dump.clientIndexed) orders.indexClient(slot)
+    for (let slot = 0; slot < end; slot++) {
+      if (!orders.holds(slot)) continue
+      orders.index(slot)
+      if (orders.clientOrderId[slot] !== "") orders.indexClient(slot)
+    }
     return orders
   }
 
-  /** More columns and larger tables; slots keep their content. */
+  /** More rows and larger tables; slots keep their content. */
   private grow(slots: number): void {
-    this.number = grown(this.number, new Float64Array(slots))
-    this.priceAtoms = grown(this.priceAtoms, new Int32Array(slots))
-    this.remaining = grown(this.remaining, new Float64Array(slots))
-    this.quantity = grown(this.quantity, new Float64Array(slots))
-    this.filled = grown(this.filled, new Float64Array(slots))
-    this.filledNotional = grown(this.filledNotional, new Float64Array(slots))
-    this.canceled = grown(this.canceled, new Float64Array(slots))
-    this.createdAt = grown(this.createdAt, new Float64Array(slots))
-    this.updatedAt = grown(this.updatedAt, new Float64Array(slots))
-    this.lastSequence = grown(this.lastSequence, new Float64Array(slots))
-    this.account = grown(this.account, new Int32Array(slots))
-    this.market = grown(this.market, new Int32Array(slots))
-    this.flags = grown(this.flags, new Int32Array(slots))
-    this.next = grown(this.next, new Int32Array(slots))
-    this.prev = grown(this.prev, new Int32Array(slots))
-    this.level = grown(this.level, new Int32Array(slots))
-    this.accountNext = grown(this.accountNext, new Int32Array(slots))
-    this.accountPrev = grown(this.accountPrev, new Int32Array(slots))
-    this.ownOlder = grown(this.ownOlder, new Int32Array(slots))
-    this.ownNewer = grown(this.ownNewer, new Int32Array(slots))
-    this.numberChain = grown(this.numberChain, new Int32Array(slots))
-    this.clientChain = grown(this.clientChain, new Int32Array(slots))
-    this.clientHash = grown(this.clientHash, new Int32Array(slots))
+    this.numbers = growFloats(this.numbers, slots * rowNumbers)
+    this.words = wordsOf(this.numbers)
+    this.pastNumbers = growFloats(this.pastNumbers, slots * rowNumbers)
+    this.pastWords = wordsOf(this.pastNumbers)
     this.allocated = slots
     const tableSize = tableSizeFor(slots)
-    if (tableSize === this.numberTable.length) return
-    const mask = tableSize - 1
-    this.numberTable = rechained(this.numberTable, this.numberChain, tableSize, (slot) => hashNumber(this.number[slot]!) & mask)
-    this.clientTable = rechained(this.clientTable, this.clientChain, tableSize, (slot) => this.clientHash[slot]! & mask)
-    this.tableMask = mask
+    if (tableSize === this.tableMask + 1) return
+    const { clientTable, numberTable } = this
+    this.tableMask = tableSize - 1
+    this.numberTable = new Int32Array(tableSize)
+    for (const first of numberTable) {
+      for (let entry = first; entry !== 0;) {
+        const next = this.numberChain(entry - 1)
+        this.chain(entry - 1, hashNumber(this.number(entry - 1)) & this.tableMask)
+        entry = next
+      }
+    }
+    this.clientTable = new Int32Array(tableSize * 2)
+    for (let at = 0; at < clientTable.length; at += 2) {
+      if (clientTable[at + 1] !== 0) putClient(this.clientTable, this.tableMask, clientTable[at]!, clientTable[at + 1]!)
+    }
   }
 
   /**
@@ -520,52 +676,10 @@ const hashNumber = (number: number): number => {
   return sequence ^ Math.imul(number - sequence * idsPerRecord, 0x9e3779b1)
 }
 
-/** Takes an entry out of the chain that starts at a place of a table. */
-const unchain = (table: Int32Array, chain: Int32Array, at: number, entry: number): void => {
-  const after = chain[entry - 1]!
-  let before = table[at]!
-  if (before === entry) {
-    table[at] = after
-    return
-  }
-  while (before !== 0 && chain[before - 1] !== entry) before = chain[before - 1]!
-  assert(before !== 0, "only an indexed order is unindexed")
-  chain[before - 1] = after
-}
-
-/** A larger table of the same entries, chained anew by the place of their slots. */
-const rechained = (table: Int32Array, chain: Int32Array, size: number, placeOf: (slot: number) => number): Int32Array => {
-  const larger = new Int32Array(size)
-  for (const first of table) {
-    for (let entry = first; entry !== 0;) {
-      const next = chain[entry - 1]!
-      const at = placeOf(entry - 1)
-      chain[entry - 1] = larger[at]!
-      larger[at] = entry
-      entry = next
-    }
-  }
-  return larger
-}
-
-/** The slots below `end` that are in a table, ascending, whatever its layout. */
-const slotsOf = (table: Int32Array, chain: Int32Array, end: number): Int32Array => {
-  const found = new Uint8Array(end)
-  let count = 0
-  for (const first of table) {
-    for (let entry = first; entry !== 0; entry = chain[entry - 1]!) {
-      found[entry - 1] = 1
-      count++
-    }
-  }
-  const slots = new Int32Array(count)
-  let at = 0
-  for (let slot = 0; slot < end; slot++) if (found[slot] === 1) slots[at++] = slot
-  return slots
-}
-
-/** Copies a column into a longer one. */
-const grown = <Column extends Float64Array | Int32Array>(from: Column, to: Column): Column => {
-  to.set(from)
-  return to
+/** Puts an entry at the first free place from its hash's own on. */
+const putClient = (table: Int32Array, mask: number, hash: number, entry: number): void => {
+  let place = hash & mask
+  while (table[place << 1 | 1] !== 0) place = (place + 1) & mask
+  table[place << 1] = hash
+  table[place << 1 | 1] = entry
 }

@@ -1,33 +1,27 @@
 /**
  * Positions by slot: one for each (account, market) that was ever touched, flat ones included, with the open
  * orders of that pair. Sizes in size atoms, money in money atoms.
+ *
+ * A position is a row of 128 bytes, of what every order and cancel of the pair asks for, and one of 64 bytes of its
+ * episode, which only fills and reads do. A row has two views, of 8-byte numbers and of 4-byte words.
  */
+import { assert } from "../domain/Assert.js"
 import { mulDivCeil, mulDivFloor } from "../domain/Units.js"
 import { type Accounts, none } from "./Accounts.js"
-import { growFloats, grownLength, growInts } from "./Columns.js"
+import { growFloats, grownLength, wordsOf } from "./Columns.js"
 
-const floatColumns = [
-  "quantity",
-  "entryNotional",
-  "realizedPnl",
-  "feesPaid",
-  "born",
-  "openedAt",
-  "lastSequence",
-  "openBuys",
-  "openSells",
-  "reduceBuys",
-  "reduceSells"
-] as const
-type FloatColumn = (typeof floatColumns)[number]
+/** What of the positions a snapshot holds: rows, without contributions to the accounts' sums, which are made anew. */
+export interface PositionsDump {
+  readonly rows: Uint8Array
+  readonly pastRows: Uint8Array
+}
 
-const intColumns = ["account", "market", "firstOrder", "lastOrder", "openCount"] as const
-type IntColumn = (typeof intColumns)[number]
-
-/** What of the positions a snapshot holds. */
-export type PositionsDump =
-  & { readonly [K in FloatColumn]: Float64Array }
-  & { readonly [K in IntColumn]: Int32Array }
+const initialSlots = 64
+/** Numbers of 8 bytes in a row, and in one of the past: the accessors shift slots by 4 and by 3, for words by 5. */
+const rowNumbers = 16
+const pastRowNumbers = 8
+/** Where a row's contributions to the account's sums begin and end. */
+const contributions = { from: 9, to: 15 }
 
 /** What a fill makes of a position; one is reused for all. */
 export interface Filled {
@@ -41,105 +35,294 @@ export interface Filled {
 
 export class Positions {
   count = 0
-  account = new Int32Array(64)
-  market = new Int32Array(64)
-  /** Signed, long positive. */
-  quantity = new Float64Array(64)
-  /** Unsigned. */
-  entryNotional = new Float64Array(64)
-  /** Of the running episode, before fees. */
-  realizedPnl = new Float64Array(64)
-  /** Of the running episode. */
-  feesPaid = new Float64Array(64)
-  /** The running episode's ordinal. */
-  born = new Float64Array(64)
-  openedAt = new Float64Array(64)
-  lastSequence = new Float64Array(64)
-  /** Remaining size of open orders that may grow the position, by side. */
-  openBuys = new Float64Array(64)
-  openSells = new Float64Array(64)
-  /** Remaining size of resting reduce-only orders, by side. */
-  reduceBuys = new Float64Array(64)
-  reduceSells = new Float64Array(64)
-  /** The pair's resting orders, oldest first, linked in the order pool. */
-  firstOrder = new Int32Array(64).fill(none)
-  lastOrder = new Int32Array(64).fill(none)
-  openCount = new Int32Array(64)
-  nextOfAccount = new Int32Array(64).fill(none)
-
-  // Contributions to the account's sums, as of the market's `markEpoch` recorded here.
-  riskEpoch = new Float64Array(64).fill(-1)
-  initialMargin = new Float64Array(64)
-  maintenanceMargin = new Float64Array(64)
-  unrealizedPnl = new Float64Array(64)
-  /** What the buys (sells) priced beyond the mark would lose at once. */
-  buyLoss = new Float64Array(64)
-  sellLoss = new Float64Array(64)
+  private numbers = new Float64Array(initialSlots * rowNumbers)
+  private words = wordsOf(this.numbers)
+  private pastNumbers = new Float64Array(initialSlots * pastRowNumbers)
+  /** Slot + 1 by account and market, at the first free place from the pair's own on; 0 is empty. At most half full. */
+  private table = new Int32Array(initialSlots * 2)
 
   /** The slot of a pair, or -1. */
-  find(accounts: Accounts, account: number, market: number): number {
-    const slots = accounts.positionOf[account]!
-    return market < slots.length ? slots[market]! : none
+  find(account: number, market: number): number {
+    const { table } = this
+    const mask = table.length - 1
+    for (let place = placeOf(account, market) & mask;; place = (place + 1) & mask) {
+      const slot = table[place]! - 1
+      if (slot === none || (this.market(slot) === market && this.account(slot) === account)) return slot
+    }
   }
 
   /** The slot of a pair, made if need be. */
   touch(accounts: Accounts, account: number, market: number): number {
-    const found = this.find(accounts, account, market)
+    const found = this.find(account, market)
     if (found !== none) return found
-    const slot = this.count++
-    if (slot === this.account.length) this.grow(grownLength(slot, slot + 1))
-    this.account[slot] = account
-    this.market[slot] = market
-    this.link(accounts, slot)
+    const slot = this.count
+    if (slot === this.slots) this.grow(grownLength(slot, slot + 1))
+    this.count++
+    this.setAccount(slot, account)
+    this.setMarket(slot, market)
+    this.setFirstOrder(slot, none)
+    this.setLastOrder(slot, none)
+    this.setRiskEpoch(slot, -1)
+    this.setNextOfAccount(slot, accounts.firstPosition(account))
+    accounts.setFirstPosition(account, slot)
+    this.index(slot)
     return slot
   }
 
-  private link(accounts: Accounts, slot: number): void {
-    const account = this.account[slot]!
-    const market = this.market[slot]!
-    let slots = accounts.positionOf[account]!
-    if (market >= slots.length) {
-      slots = growInts(slots, market + 1, none)
-      accounts.positionOf[account] = slots
-    }
-    slots[market] = slot
-    this.nextOfAccount[slot] = accounts.firstPosition[account]!
-    accounts.firstPosition[account] = slot
+  /** Signed, long positive. */
+  quantity(slot: number): number {
+    return this.numbers[slot << 4 | 0]!
   }
 
-  private grow(length: number): void {
-    for (const column of floatColumns) this[column] = growFloats(this[column], length)
-    this.account = growInts(this.account, length)
-    this.market = growInts(this.market, length)
-    this.firstOrder = growInts(this.firstOrder, length, none)
-    this.lastOrder = growInts(this.lastOrder, length, none)
-    this.openCount = growInts(this.openCount, length)
-    this.nextOfAccount = growInts(this.nextOfAccount, length, none)
-    this.riskEpoch = growFloats(this.riskEpoch, length, -1)
-    this.initialMargin = growFloats(this.initialMargin, length)
-    this.maintenanceMargin = growFloats(this.maintenanceMargin, length)
-    this.unrealizedPnl = growFloats(this.unrealizedPnl, length)
-    this.buyLoss = growFloats(this.buyLoss, length)
-    this.sellLoss = growFloats(this.sellLoss, length)
+  setQuantity(slot: number, value: number): void {
+    this.numbers[slot << 4 | 0] = value
+  }
+
+  /** Unsigned. */
+  entryNotional(slot: number): number {
+    return this.numbers[slot << 4 | 1]!
+  }
+
+  setEntryNotional(slot: number, value: number): void {
+    this.numbers[slot << 4 | 1] = value
+  }
+
+  /** Remaining size of open buys that may grow the position. */
+  openBuys(slot: number): number {
+    return this.numbers[slot << 4 | 2]!
+  }
+
+  setOpenBuys(slot: number, value: number): void {
+    this.numbers[slot << 4 | 2] = value
+  }
+
+  /** Remaining size of open sells that may grow the position. */
+  openSells(slot: number): number {
+    return this.numbers[slot << 4 | 3]!
+  }
+
+  setOpenSells(slot: number, value: number): void {
+    this.numbers[slot << 4 | 3] = value
+  }
+
+  /** Remaining size of resting reduce-only buys. */
+  reduceBuys(slot: number): number {
+    return this.numbers[slot << 4 | 4]!
+  }
+
+  setReduceBuys(slot: number, value: number): void {
+    this.numbers[slot << 4 | 4] = value
+  }
+
+  /** Remaining size of resting reduce-only sells. */
+  reduceSells(slot: number): number {
+    return this.numbers[slot << 4 | 5]!
+  }
+
+  setReduceSells(slot: number, value: number): void {
+    this.numbers[slot << 4 | 5] = value
+  }
+
+  /** Account index. */
+  account(slot: number): number {
+    return this.words[slot << 5 | 12]!
+  }
+
+  setAccount(slot: number, value: number): void {
+    this.words[slot << 5 | 12] = value
+  }
+
+  /** Market index. */
+  market(slot: number): number {
+    return this.words[slot << 5 | 13]!
+  }
+
+  setMarket(slot: number, value: number): void {
+    this.words[slot << 5 | 13] = value
+  }
+
+  /** Resting orders of the pair. */
+  openCount(slot: number): number {
+    return this.words[slot << 5 | 14]!
+  }
+
+  setOpenCount(slot: number, value: number): void {
+    this.words[slot << 5 | 14] = value
+  }
+
+  /** The account's next position, or -1. */
+  nextOfAccount(slot: number): number {
+    return this.words[slot << 5 | 15]!
+  }
+
+  setNextOfAccount(slot: number, value: number): void {
+    this.words[slot << 5 | 15] = value
+  }
+
+  /** Oldest resting order of the pair, linked in the order pool; or -1. */
+  firstOrder(slot: number): number {
+    return this.words[slot << 5 | 16]!
+  }
+
+  setFirstOrder(slot: number, value: number): void {
+    this.words[slot << 5 | 16] = value
+  }
+
+  /** Youngest resting order of the pair, or -1. */
+  lastOrder(slot: number): number {
+    return this.words[slot << 5 | 17]!
+  }
+
+  setLastOrder(slot: number, value: number): void {
+    this.words[slot << 5 | 17] = value
+  }
+
+  /** The market's `riskEpoch` as of which the contributions to the account's sums below are; -1 for none. */
+  riskEpoch(slot: number): number {
+    return this.numbers[slot << 4 | 9]!
+  }
+
+  setRiskEpoch(slot: number, value: number): void {
+    this.numbers[slot << 4 | 9] = value
+  }
+
+  initialMargin(slot: number): number {
+    return this.numbers[slot << 4 | 10]!
+  }
+
+  setInitialMargin(slot: number, value: number): void {
+    this.numbers[slot << 4 | 10] = value
+  }
+
+  maintenanceMargin(slot: number): number {
+    return this.numbers[slot << 4 | 11]!
+  }
+
+  setMaintenanceMargin(slot: number, value: number): void {
+    this.numbers[slot << 4 | 11] = value
+  }
+
+  unrealizedPnl(slot: number): number {
+    return this.numbers[slot << 4 | 12]!
+  }
+
+  setUnrealizedPnl(slot: number, value: number): void {
+    this.numbers[slot << 4 | 12] = value
+  }
+
+  /** What the buys priced beyond the mark would lose at once. */
+  buyLoss(slot: number): number {
+    return this.numbers[slot << 4 | 13]!
+  }
+
+  setBuyLoss(slot: number, value: number): void {
+    this.numbers[slot << 4 | 13] = value
+  }
+
+  /** What the sells priced beyond the mark would lose at once. */
+  sellLoss(slot: number): number {
+    return this.numbers[slot << 4 | 14]!
+  }
+
+  setSellLoss(slot: number, value: number): void {
+    this.numbers[slot << 4 | 14] = value
+  }
+
+  // ---- the past
+
+  /** Of the running episode, before fees. */
+  realizedPnl(slot: number): number {
+    return this.pastNumbers[slot << 3 | 0]!
+  }
+
+  setRealizedPnl(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 0] = value
+  }
+
+  /** Of the running episode. */
+  feesPaid(slot: number): number {
+    return this.pastNumbers[slot << 3 | 1]!
+  }
+
+  setFeesPaid(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 1] = value
+  }
+
+  /** The running episode's ordinal. */
+  born(slot: number): number {
+    return this.pastNumbers[slot << 3 | 2]!
+  }
+
+  setBorn(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 2] = value
+  }
+
+  /** Epoch milliseconds. */
+  openedAt(slot: number): number {
+    return this.pastNumbers[slot << 3 | 3]!
+  }
+
+  setOpenedAt(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 3] = value
+  }
+
+  /** The last record that changed the position. */
+  lastSequence(slot: number): number {
+    return this.pastNumbers[slot << 3 | 4]!
+  }
+
+  setLastSequence(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 4] = value
+  }
+
+  /** Slots for which there are rows. */
+  private get slots(): number {
+    return this.pastNumbers.length / pastRowNumbers
+  }
+
+  private index(slot: number): void {
+    const mask = this.table.length - 1
+    let place = placeOf(this.account(slot), this.market(slot)) & mask
+    while (this.table[place] !== 0) place = (place + 1) & mask
+    this.table[place] = slot + 1
+  }
+
+  private grow(slots: number): void {
+    this.numbers = growFloats(this.numbers, slots * rowNumbers)
+    this.words = wordsOf(this.numbers)
+    this.pastNumbers = growFloats(this.pastNumbers, slots * pastRowNumbers)
+    let places = this.table.length
+    while (places < slots * 2) places *= 2
+    this.table = new Int32Array(places)
+    for (let slot = 0; slot < this.count; slot++) this.index(slot)
   }
 
   dump(): PositionsDump {
-    const dump: Partial<Record<FloatColumn | IntColumn, Float64Array | Int32Array>> = {}
-    for (const column of floatColumns) dump[column] = this[column].slice(0, this.count)
-    for (const column of intColumns) dump[column] = this[column].slice(0, this.count)
-    return dump as PositionsDump
+    const rows = this.numbers.slice(0, this.count * rowNumbers)
+    for (let row = 0; row < rows.length; row += rowNumbers) {
+      rows.fill(0, row + contributions.from, row + contributions.to)
+      rows[row + contributions.from] = -1
+    }
+    return { rows: new Uint8Array(rows.buffer), pastRows: new Uint8Array(this.pastNumbers.slice(0, this.count * pastRowNumbers).buffer) }
   }
 
-  static restore(accounts: Accounts, dump: PositionsDump): Positions {
+  static restore(dump: PositionsDump): Positions {
     const positions = new Positions()
-    const count = dump.account.length
-    if (count > positions.account.length) positions.grow(count)
-    for (const column of floatColumns) positions[column].set(dump[column])
-    for (const column of intColumns) positions[column].set(dump[column])
+    const count = dump.rows.length / (rowNumbers * 8)
+    assert(Number.isInteger(count) && dump.pastRows.length === count * pastRowNumbers * 8, "dumped positions are whole rows, two each")
+    if (count > positions.slots) positions.grow(grownLength(positions.slots, count))
+    new Uint8Array(positions.numbers.buffer).set(dump.rows)
+    new Uint8Array(positions.pastNumbers.buffer).set(dump.pastRows)
     positions.count = count
-    for (let slot = 0; slot < count; slot++) positions.link(accounts, slot)
+    for (let slot = 0; slot < count; slot++) positions.index(slot)
     return positions
   }
+}
+
+/** Scatters pairs over a table: neighbours of either kind lie apart. */
+const placeOf = (account: number, market: number): number => {
+  const mixed = Math.imul(account, 0x9e3779b1) ^ Math.imul(market + 1, 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
 }
 
 /**

@@ -7,13 +7,14 @@ import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
 import { Accounts, type AccountsDump, none } from "./Accounts.js"
 import { Book } from "./Book.js"
+import { initialLength } from "./Columns.js"
 import { Fills, type FillsDump } from "./Fills.js"
-import { Idempotency, type IdempotencyDump } from "./Idempotency.js"
+import { entryBytes, Idempotency } from "./Idempotency.js"
 import { type MarketDump, MarketState } from "./Markets.js"
 import { Minutes } from "./Minutes.js"
-import { type Dump as OrdersDump, Orders } from "./Orders.js"
+import { initialSlots, Orders, rowBytes } from "./Orders.js"
 import { OutOfRoom } from "./OutOfRoom.js"
-import { Positions, type PositionsDump } from "./Positions.js"
+import { Positions } from "./Positions.js"
 import { type Capacity, State } from "./State.js"
 
 /** One named run of bytes. */
@@ -52,25 +53,36 @@ type Column = Float64Array | Int32Array
 
 const bytesOf = (column: Column): Uint8Array => new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
-/** Texts joined at a time: one string of all of them could be longer than a string may be. */
-const textsAtOnce = 65_536
+const separatorCode = separator.charCodeAt(0)
 
-/** Every text followed by a separator. */
+/** Every text followed by a separator. Of ASCII, as nearly all ids are, they cost a copy of their characters. */
 const encodeTexts = (texts: ReadonlyArray<string>): Uint8Array => {
-  const parts: Array<Uint8Array> = []
   let length = 0
-  for (let from = 0; from < texts.length; from += textsAtOnce) {
-    const part = encoder.encode(texts.slice(from, from + textsAtOnce).join(separator) + separator)
-    parts.push(part)
-    length += part.length
-  }
-  const bytes = new Uint8Array(length)
+  for (const text of texts) length += text.length
+  const bytes = new Uint8Array(length + texts.length)
+  let seen = 0
   let at = 0
-  for (const part of parts) {
-    bytes.set(part, at)
-    at += part.length
+  for (let index = 0; index < texts.length; index++) {
+    const text = texts[index]!
+    for (let from = 0; from < text.length; from++) {
+      const code = text.charCodeAt(from)
+      seen |= code
+      bytes[at++] = code
+    }
+    bytes[at++] = separatorCode
   }
-  return bytes
+  return seen < 0x80 ? bytes : encodeAnyTexts(texts, length)
+}
+
+/** The same for texts of any characters: at most three bytes for each of their `length` code units. */
+const encodeAnyTexts = (texts: ReadonlyArray<string>, length: number): Uint8Array => {
+  const bytes = new Uint8Array(length * 3 + texts.length)
+  let at = 0
+  for (const text of texts) {
+    at += encoder.encodeInto(text, bytes.subarray(at)).written
+    bytes[at++] = separatorCode
+  }
+  return bytes.slice(0, at)
 }
 
 /** Bytes decoded at a time, and on to the next separator. */
@@ -78,9 +90,8 @@ const bytesAtOnce = 1 << 24
 
 const decodeTexts = (bytes: Uint8Array): Array<string> => {
   const texts: Array<string> = []
-  const end = separator.charCodeAt(0)
   for (let from = 0; from < bytes.length;) {
-    const to = bytes.indexOf(end, Math.min(bytes.length - 1, from + bytesAtOnce))
+    const to = bytes.indexOf(separatorCode, Math.min(bytes.length - 1, from + bytesAtOnce))
     assert(to >= from, "every text is followed by a separator")
     for (const text of decoder.decode(bytes.subarray(from, to)).split(separator)) texts.push(text)
     from = to + 1
@@ -118,12 +129,18 @@ export const encode = (state: State): ReadonlyArray<Section> => {
       }
     }
   }
-  put("accounts", accounts)
-  put("positions", state.positions.dump())
-  put("orders", orders)
+  const positions = state.positions.dump()
+  sections.push({ name: "accounts.rows", bytes: accounts.rows })
+  sections.push({ name: "positions.rows", bytes: positions.rows })
+  sections.push({ name: "positions.pastRows", bytes: positions.pastRows })
+  sections.push({ name: "orders.rows", bytes: orders.rows })
+  sections.push({ name: "orders.pastRows", bytes: orders.pastRows })
   sections.push({ name: "orders.clientOrderId", bytes: encodeTexts(orders.clientOrderId) })
   sections.push({ name: "orders.idempotencyKey", bytes: encodeTexts(orders.idempotencyKey) })
-  put("idempotency", state.idempotency.dump())
+  const idempotency = state.idempotency.dump()
+  sections.push({ name: "idempotency.rows", bytes: idempotency.rows })
+  sections.push({ name: "idempotency.outcomes", bytes: idempotency.outcomes })
+  sections.push({ name: "idempotency.heads", bytes: bytesOf(idempotency.heads) })
   put("fills", state.fills.dump())
   state.markets.forEach((market) => sections.push({ name: `minutes.${market.index}`, bytes: bytesOf(market.minutes.dump()) }))
   sections.push({ name: "switches", bytes: bytesOf(Float64Array.from(state.switches.entries().flat())) })
@@ -155,17 +172,12 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     const from = aligned(name)
     return new Int32Array(from.buffer, from.byteOffset, from.byteLength / 4)
   }
-  const texts = (name: string, count: number): Array<string> => {
-    const found = decodeTexts(bytes(name))
-    assert(found.length === count, `a section ${name} has a text for every slot`)
-    return found
-  }
   const group = (name: string, intColumns: ReadonlySet<string>): Record<string, Column> => {
     const columns: Record<string, Column> = {}
     for (const section of sections) {
       if (!section.name.startsWith(`${name}.`)) continue
       const column = section.name.slice(name.length + 1)
-      if (!textColumns.has(section.name)) columns[column] = intColumns.has(column) ? ints(section.name) : floats(section.name)
+      columns[column] = intColumns.has(column) ? ints(section.name) : floats(section.name)
     }
     return columns
   }
@@ -195,28 +207,21 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
     state.marketById.set(dump.parameters.marketId, market.index)
     state.marketBySymbol.set(Market.symbol(dump.parameters), market.index)
   }
-  state.accounts = Accounts.restore({
-    born: floats("accounts.born"),
-    collateral: floats("accounts.collateral"),
-    lastSequence: floats("accounts.lastSequence"),
-    evicted: ints("accounts.evicted"),
-    newestOrder: ints("accounts.newestOrder"),
-    apiKeys: meta.apiKeys
-  })
-  state.positions = Positions.restore(state.accounts, group("positions", positionInts) as unknown as PositionsDump)
-  const orders = group("orders", orderInts)
-  const count = orders["number"]!.length
+  state.accounts = Accounts.restore({ rows: bytes("accounts.rows"), apiKeys: meta.apiKeys })
+  state.positions = Positions.restore({ rows: bytes("positions.rows"), pastRows: bytes("positions.pastRows") })
+  const count = bytes("orders.rows").length / rowBytes
   if (count > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, meta.sequence)
-  const keys = ints("idempotency.account").length
+  const keys = bytes("idempotency.rows").length / entryBytes
   if (keys > capacity.idempotencyKeys) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", capacity.idempotencyKeys, keys, meta.sequence)
   state.orders = Orders.restore({
-    ...orders as unknown as OrdersDump,
-    clientOrderId: texts("orders.clientOrderId", count),
-    idempotencyKey: texts("orders.idempotencyKey", count),
+    rows: bytes("orders.rows"),
+    pastRows: bytes("orders.pastRows"),
+    clientOrderId: decodeTexts(bytes("orders.clientOrderId")),
+    idempotencyKey: decodeTexts(bytes("orders.idempotencyKey")),
     freeHead: meta.freeHead
-  }, capacity.orders, capacity.hashKey)
+  }, capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
   state.idempotency = Idempotency.restore(
-    group("idempotency", idempotencyInts) as unknown as IdempotencyDump,
+    { rows: bytes("idempotency.rows"), outcomes: bytes("idempotency.outcomes"), heads: ints("idempotency.heads") },
     capacity.idempotencyKeys,
     capacity.hashKey
   )
@@ -232,40 +237,7 @@ export const unsafeDecode = (sections: ReadonlyArray<Section>, capacity: Capacit
   return state
 }
 
-const textColumns: ReadonlySet<string> = new Set(["orders.clientOrderId", "orders.idempotencyKey"])
-const positionInts: ReadonlySet<string> = new Set(["account", "market", "firstOrder", "lastOrder", "openCount"])
-const orderInts: ReadonlySet<string> = new Set([
-  "priceAtoms",
-  "account",
-  "market",
-  "flags",
-  "next",
-  "prev",
-  "accountNext",
-  "accountPrev",
-  "ownOlder",
-  "ownNewer",
-  "indexed",
-  "clientIndexed"
-])
 const fillInts: ReadonlySet<string> = new Set(["market", "makerAccount", "takerAccount", "takerSide"])
-const idempotencyInts: ReadonlySet<string> = new Set([
-  "key0",
-  "key1",
-  "key2",
-  "key3",
-  "body0",
-  "body1",
-  "body2",
-  "body3",
-  "account",
-  "first",
-  "codes",
-  "nextOutcome",
-  "next",
-  "heads"
-])
-
 /**
  * Feeds the state's content in an order that does not depend on how it is stored: two states are the same
  * exactly when what they feed is. Numbers and texts come one line each.
@@ -279,38 +251,38 @@ export const canonical = (state: State, feed: (line: string) => void): void => {
   const { accounts, orders, positions } = state
   for (let account = 0; account < accounts.count; account++) {
     feed(
-      `account ${account} ${accounts.born[account]} ${accounts.collateral[account]} ${accounts.lastSequence[account]} `
-        + `${accounts.evicted[account]} ${state.switches.at(account)}`
+      `account ${account} ${accounts.born(account)} ${accounts.collateral(account)} ${accounts.lastSequence(account)} `
+        + `${accounts.evicted(account)} ${state.switches.at(account)}`
     )
-    for (let order = accounts.newestOrder[account]!; order !== none; order = orders.ownOlder[order]!) feed(`own ${orders.number[order]}`)
+    for (let order = accounts.newestOrder(account); order !== none; order = orders.ownOlder(order)) feed(`own ${orders.number(order)}`)
     for (let market = 0; market < state.markets.length; market++) {
-      const slot = positions.find(accounts, account, market)
+      const slot = positions.find(account, market)
       if (slot === none) continue
       feed(
-        `position ${account} ${market} ${positions.quantity[slot]} ${positions.entryNotional[slot]} ${positions.realizedPnl[slot]} `
-          + `${positions.feesPaid[slot]} ${positions.born[slot]} ${positions.openedAt[slot]} ${positions.lastSequence[slot]} `
-          + `${positions.openBuys[slot]} ${positions.openSells[slot]} ${positions.reduceBuys[slot]} ${positions.reduceSells[slot]} `
-          + `${positions.openCount[slot]}`
+        `position ${account} ${market} ${positions.quantity(slot)} ${positions.entryNotional(slot)} ${positions.realizedPnl(slot)} `
+          + `${positions.feesPaid(slot)} ${positions.born(slot)} ${positions.openedAt(slot)} ${positions.lastSequence(slot)} `
+          + `${positions.openBuys(slot)} ${positions.openSells(slot)} ${positions.reduceBuys(slot)} ${positions.reduceSells(slot)} `
+          + `${positions.openCount(slot)}`
       )
-      for (let order = positions.firstOrder[slot]!; order !== none; order = orders.accountNext[order]!) feed(`open ${orders.number[order]}`)
+      for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) feed(`open ${orders.number(order)}`)
     }
   }
   for (const key of accounts.apiKeys) feed(`key ${JSON.stringify(key)}`)
   const slots: Array<number> = []
   for (let order = 0; order < orders.end; order++) if (orders.holds(order)) slots.push(order)
-  slots.sort((one, other) => orders.number[one]! - orders.number[other]!)
+  slots.sort((one, other) => orders.number(one) - orders.number(other))
   for (const order of slots) {
     feed(
-      `order ${orders.number[order]} ${orders.account[order]} ${orders.market[order]} ${orders.flags[order]} ${orders.priceAtoms[order]} `
-        + `${orders.quantity[order]} ${orders.remaining[order]} ${orders.filled[order]} ${orders.filledNotional[order]} `
-        + `${orders.canceled[order]} ${orders.createdAt[order]} ${orders.updatedAt[order]} ${orders.lastSequence[order]} `
+      `order ${orders.number(order)} ${orders.account(order)} ${orders.market(order)} ${orders.flags(order)} ${orders.priceAtoms(order)} `
+        + `${orders.quantity(order)} ${orders.remaining(order)} ${orders.filled(order)} ${orders.filledNotional(order)} `
+        + `${orders.canceled(order)} ${orders.createdAt(order)} ${orders.updatedAt(order)} ${orders.lastSequence(order)} `
         + `${orders.clientOrderId[order]} ${orders.idempotencyKey[order]} ${state.expiries.at(order)}`
     )
   }
   state.books.forEach((book, market) => {
     for (const side of [Order.buy, Order.sell] as const) {
       for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
-        feed(`resting ${market} ${side} ${orders.priceAtoms[order]} ${orders.number[order]} ${orders.remaining[order]}`)
+        feed(`resting ${market} ${side} ${orders.priceAtoms(order)} ${orders.number(order)} ${orders.remaining(order)}`)
       }
     }
   })
@@ -318,6 +290,6 @@ export const canonical = (state: State, feed: (line: string) => void): void => {
     const fills = state.fills.ofMarket(market.index, Number.POSITIVE_INFINITY, state.fills.capacity)
     for (const fill of fills) feed(`fill ${JSON.stringify(fill)}`)
   }
-  for (const order of state.endedSlots()) feed(`ended ${orders.number[order]}`)
+  for (const order of state.endedSlots()) feed(`ended ${orders.number(order)}`)
   state.idempotency.canonical(feed)
 }

@@ -6,10 +6,10 @@ import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { Idempotency } from "./Idempotency.js"
 import type { MarketState } from "./Markets.js"
-import { type HashKey, Orders } from "./Orders.js"
+import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
-import { growFloats, grownLength } from "./Columns.js"
+import { growFloats, grownLength, initialLength } from "./Columns.js"
 
 /** The bounds of what the engine remembers. */
 export interface Capacity {
@@ -44,7 +44,7 @@ export class State {
   /** Dead-man switches that are armed, by account. */
   readonly switches = new Deadlines((account) => account)
   /** Open orders that expire, by slot. */
-  readonly expiries = new Deadlines((order) => this.orders.number[order]!)
+  readonly expiries = new Deadlines((order) => this.orders.number(order))
   readonly events = new EventLog()
   /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
   riskEpoch = 0
@@ -69,7 +69,7 @@ export class State {
   private endedCount = 0
 
   constructor(readonly capacity: Capacity) {
-    this.orders = new Orders(capacity.orders, capacity.hashKey)
+    this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey)
   }
 
@@ -77,7 +77,7 @@ export class State {
   touchPosition(account: number, market: number): number {
     const before = this.positions.count
     const slot = this.positions.touch(this.accounts, account, market)
-    if (this.positions.count !== before) this.positions.riskEpoch[slot] = this.markets[market]!.riskEpoch
+    if (this.positions.count !== before) this.positions.setRiskEpoch(slot, this.markets[market]!.riskEpoch)
     return slot
   }
 

@@ -279,7 +279,7 @@ export const read = (bytes: Buffer, at: number, header: Header, digest: Uint8Arr
     records.push({
       sequence,
       atEpochMs: readWhole(bytes, recordAt + 12),
-      command: decodePayload(sequence, bytes[recordAt + 20]!, bytes.toString("utf8", recordAt + recordHeaderBytes, payloadEnd))
+      command: decodePayload(sequence, bytes[recordAt + 20]!, bytes, recordAt + recordHeaderBytes, payloadEnd)
     })
   })
   return {
@@ -293,9 +293,9 @@ export const read = (bytes: Buffer, at: number, header: Header, digest: Uint8Arr
   }
 }
 
-const decodePayload = (sequence: number, code: number, text: string): Command => {
+const decodePayload = (sequence: number, code: number, bytes: Buffer, from: number, to: number): Command => {
   try {
-    return CommandCodec.decode(code, text)
+    return CommandCodec.decodeAt(code, bytes, from, to)
   } catch (error) {
     if (error instanceof CommandCodec.Malformed) throw new Malformed(sequence, error.message)
     throw error

@@ -161,8 +161,13 @@ const quote = (value: string): string => {
 }
 
 /** The command of a payload. Throws `Malformed` for anything that `encode` did not write. */
-export const decode = (code: number, text: string): Command.Command => {
-  const items = parse(text)
+export const decode = (code: number, text: string): Command.Command => commandOf(code, parse(text))
+
+/** The command of the payload that lies from one place of a buffer to another, as UTF-8; as `decode`. */
+export const decodeAt = (code: number, bytes: Buffer, from: number, to: number): Command.Command =>
+  commandOf(code, plainItems(bytes, from, to) ?? parse(bytes.toString("utf8", from, to)))
+
+const commandOf = (code: number, items: ReadonlyArray<unknown>): Command.Command => {
   switch (code) {
     case Kind.PlaceOrders:
       return decodePlace(items)
@@ -228,6 +233,54 @@ export const decode = (code: number, text: string): Command.Command => {
     default:
       throw new Malformed(`an unknown command kind ${code}`)
   }
+}
+
+const bracket = 0x5b
+const closingBracket = 0x5d
+const comma = 0x2c
+const doubleQuote = 0x22
+const backslash = 0x5c
+const minus = 0x2d
+const zero = 0x30
+/** A whole number of so many digits is safe. */
+const safeDigits = 15
+
+/**
+ * The items of a JSON array of nothing but whole numbers and strings of plain visible ASCII, without any space: what
+ * nearly every payload is, read twice as fast as by `JSON.parse`. Undefined for all else, which that one judges.
+ */
+const plainItems = (bytes: Buffer, from: number, to: number): ReadonlyArray<unknown> | undefined => {
+  if (to - from < 3 || bytes[from] !== bracket) return undefined
+  const items: Array<unknown> = []
+  for (let at = from + 1; at < to;) {
+    let code = bytes[at]!
+    if (code === doubleQuote) {
+      const begin = ++at
+      for (code = bytes[at]!; code !== doubleQuote; code = bytes[++at]!) {
+        if (code < 0x20 || code > 0x7e || code === backslash || at >= to) return undefined
+      }
+      items.push(begin === at ? "" : bytes.toString("latin1", begin, at))
+      at++
+    } else {
+      const negative = code === minus
+      const begin = negative ? at + 1 : at
+      let value = 0
+      for (at = begin; at < to; at++) {
+        const digit = bytes[at]! - zero
+        if (digit < 0 || digit > 9) break
+        value = value * 10 + digit
+      }
+      const digits = at - begin
+      // No digits, a leading zero, or the zero that keeps its sign.
+      if (digits === 0 || digits > safeDigits || (bytes[begin] === zero && (digits > 1 || negative))) return undefined
+      items.push(negative ? -value : value)
+    }
+    if (at >= to) return undefined
+    code = bytes[at++]!
+    if (code === closingBracket) return at === to ? items : undefined
+    if (code !== comma) return undefined
+  }
+  return undefined
 }
 
 const parse = (text: string): ReadonlyArray<unknown> => {

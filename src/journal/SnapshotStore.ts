@@ -103,7 +103,11 @@ const latest = (disk: DiskService): Effect.Effect<Snapshot | undefined, DiskErro
 // Layout: magic, version (4), manifest length (4), manifest (JSON), sections, SHA-256 of all before. Manifest
 // and sections are padded to multiples of 8.
 const magic = Buffer.from([0xfd, 0xf6, 0xfa, 0xf9, 0xfb, 0xf7, 0xf5, 0xfe])
-const version = 1
+/**
+ * Of this layout and of what the engine puts into its sections: raised with either. A snapshot of another version is
+ * passed over, and the journal replayed instead.
+ */
+export const version = 2
 const headBytes = 16
 const alignment = 8
 const writeBytes = 1 << 20

@@ -271,7 +271,7 @@ describe("a bundle behind a snapshot", () => {
   it("is refused where its state is another than its manifest names", () => {
     const { base, blocks, capacity, manifest } = Bundle.read(bytes)
     const sections = base!.sections.map((section) =>
-      section.name === "accounts.collateral" ? { ...section, bytes: Buffer.alloc(section.bytes.length) } : section
+      section.name === "accounts.rows" ? { ...section, bytes: Buffer.alloc(section.bytes.length) } : section
     )
     const contents: Bundle.Contents = {
       program: "",
@@ -433,13 +433,13 @@ describe("a redacted bundle", () => {
   })
 })
 
-/** Digests of others' remembered keys as a snapshot holds them: those of two neighbours, in a column. */
+/** Digests of others' remembered keys as a snapshot holds them, at the beginning of their rows of 18 words. */
 const keyDigests = (state: State, kept: number): ReadonlyArray<Buffer> => {
-  const { account, key0, key1, key2, key3 } = state.idempotency.dump()
-  const isOthers = (entry: number) => account[entry]! >= -1 && account[entry] !== kept
-  return Array.from(account, (_, entry) => entry)
-    .filter((entry) => entry + 1 < account.length && isOthers(entry) && isOthers(entry + 1))
-    .flatMap((entry) => [key0, key1, key2, key3].map((column) => Buffer.from(column.slice(entry, entry + 2).buffer)))
+  const { buffer } = state.idempotency.dump().rows
+  const accounts = new Int32Array(buffer).filter((_, at) => at % 18 === 8)
+  return Array.from(accounts, (account, entry) => ({ account, digest: Buffer.from(buffer, entry * 72, 16) }))
+    .filter(({ account }) => account >= -1 && account !== kept)
+    .map(({ digest }) => digest)
 }
 
 const pseudonym = /^(?:|x[0-9a-f]{32}|key_[0-9a-f]{20}|pk_redacted_[0-9a-f]{20}|[0-9a-f]{64})$/

@@ -186,7 +186,7 @@ describe("snapshots", () => {
 
   it("of another state are a divergence, at their sequence", async () => {
     const { block, made, state } = await written()
-    state.accounts.collateral[0]! += 1
+    state.accounts.setCollateral(0, state.accounts.collateral(0) + 1)
     await Recorded.saveSnapshot(made, block, state)
     const differs = await Effect.runPromise(Effect.flip(verify(made)))
     expect(differs._tag).toBe("ReplayDiffers")

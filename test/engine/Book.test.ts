@@ -8,10 +8,11 @@ const maxPrice = 2 ** 31 - 1
 
 const rest = (orders: Orders, book: Book, side: Order.Side, priceAtoms: number, sizeAtoms: number): number => {
   const slot = orders.allocate()
-  orders.flags[slot] = side
-  orders.priceAtoms[slot] = priceAtoms
-  orders.quantity[slot] = sizeAtoms
-  orders.remaining[slot] = sizeAtoms
+  orders.setNumber(slot, slot)
+  orders.setFlags(slot, side)
+  orders.setPriceAtoms(slot, priceAtoms)
+  orders.setQuantity(slot, sizeAtoms)
+  orders.setRemaining(slot, sizeAtoms)
   book.insert(slot)
   return slot
 }
@@ -132,7 +133,7 @@ describe("Book", () => {
     const first = rest(orders, book, Order.sell, 10, 5)
     const second = rest(orders, book, Order.sell, 10, 7)
     book.reduce(first, 4)
-    expect(orders.remaining[first]).toBe(1)
+    expect(orders.remaining(first)).toBe(1)
     expect(book.levelSize(Order.sell, 10)).toBe(8)
     expect(walk(book, Order.sell)).toEqual([first, second])
   })

@@ -45,24 +45,28 @@ const slots = (state: State): ReadonlyArray<number> => {
   for (let slot = 0; slot < state.orders.end; slot++) {
     if (state.orders.holds(slot) && state.orders.status(slot) === Order.open) found.push(slot)
   }
-  return found.sort((one, another) => state.orders.number[one]! - state.orders.number[another]!)
+  return found.sort((one, another) => state.orders.number(one) - state.orders.number(another))
 }
 
 describe("planted damage", () => {
   test.each<[string, (state: State) => void, string]>([
-    ["an atom appears in a collateral", (state) => void state.accounts.collateral[0]!++, "credited"],
+    ["an atom appears in a collateral", (state) => state.accounts.setCollateral(0, state.accounts.collateral(0) + 1), "credited"],
     ["an atom of a fee is lost", (state) => void state.fees.low--, "credited"],
     ["a credit is forgotten", (state) => void state.credited.low--, "credited"],
-    ["an atom of entry notional is lost", (state) => void state.positions.entryNotional[0]!--, "credited"],
-    ["a position grows alone", (state) => void state.positions.quantity[0]!++, "long"],
+    [
+      "an atom of entry notional is lost",
+      (state) => state.positions.setEntryNotional(0, state.positions.entryNotional(0) - 1),
+      "credited"
+    ],
+    ["a position grows alone", (state) => state.positions.setQuantity(0, state.positions.quantity(0) + 1), "long"],
     ["open interest is miscounted", (state) => void state.markets[0]!.openInterest++, "open interest"],
     [
       "a flat position keeps an entry",
       (state) => {
         for (const slot of [0, 1]) {
           // The credit makes up for the long's entry, which counts the other way once it is flat.
-          if (state.positions.quantity[slot]! > 0) state.credited.add(2 * state.positions.entryNotional[slot]!)
-          state.positions.quantity[slot] = 0
+          if (state.positions.quantity(slot) > 0) state.credited.add(2 * state.positions.entryNotional(slot))
+          state.positions.setQuantity(slot, 0)
         }
         state.markets[0]!.openInterest = 0
       },
@@ -73,14 +77,21 @@ describe("planted damage", () => {
       (state) => {
         const [offer] = slots(state)
         state.books[0]!.remove(offer!)
-        state.orders.priceAtoms[offer!] = 985
+        state.orders.setPriceAtoms(offer!, 985)
         state.books[0]!.insert(offer!)
       },
       "is crossed"
     ],
-    ["an order's rest changes behind the book", (state) => void state.orders.remaining[slots(state)[1]!]!++, "sum to"],
+    [
+      "an order's rest changes behind the book",
+      (state) => {
+        const [, slot] = slots(state)
+        state.orders.setRemaining(slot!, state.orders.remaining(slot!) + 1)
+      },
+      "sum to"
+    ],
     ["an ended order rests", (state) => state.orders.setStatus(slots(state)[3]!, Order.canceled), "should not"],
-    ["an order rests in another market", (state) => void (state.orders.market[slots(state)[3]!] = 1), "should not"],
+    ["an order rests in another market", (state) => state.orders.setMarket(slots(state)[3]!, 1), "should not"],
     [
       "a younger order is before an older one",
       (state) => {
@@ -90,26 +101,33 @@ describe("planted damage", () => {
       },
       "younger order before an older"
     ],
-    ["what was filled does not add up", (state) => void state.orders.filled[slots(state)[3]!]!++, "does not add up"],
+    [
+      "what was filled does not add up",
+      (state) => {
+        const slot = slots(state)[3]!
+        state.orders.setFilled(slot, state.orders.filled(slot) + 1)
+      },
+      "does not add up"
+    ],
     [
       "an ended order has something left",
       (state) => {
         const ended = state.endedSlots()[0]!
-        state.orders.filled[ended]!--
-        state.orders.remaining[ended]!++
+        state.orders.setFilled(ended, state.orders.filled(ended) - 1)
+        state.orders.setRemaining(ended, state.orders.remaining(ended) + 1)
       },
       "has 1 left"
     ],
-    ["an open size is miscounted", (state) => void state.positions.openBuys[0]!++, "other open sizes"],
-    ["a reduce-only size is miscounted", (state) => void state.positions.reduceSells[1]!--, "other open sizes"],
-    ["open orders of a position are miscounted", (state) => void state.positions.openCount[0]!++, "other open sizes"],
+    ["an open size is miscounted", (state) => state.positions.setOpenBuys(0, state.positions.openBuys(0) + 1), "other open sizes"],
+    ["a reduce-only size is miscounted", (state) => state.positions.setReduceSells(1, state.positions.reduceSells(1) - 1), "other open sizes"],
+    ["open orders of a position are miscounted", (state) => state.positions.setOpenCount(0, state.positions.openCount(0) + 1), "other open sizes"],
     ["open orders of the venue are miscounted", (state) => void state.openOrders++, "open orders of"],
     [
       "a reduce-only order is larger than the position",
       (state) => {
         for (const slot of [0, 1]) {
-          const sign = Math.sign(state.positions.quantity[slot]!)
-          state.positions.quantity[slot] = sign * 50
+          const sign = Math.sign(state.positions.quantity(slot))
+          state.positions.setQuantity(slot, sign * 50)
         }
         state.markets[0]!.openInterest = 50
       },

@@ -265,10 +265,10 @@ class Stage {
     const rows = new Map<number, [Array<string>, Array<string>]>()
     for (const side of [Order.buy, Order.sell] as const) {
       for (let order = books[0]!.best(side); order !== -1; order = books[0]!.nextSlot(order)) {
-        const at = orders.priceAtoms[order]!
+        const at = orders.priceAtoms(order)
         const row = rows.get(at) ?? [[], []]
         const flag = orders.reduceOnly(order) ? " ro" : ""
-        row[side].push(`${this.owners.get(orders.account[order]!)} ${size(orders.remaining[order]!)}${flag}`)
+        row[side].push(`${this.owners.get(orders.account(order))} ${size(orders.remaining(order))}${flag}`)
         rows.set(at, row)
       }
     }

@@ -133,7 +133,7 @@ describe("what is no state is not read", () => {
   })()
   const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
-  test.each(["meta", "orders.clientOrderId", "ended", "book.0", "book.1", "accounts.born"])("without its section %s", (name) => {
+  test.each(["meta", "orders.clientOrderId", "ended", "book.0", "book.1", "accounts.rows", "idempotency.outcomes"])("without its section %s", (name) => {
     expect(() => Snapshot.unsafeDecode(sections.filter((section) => section.name !== name), capacity)).toThrow(`section ${name}`)
   })
 

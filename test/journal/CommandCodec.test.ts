@@ -8,6 +8,21 @@ import * as arbitraries from "./arbitraries.js"
 /** Through the journal's bytes, not only through a string. */
 const throughBytes = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
 
+/** Read where it lies among other bytes, as a block is. */
+const decodedAt = (code: number, text: string): Command => {
+  const bytes = Buffer.from(`"]${text},"`, "utf8")
+  return CommandCodec.decodeAt(code, bytes, 2, bytes.length - 2)
+}
+
+const attempted = (read: () => Command): Command | string => {
+  try {
+    return read()
+  } catch (error) {
+    expect(error).toBeInstanceOf(CommandCodec.Malformed)
+    return (error as Error).message
+  }
+}
+
 describe("CommandCodec", () => {
   test("every command is read back as it was written", () => {
     fc.assert(
@@ -15,9 +30,46 @@ describe("CommandCodec", () => {
         const text = CommandCodec.encode(command)
         expect(text).not.toContain("\0")
         expect(CommandCodec.decode(CommandCodec.kindCode(command), throughBytes(text))).toStrictEqual(command)
+        expect(decodedAt(CommandCodec.kindCode(command), text)).toStrictEqual(command)
       }),
       { numRuns: 2_000 }
     )
+  })
+
+  test("a payload is read from its bytes exactly as from its text, whatever is wrong with it", () => {
+    const Part = fc.constantFrom("[", "]", ",", "\"", "\\", "-", "0", "1", "7", ".", "e", " ", "a", "\u00e9", "\n", "null", "999999999999999", "1000000")
+    fc.assert(
+      fc.property(arbitraries.command, fc.nat(), fc.nat(3), fc.array(Part, { maxLength: 4 }), (command, place, dropped, parts) => {
+        const code = CommandCodec.kindCode(command)
+        const whole = CommandCodec.encode(command)
+        const at = place % (whole.length + 1)
+        const text = throughBytes(whole.slice(0, at) + parts.join("") + whole.slice(at + dropped))
+        expect(attempted(() => decodedAt(code, text))).toStrictEqual(attempted(() => CommandCodec.decode(code, text)))
+      }),
+      { numRuns: 5_000 }
+    )
+  })
+
+  test.each([
+    "[1,5,5,\"k\",0,7,\"\"]",
+    "[1,5,5,\"k\",0,-7,\"\"]",
+    "[1,5,5,\"k\",0,-0,\"\"]",
+    "[1,5,5,\"k\",0,07,\"\"]",
+    "[1,5,5,\"k\",0,9007199254740991,\"\"]",
+    "[1,5,5,\"k\",0,9007199254740992,\"\"]",
+    "[1,5,5,\"k\",0,7,\"a\\n\"]",
+    "[1,5,5,\"k\",0,7,\"\u00e9\"]",
+    "[1,5,5,\"k\",0,7,\"\"",
+    "[1,5,5,\"k\",0,7,\"",
+    "[1,5,5,\"k\",0,7,]",
+    "[1,5,5,\"k\",0,7,\"\"]]",
+    "[ 1,5,5,\"k\",0,7,\"\"]",
+    "[1]",
+    "[]",
+    "[",
+    ""
+  ])("from bytes as from text: %s", (text) => {
+    expect(attempted(() => decodedAt(2, text))).toStrictEqual(attempted(() => CommandCodec.decode(2, text)))
   })
 
   test("different commands of a kind have different payloads", () => {

@@ -1,4 +1,5 @@
 /** Snapshots are read back as they were saved, or not at all. */
+import * as crypto from "node:crypto"
 import { Effect, Layer, Logger, LogLevel } from "effect"
 import { describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
@@ -60,6 +61,20 @@ describe("SnapshotStore", () => {
       disk.flip(path, at, at % 8)
     }
     expect((await on(disk, latest))?.sequence).toBe(9)
+  })
+
+  test.each([SnapshotStore.version - 1, SnapshotStore.version + 1])("passes over an intact one of version %d", async (version) => {
+    const disk = emptyDisk()
+    await on(disk, Effect.zipRight(save(5), save(9)))
+    const path = disk.files().find((file) => file.includes("9.snap"))!
+    const bytes = Buffer.from(disk.bytes(path))
+    const end = bytes.length - 32
+    expect(bytes.readUInt32LE(8)).toBe(SnapshotStore.version)
+    bytes.writeUInt32LE(version, 8)
+    crypto.createHash("sha256").update(bytes.subarray(0, end)).digest().copy(bytes, end)
+    disk.overwrite(path, 0, bytes)
+    expect(await on(disk, Effect.flatMap(SnapshotStore.SnapshotStore, (snapshots) => snapshots.load(9)))).toBe("it has another format")
+    expect(comparable(await on(disk, latest))).toStrictEqual(comparable(snapshotOf(5)))
   })
 
   test("reads without writing where there is no directory yet", async () => {

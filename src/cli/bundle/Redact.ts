@@ -256,8 +256,8 @@ const ownLines = (engine: Engine, account: number): ReadonlyArray<string> => {
 const ordersOf = (engine: Engine, account: number): ReadonlyArray<string> => {
   const lines: Array<string> = []
   const { accounts, orders } = engine.state
-  for (let slot = accounts.newestOrder[account]!; slot !== none; slot = orders.ownOlder[slot]!) {
-    const number = orders.number[slot]!
+  for (let slot = accounts.newestOrder(account); slot !== none; slot = orders.ownOlder(slot)) {
+    const number = orders.number(slot)
     const order = engine.findOrder(account, number)
     assert(order !== undefined, "an account's order is found by its number")
     lines.push(JSON.stringify({ ...order, outcomes: engine.findOutcomes(account, order.idempotencyKey) }))

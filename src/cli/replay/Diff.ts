@@ -178,7 +178,7 @@ interface Shape {
 
 const accountName = (state: State, account: string | undefined): string => {
   const index = Number(account)
-  return index >= 0 && index < state.accounts.count ? Ids.accountId(state.accounts.born[index]!) : `account ${account}`
+  return index >= 0 && index < state.accounts.count ? Ids.accountId(state.accounts.born(index)) : `account ${account}`
 }
 
 const marketName = (state: State, market: string | undefined): string =>

@@ -54,7 +54,7 @@ const concerns = (who: Who, { accounts = [], markets = [], orders = [] }: Concer
 // ---- names
 
 const accountName = (state: State, account: number): string =>
-  account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born[account]!) : `account ${account}`
+  account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born(account)) : `account ${account}`
 
 const marketOf = (state: State, market: number): Market.Parameters | undefined => state.markets[market]?.parameters
 const marketName = (state: State, market: number): string => marketOf(state, market)?.marketId ?? "no such market"
@@ -72,7 +72,7 @@ const sizeOf = (state: State, market: number, atoms: number): string => {
 /** Market and owner of an order that the state remembers; -1 for one that it does not. */
 const ownerOf = (state: State, orderNumber: number): { readonly market: number; readonly account: number } => {
   const slot = state.orders.find(orderNumber)
-  return slot < 0 ? { market: -1, account: -1 } : { market: state.orders.market[slot]!, account: state.orders.account[slot]! }
+  return slot < 0 ? { market: -1, account: -1 } : { market: state.orders.market(slot), account: state.orders.account(slot) }
 }
 
 const named = (code: number, names: ReadonlyArray<string>): string => names[code] ?? String(code)
