@@ -2,7 +2,7 @@
  * Owns every order the venue remembers, open or done, by integer slot, and the two ways to find one: by order
  * number and by an account's clientOrderId.
  *
- * An order is two rows of 64 bytes, a cache line each: one of what the book, matching and the tables touch, and one
+ * An order is two rows of 64 bytes, as long as a cache line: one of what the book, matching and the tables touch, and one
  * of its past and its owner. So a random order costs two misses, not one for each of its fields, and a book that only
  * matches keeps twice as many orders in a cache. Each kind of row has a buffer with two views, of 8-byte numbers
  * and of 4-byte words, read and written by name, by the accessors below.

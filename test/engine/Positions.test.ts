@@ -1,6 +1,7 @@
 /** What fills make of a position: table, exactness against bigints, and sums over both sides. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
+import { Accounts, none } from "../../src/engine/Accounts.js"
 import * as Positions from "../../src/engine/Positions.js"
 
 const filled = (): Positions.Filled => ({ quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false })
@@ -77,4 +78,25 @@ test("what a close releases is the exact share, rounded up for a long and down f
     }),
     { numRuns: 500 }
   )
+})
+
+test("every pair keeps its own slot through growth, and has it again when restored", () => {
+  const accounts = new Accounts()
+  const positions = new Positions.Positions()
+  for (let account = 0; account < 300; account++) expect(accounts.open(64 * (account + 1), account)).toBe(account)
+  const pairs = Array.from({ length: 300 }, (_, account) => [3, 0, 200, 1023].map((market) => [account, market] as const)).flat()
+  pairs.forEach(([account, market], slot) => expect(positions.touch(accounts, account, market)).toBe(slot))
+  pairs.forEach((_, slot) => positions.setQuantity(slot, slot - 500))
+  const again = Positions.Positions.restore(positions.dump())
+  for (const held of [positions, again]) {
+    expect(pairs.map(([account, market]) => held.find(account, market))).toEqual(pairs.map((_, slot) => slot))
+    expect(pairs.map((_, slot) => held.quantity(slot))).toEqual(pairs.map((_, slot) => slot - 500))
+    expect(Array.from({ length: 300 }, (_, account) => held.find(account, 4))).toEqual(Array.from({ length: 300 }, () => none))
+    expect(held.find(300, 3)).toBe(none)
+    // Linked to its account, the last touched first.
+    expect([accounts.firstPosition(7), held.nextOfAccount(accounts.firstPosition(7))]).toEqual([7 * 4 + 3, 7 * 4 + 2])
+  }
+  expect(again.dump()).toEqual(positions.dump())
+  expect(Accounts.restore(accounts.dump()).find("")).toBe(none)
+  expect(Accounts.restore(accounts.dump()).dump()).toEqual(accounts.dump())
 })

@@ -145,3 +145,21 @@ describe("what is no state is not read", () => {
     expect(() => Snapshot.unsafeDecode(sections, { ...capacity, idempotencyKeys: 10 })).toThrow("IDEMPOTENCY_CAPACITY is 10, and the idempotency keys")
   })
 })
+
+test("texts of any characters come back as they were", () => {
+  const engine = Engine.make({ orders: 100, idempotencyKeys: 100 })
+  const { accounts, orders } = engine.state
+  const account = accounts.open(64, 1)
+  const texts = ["", "plain", "caf\u00e9", "\u2603 of three bytes", "\u{1d11e} of four", "\u007f\u0080", "x".repeat(64)]
+  texts.forEach((text, at) => {
+    const order = orders.allocate()
+    orders.write(order, (at + 1) * 64, account, 0, 0, 100, 1, 1, 1)
+    orders.clientOrderId[order] = text
+    orders.idempotencyKey[order] = `${text}!`
+  })
+  const read = Snapshot.unsafeDecode(Snapshot.encode(engine.state), { orders: 100, idempotencyKeys: 100 }).orders
+  expect(read.clientOrderId).toEqual(texts)
+  expect(read.idempotencyKey).toEqual(texts.map((text) => `${text}!`))
+  expect(texts.slice(1).map((text) => read.findClient(account, text))).toEqual([1, 2, 3, 4, 5, 6])
+  expect(texts.map((_, at) => read.find((at + 1) * 64))).toEqual([0, 1, 2, 3, 4, 5, 6])
+})
