@@ -11,7 +11,6 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Order from "../domain/Order.js"
-import { growFloats, growInts, wordsOf } from "./Columns.js"
 import type { Orders } from "./Orders.js"
 
 /** No slot, and no level. */
@@ -31,15 +30,23 @@ const cacheMask = cachedLeaves - 1
 
 const initialNodes = 16
 const initialLevels = 16
-/** Numbers of 8 bytes in a level's row: the accessors shift levels by 2, for words by 3. */
-const levelRowNumbers = 4
 
 export class Book {
   private readonly orders: Orders
 
-  /** Levels, rows of 32 bytes: as numbers of 8, and as words of 4. */
-  private levelNumbers = new Float64Array(initialLevels * levelRowNumbers)
-  private levelWords = wordsOf(this.levelNumbers)
+  /** Oldest order of a level. */
+  private levelHead = new Int32Array(initialLevels)
+  /** Youngest order of a level. */
+  private levelTail = new Int32Array(initialLevels)
+  /** Orders at a level; 0 in a level that is free. */
+  private levelOrders = new Int32Array(initialLevels)
+  private levelPrice = new Int32Array(initialLevels)
+  /** Size atoms of all orders at a level. */
+  private levelTotal = new Float64Array(initialLevels)
+  /** The next level closer to the touch, or -1. */
+  private levelBetter = new Int32Array(initialLevels)
+  /** The next level further from the touch, or -1; in a free level, the next free one. */
+  private levelWorse = new Int32Array(initialLevels)
   private levelsUsed = 0
   private freeLevel = none
 
@@ -80,20 +87,20 @@ export class Book {
     assert(remaining > 0, "a resting order has something left to fill")
     assert(orders.level(slot) === none, "an order rests once")
     const level = this.levelFor(orders.side(slot), priceAtoms)
-    if (this.levelOrders(level) === 0) {
-      this.setLevelHead(level, slot)
-      this.setLevelTotal(level, remaining)
+    if (this.levelOrders[level]! === 0) {
+      this.levelHead[level] = slot
+      this.levelTotal[level] = remaining
       orders.setPrev(slot, none)
     } else {
-      const tail = this.levelTail(level)
+      const tail = this.levelTail[level]!
       orders.setNext(tail, slot)
       orders.setPrev(slot, tail)
-      this.setLevelTotal(level, this.levelTotal(level) + remaining)
+      this.levelTotal[level]! += remaining
     }
     orders.setNext(slot, none)
     orders.setLevel(slot, level)
-    this.setLevelTail(level, slot)
-    this.setLevelOrders(level, this.levelOrders(level) + 1)
+    this.levelTail[level] = slot
+    this.levelOrders[level]!++
     this.resting++
   }
 
@@ -102,20 +109,20 @@ export class Book {
     const orders = this.orders
     const level = orders.level(slot)
     assert(level !== none, "only a resting order is removed")
-    const count = this.levelOrders(level) - 1
-    this.setLevelOrders(level, count)
+    const count = this.levelOrders[level]! - 1
+    this.levelOrders[level] = count
     this.resting--
     orders.setLevel(slot, none)
     if (count === 0) {
       this.removeLevel(orders.side(slot), level)
       return
     }
-    this.setLevelTotal(level, this.levelTotal(level) - orders.remaining(slot))
+    this.levelTotal[level]! -= orders.remaining(slot)
     const prev = orders.prev(slot)
     const next = orders.next(slot)
-    if (prev === none) this.setLevelHead(level, next)
+    if (prev === none) this.levelHead[level] = next
     else orders.setNext(prev, next)
-    if (next === none) this.setLevelTail(level, prev)
+    if (next === none) this.levelTail[level] = prev
     else orders.setPrev(next, prev)
     orders.setNext(slot, none)
     orders.setPrev(slot, none)
@@ -128,19 +135,19 @@ export class Book {
     assert(level !== none, "only a resting order is reduced")
     assert(sizeAtoms > 0 && sizeAtoms < orders.remaining(slot), "a reduced order keeps something to fill")
     orders.setRemaining(slot, orders.remaining(slot) - sizeAtoms)
-    this.setLevelTotal(level, this.levelTotal(level) - sizeAtoms)
+    this.levelTotal[level]! -= sizeAtoms
   }
 
   /** The oldest order at the best price of a side, or -1. */
   best(side: Order.Side): number {
     const level = side === Order.buy ? this.bestBid : this.bestAsk
-    return level === none ? none : this.levelHead(level)
+    return level === none ? none : this.levelHead[level]!
   }
 
   /** Price atoms of the best level of a side, or -1. */
   bestPrice(side: Order.Side): number {
     const level = side === Order.buy ? this.bestBid : this.bestAsk
-    return level === none ? none : this.levelPrice(level)
+    return level === none ? none : this.levelPrice[level]!
   }
 
   /** The resting order that would trade after this one: younger at its price, else the oldest of the next worse price; or -1. */
@@ -149,28 +156,28 @@ export class Book {
     if (next !== none) return next
     const level = this.orders.level(slot)
     assert(level !== none, "only a resting order has a successor")
-    const worse = this.levelWorse(level)
-    return worse === none ? none : this.levelHead(worse)
+    const worse = this.levelWorse[level]!
+    return worse === none ? none : this.levelHead[worse]!
   }
 
   /** Size atoms resting at a price of a side; 0 when there are none. */
   levelSize(side: Order.Side, priceAtoms: number): number {
     const level = this.findLevel(side, priceAtoms)
-    return level === none ? 0 : this.levelTotal(level)
+    return level === none ? 0 : this.levelTotal[level]!
   }
 
   /** How many orders rest at a price of a side. */
   levelOrderCount(side: Order.Side, priceAtoms: number): number {
     const level = this.findLevel(side, priceAtoms)
-    return level === none ? 0 : this.levelOrders(level)
+    return level === none ? 0 : this.levelOrders[level]!
   }
 
   /** At most `depth` levels of a side as [priceAtoms, sizeAtoms], best first. */
   levels(side: Order.Side, depth: number): Array<[number, number]> {
     const found: Array<[number, number]> = []
     let level = side === Order.buy ? this.bestBid : this.bestAsk
-    for (; level !== none && found.length < depth; level = this.levelWorse(level)) {
-      found.push([this.levelPrice(level), this.levelTotal(level)])
+    for (; level !== none && found.length < depth; level = this.levelWorse[level]!) {
+      found.push([this.levelPrice[level]!, this.levelTotal[level]!])
     }
     return found
   }
@@ -184,8 +191,8 @@ export class Book {
   heads(): Int32Array {
     const heads = new Int32Array(this.bidLevels + this.askLevels)
     let at = 0
-    for (let level = this.bestBid; level !== none; level = this.levelWorse(level)) heads[at++] = this.levelHead(level)
-    for (let level = this.bestAsk; level !== none; level = this.levelWorse(level)) heads[at++] = this.levelHead(level)
+    for (let level = this.bestBid; level !== none; level = this.levelWorse[level]!) heads[at++] = this.levelHead[level]!
+    for (let level = this.bestAsk; level !== none; level = this.levelWorse[level]!) heads[at++] = this.levelHead[level]!
     assert(at === heads.length, "every level is in its side's chain")
     return heads
   }
@@ -215,70 +222,7 @@ export class Book {
 
   /** Bytes held by this book's own arrays. */
   get bytes(): number {
-    return this.levelNumbers.byteLength + this.nodeBits.length * (8 + 4 * fan) + 4 * cachedLeaves * 4
-  }
-
-  /** Oldest order of a level. */
-  private levelHead(level: number): number {
-    return this.levelWords[level << 3 | 0]!
-  }
-
-  private setLevelHead(level: number, value: number): void {
-    this.levelWords[level << 3 | 0] = value
-  }
-
-  /** Youngest order of a level. */
-  private levelTail(level: number): number {
-    return this.levelWords[level << 3 | 1]!
-  }
-
-  private setLevelTail(level: number, value: number): void {
-    this.levelWords[level << 3 | 1] = value
-  }
-
-  /** Orders at a level; 0 in a level that is free. */
-  private levelOrders(level: number): number {
-    return this.levelWords[level << 3 | 2]!
-  }
-
-  private setLevelOrders(level: number, value: number): void {
-    this.levelWords[level << 3 | 2] = value
-  }
-
-  /** Price atoms of a level. */
-  private levelPrice(level: number): number {
-    return this.levelWords[level << 3 | 3]!
-  }
-
-  private setLevelPrice(level: number, value: number): void {
-    this.levelWords[level << 3 | 3] = value
-  }
-
-  /** The next level closer to the touch, or -1. */
-  private levelBetter(level: number): number {
-    return this.levelWords[level << 3 | 6]!
-  }
-
-  private setLevelBetter(level: number, value: number): void {
-    this.levelWords[level << 3 | 6] = value
-  }
-
-  /** The next level further from the touch, or -1; in a free level, the next free one. */
-  private levelWorse(level: number): number {
-    return this.levelWords[level << 3 | 7]!
-  }
-
-  private setLevelWorse(level: number, value: number): void {
-    this.levelWords[level << 3 | 7] = value
-  }
-
-  /** Size atoms of all orders at a level. */
-  private levelTotal(level: number): number {
-    return this.levelNumbers[level << 2 | 2]!
-  }
-
-  private setLevelTotal(level: number, value: number): void {
-    this.levelNumbers[level << 2 | 2] = value
+    return this.levelHead.length * 32 + this.nodeBits.length * (8 + 4 * fan) + 4 * cachedLeaves * 4
   }
 
   /** The level at a price, made when there is none; a new one has no orders yet. */
@@ -328,19 +272,19 @@ export class Book {
     const isBid = side === Order.buy
     const best = isBid ? this.bestBid : this.bestAsk
     const level = this.takeLevel()
-    this.setLevelPrice(level, priceAtoms)
-    this.setLevelOrders(level, 0)
+    this.levelPrice[level] = priceAtoms
+    this.levelOrders[level] = 0
     let better: number = none
     let worse = best
-    if (best !== none && (isBid ? priceAtoms < this.levelPrice(best) : priceAtoms > this.levelPrice(best))) {
+    if (best !== none && (isBid ? priceAtoms < this.levelPrice[best]! : priceAtoms > this.levelPrice[best]!)) {
       better = isBid ? this.above(priceAtoms, leaf) : this.below(priceAtoms, leaf)
       assert(better !== none, "a level behind the best has a better one")
-      worse = this.levelWorse(better)
+      worse = this.levelWorse[better]!
     }
-    this.setLevelBetter(level, better)
-    this.setLevelWorse(level, worse)
-    if (worse !== none) this.setLevelBetter(worse, level)
-    if (better !== none) this.setLevelWorse(better, level)
+    this.levelBetter[level] = better
+    this.levelWorse[level] = worse
+    if (worse !== none) this.levelBetter[worse] = level
+    if (better !== none) this.levelWorse[better] = level
     else if (isBid) this.bestBid = level
     else this.bestAsk = level
     if (isBid) this.bidLevels++
@@ -353,16 +297,16 @@ export class Book {
 
   /** Takes an empty level out of its side's chain and the tree, with all nodes that nothing is left in. */
   private removeLevel(side: Order.Side, level: number): void {
-    const priceAtoms = this.levelPrice(level)
-    const better = this.levelBetter(level)
-    const worse = this.levelWorse(level)
-    if (worse !== none) this.setLevelBetter(worse, better)
-    if (better !== none) this.setLevelWorse(better, worse)
+    const priceAtoms = this.levelPrice[level]!
+    const better = this.levelBetter[level]!
+    const worse = this.levelWorse[level]!
+    if (worse !== none) this.levelBetter[worse] = better
+    if (better !== none) this.levelWorse[better] = worse
     else if (side === Order.buy) this.bestBid = worse
     else this.bestAsk = worse
     if (side === Order.buy) this.bidLevels--
     else this.askLevels--
-    this.setLevelWorse(level, this.freeLevel)
+    this.levelWorse[level] = this.freeLevel
     this.freeLevel = level
 
     const number = priceAtoms >>> fanBits
@@ -438,22 +382,37 @@ export class Book {
   private takeLevel(): number {
     const level = this.freeLevel
     if (level !== none) {
-      this.freeLevel = this.levelWorse(level)
+      this.freeLevel = this.levelWorse[level]!
       return level
     }
-    if (this.levelsUsed * levelRowNumbers === this.levelNumbers.length) this.growLevels()
+    if (this.levelsUsed === this.levelHead.length) this.growLevels()
     return this.levelsUsed++
   }
 
   private growNodes(): void {
     const length = this.nodeBits.length * 2
-    this.nodeBits = growInts(this.nodeBits, length)
-    this.nodeParent = growInts(this.nodeParent, length)
-    this.nodeChildren = growInts(this.nodeChildren, length * fan)
+    this.nodeBits = grown(this.nodeBits, length)
+    this.nodeParent = grown(this.nodeParent, length)
+    this.nodeChildren = grown(this.nodeChildren, length * fan)
   }
 
   private growLevels(): void {
-    this.levelNumbers = growFloats(this.levelNumbers, this.levelNumbers.length * 2)
-    this.levelWords = wordsOf(this.levelNumbers)
+    const length = this.levelHead.length * 2
+    this.levelHead = grown(this.levelHead, length)
+    this.levelTail = grown(this.levelTail, length)
+    this.levelOrders = grown(this.levelOrders, length)
+    this.levelPrice = grown(this.levelPrice, length)
+    this.levelBetter = grown(this.levelBetter, length)
+    this.levelWorse = grown(this.levelWorse, length)
+    const totals = new Float64Array(length)
+    totals.set(this.levelTotal)
+    this.levelTotal = totals
   }
+}
+
+/** A longer column with the same content. */
+const grown = (from: Int32Array, length: number): Int32Array<ArrayBuffer> => {
+  const to = new Int32Array(length)
+  to.set(from)
+  return to
 }
