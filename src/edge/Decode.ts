@@ -3,7 +3,7 @@
  * accepts, and gives the same value: the parsed JSON itself, checked in place. A property test holds them
  * to that.
  */
-import { isUtf8 } from "node:buffer"
+import { isAscii, isUtf8 } from "node:buffer"
 import * as Command from "../domain/Command.js"
 import * as Ids from "../domain/Ids.js"
 import * as Order from "../domain/Order.js"
@@ -22,8 +22,11 @@ export class Fault {
 
 /** The JSON value of a body in UTF-8; undefined when it is not one. */
 export const parseJson = (body: Uint8Array): { readonly value: unknown } | undefined => {
-  if (!isUtf8(body)) return undefined
-  const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8")
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  // What is ASCII is copied as it is; anything else is decoded.
+  const encoding = isAscii(bytes) ? "latin1" : isUtf8(bytes) ? "utf8" : undefined
+  if (encoding === undefined) return undefined
+  const text = bytes.toString(encoding)
   try {
     return { value: JSON.parse(text) }
   } catch {

@@ -7,12 +7,22 @@ import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Scope from "effect/Scope"
 
-/** A request that was framed well. Header names are lower case; a repeated header is joined as HTTP says. */
+/** The headers that a route may look at; a listener reads no others. */
+export interface RequestHeaders {
+  /** The first, where there are several. */
+  readonly authorization?: string | undefined
+  /** The first, where there are several. */
+  readonly "content-type"?: string | undefined
+  /** All of them joined by a comma and a space, where there are several. */
+  readonly "idempotency-key"?: string | undefined
+}
+
+/** A request that was framed well. */
 export interface Request {
   readonly method: string
   /** Path and query as sent. */
   readonly target: string
-  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly headers: RequestHeaders
   /** The whole body, at most the listener's limit; empty where there was none. */
   readonly body: Uint8Array
   readonly remoteAddress: string

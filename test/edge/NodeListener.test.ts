@@ -82,6 +82,31 @@ test("requests arrive whole, with their headers, and are answered", async () => 
   expect(await book.json()).toMatchObject({ symbol: "BTC/USDC:USDC" })
 })
 
+test.each([
+  ["names in any case", "Content-TYPE: application/json", "IDEMPOTENCY-Key: k", (key: string) => `AUTHORIZATION: Bearer ${key}`, 200],
+  ["the first of two credentials", "content-type: application/json", "idempotency-key: k", (key: string) =>
+    `authorization: Bearer ${key}\r\nauthorization: Bearer no`, 200],
+  ["the first of two credentials, a bad one", "content-type: application/json", "idempotency-key: k", (key: string) =>
+    `authorization: Bearer no\r\nauthorization: Bearer ${key}`, 401],
+  ["the first of two types", "content-type: application/json\r\ncontent-type: text/plain", "idempotency-key: k", (key: string) =>
+    `authorization: Bearer ${key}`, 200],
+  ["two keys, which are none", "content-type: application/json", "idempotency-key: k\r\nidempotency-key: k", (key: string) =>
+    `authorization: Bearer ${key}`, 400],
+  ["no type", "x-content-type: application/json", "idempotency-key: k", (key: string) => `authorization: Bearer ${key}`, 415]
+])("of headers, %s", async (_, type, idempotencyKey, credential, status) => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  const body = JSON.stringify(Fake.order(fake))
+  const head = `POST /v1/orders HTTP/1.1\r\nhost: x\r\n${type}\r\n${idempotencyKey}\r\n${credential(fake.keys.alice)}\r\n`
+  const { text } = await exchange(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)
+  expect(statusOf(text)).toBe(status)
+})
+
+test("an old version needs no host", async () => {
+  const { port } = await serve(Fake.make().application)
+  expect(statusOf((await exchange(port, "GET /healthz HTTP/1.0\r\n\r\n")).text)).toBe(200)
+})
+
 test("a body in many pieces is one body", async () => {
   const fake = Fake.make()
   const { port } = await serve(fake.application)
@@ -103,6 +128,8 @@ test("pipelined requests are answered in order on one connection", async () => {
 test.each([
   ["no HTTP at all", "hello\r\n\r\n", 400, "invalid_request"],
   ["no host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
+  ["two hosts", "GET /healthz HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n", 400, "invalid_request"],
+  ["two hosts of an old version", "GET /healthz HTTP/1.0\r\nhost: x\r\nhost: x\r\n\r\n", 400, "invalid_request"],
   [
     "two lengths",
     "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}",
