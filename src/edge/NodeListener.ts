@@ -24,7 +24,7 @@ export interface Options {
   readonly keepAliveTimeoutMs: number
   /** Connections held at once; one more is dropped. */
   readonly connectionLimit: number
-  /** How long a graceful stop waits for requests under way. */
+  /** How long a graceful stop waits for requests under way. The last snapshot comes after it: 10 s at most for both. */
   readonly drainTimeoutMs: number
 }
 
@@ -37,7 +37,7 @@ export const defaults: Options = {
   requestTimeoutMs: 10_000,
   keepAliveTimeoutMs: 60_000,
   connectionLimit: 10_000,
-  drainTimeoutMs: 5_000
+  drainTimeoutMs: 3_000
 }
 
 const empty = new Uint8Array(0)

@@ -70,8 +70,8 @@ const digestBetweenTurns = (
     return hash.digest()
   })
 
-/** How long a graceful stop waits for its snapshot. */
-const lastSnapshotMs = 7_000
+/** How long a graceful stop waits for its snapshot: what the listener's drain leaves of 10 s, and some to spare. */
+const lastSnapshotMs = 5_000
 
 const make = Effect.fnUntraced(function*(options: Options) {
   const journal = yield* Journal
