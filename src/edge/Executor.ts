@@ -125,47 +125,40 @@ const admit = (call: Call): Caller | undefined => {
   }
 }
 
+const none = { value: undefined }
+
 /** A body on a route that takes none: absent, or an empty object. */
-const noBody = (call: Call): Errors.Failure | undefined => {
-  const { body } = call.request
-  if (body.byteLength === 0) return undefined
+const noBody = (call: Call): typeof none | Errors.Failure => {
+  if (call.request.body.byteLength === 0) return none
   const json = Requests.json(call.request)
-  if (Requests.isFailure(json)) return json
-  const { value } = json
+  const value = Requests.isFailure(json) ? undefined : json.value
   return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
-    ? undefined
+    ? none
     : Errors.invalidRequest("This route takes no body.")
 }
 
-/** What the endpoint declares of a request, decoded; a failure for the first part that is wrong. */
+/** What the endpoint declares of a request, decoded; a failure for the first part that is wrong, in the order of the hot routes. */
 const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   const { endpoint, request } = call
   const headers = endpoint.headersSchema
-  if (headers !== undefined && Requests.idempotencyKey(request) === undefined) return Requests.idempotencyKeyNeeded
-  const path = decode(endpoint.pathSchema, call.params, "path")
-  if (Either.isLeft(path)) return path.left
+  const json = endpoint.payloadSchema === undefined ? noBody(call) : Requests.json(request)
+  if (Requests.isFailure(json)) return json
   const query = Requests.query(call.query)
   if (Requests.isFailure(query)) return query
   if (endpoint.urlParamsSchema === undefined && Object.keys(query).length > 0) {
     return Errors.invalidRequest("This route takes no query parameter.")
   }
+  if (headers !== undefined && Requests.idempotencyKey(request) === undefined) return Requests.idempotencyKeyNeeded
+  const path = decode(endpoint.pathSchema, call.params, "path")
+  if (Either.isLeft(path)) return path.left
   const urlParams = decode(endpoint.urlParamsSchema, query, "query parameter")
   if (Either.isLeft(urlParams)) return urlParams.left
-  let payload: unknown = undefined
-  if (endpoint.payloadSchema === undefined) {
-    const failure = noBody(call)
-    if (failure !== undefined) return failure
-  } else {
-    const json = Requests.json(request)
-    if (Requests.isFailure(json)) return json
-    const decoded = decode(endpoint.payloadSchema, json.value, "member")
-    if (Either.isLeft(decoded)) return decoded.left
-    payload = decoded.right
-  }
+  const payload = decode(endpoint.payloadSchema, json.value, "member")
+  if (Either.isLeft(payload)) return payload.left
   return {
     path: path.right,
     urlParams: urlParams.right,
-    payload,
+    payload: payload.right,
     headers: headers === undefined ? undefined : { "idempotency-key": request.headers["idempotency-key"] }
   }
 }

@@ -663,3 +663,42 @@ describe("hostile bodies get an envelope and nothing else", () => {
     expect([...seen]).toEqual([400])
   })
 })
+
+describe("of two things that are wrong with a request the first in the order of checks is told, on every route alike", () => {
+  const routes: ReadonlyArray<readonly [string, (fake: Fake.FakeVenue) => Fake.Ask]> = [
+    ["a placement", (fake) => place(fake)],
+    ["an operator's command", () => ({
+      method: "PUT",
+      target: "/v1/operator/markets/BTC-USDC-PERP/status",
+      body: { status: "paused" },
+      key: Fake.operatorToken,
+      idempotencyKey: "k"
+    })]
+  ]
+  const noKey = { idempotencyKey: "" }
+  const orders: ReadonlyArray<readonly [string, Partial<Fake.Ask>, number, RegExp]> = [
+    ["no credential and another content type", { headers: { authorization: undefined, "content-type": "text/plain" } }, 401, /./],
+    ["another content type and no key", { ...noKey, headers: { "content-type": "text/plain" } }, 415, /./],
+    ["broken JSON and no key", { ...noKey, bytes: bytes("{") }, 400, /not JSON/],
+    ["no key and a body of another shape", { ...noKey, bytes: bytes("[]") }, 400, /^idempotency-key/]
+  ]
+  test.each(routes.flatMap(([name, ask]) => orders.map(([why, more, status, message]) => [name, why, ask, more, status, message] as const)))(
+    "%s with %s",
+    async (_name, _why, ask, more, status, message) => {
+      const fake = Fake.make()
+      const response = await fake.ask({ ...ask(fake), ...more })
+      expect(response.status).toBe(status)
+      expect(Fake.json(response).safeMessage).toMatch(message)
+      expect(fake.commands).toEqual([])
+    }
+  )
+})
+
+test("a body on a route that takes none is refused the same, whatever it is", async () => {
+  const fake = Fake.make()
+  for (const [text, type] of [["x", "text/plain"], ["[1]", "application/json"], ["{", "application/json"]] as const) {
+    const ask = { method: "GET", target: "/v1/markets", bytes: bytes(text), headers: { "content-type": type } }
+    expect(Fake.json(await fake.ask(ask))).toMatchObject({ code: "invalid_request", safeMessage: "This route takes no body." })
+  }
+  expect((await fake.ask({ method: "GET", target: "/v1/markets", bytes: bytes("{}") })).status).toBe(200)
+})
