@@ -6,6 +6,7 @@
 import { Either, ParseResult, Schema } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
 import * as Envelopes from "../../src/edge/contract/Envelopes.js"
+import * as Failures from "../../src/edge/contract/Failures.js"
 import * as Acceptance from "./Acceptance.js"
 import { broken, holds, type Property } from "./Property.js"
 
@@ -31,7 +32,7 @@ const judges: ReadonlyMap<string, Judge> = (() => {
       if (answer.kind === "json") all.set(`${endpoint.name} ${status}`, judge(answer.schema))
     }
   }
-  for (const status of Envelopes.statuses) {
+  for (const status of Failures.unrouted) {
     all.set(`native ${status}`, judge(Envelopes.nativeError(status)))
     all.set(`compat ${status}`, judge(Envelopes.compatError(status)))
   }

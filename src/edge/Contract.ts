@@ -4,6 +4,7 @@
  * tests and in the simulator.
  */
 import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiError from "@effect/platform/HttpApiError"
 import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
@@ -16,16 +17,12 @@ import { Access } from "./contract/Access.js"
 import type { Level } from "./contract/Access.js"
 import * as Accounts from "./contract/Accounts.js"
 import * as Compat from "./contract/Compat.js"
-import * as Envelopes from "./contract/Envelopes.js"
 import type { Family } from "./contract/Envelopes.js"
 import * as Markets from "./contract/Markets.js"
 import * as Operator from "./contract/Operator.js"
 import * as Orders from "./contract/Orders.js"
 import * as Safety from "./contract/Safety.js"
 import * as System from "./contract/System.js"
-
-const NativeErrors = Schema.Union(...Envelopes.statuses.map(Envelopes.nativeError))
-const CompatErrors = Schema.Union(...Envelopes.statuses.map(Envelopes.compatError))
 
 const decodeErrorText = "The request did not match the expected schema"
 const badRequestText = "400: invalid_request, operation_not_available"
@@ -50,14 +47,14 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
 }
 
 export const api = HttpApi.make("perpetuum")
-  .add(Orders.group.addError(NativeErrors))
-  .add(Safety.group.addError(NativeErrors))
-  .add(Accounts.group.addError(NativeErrors))
-  .add(Markets.group.addError(NativeErrors))
-  .add(Compat.tradingGroup.addError(CompatErrors))
-  .add(Compat.marketGroup.addError(CompatErrors))
-  .add(Operator.group.addError(NativeErrors))
-  .add(System.group.addError(NativeErrors))
+  .add(Orders.group)
+  .add(Safety.group)
+  .add(Accounts.group)
+  .add(Markets.group)
+  .add(Compat.tradingGroup)
+  .add(Compat.marketGroup)
+  .add(Operator.group)
+  .add(System.group)
   .annotate(OpenApi.Title, "Perpetuum")
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
@@ -100,9 +97,7 @@ export const familyOf = (path: string): Family => path === "/v2" || path.startsW
 /** A schema without the platform's own decode error, which is never sent. */
 const sent = (ast: SchemaAST.AST): SchemaAST.AST =>
   SchemaAST.isUnion(ast)
-    ? SchemaAST.Union.make(ast.types.filter((type) =>
-      Option.getOrUndefined(SchemaAST.getIdentifierAnnotation(type)) !== "HttpApiDecodeError"
-    ))
+    ? SchemaAST.Union.make(ast.types.filter((type) => type !== HttpApiError.HttpApiDecodeError.ast))
     : ast
 
 const answerOf = (whole: SchemaAST.AST): Answer => {

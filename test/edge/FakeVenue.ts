@@ -21,6 +21,7 @@ import type { Application, Request, Response } from "../../src/edge/Listener.js"
 import * as Metrics from "../../src/edge/Metrics.js"
 import * as Readiness from "../../src/edge/Readiness.js"
 import * as Envelopes from "../../src/edge/contract/Envelopes.js"
+import * as Failures from "../../src/edge/contract/Failures.js"
 
 export const operatorToken = "operator-token-of-the-tests"
 export const signerSecret = "signer-secret-of-the-tests"
@@ -63,8 +64,8 @@ export interface FakeVenue {
   readonly application: Application
   readonly levels: { bids: ReadonlyArray<readonly [number, number]>; asks: ReadonlyArray<readonly [number, number]> }
   readonly bumpBook: () => void
-  /** Keys of account 0 (read and trade), account 1 (likewise), and account 0 with read alone; revoked and expired ones. */
-  readonly keys: Readonly<Record<"alice" | "bob" | "reader" | "revoked" | "expired", string>>
+  /** Keys of account 0 (read and trade), account 1 (likewise), and account 0 with read alone; revoked, expired and scopeless ones. */
+  readonly keys: Readonly<Record<"alice" | "bob" | "reader" | "revoked" | "expired" | "scopeless", string>>
   readonly accounts: ReadonlyArray<string>
   readonly ask: (request: Ask) => Promise<Response>
 }
@@ -133,7 +134,8 @@ export const make = (options: Options = {}): FakeVenue => {
     bob: addKey(1, 3, "bob"),
     reader: addKey(0, 1, "reader"),
     revoked: addKey(0, 3, "revoked", { revokedAtEpochMs: at }),
-    expired: addKey(0, 3, "expired", { expiresAtEpochMs: 1 })
+    expired: addKey(0, 3, "expired", { expiresAtEpochMs: 1 }),
+    scopeless: addKey(0, 0, "scopeless")
   }
   const orders = new Map<number, OrderView>()
   const remembered = new Map<string, { readonly fingerprint: string; readonly outcome: Outcome }>()
@@ -422,9 +424,11 @@ export const conform = (framed: Request, response: Response): void => {
   const id = response.headers["x-request-id"]
   if (id === undefined || !id.startsWith("req_")) throw new Error("a response has no x-request-id")
   const answer = endpoint?.answers.get(response.status)
-  if (endpoint !== undefined && answer === undefined) throw new Error(`${endpoint.name} does not declare ${response.status}`)
-  const family = Contract.familyOf(path)
   const status = response.status as Envelopes.Status
+  if (endpoint === undefined ? !Failures.unrouted.includes(status) : answer === undefined) {
+    throw new Error(`${endpoint?.name ?? "what meets no endpoint"} does not declare ${status}`)
+  }
+  const family = Contract.familyOf(path)
   const schema = answer?.schema ?? (family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status))
   const value: unknown = answer?.kind === "text" ? response.body : JSON.parse(response.body)
   Schema.decodeUnknownSync(schema as Schema.Schema<unknown>, { onExcessProperty: "error" })(value)

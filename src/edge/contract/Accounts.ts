@@ -4,6 +4,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Access, ApiKeySecurity } from "./Access.js"
+import * as Failures from "./Failures.js"
 import * as Fields from "./Fields.js"
 import { OrderList } from "./Orders.js"
 
@@ -100,6 +101,7 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
     HttpApiEndpoint.get("getBalance", "/v1/accounts/:accountId/balance")
       .setPath(Fields.AccountPath)
       .addSuccess(Balance)
+      .addError(Failures.native(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Collateral, equity and margin at mark")
   )
@@ -107,6 +109,7 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
     HttpApiEndpoint.get("listPositions", "/v1/accounts/:accountId/positions")
       .setPath(Fields.AccountPath)
       .addSuccess(PositionList)
+      .addError(Failures.native(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Positions that are not flat")
   )
@@ -119,6 +122,7 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
         ...Fields.page
       }))
       .addSuccess(OrderList)
+      .addError(Failures.native(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "The account's orders, newest first")
   )
@@ -127,12 +131,14 @@ export const group = HttpApiGroup.make("accounts", { topLevel: true })
       .setPath(Fields.AccountPath)
       .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name), ...Fields.page }))
       .addSuccess(FillList)
+      .addError(Failures.native(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "The account's own fills, newest first")
   )
   .add(
     HttpApiEndpoint.get("getCurrentApiKey", "/v1/api-keys/current")
       .addSuccess(ApiKeyCurrent)
+      .addError(Failures.native(Failures.anyKeyRead))
       .annotate(Access, "key")
       .annotate(OpenApi.Summary, "The API key that asks")
   )

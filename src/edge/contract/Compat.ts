@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Command from "../../domain/Command.js"
 import { Access, ApiKeySecurity } from "./Access.js"
 import * as Envelopes from "./Envelopes.js"
+import * as Failures from "./Failures.js"
 import * as Fields from "./Fields.js"
 import { AccountFill, Balance, Position } from "./Accounts.js"
 import { BookSnapshot, MarketSnapshot, MarketStats, MarketTrade } from "./Markets.js"
@@ -319,6 +320,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CreateOrdersBody)
       .addSuccess(CreateOrdersResult)
+      .addError(Failures.compat(Failures.placement))
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Place 1..32 limit orders in one writer turn")
   )
@@ -327,6 +329,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CreateOrderBody)
       .addSuccess(AcceptedOrder)
+      .addError(Failures.compat(Failures.placement, 404, 422))
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Place one order")
   )
@@ -336,6 +339,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CancelBody)
       .addSuccess(AcceptedOrder)
+      .addError(Failures.compat(Failures.command, 404))
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Cancel one order")
   )
@@ -344,6 +348,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
       .setPath(Fields.OrderPath)
       .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))
       .addSuccess(CompatOrder)
+      .addError(Failures.compat(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Read one order of the key's account")
   )
@@ -352,6 +357,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CancelAllBody)
       .addSuccess(CompatCancelAll)
+      .addError(Failures.compat(Failures.command, 404))
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market")
   )
@@ -363,6 +369,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
         ...Listing
       }))
       .addSuccess(Schema.Array(CompatOrder))
+      .addError(Failures.compat(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(
         OpenApi.Summary,
@@ -373,6 +380,7 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
     HttpApiEndpoint.get("listCompatOwnTrades", "/v2/trades")
       .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name), ...Listing }))
       .addSuccess(Schema.Array(CompatOwnTrade))
+      .addError(Failures.compat(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones")
   )
@@ -380,12 +388,14 @@ export const tradingGroup = HttpApiGroup.make("compatOrders", { topLevel: true }
     HttpApiEndpoint.get("listCompatPositions", "/v2/positions")
       .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))
       .addSuccess(Schema.Array(CompatPosition))
+      .addError(Failures.compat(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "Positions that are not flat")
   )
   .add(
     HttpApiEndpoint.get("getCompatBalance", "/v2/balance")
       .addSuccess(CompatBalance)
+      .addError(Failures.compat(Failures.keyedRead))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "The account's money")
   )
@@ -396,6 +406,7 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
   .add(
     HttpApiEndpoint.get("listCompatMarkets", "/v2/markets")
       .addSuccess(Schema.Array(CompatMarket))
+      .addError(Failures.compat(Failures.publicRead))
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "All public markets")
   )
@@ -404,6 +415,7 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
       .setPath(Fields.SymbolPath)
       .setUrlParams(Schema.Struct({ limit: Fields.optional(Fields.CompatLimitText) }))
       .addSuccess(CompatBook)
+      .addError(Failures.compat(Failures.publicRead, 404))
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The book; the symbol in the path is URL-encoded")
   )
@@ -412,6 +424,7 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
       .setPath(Fields.SymbolPath)
       .setUrlParams(Schema.Struct(Listing))
       .addSuccess(Schema.Array(CompatTrade))
+      .addError(Failures.compat(Failures.publicRead, 404))
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "Public trades, oldest first: the first ones since a time, or the latest ones")
   )
@@ -419,6 +432,7 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
     HttpApiEndpoint.get("getCompatStats", "/v2/markets/:symbol/stats")
       .setPath(Fields.SymbolPath)
       .addSuccess(CompatStats)
+      .addError(Failures.compat(Failures.publicRead, 404))
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "Figures of the last 24 h, prices and funding")
   )
@@ -426,12 +440,14 @@ export const marketGroup = HttpApiGroup.make("compatMarkets", { topLevel: true }
     HttpApiEndpoint.get("getCompatTicker", "/v2/markets/:symbol/ticker")
       .setPath(Fields.SymbolPath)
       .addSuccess(CompatTicker)
+      .addError(Failures.compat(Failures.publicRead, 404))
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The best prices and the figures of the last 24 h")
   )
   .add(
     HttpApiEndpoint.get("getCompatTime", "/v2/time")
       .addSuccess(CompatTime)
+      .addError(Failures.compat(Failures.publicRead))
       .annotate(Access, "public")
       .annotate(OpenApi.Summary, "The venue's clock")
   )

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import * as Refusal from "../../domain/Refusal.js"
 import { Access, ApiKeySecurity } from "./Access.js"
 import * as Envelopes from "./Envelopes.js"
+import * as Failures from "./Failures.js"
 import * as Fields from "./Fields.js"
 import { OrderRecord } from "./Orders.js"
 
@@ -142,6 +143,7 @@ export const group = HttpApiGroup.make("safety", { topLevel: true })
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(CancelAllAfterBody)
       .addSuccess(CancelAllAfterResult)
+      .addError(Failures.native(Failures.command, 404))
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Dead-man switch: cancel all open orders unless set again before the time is over")
   )
@@ -149,6 +151,7 @@ export const group = HttpApiGroup.make("safety", { topLevel: true })
     HttpApiEndpoint.get("getCancelAllAfter", "/v1/accounts/:accountId/orders/cancel-all-after")
       .setPath(Fields.AccountPath)
       .addSuccess(CancelAllAfterState)
+      .addError(Failures.native(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "How the dead-man switch stands")
   )
@@ -160,6 +163,7 @@ export const group = HttpApiGroup.make("safety", { topLevel: true })
         clientOrderId: Fields.optional(Fields.ClientOrderId)
       }))
       .addSuccess(OutcomeLookup)
+      .addError(Failures.native(Failures.keyedRead, 404))
       .annotate(Access, "read")
       .annotate(OpenApi.Summary, "What became of a request whose answer was lost")
   )
@@ -169,6 +173,7 @@ export const group = HttpApiGroup.make("safety", { topLevel: true })
       .setHeaders(Fields.IdempotencyHeaders)
       .setPayload(FenceBody)
       .addSuccess(FenceResult)
+      .addError(Failures.native(Failures.command, 404))
       .annotate(Access, "trade")
       .annotate(OpenApi.Summary, "Make sure that what was never seen will never act")
   )

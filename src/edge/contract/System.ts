@@ -5,6 +5,7 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { Access } from "./Access.js"
+import * as Failures from "./Failures.js"
 import * as Fields from "./Fields.js"
 
 export const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
@@ -34,6 +35,7 @@ export const group = HttpApiGroup.make("system", { topLevel: true })
   .add(
     HttpApiEndpoint.get("getHealth", "/healthz")
       .addSuccess(Health)
+      .addError(Failures.native(Failures.system))
       .annotate(Access, "system")
       .annotate(OpenApi.Summary, "Whether the process is up")
   )
@@ -41,24 +43,28 @@ export const group = HttpApiGroup.make("system", { topLevel: true })
     HttpApiEndpoint.get("getReadiness", "/readyz")
       .addSuccess(Ready)
       .addSuccess(NotReady)
+      .addError(Failures.native(Failures.system))
       .annotate(Access, "system")
       .annotate(OpenApi.Summary, "Whether recovery is done and the writer is live")
   )
   .add(
     HttpApiEndpoint.get("getMetrics", "/metrics")
       .addSuccess(PrometheusText)
+      .addError(Failures.native(Failures.system))
       .annotate(Access, "system")
       .annotate(OpenApi.Summary, "Prometheus metrics")
   )
   .add(
     HttpApiEndpoint.get("getOpenApi", "/openapi.json")
       .addSuccess(Schema.Struct({ openapi: Schema.Literal("3.1.0") }, { key: Schema.String, value: Schema.Unknown }))
+      .addError(Failures.native(Failures.system))
       .annotate(Access, "system")
       .annotate(OpenApi.Summary, "This contract as OpenAPI 3.1")
   )
   .add(
     HttpApiEndpoint.get("getDocs", "/docs")
       .addSuccess(Page)
+      .addError(Failures.native(Failures.system))
       .annotate(Access, "system")
       .annotate(OpenApi.Summary, "This contract as a page to read")
   )

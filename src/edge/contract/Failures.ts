@@ -1,0 +1,44 @@
+/**
+ * Which statuses an endpoint fails with, said once for each kind of endpoint. An endpoint takes its kind's and
+ * adds what is its own: 404 where it names something that may not exist, 422 where it places one order.
+ *
+ * What meets no endpoint (no such route, another method, bytes that are no request) is not said of any.
+ */
+import * as Schema from "effect/Schema"
+import * as Envelopes from "./Envelopes.js"
+import type { Status } from "./Envelopes.js"
+
+type Kind = ReadonlyArray<Status>
+
+/** Health, metrics and the reference: served also while the venue is not. */
+export const system: Kind = [400, 500]
+
+/** Public data: 503 while the venue is starting or stopping. */
+export const publicRead: Kind = [...system, 503]
+
+/** What any API key may read. */
+export const anyKeyRead: Kind = [...publicRead, 401]
+
+/** What an API key with the scope `read` may read. */
+export const keyedRead: Kind = [...anyKeyRead, 403]
+
+/** A command of an API key: a body, and an idempotency key that may conflict. */
+export const command: Kind = [...keyedRead, 409, 413, 415]
+
+/** A command that places orders: it may ask for what is not supported. */
+export const placement: Kind = [...command, 501]
+
+/** An operator's command without a body; 404 where the venue has no operator token, too. */
+export const operator: Kind = [...publicRead, 401, 404, 409]
+
+/** An operator's command with a body. */
+export const operatorWithBody: Kind = [...operator, 413, 415]
+
+/** What meets no endpoint. */
+export const unrouted: Kind = [400, 404, 405, 413]
+
+/** The native envelopes of a kind and of what an endpoint adds to it. */
+export const native = (kind: Kind, ...more: Kind) => Schema.Union(...[...kind, ...more].map(Envelopes.nativeError))
+
+/** The compatibility layer's envelopes, likewise. */
+export const compat = (kind: Kind, ...more: Kind) => Schema.Union(...[...kind, ...more].map(Envelopes.compatError))

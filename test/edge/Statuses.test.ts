@@ -1,0 +1,119 @@
+/** Every endpoint declares the statuses it can fail with: what it is asked wrongly is answered with one of them, and with each. */
+import { Either, Schema } from "effect"
+import { describe, expect, test } from "vitest"
+import { examples } from "../../src/edge/docs/Examples.js"
+import * as Contract from "../../src/edge/Contract.js"
+import * as Fake from "./FakeVenue.js"
+
+const declared = (endpoint: Contract.Described): ReadonlyArray<number> =>
+  [...endpoint.answers.keys()].filter((status) => status !== 200).sort((left, right) => left - right)
+
+const named = (name: string): Contract.Described => Contract.endpoints.find((endpoint) => endpoint.name === name)!
+
+test.each([
+  ["getHealth", [400, 500]],
+  ["getReadiness", [400, 500, 503]],
+  ["getCompatTime", [400, 500, 503]],
+  ["getBook", [400, 404, 500, 503]],
+  ["getCurrentApiKey", [400, 401, 500, 503]],
+  ["getCompatBalance", [400, 401, 403, 500, 503]],
+  ["listOrders", [400, 401, 403, 404, 500, 503]],
+  ["cancelOrderBatch", [400, 401, 403, 409, 413, 415, 500, 503]],
+  ["cancelOrder", [400, 401, 403, 404, 409, 413, 415, 500, 503]],
+  ["createOrders", [400, 401, 403, 409, 413, 415, 500, 501, 503]],
+  ["placeOrder", [400, 401, 403, 404, 409, 413, 415, 422, 500, 501, 503]],
+  ["haltEngine", [400, 401, 404, 409, 500, 503]],
+  ["putMarket", [400, 401, 404, 409, 413, 415, 500, 503]]
+])("%s fails with %j", (name, statuses) => {
+  expect(declared(named(name))).toEqual(statuses)
+})
+
+/** A good request of an endpoint, with everything that it needs. */
+const good = (fake: Fake.FakeVenue, endpoint: Contract.Described): Fake.Ask => {
+  const { body, target } = examples[endpoint.name as Contract.Name]
+  return {
+    method: endpoint.method,
+    target,
+    ...(body === undefined ? {} : { body }),
+    ...(endpoint.access === "operator" ? { key: Fake.operatorToken } : needsKey(endpoint) ? { key: fake.keys.alice } : {}),
+    idempotencyKey: "k"
+  }
+}
+
+const needsKey = ({ access }: Contract.Described): boolean => access === "key" || access === "read" || access === "trade"
+
+interface Wrong {
+  readonly why: string
+  readonly status: number
+  readonly ask: (fake: Fake.FakeVenue, endpoint: Contract.Described) => Fake.Ask
+}
+
+/** What may be wrong with a request on any route, each with the status that only some may answer. */
+const wrongs: ReadonlyArray<Wrong> = [
+  { why: "no credential", status: 401, ask: (fake, endpoint) => ({ ...good(fake, endpoint), headers: { authorization: undefined } }) },
+  {
+    why: "a key without a scope",
+    status: 403,
+    ask: (fake, endpoint) => ({ ...good(fake, endpoint), ...(needsKey(endpoint) ? { key: fake.keys.scopeless } : {}) })
+  },
+  {
+    why: "a body of another type",
+    status: 415,
+    ask: (fake, endpoint) => ({ ...good(fake, endpoint), bytes: Uint8Array.of(120), headers: { "content-type": "text/plain" } })
+  },
+  {
+    why: "a body beyond the limit",
+    status: 413,
+    ask: (fake, endpoint) => ({ ...good(fake, endpoint), bytes: new TextEncoder().encode(`"${"x".repeat(65_536)}"`) })
+  },
+  {
+    why: "a query that no route takes",
+    status: 400,
+    ask: (fake, endpoint) => ({ ...good(fake, endpoint), target: `${good(fake, endpoint).target.split("?")[0]!}?colour=blue` })
+  },
+  {
+    why: "a venue that is starting",
+    status: 503,
+    ask: (fake, endpoint) => {
+      fake.readiness.set("starting")
+      return good(fake, endpoint)
+    }
+  }
+]
+
+describe.each(wrongs)("$why is answered $status exactly where that is declared", ({ ask, status }) => {
+  test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (_, endpoint) => {
+    const fake = Fake.make()
+    const answer = await fake.ask(ask(fake, endpoint))
+    expect(answer.status === status).toBe(endpoint.answers.has(status))
+  })
+})
+
+test("an operator's route is not there without a token, as it declares", async () => {
+  for (const endpoint of Contract.endpoints.filter(({ access }) => access === "operator")) {
+    const hidden = Fake.make({ hidden: true })
+    expect((await hidden.ask(good(hidden, endpoint))).status).toBe(404)
+    expect(endpoint.answers.has(404)).toBe(true)
+  }
+})
+
+test("a status that the endpoint does not declare is no answer of it, however well it is formed", async () => {
+  const fake = Fake.make()
+  const time = { method: "GET", target: "/v2/time" }
+  const response = await fake.ask(time)
+  expect(() => Fake.conform(Fake.request(time), response)).not.toThrow()
+  const refused = await fake.ask({ method: "POST", target: "/v2/order", key: fake.keys.alice, body: { timeInForce: "GTC" } })
+  expect(refused.status).toBe(501)
+  expect(() => Fake.conform(Fake.request(time), refused)).toThrow("getCompatTime does not declare 501")
+  expect(() => Fake.conform(Fake.request({ target: "/v2/nowhere" }), refused)).toThrow("does not declare 501")
+})
+
+test("the platform's own decode error is no answer of any endpoint", () => {
+  const unsent = { _tag: "HttpApiDecodeError", issues: [], message: "" }
+  for (const { answers } of Contract.endpoints) {
+    for (const [status, { kind, schema }] of answers) {
+      if (status === 200 || kind === "text") continue
+      expect(Either.isLeft(Schema.decodeUnknownEither(schema)(unsent))).toBe(true)
+    }
+  }
+})
