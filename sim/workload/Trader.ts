@@ -16,6 +16,7 @@ import type { Desk } from "./Desk.js"
 import type { Journey } from "./Journeys.js"
 import * as Journeys from "./Journeys.js"
 import * as Spelling from "./Spelling.js"
+import * as Twist from "./Twist.js"
 import * as Wishes from "./Wishes.js"
 
 export interface Trader {
@@ -69,21 +70,10 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
       ? draft
       : Calls.spelled(draft, (number) => random.chance(0.25) ? random.pick(Spelling.oddNumbers) : random.pick(Spelling.spellings)(number))
 
+  /** The call again under its key, with another body of the same kind. */
   const twist = (draft: Draft): Draft => {
-    const body = JSON.parse(draft.body) as { [name: string]: unknown }
-    const other = (changed: object): Draft => ({ ...draft, intent: "key with another body", body: JSON.stringify(changed) })
-    switch (draft.endpoint) {
-      case "placeOrder":
-      case "createOrder":
-        return other({ ...body, side: body["side"] === "buy" ? "sell" : "buy" })
-      case "cancelAllOrders":
-        return other({ ...body, marketId: body["marketId"] === "NONE-USDC-PERP" ? "NULL-USDC-PERP" : "NONE-USDC-PERP" })
-      case "cancelOrder":
-        return other({ ...body, marketId: "NONE-USDC-PERP" })
-      case "setCancelAllAfter":
-        return other({ timeoutMs: body["timeoutMs"] === 0 ? 1_500 : 0 })
-    }
-    return Calls.place(who, "key with another body", draft.idempotencyKey ?? nextKey(), wish(tradable(), {}))
+    const body = JSON.parse(draft.body) as Twist.Body
+    return { ...draft, intent: "key with another body", body: JSON.stringify(Twist.anotherBody(draft.endpoint, body, random)) }
   }
 
   const readSomething = (): Draft => {

@@ -1,0 +1,40 @@
+/** What the simulator's clients change under a key: every operation of theirs, and always to another request. */
+import { expect, test } from "vitest"
+import * as Twist from "../../sim/workload/Twist.js"
+import * as SimRandom from "../../sim/world/SimRandom.js"
+import type * as Contract from "../../src/edge/Contract.js"
+import { examples } from "../../src/edge/docs/Examples.js"
+import * as HotRoutes from "../../src/edge/HotRoutes.js"
+import * as Fake from "../edge/FakeVenue.js"
+import { LiveVenue, marketId, symbol, type Trader } from "../edge/LiveVenue.js"
+
+test("every operation of a client has another body", () => {
+  expect([...Twist.operations].sort()).toEqual([...HotRoutes.names].sort())
+})
+
+/** The reference's example of an endpoint, for a trader and a market that exist. */
+const example = (name: Contract.Name, trader: Trader): { readonly target: string; readonly body: Twist.Body } => {
+  const { body, target } = examples[name]
+  const real = (text: string): string =>
+    text.replaceAll("acc_1s", trader.accountId).replaceAll("BTC-USDC-PERP", marketId).replaceAll("BTC/USDC:USDC", symbol)
+      .replaceAll("60000", "100")
+  return { target: real(target), body: JSON.parse(real(JSON.stringify(body))) as Twist.Body }
+}
+
+test.each(HotRoutes.names)("%s: the other body is refused and the first keeps its answer", async (name) => {
+  for (let seed = 0; seed < 20; seed++) {
+    const venue = LiveVenue.make()
+    const [alice] = await venue.traders(1)
+    const { body, target } = example(name, alice!)
+    const entries = Array.isArray(body) ? body as ReadonlyArray<{ readonly [name: string]: unknown }> : undefined
+    const bodies = entries !== undefined && seed % 2 === 0 ? [...entries, ...entries] : body
+    const first = await venue.post(alice!, target, bodies, "k")
+    expect([200, 404, 422]).toContain(first.status)
+    const { records } = venue
+    const changed = Twist.anotherBody(name, bodies, SimRandom.make(String(seed)))
+    const refused = await venue.post(alice!, target, changed, "k")
+    expect([refused.status, Fake.json(refused).code]).toEqual([409, "idempotency_key_conflict"])
+    const again = await venue.post(alice!, target, bodies, "k")
+    expect([again.status, venue.records]).toEqual([first.status, records])
+  }
+})
