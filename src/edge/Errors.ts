@@ -168,6 +168,15 @@ export const accountNotFound: Failure = {
   }
 }
 
+/** A read of an order that is not the account's, or that the venue has forgotten; ended orders are read like open ones. */
+export const orderUnknown: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.orderNotFound),
+    name: "OrderUnknown",
+    safeMessage: "The account has no such order, neither open nor among those that ended and are still remembered."
+  }
+}
+
 /** A defect of the venue. Says nothing else. */
 export const internal: Failure = {
   description: {
@@ -221,6 +230,7 @@ export const all: ReadonlyArray<Failure> = [
   tooManyOrders,
   starting,
   accountNotFound,
+  orderUnknown,
   internal,
   operatorRejected,
   ...Object.values(keyFailures)

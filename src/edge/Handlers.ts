@@ -201,7 +201,7 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
     const { account } = keyOf(caller)
     const orderNumber = Ids.parseOrderId(orderId)
     const view = orderNumber === undefined ? undefined : state.findOrder(account, orderNumber)
-    return view === undefined ? fail(Errors.refused(Refusal.orderNotFound)) : then(view, state.accountId(account))
+    return view === undefined ? fail(Errors.orderUnknown) : then(view, state.accountId(account))
   }
 
   const findMarket = (marketId: string): number => state.findMarket(marketId)
@@ -242,7 +242,7 @@ export const make = (services: Services, readiness: Context.Tag.Service<Readines
       withOrder(caller, path.orderId, (view, accountId) => {
         const market = state.market(view.market).parameters
         const symbol = Market.symbol(market)
-        if (urlParams.symbol !== undefined && urlParams.symbol !== symbol) return fail(Errors.refused(Refusal.orderNotFound))
+        if (urlParams.symbol !== undefined && urlParams.symbol !== symbol) return fail(Errors.orderUnknown)
         return Effect.succeed(new Rendered(compatOrderText(accountId, view)))
       }),
 

@@ -694,6 +694,21 @@ describe("of two things that are wrong with a request the first in the order of 
   )
 })
 
+test("a read of an order that is not there speaks of ended orders too, a cancel of open ones alone", async () => {
+  const fake = Fake.make()
+  const words = async (ask: Fake.Ask) => Fake.json(await fake.ask({ key: fake.keys.alice, ...ask }))
+  for (const target of ["/v1/orders/ord_zz", "/v2/orders/ord_zz", "/v2/orders/nonsense"]) {
+    const { code, info, message, safeMessage } = await words({ target })
+    expect([code, (info ?? { safeMessage }).safeMessage]).toEqual(["not_found", message ?? safeMessage])
+    expect(message ?? safeMessage).toMatch(/^The account has no such order, neither open nor among those that ended/)
+  }
+  const placed = await words(place(fake))
+  const { message, name } = await words({ target: `/v2/orders/${placed.orderId}?symbol=ETH%2FUSDC%3AUSDC` })
+  expect([name, message]).toEqual(["OrderNotFound", expect.stringMatching(/^The account has no such order/)])
+  const cancel = { target: "/v2/orders/ord_zz/cancel", body: { symbol: "BTC/USDC:USDC" }, idempotencyKey: "c" }
+  expect((await words(cancel)).message).toBe("There is no such open order.")
+})
+
 test("a body on a route that takes none is refused the same, whatever it is", async () => {
   const fake = Fake.make()
   for (const [text, type] of [["x", "text/plain"], ["[1]", "application/json"], ["{", "application/json"]] as const) {
