@@ -145,7 +145,10 @@ const demo = Cli.make("demo", {
     )
   })).pipe(Cli.withDescription("Opens and funds accounts on a development venue, each with an API key"))
 
-const status = Cli.make("status", { url }, ({ url }) =>
+const status = Cli.make("status", {
+  url,
+  data: data.pipe(CliOptions.withDescription("Taken as by the other tasks, though the status needs no token"))
+}, ({ url }) =>
   Effect.gen(function*() {
     const { metrics, readiness } = yield* Operator.status(url).pipe(
       Effect.provide(FetchHttpClient.layer),
