@@ -53,7 +53,7 @@ const statusText = (status: number): string => Http.STATUS_CODES[status] ?? "Unk
 /** A response as bytes on a socket that no `ServerResponse` was made for. */
 const raw = (response: Response): string => {
   const headers = Object.entries(response.headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")
-  return `HTTP/1.1 ${response.status} ${statusText(response.status)}\r\n${headers}`
+  return `HTTP/1.1 ${response.status} ${statusText(response.status)}\r\n${headers}Date: ${new Date().toUTCString()}\r\n`
     + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
 }
 

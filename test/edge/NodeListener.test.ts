@@ -157,6 +157,8 @@ test.each([
   const { closed, text } = await exchange(port, bytes, 2_000)
   expect({ status: statusOf(text), closed }).toEqual({ status, closed: true })
   expect(text.toLowerCase()).toContain("x-request-id: req_")
+  const date = /^date: (.+ GMT)\r$/im.exec(text)?.[1] ?? ""
+  expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(60_000)
   expect(bodyOf(text)).toMatchObject({ version: "external-rest-error/v1", code })
 })
 
