@@ -91,8 +91,21 @@ export interface Described {
   readonly answers: ReadonlyMap<number, Answer>
 }
 
-/** The family that a path belongs to. */
-export const familyOf = (path: string): Family => path === "/v2" || path.startsWith("/v2/") ? "compat" : "native"
+/** The family that a path belongs to, as the router reads it: percent-encoded letters are the letters. */
+export const familyOf = (path: string): Family => {
+  const end = path.indexOf("/", 1)
+  const first = end < 0 ? path : path.slice(0, end)
+  return (first.includes("%") ? decoded(first) : first) === "/v2" ? "compat" : "native"
+}
+
+/** What percent-encoding stands for, but for reserved characters; as it is where it stands for nothing. */
+const decoded = (segment: string): string => {
+  try {
+    return decodeURI(segment)
+  } catch {
+    return segment
+  }
+}
 
 /** A schema without the platform's own decode error, which is never sent. */
 const sent = (ast: SchemaAST.AST): SchemaAST.AST =>

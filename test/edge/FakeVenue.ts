@@ -403,7 +403,9 @@ export const make = (options: Options = {}): FakeVenue => {
   return fake
 }
 
-const segments = (path: string): ReadonlyArray<string> => path.split("/")
+/** A path's segments as the router reads them. */
+const segments = (path: string): ReadonlyArray<string> =>
+  path.split("/").map((segment) => segment.replaceAll(/%(?:[46][1-9a-f]|[57][0-9a]|3[0-9])/gi, decodeURI))
 
 /** The endpoint that a path and method belong to. */
 const endpointOf = (method: string, path: string): Contract.Described | undefined =>

@@ -694,6 +694,27 @@ describe("of two things that are wrong with a request the first in the order of 
   )
 })
 
+test.each([
+  ["/%76%32/time", "GET", 200, "compat"],
+  ["/v2/t%69me", "GET", 200, "compat"],
+  ["/%76%32/time", "POST", 405, "compat"],
+  ["/v%32/nowhere", "GET", 404, "compat"],
+  ["/v%32", "GET", 404, "compat"],
+  ["/%76%32/markets/%ff/book", "GET", 400, "compat"],
+  ["/%762%ff/time", "GET", 400, "native"],
+  ["/v2%2Ftime", "GET", 404, "native"],
+  ["/%2Fv2/time", "GET", 404, "native"],
+  ["/%56%32/time", "GET", 404, "native"],
+  ["/%76%31/nowhere", "GET", 404, "native"]
+])("%s %s is answered %s in the %s envelope: an encoded letter is the letter", async (target, method, status, family) => {
+  const response = await Fake.make().ask({ target, method })
+  const answer = Fake.json(response)
+  expect(response.status).toBe(status)
+  if (status === 200) expect(Object.keys(answer)).toEqual(["timestamp", "datetime"])
+  else expect(answer.version ?? answer.info.version).toBe("external-rest-error/v1")
+  expect("version" in answer ? "native" : "compat").toBe(family)
+})
+
 test("a read of an order that is not there speaks of ended orders too, a cancel of open ones alone", async () => {
   const fake = Fake.make()
   const words = async (ask: Fake.Ask) => Fake.json(await fake.ask({ key: fake.keys.alice, ...ask }))
