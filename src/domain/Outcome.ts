@@ -29,7 +29,10 @@ export interface EntryOutcome {
   readonly quantityAtoms: number
   /** For a refusal that compares: the bound, in the guard's unit. NaN where it does not apply. */
   readonly limit: number
-  /** For a refusal that compares: what the request would have come to. NaN where it does not apply. */
+  /**
+   * For a refusal that compares: what the request would have come to; for `noLiquidity` the best price against it, for
+   * `marketNotAccepting` the market's status as its index in `Market.statuses`. NaN where it does not apply.
+   */
   readonly actual: number
   /** For a refusal that a nearby value would have passed: that value. NaN where it does not apply. */
   readonly nearest: number

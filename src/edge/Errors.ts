@@ -22,11 +22,11 @@ export interface Failure {
   readonly decidedAtEpochMs?: number
 }
 
-/** Decimal strings in the guard's own unit, whole numbers for counts and times; absent where nothing was compared. */
+/** Decimal strings in the guard's own unit, whole numbers for counts and times, a market's status; absent where nothing was compared. */
 export interface Comparison {
-  readonly limit?: string
-  readonly actual?: string
-  readonly nearest?: string
+  readonly limit?: string | undefined
+  readonly actual?: string | undefined
+  readonly nearest?: string | undefined
 }
 
 const invalid: Refusal.Description = {
@@ -236,13 +236,14 @@ export const all: ReadonlyArray<Failure> = [
   ...Object.values(keyFailures)
 ]
 
-type Unit = "price" | "quantity" | "money" | "count"
+type Unit = "price" | "quantity" | "money" | "count" | "status"
 
 const units: ReadonlyMap<number, Unit> = new Map<number, Unit>([
   [Refusal.Refusal.priceOutOfBounds, "price"],
   [Refusal.Refusal.priceOffGrid, "price"],
   [Refusal.Refusal.priceBandExceeded, "price"],
   [Refusal.Refusal.postOnlyWouldCross, "price"],
+  [Refusal.Refusal.noLiquidity, "price"],
   [Refusal.Refusal.indexPriceInvalid, "price"],
   [Refusal.Refusal.quantityOutOfBounds, "quantity"],
   [Refusal.Refusal.quantityOffGrid, "quantity"],
@@ -251,10 +252,11 @@ const units: ReadonlyMap<number, Unit> = new Map<number, Unit>([
   [Refusal.Refusal.marginInsufficient, "money"],
   [Refusal.Refusal.accountTotalLimit, "money"],
   [Refusal.Refusal.openOrderLimit, "count"],
-  [Refusal.Refusal.expiryPassed, "count"]
+  [Refusal.Refusal.expiryPassed, "count"],
+  [Refusal.Refusal.marketNotAccepting, "status"]
 ])
 
-const scaled = (atoms: number, unit: Unit, market: Pick<Market.Parameters, "priceScale" | "quantityScale">): string => {
+const scaled = (atoms: number, unit: Unit, market: Pick<Market.Parameters, "priceScale" | "quantityScale">): string | undefined => {
   switch (unit) {
     case "price":
       return Units.formatDecimal(atoms, market.priceScale)
@@ -264,6 +266,8 @@ const scaled = (atoms: number, unit: Unit, market: Pick<Market.Parameters, "pric
       return Units.formatDecimal(atoms, Units.moneyScale)
     case "count":
       return String(atoms)
+    case "status":
+      return Market.statuses[atoms]
   }
 }
 

@@ -156,7 +156,9 @@ const check = (
 
   if (status !== "open") {
     const reduces = entry.reduceOnly || (opposed && entry.quantityAtoms + growing + reducing <= held)
-    if (status !== "reduce_only" || !reduces) return refusedEntry(Refusal.marketNotAccepting, number)
+    if (status !== "reduce_only" || !reduces) {
+      return refusedEntry(Refusal.marketNotAccepting, number, Number.NaN, Market.statuses.indexOf(status))
+    }
   }
   if (market.mark === 0) return refusedEntry(Refusal.marketNotAccepting, number)
 
@@ -233,11 +235,17 @@ const check = (
   if (entry.postOnly && best !== none && Matching.crosses(entry.side, entry.priceAtoms, best)) {
     return refusedEntry(Refusal.postOnlyWouldCross, number, best, entry.priceAtoms, restingPrice(market, entry.side, best))
   }
-  if (
-    entry.type === Order.market
-    && (best === none || best < market.bandLow || best > market.bandHigh || !Matching.crosses(entry.side, entry.priceAtoms, best))
-  ) return refusedEntry(Refusal.noLiquidity, number)
-  return undefined
+  return entry.type === Order.market ? unmet(market, entry, best, number) : undefined
+}
+
+/** The refusal of a market order whose best opposite price is none, outside the band, or worse than its own worst. */
+const unmet = (market: MarketState, entry: PlaceEntry, best: number, number: number): EntryOutcome | undefined => {
+  if (best === none) return refusedEntry(Refusal.noLiquidity, number)
+  if (best < market.bandLow) return refusedEntry(Refusal.noLiquidity, number, market.bandLow, best)
+  if (best > market.bandHigh) return refusedEntry(Refusal.noLiquidity, number, market.bandHigh, best)
+  return Matching.crosses(entry.side, entry.priceAtoms, best)
+    ? undefined
+    : refusedEntry(Refusal.noLiquidity, number, entry.priceAtoms, best, best)
 }
 
 /** The price nearest to the opposite best at which an order of a side would rest; NaN where the market has none. */

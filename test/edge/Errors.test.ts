@@ -96,13 +96,13 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
 
 test("what a refusal compared is told in the guard's unit", async () => {
   const fake = Fake.make()
-  const told = async (refusal: number): Promise<unknown> => {
+  const told = async (refusal: number, bound = 10, came = 2500): Promise<unknown> => {
     fake.next = () => ({
       sequence: 7,
       atEpochMs: decidedAt,
       refusal: 0,
       replayed: false,
-      entries: [refusedEntry(refusal as Parameters<typeof refuse>[0], 449, 10, 2500, Number.NaN)]
+      entries: [refusedEntry(refusal as Parameters<typeof refuse>[0], 449, bound, came, Number.NaN)]
     })
     const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
     const { actual, limit, nearest } = Fake.json(response)
@@ -112,7 +112,9 @@ test("what a refusal compared is told in the guard's unit", async () => {
   expect(await told(32), "a quantity").toEqual({ limit: "0.0010", actual: "0.2500", nearest: undefined })
   expect(await told(41), "money").toEqual({ limit: "0.000010", actual: "0.002500", nearest: undefined })
   expect(await told(35), "a count").toEqual({ limit: "10", actual: "2500", nearest: undefined })
-  expect(await told(43), "nothing compared").toEqual({ limit: undefined, actual: undefined, nearest: undefined })
+  expect(await told(43), "a price it met").toEqual({ limit: "1.0", actual: "250.0", nearest: undefined })
+  expect(await told(23, Number.NaN, 5), "a status").toEqual({ limit: undefined, actual: "cancel_only", nearest: undefined })
+  expect(await told(22), "nothing compared").toEqual({ limit: undefined, actual: undefined, nearest: undefined })
 })
 
 test("failures of the edge decode in both envelopes", () => {

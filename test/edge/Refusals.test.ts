@@ -131,7 +131,8 @@ const rows: ReadonlyArray<Row> = [
     ask: async (at) => {
       await at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "paused" })
       return at.place()
-    }
+    },
+    actual: "paused"
   },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "10000.1" }), limit: "10000.0", actual: "10000.1", nearest: "10000.0" },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "0" }), limit: "0.1", actual: "0.0", nearest: "0.1" },
@@ -232,6 +233,16 @@ const rows: ReadonlyArray<Row> = [
     limit: "100.5",
     actual: "101.0",
     nearest: "100.4"
+  },
+  {
+    refusal: "noLiquidity",
+    ask: async ({ alice, bob, venue }) => {
+      await venue.place(bob, { side: "sell", price: "100.1" })
+      return JSON.parse((await venue.post(alice, "/v1/orders", order(alice, { orderType: "market" }))).body)
+    },
+    limit: "100.0",
+    actual: "100.1",
+    nearest: "100.1"
   },
   {
     refusal: "noLiquidity",
@@ -367,4 +378,22 @@ test("refusals are remembered with what they compared, alone and in batches", as
     { rejectionGuard: "price_out_of_bounds", limit: "0.1", actual: "100.05", nearest: "100.1" },
     { rejectionGuard: "quantity_out_of_bounds", limit: "0.001", actual: "0.0000001", nearest: "0.001" }
   ])
+})
+
+test("what was there when it was decided is told again after the market has moved", async () => {
+  const at = await bench()
+  const { alice, bob, venue } = at
+  const tell = async (more: object, key: string) =>
+    (await venue.post(alice, "/v1/orders", order(alice, { clientOrderId: key, ...more }), key)).body.replace(/"requestId":"[^"]*"/, "")
+  await venue.place(bob, { side: "sell", price: "100.1" })
+  const unmet = await tell({ orderType: "market" }, "unmet")
+  await at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "reduce_only" })
+  const grown = await tell({}, "grown")
+  expect([unmet, grown]).toEqual([
+    expect.stringContaining(`"no_liquidity","limit":"100.0","actual":"100.1","nearest":"100.1"`),
+    expect.stringContaining(`"market_not_accepting","actual":"reduce_only"`)
+  ])
+  await at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "open" })
+  await venue.place(bob, { side: "sell", price: "100.0" })
+  expect([await tell({ orderType: "market" }, "unmet"), await tell({}, "grown")]).toEqual([unmet, grown])
 })

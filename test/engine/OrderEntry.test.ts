@@ -217,14 +217,42 @@ const rows: ReadonlyArray<Row> = [
     given: offer(1001),
     entry: { type: Order.market, timeInForce: Order.ioc, priceAtoms: 1000, quantityAtoms: 10 },
     refusal: Refusal.noLiquidity,
-    figures: [none, none, none]
+    figures: [1000, 1001, 1001]
+  },
+  {
+    name: "a market sell that meets nothing down to its worst price",
+    given: bid(999),
+    entry: { side: Order.sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 1000, quantityAtoms: 10 },
+    refusal: Refusal.noLiquidity,
+    figures: [1000, 999, 999]
   },
   {
     name: "a market order that meets nothing within the band",
     given: offer(1101),
     entry: { type: Order.market, timeInForce: Order.ioc, priceAtoms: 0, quantityAtoms: 10 },
     refusal: Refusal.noLiquidity,
-    figures: [none, none, none]
+    figures: [1100, 1101, none]
+  },
+  {
+    name: "a market order that meets only what is beyond the far side of the band",
+    given: offer(500),
+    entry: { type: Order.market, timeInForce: Order.ioc, priceAtoms: 0, quantityAtoms: 10 },
+    refusal: Refusal.noLiquidity,
+    figures: [900, 500, none]
+  },
+  {
+    name: "a market that is paused",
+    given: (driver) => driver.run({ kind: "SetMarketStatus", idempotencyKey: "p", market: 0, status: "paused" }),
+    entry: { quantityAtoms: 10 },
+    refusal: Refusal.marketNotAccepting,
+    figures: [none, Market.statuses.indexOf("paused"), none]
+  },
+  {
+    name: "a market that only lets positions shrink",
+    given: (driver) => driver.run({ kind: "SetMarketStatus", idempotencyKey: "r", market: 0, status: "reduce_only" }),
+    entry: { quantityAtoms: 10 },
+    refusal: Refusal.marketNotAccepting,
+    figures: [none, Market.statuses.indexOf("reduce_only"), none]
   }
 ]
 
@@ -260,12 +288,13 @@ describe("refused, with limit, actual and nearest", () => {
     const account = driver.account(row.collateral ?? rich)
     row.given?.(driver, account, driver.account(rich))
     const priced = (
-      [Refusal.priceOutOfBounds, Refusal.priceBandExceeded, Refusal.postOnlyWouldCross] as ReadonlyArray<Refusal>
+      [Refusal.priceOutOfBounds, Refusal.priceBandExceeded, Refusal.postOnlyWouldCross, Refusal.noLiquidity] as ReadonlyArray<Refusal>
     ).includes(row.refusal)
     const change = priced ? { priceAtoms: row.figures[2] } : { quantityAtoms: row.figures[2] }
     const again = driver.place(account, { quantityAtoms: 10, ...row.entry, ...change })
     // A market order within its bounds may still meet nothing; every other entry is accepted.
-    expect(again.refusal).toBe(row.entry.type === Order.market ? Refusal.noLiquidity : Refusal.none)
+    const emptyBook = row.entry.type === Order.market && row.refusal !== Refusal.noLiquidity
+    expect(again.refusal).toBe(emptyBook ? Refusal.noLiquidity : Refusal.none)
   })
 })
 

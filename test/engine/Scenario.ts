@@ -295,10 +295,12 @@ const resultOf = (entry: EntryOutcome): string => {
     return [`${Order.statuses[entry.status]}${reason === "" ? "" : ` ${reason}`}`, `${size(entry.filledAtoms)} filled`].join(", ")
   }
   const { code, guard } = describe(entry.refusal)
-  const show = (guard ?? "").startsWith("price") || guard === "post_only_would_cross"
+  const show = (guard ?? "").startsWith("price") || guard === "post_only_would_cross" || guard === "no_liquidity"
     ? price
     : guard === "margin_insufficient"
     ? money
+    : guard === "market_not_accepting"
+    ? (code: number) => Market.statuses[code]!
     : size
   const figures = (["limit", "actual", "nearest"] as const)
     .flatMap((name) => Number.isNaN(entry[name]) ? [] : [`${name} ${show(entry[name])}`])

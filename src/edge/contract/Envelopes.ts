@@ -81,11 +81,12 @@ export const CompatName = Schema.Literal(...compatNames)
 
 /**
  * What the refusal compared, where it compared: decimal strings in the guard's own unit (a price, a
- * quantity, money), or a whole number for `open_order_limit`.
+ * quantity, money), a whole number for `open_order_limit`, a market's status for `market_not_accepting`.
  */
 export const Comparison = {
   limit: Fields.optional(Fields.Text).annotations({ description: "The bound that refused, in the guard's unit." }),
-  actual: Fields.optional(Fields.Text).annotations({ description: "What the request would have come to, in the guard's unit." }),
+  actual: Fields.optional(Fields.Text).annotations({ description: "What the request would have come to, in the guard's unit; "
+      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status." }),
   nearest: Fields.optional(Fields.Text).annotations({
     description: "A nearby value that would have passed, in the guard's unit."
   })
