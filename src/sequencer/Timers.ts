@@ -1,7 +1,7 @@
 /**
  * Makes time pass for the engine when nothing else does: sleeps until something is due, then puts a `PassTime`
  * in the inbox. What is due acts by the time inside a record, never by this clock; a sleep that ends late or
- * early only costs a record or a delay.
+ * early only costs a record or a short delay.
  */
 import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
@@ -10,8 +10,11 @@ import * as Runtime from "effect/Runtime"
 import type { Command } from "../domain/Command.js"
 import type { Engine } from "../engine/Engine.js"
 
-/** The longest a sleep lasts before it is looked at again: real timers cannot be set far ahead. */
-const longestSleepMs = 3_600_000
+/**
+ * The longest a sleep lasts before the clock is looked at again. Sleeps run on while a clock is set forward, so this is
+ * how late what is due may act after that.
+ */
+const longestSleepMs = 500
 
 export interface Timers {
   /** Looks at what is due next; cheap when that has not changed. Called after every block. */

@@ -1,0 +1,85 @@
+/** Time made to pass for the engine, on a clock that may be set while a sleep runs on. */
+import { Clock, Duration, Effect, Runtime } from "effect"
+import { expect, test } from "vitest"
+import type { Command } from "../../src/domain/Command.js"
+import type { Engine } from "../../src/engine/Engine.js"
+import * as Timers from "../../src/sequencer/Timers.js"
+
+/** A reading that can be set, and sleeps that only `pass` ends. */
+const makeClock = (startEpochMs: number) => {
+  const sleepers: Array<{ readonly until: number; readonly resume: () => void }> = []
+  let passedMs = 0
+  let setBy = 0
+  const read = (): number => startEpochMs + passedMs + setBy
+  const clock: Clock.Clock = {
+    [Clock.ClockTypeId]: Clock.ClockTypeId,
+    unsafeCurrentTimeMillis: read,
+    unsafeCurrentTimeNanos: () => BigInt(read()) * 1_000_000n,
+    currentTimeMillis: Effect.sync(read),
+    currentTimeNanos: Effect.sync(() => BigInt(read()) * 1_000_000n),
+    sleep: (duration) =>
+      Effect.async<void>((resume) => {
+        const sleeper = { until: passedMs + Duration.toMillis(duration), resume: () => resume(Effect.void) }
+        sleepers.push(sleeper)
+        return Effect.sync(() => void sleepers.splice(sleepers.indexOf(sleeper), 1))
+      })
+  }
+  /** Lets true time pass, a millisecond after the other, and everything that wakes do what it does. */
+  const pass = async (millis: number): Promise<void> => {
+    for (let end = passedMs + millis; passedMs < end;) {
+      passedMs++
+      for (const sleeper of sleepers.filter(({ until }) => until <= passedMs)) {
+        sleepers.splice(sleepers.indexOf(sleeper), 1)
+        sleeper.resume()
+      }
+      await Promise.resolve()
+      await Promise.resolve()
+    }
+    await Effect.runPromise(Effect.yieldNow())
+  }
+  return { clock, pass, read, set: (by: number) => void (setBy += by) }
+}
+
+const setUp = async (dueEpochMs: number) => {
+  const made = makeClock(1_000_000)
+  const engine = { nextDueEpochMs: dueEpochMs }
+  const passedAt: Array<number> = []
+  const submit = (command: Command): void => {
+    expect(command.kind).toBe("PassTime")
+    passedAt.push(made.read())
+    engine.nextDueEpochMs = Number.POSITIVE_INFINITY
+  }
+  const runtime = await Effect.runPromise(Effect.withClock(Effect.runtime<never>(), made.clock))
+  const timers = Timers.make(engine as unknown as Engine, submit, made.clock, runtime as Runtime.Runtime<never>)
+  timers.arm()
+  return { ...made, passedAt, stop: () => Effect.runPromise(timers.stop) }
+}
+
+test("what is due passes at its moment", async () => {
+  const { pass, passedAt, stop } = await setUp(1_003_210)
+  await pass(3_205)
+  expect(passedAt).toEqual([])
+  await pass(20)
+  expect(passedAt).toHaveLength(1)
+  await stop()
+})
+
+test("a clock that is set back does not make it early", async () => {
+  const { pass, passedAt, read, set, stop } = await setUp(1_003_000)
+  set(-2_000)
+  await pass(3_500)
+  expect([passedAt, read()]).toEqual([[], 1_001_500])
+  await pass(1_600)
+  expect(passedAt).toHaveLength(1)
+  expect(passedAt[0]).toBeGreaterThanOrEqual(1_003_000)
+  await stop()
+})
+
+test("a clock that is set forward while the sleep runs on makes it late by half a second at most", async () => {
+  const { pass, passedAt, set, stop } = await setUp(4_600_000)
+  await pass(100)
+  set(3_600_000)
+  await pass(520)
+  expect(passedAt).toHaveLength(1)
+  await stop()
+})
