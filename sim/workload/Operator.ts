@@ -1,6 +1,7 @@
 /**
  * The operator: opens the markets and accounts before the run, then moves index prices, now and then beyond
- * the band, moves markets between statuses, and halts the venue and lifts the halt again.
+ * the band, moves markets between statuses, and halts the venue and lifts the halt again. Now and then it repeats
+ * itself under an old key, with the same body or another.
  */
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Options } from "../faults/Options.js"
@@ -10,6 +11,7 @@ import * as Calls from "./Calls.js"
 import { decimal } from "./Calls.js"
 import type { SimMarket } from "./SimMarkets.js"
 import type { Desk } from "./Desk.js"
+import * as Twist from "./Twist.js"
 
 export interface Operator {
   /** What opens markets and accounts, one after the other. */
@@ -27,6 +29,10 @@ export const setIndexPrice = (token: string, key: string, { marketId, priceScale
 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
+/** How often it repeats itself. */
+const againShare = 0.05
+/** How many of its past commands it remembers, to repeat them. */
+const memorySize = 20
 
 export const make = (
   desk: Desk,
@@ -35,8 +41,14 @@ export const make = (
   options: Options["workload"],
   markets: ReadonlyArray<SimMarket>
 ): Operator => {
+  const past: Array<Calls.Draft> = []
   let keys = 0
   const nextKey = (): string => `operator-${keys++}`
+  const remembered = (draft: Calls.Draft): Calls.Draft => {
+    past.push(draft)
+    if (past.length > memorySize) past.shift()
+    return draft
+  }
   const path = (marketId: string): string => `/v1/operator/markets/${marketId}`
 
   const setStatus = (marketId: string, status: Status): Calls.Draft =>
@@ -74,7 +86,7 @@ export const make = (
       : options.indexMoveBps * random.next()
     const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
     const price = market.mark + wayUp * step
-    desk.issue(setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price))), () => {})
+    desk.issue(remembered(setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))), () => {})
   }
 
   const act = (): void => {
@@ -82,12 +94,15 @@ export const make = (
     const next = (): void => {
       desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
     }
-    if (random.chance(options.haltShare)) {
+    if (past.length > 0 && random.chance(againShare)) {
+      const draft = random.pick(past)
+      desk.issue(random.chance(0.5) ? draft : Twist.twisted(draft, random), next)
+    } else if (random.chance(options.haltShare)) {
       desk.issue(halt(), next)
       later(resume())
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
-      desk.issue(setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"])), next)
+      desk.issue(remembered(setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))), next)
       later(setStatus(marketId, "open"))
     } else {
       moveIndex()

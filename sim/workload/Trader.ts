@@ -70,12 +70,6 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
       ? draft
       : Calls.spelled(draft, (number) => random.chance(0.25) ? random.pick(Spelling.oddNumbers) : random.pick(Spelling.spellings)(number))
 
-  /** The call again under its key, with another body of the same kind. */
-  const twist = (draft: Draft): Draft => {
-    const body = JSON.parse(draft.body) as Twist.Body
-    return { ...draft, intent: "key with another body", body: JSON.stringify(Twist.anotherBody(draft.endpoint, body, random)) }
-  }
-
   const readSomething = (): Draft => {
     const market = random.pick(model.markets).parameters
     const order = ofMine(() => true)
@@ -315,7 +309,7 @@ export const make = (desk: Desk, who: Identity, random: SimRandom, options: Opti
       return Calls.cancelCompat(who, intent, nextKey(), parameters, orderId(order?.number ?? 999_999))
     },
     "same key again": () => past.length === 0 ? makeOrder("make") : random.pick(past),
-    "key with another body": () => past.length === 0 ? makeOrder("make") : twist(random.pick(past)),
+    "key with another body": () => past.length === 0 ? makeOrder("make") : Twist.twisted(random.pick(past), random),
     "old clientOrderId": (intent) => {
       const order = ofMine((each) => each.clientOrderId !== "")
       return Calls.place(who, intent, nextKey(), wish(tradable(), order === undefined ? {} : { clientOrderId: order.clientOrderId }))

@@ -1,9 +1,10 @@
 /**
- * Another body for a call under the same key, for every operation that is idempotent: one thing in it is changed,
- * to something that the operation takes too. A venue that forgets to compare that one thing answers as if it were
+ * Another body for a call under the same key, for every operation of clients and for what an operator does while
+ * they trade: one thing in it is changed, to something that the operation takes too. A venue that forgets to compare that one thing answers as if it were
  * the same request.
  */
 import type { SimRandom } from "../world/SimRandom.js"
+import type { Draft } from "./Calls.js"
 
 /** A command's body, as it was sent. */
 export type Body = { readonly [name: string]: unknown } | ReadonlyArray<Entry>
@@ -33,6 +34,9 @@ const otherTerms = (body: Entry, random: SimRandom): Entry => {
   return { ...body, [name]: Number(body[name]) === 1 ? "2" : "1" }
 }
 
+/** The same number but for its last digit, which never becomes a zero. */
+const otherPrice = (price: string): string => price.slice(0, -1) + (price.endsWith("1") ? "2" : "1")
+
 const changes: Readonly<Record<string, (body: never, random: SimRandom) => Body>> = {
   placeOrder: otherSide,
   createOrder: otherSide,
@@ -48,13 +52,22 @@ const changes: Readonly<Record<string, (body: never, random: SimRandom) => Body>
   fenceOutcome: (body: Entry, random) =>
     body["idempotencyKey"] === undefined || random.chance(0.2)
       ? { clientOrderId: other(["another", "still.another"], body["clientOrderId"]) }
-      : { idempotencyKey: other(["another", "still.another"], body["idempotencyKey"]) }
+      : { idempotencyKey: other(["another", "still.another"], body["idempotencyKey"]) },
+  setMarketStatus: (body: Entry) => ({ status: other(["open", "paused"], body["status"]) }),
+  setIndexPrice: (body: { readonly price: string }) => ({ price: otherPrice(body.price) })
 }
 
 /** Every operation that is given another body. */
 export const operations: ReadonlyArray<string> = Object.keys(changes)
 
-/** Another body for an endpoint's command; no two of them are the same request. */
+/** A call again under its key, with another body. */
+export const twisted = (draft: Draft, random: SimRandom): Draft => ({
+  ...draft,
+  intent: "key with another body",
+  body: JSON.stringify(anotherBody(draft.endpoint, JSON.parse(draft.body) as Body, random))
+})
+
+/** Another body for an endpoint's command, never the same request. */
 export const anotherBody = (endpoint: string, body: Body, random: SimRandom): Body => {
   const change = changes[endpoint]
   if (change === undefined) throw new Error(`there is no other body for ${endpoint}`)

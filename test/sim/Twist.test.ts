@@ -8,8 +8,22 @@ import * as HotRoutes from "../../src/edge/HotRoutes.js"
 import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, symbol, type Trader } from "../edge/LiveVenue.js"
 
-test("every operation of a client has another body", () => {
-  expect([...Twist.operations].sort()).toEqual([...HotRoutes.names].sort())
+test("every operation of a client has another body, and what an operator repeats", () => {
+  expect([...Twist.operations].sort()).toEqual([...HotRoutes.names, ...byOperator].sort())
+})
+
+const byOperator = ["setMarketStatus", "setIndexPrice"] as const
+
+test.each(byOperator)("%s: the other body is refused and the first keeps its answer", async (name) => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1)
+  const { body, target } = example(name, alice!)
+  const ask = (sent: unknown) => venue.ask({ method: "PUT", target, body: sent, key: Fake.operatorToken, idempotencyKey: "k" })
+  const first = await ask(body)
+  expect(first.status).toBe(200)
+  const refused = await ask(Twist.anotherBody(name, body, SimRandom.make("1")))
+  expect([refused.status, Fake.json(refused).code]).toEqual([409, "idempotency_key_conflict"])
+  expect((await ask(body)).body).toBe(first.body)
 })
 
 /** The reference's example of an endpoint, for a trader and a market that exist. */
