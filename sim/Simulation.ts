@@ -24,6 +24,7 @@ import * as Operator from "./workload/Operator.js"
 import { simMarkets } from "./workload/SimMarkets.js"
 import * as Trader from "./workload/Trader.js"
 import * as Determinism from "./world/Determinism.js"
+import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
 import type * as SimNetwork from "./world/SimNetwork.js"
 
@@ -95,11 +96,12 @@ class Stop extends Error {
 }
 
 /** Runs one seed to its end or its first failure. */
-export const run = (request: Request): Report => {
-  const made = new Run(request)
-  const { root, time } = made.world
-  return Determinism.isolated(() => Math.floor(time.nowEpochMs()), root.split("foreign").next, () => made.toEnd())
-}
+export const run = (request: Request): Report =>
+  RootFibers.releasing(() => {
+    const made = new Run(request)
+    const { root, time } = made.world
+    return Determinism.isolated(() => Math.floor(time.nowEpochMs()), root.split("foreign").next, () => made.toEnd())
+  })
 
 class Run {
   readonly world: World.World
