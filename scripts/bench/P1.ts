@@ -13,7 +13,7 @@ import { StringBook } from "./StringBook.js"
 
 const operationCount = 1_000_000
 const warmUpCount = 200_000
-const warmUpMs = 1_000
+const warmUpMs = 2_000
 /** Room for every order of the stream at once. */
 const capacity = 2 ** 20
 
@@ -30,7 +30,7 @@ const runOurs = (resting: number) => (operations: ReadonlyArray<Operation>): voi
 
 /**
  * Operations per second, on a new book. Before, each side runs the first operations over and over for the same
- * untimed second: the other side's turn may have cost it its compiled code, and how fast a compiler warms up
+ * untimed two seconds: the other side's turn may have cost it its compiled code, and how fast a compiler warms up
  * is not what is measured.
  */
 const time = <A>(operations: ReadonlyArray<A>, run: (operations: ReadonlyArray<A>) => void): number => {

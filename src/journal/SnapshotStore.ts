@@ -59,14 +59,26 @@ const kept = 2
 const pathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.snap`
 const namePattern = /^[0-9]{20}\.snap$/
 
-/** Keeps snapshots on the disk. */
-export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.effect(
+/** Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. */
+export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
   SnapshotStore,
   Effect.gen(function*() {
     const disk = yield* Disk
     yield* disk.makeDirectory(directory)
     yield* disk.syncDirectory("")
-    return reading(disk, (snapshot) => save(disk, snapshot))
+    let ahead: Fiber.Fiber<Snapshot | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk))
+    /** What was read ahead, once: it is large, and another may be the newest by then. */
+    const take = Effect.suspend(() => {
+      const read = ahead
+      ahead = undefined
+      return read === undefined ? latest(disk) : Fiber.join(read)
+    })
+    const store = reading(disk, (snapshot) =>
+      Effect.suspend(() => {
+        ahead = undefined
+        return save(disk, snapshot)
+      }))
+    return SnapshotStore.of({ ...store, latest: take })
   })
 )
 

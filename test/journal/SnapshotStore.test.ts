@@ -50,6 +50,19 @@ describe("SnapshotStore", () => {
     for (const { bytes } of found!.sections) expect(bytes.byteOffset % 8).toBe(0)
   })
 
+  test("what was read ahead is not given once there is a newer one, nor a second time", async () => {
+    const disk = emptyDisk()
+    await on(disk, save(5))
+    const sequences = await on(disk, Effect.gen(function*() {
+      const first = (yield* latest)?.sequence
+      disk.flip(disk.files().find((file) => file.includes("5.snap"))!, 40, 1)
+      const second = (yield* latest)?.sequence
+      return [first, second]
+    }))
+    expect(sequences).toEqual([5, undefined])
+    expect((await on(disk, Effect.zipRight(save(9), latest)))?.sequence).toBe(9)
+  })
+
   test("passes over a damaged one, whichever byte it is", async () => {
     const disk = emptyDisk()
     await on(disk, Effect.zipRight(save(5), save(9)))
