@@ -66,9 +66,11 @@ const plant = async (mutant: Mutant): Promise<string> => {
   const parts = source.split(mutant.find)
   if (parts.length !== 2) throw new Error(`${mutant.name}: its text is found ${parts.length - 1} times in ${mutant.file}`)
   fs.writeFileSync(file, parts.join(mutant.replace))
-  // A mutant may leave something unused behind; that is no reason not to compile it.
-  await execute(process.execPath, [path.join(root, "node_modules/typescript/bin/tsc"), "-p", "tsconfig.json", "--noUnusedLocals", "false"], copy)
-  if (!fs.existsSync(path.join(copy, "dist/sim/main.js"))) throw new Error(`${mutant.name} does not compile`)
+  // A mutant may leave something unused behind; a type error would make it another mutant than it says.
+  const compiler = path.join(root, "node_modules/typescript/bin/tsc")
+  const unused = ["--noUnusedLocals", "false", "--noUnusedParameters", "false"]
+  const { code, output } = await execute(process.execPath, [compiler, "-p", "tsconfig.json", ...unused], copy)
+  if (code !== 0) throw new Error(`${mutant.name} does not compile:\n${output}`)
   return copy
 }
 
