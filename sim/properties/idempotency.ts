@@ -26,6 +26,15 @@ const isDecision = (answer: Answer): boolean =>
   answer.status === 200 || answer.status === 403 || answer.status === 404 || answer.status === 422
   || (answer.status === 409 && /client_order_id_in_use|"already_seen"/.test(answer.text))
 
+/** What a body says, whichever way its numbers are spelled; the text itself where it is no JSON. */
+const meaning = (body: string): string => {
+  try {
+    return JSON.stringify(JSON.parse(body))
+  } catch {
+    return body
+  }
+}
+
 export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
   invariant: "I5",
@@ -58,7 +67,7 @@ export const idempotency: Property<State> = {
     const { scope } = call
     if (scope === undefined) return holds
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
-    const request = `${call.target}\n${call.body}`
+    const request = `${call.target}\n${meaning(call.body)}`
     const decided = `${scope} ${memory.sequence}`
     const first = state.answers.get(decided)
     if (answer.status === 409 && answer.text.includes("idempotency_key_conflict") && !answer.text.includes("rejectionGuard")) {
