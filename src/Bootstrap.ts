@@ -5,11 +5,12 @@
  */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Command } from "./domain/Command.js"
 import * as Market from "./domain/Market.js"
-import type { Outcome } from "./domain/Outcome.js"
+import { type Header, internal, Principal } from "./operations/Header.js"
+import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
 import { describe } from "./domain/Refusal.js"
 import { rulesVersion } from "./engine/Engine.js"
+import { versions } from "./sequencer/Versions.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Submit } from "./sequencer/Submit.js"
 import type * as Context from "effect/Context"
@@ -93,19 +94,28 @@ export const run = (
       return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })
     }
     if (reads.rules > rulesVersion) return yield* new UnknownRules({ rules: reads.rules })
-    if (reads.sequence === 0) yield* done(submit, [{ kind: "OpenVenue", environment, rules: rulesVersion }])
+    if (reads.sequence === 0) {
+      yield* done(submit, [withFields("OpenVenue", internal(Principal.venue), { environment, ...versions })])
+    }
     // One market after the other, each from where a start that was killed had left it.
     for (const { parameters } of markets) yield* done(submit, missing(reads, parameters))
   })
+
+/** The markets file speaks for the operator who wrote it. */
+const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
+  ...internal(Principal.operator),
+  operation,
+  idempotencyKey
+})
 
 /** What a market of the file lacks until it is open. One that ever was open is an operator's from then on. */
 const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Command> => {
   const known = reads.findMarket(parameters.marketId)
   const market = known < 0 ? reads.marketCount : known
   const key = `bootstrap/${parameters.marketId}`
-  const put: Command = { kind: "PutMarket", idempotencyKey: key, parameters }
-  const list: Command = { kind: "SetMarketStatus", idempotencyKey: `${key}/backfilling`, market, status: "backfilling" }
-  const open: Command = { kind: "SetMarketStatus", idempotencyKey: `${key}/open`, market, status: "open" }
+  const put = withFields("PutMarket", byOperator(Operation.putMarket, key), { parameters })
+  const list = withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `${key}/backfilling`), { market, status: "backfilling" })
+  const open = withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `${key}/open`), { market, status: "open" })
   if (known < 0) return [put, list, open]
   const { status } = reads.market(known)
   return status === "draft" ? [list, open] : status === "backfilling" ? [open] : []
@@ -118,7 +128,7 @@ const done = (
 ): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.flatMap(submitAll(submit, commands), (outcomes) => {
     const refusal = outcomes
-      .map((outcome) => outcome.refusal === 0 ? outcome.entries[0]!.refusal : outcome.refusal)
+      .map((outcome) => outcome.refusal === 0 ? refusalOf(outcome.entries[0]!) : outcome.refusal)
       .find((code) => code !== 0)
     return refusal === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
   })

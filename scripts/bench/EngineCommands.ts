@@ -7,7 +7,7 @@
  * The same shape and seed give the same stream, and every command in it needs a record.
  */
 import { assert } from "../../src/domain/Assert.js"
-import * as Command from "../../src/domain/Command.js"
+import * as Command from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"

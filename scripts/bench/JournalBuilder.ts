@@ -1,7 +1,7 @@
 /** Whole journals of the real writer's format, written without waiting for the disk: for what is measured on reading them. */
 import { Effect, Layer } from "effect"
 import { assert } from "../../src/domain/Assert.js"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"

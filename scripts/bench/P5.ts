@@ -5,7 +5,7 @@
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
-import * as Command from "../../src/domain/Command.js"
+import * as Command from "../../src/operations/Operations.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"

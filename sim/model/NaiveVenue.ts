@@ -14,8 +14,8 @@ import type {
   FenceOutcome,
   PlaceEntry,
   PlaceOrders
-} from "../../src/domain/Command.js"
-import { isClient, isTrading } from "../../src/domain/Command.js"
+} from "../../src/operations/Operations.js"
+import { isClient, isTrading } from "../../src/operations/Operations.js"
 import { ordinal } from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"

@@ -2,7 +2,7 @@
  * Safety (I7). A cancel works whatever the market's status, is refused under a global halt, cancels an order
  * at most once, and tells foreign and ended orders from missing ones in nothing but the id that was asked for.
  */
-import { isTrading } from "../../src/domain/Command.js"
+import { isTrading } from "../../src/operations/Operations.js"
 import { CancelReason, canceled } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { broken, holds, type Property } from "./Property.js"

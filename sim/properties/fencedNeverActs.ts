@@ -3,7 +3,7 @@
  * it for as long as the fence is remembered: a late original is refused without a record, or its entry without
  * an order. Nobody is told "fenced" of what nobody fenced.
  */
-import { isTrading } from "../../src/domain/Command.js"
+import { isTrading } from "../../src/operations/Operations.js"
 import { ordinal } from "../../src/domain/Ids.js"
 import { retentionMs } from "../model/NaiveState.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"

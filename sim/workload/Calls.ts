@@ -2,7 +2,7 @@
  * Calls as clients make them: one function per endpoint, from plain values to a method, a target and a body.
  * Bodies are what a client library would send; nothing here knows what the venue will say.
  */
-import { Operation } from "../../src/domain/Command.js"
+import { Operation } from "../../src/operations/Operations.js"
 import type { Parameters } from "../../src/domain/Market.js"
 import { symbol } from "../../src/domain/Market.js"
 import { formatDecimal, toNumber } from "../../src/domain/Units.js"

@@ -38,7 +38,7 @@ import * as Format from "./replay/Format.js"
 import * as StateAt from "./replay/StateAt.js"
 import * as Story from "./replay/Story.js"
 import * as Verify from "./replay/Verify.js"
-import { programVersion } from "./Version.js"
+import { programVersion } from "../domain/Version.js"
 
 const differsCode = 1
 

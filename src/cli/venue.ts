@@ -39,7 +39,7 @@ import * as BundleTask from "./venue/BundleTask.js"
 import * as JournalTasks from "./venue/JournalTasks.js"
 import * as Metrics from "./venue/Metrics.js"
 import * as Operator from "./venue/Operator.js"
-import { programVersion } from "./Version.js"
+import { programVersion } from "../domain/Version.js"
 
 const refusedCode = 1
 const noAnswerCode = 2

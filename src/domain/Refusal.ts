@@ -4,6 +4,8 @@
  * Refusals are values: nothing here is thrown.
  */
 
+import type { Unit } from "./Unit.js"
+
 /** Machine-readable hints of what a client should do next. */
 export const recoveryActions = [
   "none",
@@ -36,6 +38,8 @@ export interface Description {
   readonly recoveryActions: ReadonlyArray<RecoveryAction>
   /** What a person may be told; reveals nothing about others. */
   readonly safeMessage: string
+  /** The unit of `limit`, `actual` and `nearest`; undefined where nothing is compared. */
+  readonly compares: Unit | undefined
 }
 
 export const Refusal = {
@@ -83,7 +87,13 @@ export const Refusal = {
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
-const rejected = (name: string, guard: string, compatName: string, safeMessage: string): Description => ({
+const rejected = (
+  name: string,
+  guard: string,
+  compares: Unit | undefined,
+  compatName: string,
+  safeMessage: string
+): Description => ({
   name,
   status: 422,
   code: "order_rejected",
@@ -91,123 +101,142 @@ const rejected = (name: string, guard: string, compatName: string, safeMessage: 
   compatName,
   retryable: false,
   recoveryActions: ["fix_request"],
-  safeMessage
+  safeMessage,
+  compares
 })
 
-const invalid = (name: string, safeMessage: string): Description => ({
+const invalid = (name: string, compares: Unit | undefined, safeMessage: string): Description => ({
   name,
   status: 400,
   code: "invalid_request",
   compatName: "BadRequest",
   retryable: false,
   recoveryActions: ["fix_request"],
-  safeMessage
+  safeMessage,
+  compares
 })
 
 const descriptions: ReadonlyMap<number, Description> = new Map<number, Description>([
   [Refusal.engineHalted, {
     name: "EngineHalted", status: 503, code: "engine_halted", compatName: "OnMaintenance", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The venue is halted: no trading command is taken. Nothing was done."
+    safeMessage: "The venue is halted: no trading command is taken. Nothing was done.",
+    compares: undefined
   }],
   [Refusal.inboxFull, {
     name: "InboxFull", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The venue is overloaded. Nothing was done; repeat the same request with the same Idempotency-Key."
+    safeMessage: "The venue is overloaded. Nothing was done; repeat the same request with the same Idempotency-Key.",
+    compares: undefined
   }],
   [Refusal.tableFull, {
     name: "TableFull", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "The venue remembers as many orders as it can hold. Nothing was done; repeat the same request later."
+    safeMessage: "The venue remembers as many orders as it can hold. Nothing was done; repeat the same request later.",
+    compares: undefined
   }],
   [Refusal.idempotencyConflict, {
     name: "IdempotencyConflict", status: 409, code: "idempotency_key_conflict", compatName: "BadRequest", retryable: false,
     recoveryActions: ["fix_request"],
-    safeMessage: "This Idempotency-Key was used with another body. Nothing was done."
+    safeMessage: "This Idempotency-Key was used with another body. Nothing was done.",
+    compares: undefined
   }],
   [Refusal.keyRevoked, {
     name: "KeyRevoked", status: 401, code: "unauthorized", apiKeyRejection: "revoked", compatName: "AuthenticationError",
-    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key was revoked."
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key was revoked.",
+    compares: undefined
   }],
   [Refusal.keyExpired, {
     name: "KeyExpired", status: 401, code: "unauthorized", apiKeyRejection: "expired", compatName: "AuthenticationError",
-    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key has expired."
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key has expired.",
+    compares: undefined
   }],
   [Refusal.keyScopeMissing, {
     name: "KeyScopeMissing", status: 403, code: "scope_missing", apiKeyRejection: "scope_missing", compatName: "PermissionDenied",
-    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key lacks the scope this operation needs."
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key lacks the scope this operation needs.",
+    compares: undefined
   }],
   [Refusal.keyAccountMismatch, {
     name: "KeyAccountMismatch", status: 400, code: "invalid_request", apiKeyRejection: "account_mismatch", compatName: "BadRequest",
-    retryable: false, recoveryActions: ["fix_request"], safeMessage: "The account is not one this credential may act for."
+    retryable: false, recoveryActions: ["fix_request"], safeMessage: "The account is not one this credential may act for.",
+    compares: undefined
   }],
   [Refusal.fenced, {
     name: "Fenced", status: 409, code: "idempotency_key_conflict", guard: "fenced", compatName: "BadRequest", retryable: false,
     recoveryActions: ["none"],
-    safeMessage: "This identity was fenced: nothing will ever be done under it. Nothing was done."
+    safeMessage: "This identity was fenced: nothing will ever be done under it. Nothing was done.",
+    compares: undefined
   }],
   [Refusal.alreadySeen, {
     name: "AlreadySeen", status: 409, code: "idempotency_key_conflict", guard: "already_seen", compatName: "BadRequest",
     retryable: false, recoveryActions: ["refresh_state"],
-    safeMessage: "Something was decided under this identity before it could be fenced: look its outcome up."
+    safeMessage: "Something was decided under this identity before it could be fenced: look its outcome up.",
+    compares: undefined
   }],
   [Refusal.expiryPassed, {
     name: "ExpiryPassed", status: 400, code: "invalid_request", guard: "expiry_passed", compatName: "BadRequest", retryable: false,
-    recoveryActions: ["fix_request"], safeMessage: "The order would have expired before it was taken."
+    recoveryActions: ["fix_request"], safeMessage: "The order would have expired before it was taken.",
+    compares: "epoch_ms"
   }],
   [Refusal.marketNotFound, {
     name: "MarketNotFound", status: 404, code: "market_not_found", compatName: "BadSymbol", retryable: false,
-    recoveryActions: ["fix_request"], safeMessage: "There is no such market."
+    recoveryActions: ["fix_request"], safeMessage: "There is no such market.",
+    compares: undefined
   }],
   [Refusal.accountNotEnabled, {
     name: "AccountNotEnabled", status: 403, code: "account_not_enabled", compatName: "AccountNotEnabled", retryable: false,
-    recoveryActions: ["contact_operator"], safeMessage: "The account is not enabled for trading."
+    recoveryActions: ["contact_operator"], safeMessage: "The account is not enabled for trading.",
+    compares: undefined
   }],
   [Refusal.clientOrderIdInUse, {
     name: "ClientOrderIdInUse", status: 409, code: "client_order_id_in_use", compatName: "DuplicateOrderId", retryable: false,
-    recoveryActions: ["refresh_state"], safeMessage: "An order with this clientOrderId exists."
+    recoveryActions: ["refresh_state"], safeMessage: "An order with this clientOrderId exists.",
+    compares: undefined
   }],
   [Refusal.marketNotAccepting,
-    rejected("MarketNotAccepting", "market_not_accepting", "OnMaintenance", "The market takes no such order in its present state.")],
+    rejected("MarketNotAccepting", "market_not_accepting", "market_status", "OnMaintenance", "The market takes no such order in its present state.")],
   [Refusal.priceOutOfBounds,
-    rejected("PriceOutOfBounds", "price_out_of_bounds", "InvalidOrder", "The price is outside the market's bounds.")],
+    rejected("PriceOutOfBounds", "price_out_of_bounds", "price_atoms", "InvalidOrder", "The price is outside the market's bounds.")],
   [Refusal.priceOffGrid,
-    rejected("PriceOffGrid", "price_out_of_bounds", "InvalidOrder", "The price is not on the market's grid.")],
+    rejected("PriceOffGrid", "price_out_of_bounds", "price_atoms", "InvalidOrder", "The price is not on the market's grid.")],
   [Refusal.quantityOutOfBounds,
-    rejected("QuantityOutOfBounds", "quantity_out_of_bounds", "InvalidOrder", "The quantity is outside the market's bounds.")],
+    rejected("QuantityOutOfBounds", "quantity_out_of_bounds", "size_atoms", "InvalidOrder", "The quantity is outside the market's bounds.")],
   [Refusal.quantityOffGrid,
-    rejected("QuantityOffGrid", "quantity_out_of_bounds", "InvalidOrder", "The quantity is not on the market's grid.")],
+    rejected("QuantityOffGrid", "quantity_out_of_bounds", "size_atoms", "InvalidOrder", "The quantity is not on the market's grid.")],
   [Refusal.priceBandExceeded,
-    rejected("PriceBandExceeded", "price_band_exceeded", "InvalidOrder", "The order would trade outside the price band around the mark.")],
+    rejected("PriceBandExceeded", "price_band_exceeded", "price_atoms", "InvalidOrder", "The order would trade outside the price band around the mark.")],
   [Refusal.openOrderLimit,
-    rejected("OpenOrderLimit", "open_order_limit", "InvalidOrder", "The account has as many open orders in this market as it may.")],
+    rejected("OpenOrderLimit", "open_order_limit", "count", "InvalidOrder", "The account has as many open orders in this market as it may.")],
   [Refusal.positionLimit,
-    rejected("PositionLimit", "position_limit", "InvalidOrder", "Position and open orders would exceed the market's position limit.")],
+    rejected("PositionLimit", "position_limit", "size_atoms", "InvalidOrder", "Position and open orders would exceed the market's position limit.")],
   [Refusal.reduceOnlyWouldIncrease,
     rejected(
       "ReduceOnlyWouldIncrease",
       "reduce_only_would_increase",
+      "size_atoms",
       "InvalidOrder",
       "A reduce-only order may not open or grow a position."
     )],
   [Refusal.marginInsufficient,
-    rejected("MarginInsufficient", "margin_insufficient", "InsufficientFunds", "The account's margin does not cover this order.")],
+    rejected("MarginInsufficient", "margin_insufficient", "money_atoms", "InsufficientFunds", "The account's margin does not cover this order.")],
   [Refusal.postOnlyWouldCross,
-    rejected("PostOnlyWouldCross", "post_only_would_cross", "InvalidOrder", "A post-only order would have traded at once.")],
+    rejected("PostOnlyWouldCross", "post_only_would_cross", "price_atoms", "InvalidOrder", "A post-only order would have traded at once.")],
   [Refusal.noLiquidity,
-    rejected("NoLiquidity", "no_liquidity", "InvalidOrder", "There was nothing to trade against within the price band.")],
+    rejected("NoLiquidity", "no_liquidity", "price_atoms", "InvalidOrder", "There was nothing to trade against within the price band.")],
   [Refusal.orderNotFound, {
     name: "OrderNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
-    recoveryActions: ["refresh_state"], safeMessage: "There is no such open order."
+    recoveryActions: ["refresh_state"], safeMessage: "There is no such open order.",
+    compares: undefined
   }],
-  [Refusal.marketInvalid, invalid("MarketInvalid", "The market's parameters break a rule.")],
+  [Refusal.marketInvalid, invalid("MarketInvalid", undefined, "The market's parameters break a rule.")],
   [Refusal.marketUnknown, {
     name: "MarketUnknown", status: 404, code: "market_not_found", compatName: "BadSymbol", retryable: false,
-    recoveryActions: ["fix_request"], safeMessage: "There is no such market."
+    recoveryActions: ["fix_request"], safeMessage: "There is no such market.",
+    compares: undefined
   }],
-  [Refusal.statusMoveRefused, invalid("StatusMoveRefused", "The market may not move to that status from its present one.")],
-  [Refusal.indexPriceInvalid, invalid("IndexPriceInvalid", "The index price is not a price of this market.")],
-  [Refusal.accountTotalLimit, invalid("AccountTotalLimit", "The account would hold more than the venue can account for exactly.")]
+  [Refusal.statusMoveRefused, invalid("StatusMoveRefused", undefined, "The market may not move to that status from its present one.")],
+  [Refusal.indexPriceInvalid, invalid("IndexPriceInvalid", "price_atoms", "The index price is not a price of this market.")],
+  [Refusal.accountTotalLimit, invalid("AccountTotalLimit", "money_atoms", "The account would hold more than the venue can account for exactly.")]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

@@ -1,10 +1,10 @@
 /** One request under way: what it asks, and the one answer it gets. */
 import { Refusal } from "../domain/Refusal.js"
-import type { Outcome } from "../domain/Outcome.js"
+import type { Outcome } from "../operations/Operations.js"
 import type { ApiKeyView, Reads } from "../engine/Reads.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../sequencer/Submit.js"
-import type { Command } from "../domain/Command.js"
+import type { Command } from "../operations/Operations.js"
 import type * as Context from "effect/Context"
 import * as Contract from "./Contract.js"
 import * as Errors from "./Errors.js"

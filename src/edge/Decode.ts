@@ -4,7 +4,7 @@
  * to that.
  */
 import { isAscii, isUtf8 } from "node:buffer"
-import * as Command from "../domain/Command.js"
+import * as Command from "../operations/Operations.js"
 import * as Ids from "../domain/Ids.js"
 import * as Order from "../domain/Order.js"
 import * as Compat from "./contract/Compat.js"

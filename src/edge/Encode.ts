@@ -3,11 +3,11 @@
  * every one to its schema. What answers a command is made from the request and its outcome alone, so that
  * the same request always gets the same bytes.
  */
-import type { PlaceEntry } from "../domain/Command.js"
+import type { PlaceEntry } from "../operations/Operations.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
-import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
+import type { EntryOutcome, Outcome } from "../operations/Operations.js"
 import * as Refusal from "../domain/Refusal.js"
 import * as Units from "../domain/Units.js"
 import type { OrderView } from "../engine/Reads.js"

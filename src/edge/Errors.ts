@@ -4,7 +4,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Market from "../domain/Market.js"
-import type { EntryOutcome } from "../domain/Outcome.js"
+import type { EntryOutcome } from "../operations/Operations.js"
 import * as Refusal from "../domain/Refusal.js"
 import * as Units from "../domain/Units.js"
 import type { Rejection } from "../identity/ApiKeys.js"

@@ -1,11 +1,11 @@
 /** The routes that are Effects: reads, operator commands and the venue's own state. */
 import * as Effect from "effect/Effect"
-import * as Command from "../domain/Command.js"
+import * as Command from "../operations/Operations.js"
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
-import type { Outcome } from "../domain/Outcome.js"
+import type { Outcome } from "../operations/Operations.js"
 import { Refusal } from "../domain/Refusal.js"
 import * as Units from "../domain/Units.js"
 import type { ApiKeyView, Fill, MarketView, OrderPage, OrderView } from "../engine/Reads.js"

@@ -10,11 +10,11 @@
  * 6. the account is the credential's
  * 7. the market's grid; then everything else is the engine's
  */
-import * as Command from "../domain/Command.js"
+import * as Command from "../operations/Operations.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Order from "../domain/Order.js"
-import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
+import type { EntryOutcome, Outcome } from "../operations/Operations.js"
 import { Refusal } from "../domain/Refusal.js"
 import { assert } from "../domain/Assert.js"
 import type { ApiKeyView, MarketView, Reads } from "../engine/Reads.js"

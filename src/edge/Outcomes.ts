@@ -1,8 +1,8 @@
 /** What is remembered under an identity, for a client whose answer was lost. */
-import * as Command from "../domain/Command.js"
+import * as Command from "../operations/Operations.js"
 import * as Ids from "../domain/Ids.js"
 import * as Order from "../domain/Order.js"
-import type { EntryOutcome } from "../domain/Outcome.js"
+import type { EntryOutcome } from "../operations/Operations.js"
 import * as Refusal from "../domain/Refusal.js"
 import type { Reads, RememberedOutcome } from "../engine/Reads.js"
 import type { OperationName } from "./contract/Safety.js"

@@ -6,7 +6,7 @@
 import { hash } from "node:crypto"
 import canonicalize from "canonicalize"
 import { assert } from "../domain/Assert.js"
-import * as Command from "../domain/Command.js"
+import * as Command from "../operations/Operations.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Units from "../domain/Units.js"

@@ -1,5 +1,5 @@
 /**
- * Accounts and API keys, by dense index. Money in money atoms. An account is a row of 128 bytes: its money and margins
+ * Accounts, by dense index. Money in money atoms. An account is a row of 128 bytes: its money and margins
  * in the first cache line, its chains in the second. A row has two views, of 8-byte numbers and of 4-byte words.
  */
 import { assert } from "../domain/Assert.js"
@@ -9,22 +9,9 @@ import { growFloats, grownLength, wordsOf } from "./Columns.js"
 /** No slot, no index. */
 export const none = -1
 
-/** An API key as issued. The secret is known only as its SHA-256. */
-export interface ApiKey {
-  readonly keyId: string
-  readonly account: number
-  readonly displayPrefix: string
-  readonly secretSha256: string
-  readonly scopes: number
-  readonly createdAtEpochMs: number
-  readonly expiresAtEpochMs: number
-  readonly revokedAtEpochMs: number
-}
-
 /** What of the accounts a snapshot holds: rows, without the sums over their positions, which are made anew. */
 export interface AccountsDump {
   readonly rows: Uint8Array
-  readonly apiKeys: ReadonlyArray<ApiKey>
 }
 
 const initialAccounts = 64
@@ -39,8 +26,6 @@ export class Accounts {
   private words = wordsOf(this.numbers)
 
   private readonly byId = new Map<string, number>()
-  readonly apiKeys: Array<ApiKey> = []
-  private readonly keyById = new Map<string, number>()
 
   collateral(account: number): number {
     return this.numbers[account << 4 | 0]!
@@ -175,18 +160,6 @@ export class Accounts {
     return this.byId.get(accountId) ?? none
   }
 
-  issueKey(key: ApiKey): number {
-    assert(!this.keyById.has(key.keyId), "a key id is issued once")
-    this.keyById.set(key.keyId, this.apiKeys.length)
-    this.apiKeys.push(key)
-    return this.apiKeys.length - 1
-  }
-
-  /** Key index by key id, or -1. */
-  findKey(keyId: string): number {
-    return this.keyById.get(keyId) ?? none
-  }
-
   /** Accounts for which there are rows. */
   private get slots(): number {
     return this.numbers.length / rowNumbers
@@ -203,7 +176,7 @@ export class Accounts {
       rows.fill(0, row + sums.from, row + sums.to)
       rows[row + sums.from] = -1
     }
-    return { rows: new Uint8Array(rows.buffer), apiKeys: this.apiKeys }
+    return { rows: new Uint8Array(rows.buffer) }
   }
 
   static restore(dump: AccountsDump): Accounts {
@@ -214,7 +187,6 @@ export class Accounts {
     new Uint8Array(accounts.numbers.buffer).set(dump.rows)
     accounts.count = count
     for (let account = 0; account < count; account++) accounts.byId.set(Ids.accountId(accounts.born(account)), account)
-    for (const key of dump.apiKeys) accounts.issueKey(key)
     return accounts
   }
 }

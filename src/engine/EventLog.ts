@@ -10,20 +10,8 @@ import { assert } from "../domain/Assert.js"
 /** Event codes, past tense, with the names of their fields in order. */
 export const EventFields = {
   RecordDecided: ["sequence", "atEpochMs", "entries"],
-  EntryDecided: [
-    "refusal",
-    "orderNumber",
-    "status",
-    "cancelReason",
-    "filledAtoms",
-    "filledNotionalAtoms",
-    "canceledAtoms",
-    "priceAtoms",
-    "quantityAtoms",
-    "limit",
-    "actual",
-    "nearest"
-  ],
+  /** An outcome as it is packed; of a refusal its code and the order alone, since what it compared only explains it. */
+  EntryDecided: ["codes", "first", "second", "third", "fourth", "fifth", "sixth"],
   OrderAccepted: ["orderNumber", "account", "market", "side", "type", "timeInForce", "priceAtoms", "quantityAtoms"],
   Traded: [
     "market",
@@ -50,12 +38,13 @@ export const EventFields = {
   Credited: ["account", "amountAtoms"],
   ApiKeyIssued: ["apiKey", "account", "scopes", "expiresAtEpochMs"],
   VenueOpened: ["rules"],
-  OrderAmended: ["orderNumber", "priceAtoms", "quantityAtoms", "remainingAtoms"],
+  OrderTermsChanged: ["orderNumber", "priceAtoms", "quantityAtoms", "remainingAtoms"],
   OrdersCanceled: ["account", "orders"],
   SwitchSet: ["account", "atEpochMs"],
   SwitchFired: ["account", "orders"],
   Fenced: ["account"],
-  TimePassed: ["atEpochMs"]
+  TimePassed: ["atEpochMs"],
+  VenueStarted: ["rules", "codec"]
 } as const
 
 export type EventName = keyof typeof EventFields
@@ -67,9 +56,6 @@ const codes = Object.fromEntries(eventNames.map((name, index) => [name, index + 
 
 /** Event codes by name. */
 export const Event = codes
-
-/** Stands for a NaN field, whose bits would not be the same everywhere. */
-export const absent = -1e300
 
 /** An event as an object, for tools. */
 export type DecodedEvent = {
@@ -150,6 +136,13 @@ export class EventLog {
     write2(this.words, at + 4, e, f)
   }
 
+  event7(code: number, a: number, b: number, c: number, d: number, e: number, f: number, g: number): void {
+    const at = this.begin(code, 7)
+    write4(this.words, at, a, b, c, d)
+    write2(this.words, at + 4, e, f)
+    this.words[at + 6] = g
+  }
+
   event8(code: number, a: number, b: number, c: number, d: number, e: number, f: number, g: number, h: number): void {
     const at = this.begin(code, 8)
     write4(this.words, at, a, b, c, d)
@@ -173,27 +166,6 @@ export class EventLog {
     write4(this.words, at, a, b, c, d)
     write4(this.words, at + 4, e, f, g, h)
     write2(this.words, at + 8, i, j)
-  }
-
-  event12(
-    code: number,
-    a: number,
-    b: number,
-    c: number,
-    d: number,
-    e: number,
-    f: number,
-    g: number,
-    h: number,
-    i: number,
-    j: number,
-    k: number,
-    l: number
-  ): void {
-    const at = this.begin(code, 12)
-    write4(this.words, at, a, b, c, d)
-    write4(this.words, at + 4, e, f, g, h)
-    write4(this.words, at + 8, i, j, k, l)
   }
 
   /** The bytes of the words from `from` on, as a view that the next event may overwrite. */

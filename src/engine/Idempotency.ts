@@ -4,13 +4,14 @@
  * outcomes, from which the original response is rebuilt. Nothing is evicted early: a full table refuses.
  */
 import { assert } from "../domain/Assert.js"
-import { type Command, Operation } from "../domain/Command.js"
-import type { EntryOutcome, Outcome } from "../domain/Outcome.js"
-import type { CancelReason, Status } from "../domain/Order.js"
-import type { Refusal } from "../domain/Refusal.js"
+import { Digest128 } from "../domain/Digest128.js"
+import { Refusal } from "../domain/Refusal.js"
+import type { Share } from "../operations/Operation.js"
+import { allOutcomes, type Command, type EntryOutcome, type Outcome, pack, unpack } from "../operations/Operations.js"
+import { Packed, packedNumbers } from "../operations/Outcome.js"
 import { none } from "./Accounts.js"
 import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
-import { Digest128 } from "./Digest128.js"
+import * as Body1 from "./migrations/Body1.js"
 import type { HashKey } from "./Orders.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 
@@ -26,166 +27,57 @@ export type EndOf = (orderNumber: number) => number
 /** What of the table a snapshot holds. */
 export interface IdempotencyDump {
   readonly rows: Uint8Array
-  readonly outcomes: Uint8Array
+  readonly more: Uint8Array
   readonly heads: Int32Array
 }
 
-/** An entry is a row of 72 bytes: 9 numbers of 8 bytes, or 18 words of 4. Where in it the words are, and the numbers. */
-const entryNumbers = 9
-const entryWords = 18
-export const entryBytes = 72
+/**
+ * An entry is a row of 128 bytes, two cache lines: 16 numbers of 8 bytes, or 32 words of 4. The first line says whose
+ * key it is and when it ends, the second what its first entry came to.
+ */
+const entryNumbers = 16
+const entryWords = 32
+export const entryBytes = 128
 const word = {
   key: 0,
   body: 4,
-  /** Account of the scope; -1 for the operator, -2 in a free entry. */
+  /** Account of the scope; -1 for the operator, -2 in a free row. */
   account: 8,
-  /** The first of its outcomes, or -1. */
-  first: 9,
-  /** The next in the queue, or in the chain of free entries; or -1. */
-  next: 10
+  /** The next in the queue, or in the chain of free rows; or -1. */
+  next: 9,
+  /** The first of the outcomes behind the first one, in rows of their own; or -1. */
+  more: 10,
+  /** 1 where the body was digested as under rules 1; 0 for a fingerprint. */
+  isBody1: 11,
+  codes: 18
 } as const
 const number = {
   sequence: 6,
   at: 7,
   /** When the entry was last put at the end of the queue: never going back along it. */
-  queuedAt: 8
+  queuedAt: 8,
+  outcome: 10
 } as const
 
-/** An outcome of one entry of a command is a row of 80 bytes. */
-const outcomeNumbers = 10
-const outcomeWords = 20
-const outcomeWord = {
-  /** refusal | status << 8 | cancelReason << 16. */
+/** An outcome behind a command's first is a row of 56 bytes. */
+const moreNumbers = 7
+const moreWords = 14
+const moreWord = {
   codes: 0,
   /** The next of its command, or of the free ones; or -1. */
   next: 1
 } as const
-const outcomeNumber = {
-  orderNumber: 1,
-  filled: 2,
-  filledNotional: 3,
-  canceled: 4,
-  price: 5,
-  quantity: 6,
-  limit: 7,
-  actual: 8,
-  nearest: 9
-} as const
+const moreNumber = { outcome: 1 } as const
+
+/** For each outcome's code, which of its numbers is an order's; -1 for those that speak of none. */
+const orderNumberAt = new Int32Array(256).fill(-1)
+for (const { code, fields } of allOutcomes) {
+  const numbers = Object.values(fields).filter(({ shape }) => shape.type === "whole")
+  orderNumberAt[code] = numbers.findIndex(({ mark }) => mark === "order")
+}
 
 const digest = new Digest128()
-
-/** What a key is unique within, and the key. */
-interface Scope {
-  /** -1 for the operator. */
-  readonly account: number
-  readonly operation: number
-  readonly key: string
-}
-
-/** The scope of a command's key, or undefined where a command carries no key. */
-export const scopeOf = (command: Command): Scope | undefined => {
-  switch (command.kind) {
-    case "PlaceOrders":
-    case "CancelOrders":
-    case "AmendOrder":
-    case "CancelAllOrders":
-    case "SetCancelAllAfter":
-    case "FenceOutcome":
-      return { account: command.account, operation: command.operation, key: command.idempotencyKey }
-    case "PutMarket":
-      return { account: none, operation: Operation.putMarket, key: command.idempotencyKey }
-    case "SetMarketStatus":
-      return { account: none, operation: Operation.setMarketStatus, key: command.idempotencyKey }
-    case "SetIndexPrice":
-      return command.idempotencyKey === "" ? undefined : { account: none, operation: Operation.setIndexPrice, key: command.idempotencyKey }
-    case "HaltEngine":
-      return { account: none, operation: Operation.haltEngine, key: command.idempotencyKey }
-    case "ResumeEngine":
-      return { account: none, operation: Operation.resumeEngine, key: command.idempotencyKey }
-    case "OpenDemoAccounts":
-      return { account: none, operation: Operation.openDemoAccounts, key: command.idempotencyKey }
-    case "OpenVenue":
-    case "PassTime":
-      return undefined
-  }
-}
-
-/** Feeds everything of a command's body that a client can vary, in a fixed order. */
-const feedBody = (command: Command): void => {
-  switch (command.kind) {
-    case "PlaceOrders":
-      digest.word(command.entries.length)
-      for (const entry of command.entries) {
-        digest.word(entry.market)
-        digest.text(entry.clientOrderId)
-        digest.word(
-          entry.side | (entry.type << 1) | (entry.timeInForce << 2) | (entry.postOnly ? 8 : 0) | (entry.reduceOnly ? 16 : 0)
-            | (entry.selfTradePrevention << 5) | (entry.fault << 8)
-        )
-        digest.number(entry.priceAtoms)
-        digest.number(entry.quantityAtoms)
-        digest.number(entry.expiresAtEpochMs)
-        digest.text(entry.raw)
-      }
-      return
-    case "CancelOrders":
-      digest.word(command.entries.length)
-      for (const entry of command.entries) {
-        digest.word(entry.market)
-        digest.number(entry.orderNumber)
-        digest.text(entry.raw)
-      }
-      return
-    case "AmendOrder":
-      digest.word(command.market)
-      digest.number(command.orderNumber)
-      digest.number(command.priceAtoms)
-      digest.number(command.quantityAtoms)
-      digest.word(command.fault)
-      digest.text(command.raw)
-      return
-    case "CancelAllOrders":
-      digest.word(command.market)
-      if (command.raw !== "") digest.text(command.raw)
-      return
-    case "SetCancelAllAfter":
-      digest.number(command.timeoutMs)
-      return
-    case "FenceOutcome":
-      digest.text(command.fencedKey)
-      digest.text(command.fencedClientOrderId)
-      return
-    case "PutMarket":
-      digest.text(JSON.stringify(command.parameters))
-      return
-    case "SetMarketStatus":
-      digest.word(command.market)
-      digest.text(command.status)
-      return
-    case "SetIndexPrice":
-      digest.word(command.market)
-      digest.number(command.priceAtoms)
-      digest.number(command.sourceEpochMs)
-      return
-    case "OpenDemoAccounts":
-      digest.number(command.collateralAtoms)
-      digest.word(command.keys.length)
-      for (const key of command.keys) {
-        digest.text(key.keyId)
-        digest.text(key.secretSha256)
-        digest.word(key.scopes)
-      }
-      return
-    case "HaltEngine":
-    case "ResumeEngine":
-    case "OpenVenue":
-    case "PassTime":
-      return
-  }
-}
-
-/** Whose room in the table is asked for. */
-export type Share = "placement" | "reduction" | "operator"
+const packed = new Packed()
 
 /** What a lookup found: a remembered outcome, `conflict` for another body under the same key, or nothing. */
 export type Found = Outcome | "conflict" | undefined
@@ -206,15 +98,14 @@ export class Idempotency {
   private newest = none
   private free = none
 
-  // Outcomes, one for each entry of a command, chained.
-  private outcomeEnd = 0
-  private freeOutcome = none
-  private outcomes: Float64Array
-  private outcomeWords: Int32Array
+  // Outcomes of batches behind their first, chained.
+  private moreEnd = 0
+  private freeMore = none
+  private more: Float64Array
+  private moreCodes: Int32Array
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined
-  private digestedAccount = none
   private readonly kept = new Digest128()
 
   /** Entries that a placement may take. */
@@ -236,8 +127,8 @@ export class Idempotency {
     const length = initialLength(capacity, initialEntries)
     this.numbers = new Float64Array(length * entryNumbers)
     this.words = wordsOf(this.numbers)
-    this.outcomes = new Float64Array(length * outcomeNumbers)
-    this.outcomeWords = wordsOf(this.outcomes)
+    this.more = new Float64Array(initialLength(initialEntries, initialEntries) * moreNumbers)
+    this.moreCodes = wordsOf(this.more)
   }
 
   /** How many keys are in the table. */
@@ -284,8 +175,8 @@ export class Idempotency {
     return this.words[entry * entryWords + word.account]!
   }
 
-  private firstOf(entry: number): number {
-    return this.words[entry * entryWords + word.first]!
+  private moreOf(entry: number): number {
+    return this.words[entry * entryWords + word.more]!
   }
 
   private nextOf(entry: number): number {
@@ -304,8 +195,8 @@ export class Idempotency {
     return this.numbers[entry * entryNumbers + number.queuedAt]!
   }
 
-  private nextOutcome(outcome: number): number {
-    return this.outcomeWords[outcome * outcomeWords + outcomeWord.next]!
+  private nextMore(outcome: number): number {
+    return this.moreCodes[outcome * moreWords + moreWord.next]!
   }
 
   private static digestKey(account: number, operation: number, key: string): void {
@@ -316,33 +207,27 @@ export class Idempotency {
   }
 
   /** Digests a command's own key, and keeps the digest for what is remembered of it. */
-  private digestKeyOf(command: Command, { account, key, operation }: Scope): void {
-    Idempotency.digestKey(account, operation, key)
+  private digestKeyOf(command: Command): void {
+    Idempotency.digestKey(command.account, command.operation, command.idempotencyKey)
     this.digested = command
-    this.digestedAccount = account
     this.kept.set(digest)
-  }
-
-  private static digestBody(command: Command): void {
-    digest.reset(0)
-    feedBody(command)
-    digest.finish()
   }
 
   /** What is remembered under a command's key at a time. */
   lookup(command: Command, atEpochMs: number, endOf: EndOf): Found {
-    const scope = scopeOf(command)
-    if (scope === undefined) return undefined
-    this.digestKeyOf(command, scope)
-    const entry = this.slotAt(scope.account)
+    if (command.idempotencyKey === "") return undefined
+    this.digestKeyOf(command)
+    const entry = this.slotAt(command.account)
     if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
-    Idempotency.digestBody(command)
+    return this.hasBody(entry, command) ? this.outcome(entry) : "conflict"
+  }
+
+  private hasBody(entry: number, command: Command): boolean {
     const { words } = this
-    const body = entry * entryWords + word.body
-    if (
-      words[body] !== digest.a || words[body + 1] !== digest.b || words[body + 2] !== digest.c || words[body + 3] !== digest.d
-    ) return "conflict"
-    return this.outcome(entry)
+    const row = entry * entryWords
+    const at = row + word.body
+    const { a, b, c, d } = words[row + word.isBody1] === 1 ? Body1.of(command) : command.fingerprint
+    return words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d
   }
 
   /** What is remembered under a key of any body; undefined for nothing. */
@@ -364,39 +249,29 @@ export class Idempotency {
   /** When an entry may be forgotten: `Infinity` while an order of it is open. */
   private expiry(entry: number, endOf: EndOf): number {
     let end = this.atOf(entry)
-    // Only a client's command speaks of orders: what an operator's outcome names is no order number.
-    if (this.accountOf(entry) === none) return end + retentionMs
-    for (let outcome = this.firstOf(entry); outcome !== none; outcome = this.nextOutcome(outcome)) {
-      if ((this.outcomeWords[outcome * outcomeWords + outcomeWord.codes]! & 0xff) !== 0) continue
-      const orderNumber = this.outcomes[outcome * outcomeNumbers + outcomeNumber.orderNumber]!
-      if (orderNumber >= 0) end = Math.max(end, endOf(orderNumber))
+    const { numbers, words } = this
+    const at = orderNumberAt[words[entry * entryWords + word.codes]! & 0xff]!
+    if (at >= 0) end = laterEnd(end, endOf, numbers[entry * entryNumbers + number.outcome + at]!)
+    for (let outcome = this.moreOf(entry); outcome !== none; outcome = this.nextMore(outcome)) {
+      const order = orderNumberAt[this.moreCodes[outcome * moreWords + moreWord.codes]! & 0xff]!
+      if (order >= 0) end = laterEnd(end, endOf, this.more[outcome * moreNumbers + moreNumber.outcome + order]!)
     }
     return end + retentionMs
   }
 
   private outcome(entry: number): Outcome {
-    const entries: Array<EntryOutcome> = []
-    const { numbers, outcomeWords: words, outcomes } = this
-    for (let outcome = this.firstOf(entry); outcome !== none; outcome = this.nextOutcome(outcome)) {
-      const codes = words[outcome * outcomeWords + outcomeWord.codes]!
-      const at = outcome * outcomeNumbers
-      entries.push({
-        refusal: (codes & 0xff) as Refusal,
-        orderNumber: outcomes[at + outcomeNumber.orderNumber]!,
-        status: ((codes >>> 8) & 0xff) as Status,
-        cancelReason: (codes >>> 16) as CancelReason,
-        filledAtoms: outcomes[at + outcomeNumber.filled]!,
-        filledNotionalAtoms: outcomes[at + outcomeNumber.filledNotional]!,
-        canceledAtoms: outcomes[at + outcomeNumber.canceled]!,
-        priceAtoms: outcomes[at + outcomeNumber.price]!,
-        quantityAtoms: outcomes[at + outcomeNumber.quantity]!,
-        limit: outcomes[at + outcomeNumber.limit]!,
-        actual: outcomes[at + outcomeNumber.actual]!,
-        nearest: outcomes[at + outcomeNumber.nearest]!
-      })
+    const { numbers, words } = this
+    const entries: Array<EntryOutcome> = [unpackAt(words[entry * entryWords + word.codes]!, numbers, entry * entryNumbers + number.outcome)]
+    for (let outcome = this.moreOf(entry); outcome !== none; outcome = this.nextMore(outcome)) {
+      entries.push(unpackAt(this.moreCodes[outcome * moreWords + moreWord.codes]!, this.more, outcome * moreNumbers + moreNumber.outcome))
     }
-    const sequence = numbers[entry * entryNumbers + number.sequence]!
-    return { sequence, atEpochMs: this.atOf(entry), refusal: 0, replayed: true, entries }
+    return {
+      sequence: numbers[entry * entryNumbers + number.sequence]!,
+      atEpochMs: this.atOf(entry),
+      refusal: Refusal.none,
+      replayed: true,
+      entries
+    }
   }
 
   /** Whether every share has a free entry: what nearly always holds. */
@@ -424,23 +299,21 @@ export class Idempotency {
 
   /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */
   remember(command: Command, outcome: Outcome): void {
-    if (this.digested !== command) {
-      const scope = scopeOf(command)
-      if (scope === undefined) return
-      this.digestKeyOf(command, scope)
-    } else digest.set(this.kept)
+    if (command.idempotencyKey === "") return
+    if (this.digested !== command) this.digestKeyOf(command)
+    else digest.set(this.kept)
     this.digested = undefined
-    this.putDigested(this.digestedAccount, command, outcome)
+    this.putDigested(command, outcome)
   }
 
   /** Remembers an outcome under a key of its own, beside the command's. */
-  put(account: number, operation: number, key: string, command: Command, outcome: Outcome): void {
-    Idempotency.digestKey(account, operation, key)
-    this.putDigested(account, command, outcome)
+  put(operation: number, key: string, command: Command, outcome: Outcome): void {
+    Idempotency.digestKey(command.account, operation, key)
+    this.putDigested(command, outcome)
   }
 
   /** Remembers an outcome under the key that was just digested. */
-  private putDigested(account: number, command: Command, outcome: Outcome): void {
+  private putDigested({ account, fingerprint }: Command, outcome: Outcome): void {
     const known = this.slotAt(account)
     if (known !== none) this.forget(known, this.before(known))
     const entry = this.allocate(outcome.sequence)
@@ -451,37 +324,33 @@ export class Idempotency {
     words[row + word.key + 1] = digest.b
     words[row + word.key + 2] = digest.c
     words[row + word.key + 3] = digest.d
-    Idempotency.digestBody(command)
-    words[row + word.body] = digest.a
-    words[row + word.body + 1] = digest.b
-    words[row + word.body + 2] = digest.c
-    words[row + word.body + 3] = digest.d
+    words[row + word.body] = fingerprint.a
+    words[row + word.body + 1] = fingerprint.b
+    words[row + word.body + 2] = fingerprint.c
+    words[row + word.body + 3] = fingerprint.d
     words[row + word.account] = account
-    words[row + word.first] = none
+    words[row + word.more] = none
+    words[row + word.isBody1] = 0
     numbers[entry * entryNumbers + number.sequence] = outcome.sequence
     numbers[entry * entryNumbers + number.at] = outcome.atEpochMs
-    for (let index = outcome.entries.length - 1; index >= 0; index--) {
-      words[row + word.first] = this.putOutcome(outcome.entries[index]!, words[row + word.first]!)
+    for (let index = outcome.entries.length - 1; index > 0; index--) {
+      words[row + word.more] = this.putMore(outcome.entries[index]!, words[row + word.more]!)
     }
+    pack(outcome.entries[0]!, packed)
+    words[row + word.codes] = packed.codes
+    const at = entry * entryNumbers + number.outcome
+    for (let index = 0; index < packedNumbers; index++) numbers[at + index] = packed.numbers[index]!
     this.enqueue(entry, outcome.atEpochMs)
   }
 
-  /** Keeps an outcome of one entry, before the `next` of its command. Where. */
-  private putOutcome(outcome: EntryOutcome, next: number): number {
-    const slot = this.allocateOutcome()
-    const { outcomeWords: words, outcomes } = this
-    words[slot * outcomeWords + outcomeWord.codes] = outcome.refusal | (outcome.status << 8) | (outcome.cancelReason << 16)
-    words[slot * outcomeWords + outcomeWord.next] = next
-    const at = slot * outcomeNumbers
-    outcomes[at + outcomeNumber.orderNumber] = outcome.orderNumber
-    outcomes[at + outcomeNumber.filled] = outcome.filledAtoms
-    outcomes[at + outcomeNumber.filledNotional] = outcome.filledNotionalAtoms
-    outcomes[at + outcomeNumber.canceled] = outcome.canceledAtoms
-    outcomes[at + outcomeNumber.price] = outcome.priceAtoms
-    outcomes[at + outcomeNumber.quantity] = outcome.quantityAtoms
-    outcomes[at + outcomeNumber.limit] = outcome.limit
-    outcomes[at + outcomeNumber.actual] = outcome.actual
-    outcomes[at + outcomeNumber.nearest] = outcome.nearest
+  /** Keeps an outcome before the `next` of its command. Where. */
+  private putMore(outcome: EntryOutcome, next: number): number {
+    const slot = this.allocateMore()
+    pack(outcome, packed)
+    this.moreCodes[slot * moreWords + moreWord.codes] = packed.codes
+    this.moreCodes[slot * moreWords + moreWord.next] = next
+    const at = slot * moreNumbers + moreNumber.outcome
+    for (let index = 0; index < packedNumbers; index++) this.more[at + index] = packed.numbers[index]!
     return slot
   }
 
@@ -527,10 +396,10 @@ export class Idempotency {
     else this.setNext(previous, next)
     if (this.newest === entry) this.newest = previous
     this.unindex(entry)
-    for (let at = this.firstOf(entry); at !== none;) {
-      const following = this.nextOutcome(at)
-      this.outcomeWords[at * outcomeWords + outcomeWord.next] = this.freeOutcome
-      this.freeOutcome = at
+    for (let at = this.moreOf(entry); at !== none;) {
+      const following = this.nextMore(at)
+      this.moreCodes[at * moreWords + moreWord.next] = this.freeMore
+      this.freeMore = at
       at = following
     }
     this.words[entry * entryWords + word.account] = -2
@@ -568,14 +437,14 @@ export class Idempotency {
     return this.highWater++
   }
 
-  private allocateOutcome(): number {
-    if (this.freeOutcome !== none) {
-      const slot = this.freeOutcome
-      this.freeOutcome = this.nextOutcome(slot)
+  private allocateMore(): number {
+    if (this.freeMore !== none) {
+      const slot = this.freeMore
+      this.freeMore = this.nextMore(slot)
       return slot
     }
-    if (this.outcomeEnd * outcomeNumbers === this.outcomes.length) this.growOutcomes(grownLength(this.outcomeEnd, this.outcomeEnd + 1))
-    return this.outcomeEnd++
+    if (this.moreEnd * moreNumbers === this.more.length) this.growMore(grownLength(this.moreEnd, this.moreEnd + 1))
+    return this.moreEnd++
   }
 
   private grow(entries: number): void {
@@ -583,9 +452,9 @@ export class Idempotency {
     this.words = wordsOf(this.numbers)
   }
 
-  private growOutcomes(outcomes: number): void {
-    this.outcomes = growFloats(this.outcomes, outcomes * outcomeNumbers)
-    this.outcomeWords = wordsOf(this.outcomes)
+  private growMore(outcomes: number): void {
+    this.more = growFloats(this.more, outcomes * moreNumbers)
+    this.moreCodes = wordsOf(this.more)
   }
 
   /** Feeds the content, oldest key first. */
@@ -601,28 +470,28 @@ export class Idempotency {
   dump(): IdempotencyDump {
     return {
       rows: new Uint8Array(this.numbers.slice(0, this.highWater * entryNumbers).buffer),
-      outcomes: new Uint8Array(this.outcomes.slice(0, this.outcomeEnd * outcomeNumbers).buffer),
-      heads: Int32Array.of(this.oldest, this.newest, this.free, this.freeOutcome, this.used)
+      more: new Uint8Array(this.more.slice(0, this.moreEnd * moreNumbers).buffer),
+      heads: Int32Array.of(this.oldest, this.newest, this.free, this.freeMore, this.used)
     }
   }
 
   static restore(dump: IdempotencyDump, capacity: number, hashKey: HashKey = [0, 0]): Idempotency {
     const restored = new Idempotency(capacity, hashKey)
     const end = dump.rows.length / entryBytes
-    const outcomeEnd = dump.outcomes.length / (outcomeNumbers * 8)
-    assert(Number.isInteger(end) && Number.isInteger(outcomeEnd), "a dumped table is whole rows")
+    const moreEnd = dump.more.length / (moreNumbers * 8)
+    assert(Number.isInteger(end) && Number.isInteger(moreEnd), "a dumped table is whole rows")
     assert(end <= capacity, "a dumped table fits the capacity it is restored to")
     if (end * entryNumbers > restored.numbers.length) restored.grow(end)
-    if (outcomeEnd * outcomeNumbers > restored.outcomes.length) restored.growOutcomes(outcomeEnd)
+    if (moreEnd * moreNumbers > restored.more.length) restored.growMore(moreEnd)
     new Uint8Array(restored.numbers.buffer).set(dump.rows)
-    new Uint8Array(restored.outcomes.buffer).set(dump.outcomes)
+    new Uint8Array(restored.more.buffer).set(dump.more)
     restored.highWater = end
-    restored.outcomeEnd = outcomeEnd
-    const [oldest, newest, free, freeOutcome, used] = dump.heads
+    restored.moreEnd = moreEnd
+    const [oldest, newest, free, freeMore, used] = dump.heads
     restored.oldest = oldest!
     restored.newest = newest!
     restored.free = free!
-    restored.freeOutcome = freeOutcome!
+    restored.freeMore = freeMore!
     restored.used = used!
     for (let entry = 0; entry < end; entry++) if (restored.accountOf(entry) !== -2) restored.index(entry, restored.placeOf(entry))
     return restored
@@ -653,4 +522,13 @@ const scatter = (key0: number, key1: number, a: number, b: number, c: number, d:
     v0 ^= word
   }
   return v1 ^ v3
+}
+
+const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number =>
+  orderNumber < 0 ? end : Math.max(end, endOf(orderNumber))
+
+const unpackAt = (codes: number, numbers: Float64Array, at: number): EntryOutcome => {
+  packed.codes = codes
+  for (let index = 0; index < packedNumbers; index++) packed.numbers[index] = numbers[at + index]!
+  return unpack(packed)
 }

@@ -1,120 +1,16 @@
 /**
- * What must hold of the state after every record (I1, I2, I3, I4 and the engine's own bookkeeping), found by
- * adding everything up anew. Slow and obvious: for tools, tests and the simulator, never for the hot path.
+ * What must hold of the state after every record: conservation of money, zero sum of positions, books, quantities, and
+ * the engine's own bookkeeping. Each capability adds its own up anew: slow and obvious, for tools, tests and the
+ * simulator, never for the hot path.
  */
-import * as Order from "../domain/Order.js"
-import { none } from "./Accounts.js"
+import { parts } from "./Parts.js"
 import type { State } from "./State.js"
 
 /** The first thing found wrong, as a sentence; undefined when all holds. */
-export const firstBroken = (state: State): string | undefined =>
-  conservation(state) ?? zeroSum(state) ?? books(state) ?? quantities(state) ?? openSizes(state)
-
-/** I1: collaterals + fees + entry-notional imbalance = credits, to the atom. */
-const conservation = (state: State): string | undefined => {
-  const { accounts, positions } = state
-  let held = state.fees.atoms
-  for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral(account))
-  for (let slot = 0; slot < positions.count; slot++) {
-    const entry = BigInt(positions.entryNotional(slot))
-    held += positions.quantity(slot) > 0 ? -entry : entry
-  }
-  return held === state.credited.atoms ? undefined : `the venue holds ${held} money atoms of ${state.credited.atoms} credited`
-}
-
-/** I2: per market, longs equal shorts and the open interest kept. */
-const zeroSum = (state: State): string | undefined => {
-  const { positions } = state
-  for (const market of state.markets) {
-    let longs = 0
-    let shorts = 0
-    for (let slot = 0; slot < positions.count; slot++) {
-      if (positions.market(slot) !== market.index) continue
-      const quantity = positions.quantity(slot)
-      if (quantity > 0) longs += quantity
-      else shorts -= quantity
-      if (quantity === 0 && positions.entryNotional(slot) !== 0) {
-        return `a flat position in ${market.parameters.marketId} has entry notional`
-      }
-    }
-    if (longs !== shorts) return `${market.parameters.marketId} has ${longs} long and ${shorts} short`
-    if (longs !== market.openInterest) return `${market.parameters.marketId} keeps open interest ${market.openInterest} of ${longs}`
+export const firstBroken = (state: State): string | undefined => {
+  for (const part of parts) {
+    const broken = part.firstBroken(state)
+    if (broken !== undefined) return broken
   }
   return undefined
-}
-
-/** I3: never crossed, levels equal the sums of their orders, older before younger. */
-const books = (state: State): string | undefined => {
-  const { orders } = state
-  for (const market of state.markets) {
-    const book = state.books[market.index]!
-    const id = market.parameters.marketId
-    const bid = book.bestPrice(Order.buy)
-    const ask = book.bestPrice(Order.sell)
-    if (bid !== none && ask !== none && bid >= ask) return `${id} is crossed: ${bid} bid, ${ask} asked`
-    let resting = 0
-    for (const side of [Order.buy, Order.sell] as const) {
-      const sums = new Map<number, number>()
-      let last = none
-      for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
-        resting++
-        const price = orders.priceAtoms(order)
-        sums.set(price, (sums.get(price) ?? 0) + orders.remaining(order))
-        if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market(order) !== market.index) {
-          return `order ${orders.number(order)} rests in ${id} and should not`
-        }
-        // An amended order has given up the place that its number would give it.
-        const byNumber = last !== none && !orders.amended(last) && !orders.amended(order)
-        if (byNumber && orders.priceAtoms(last) === price && orders.number(last) > orders.number(order)) {
-          return `${id} has a younger order before an older one at ${price}`
-        }
-        last = order
-      }
-      for (const [price, size] of sums) {
-        const shown = book.levelSize(side, price)
-        if (shown !== size) return `${id} shows ${shown} at ${price} where orders sum to ${size}`
-      }
-      if (sums.size !== book.levelCount(side)) return `${id} counts ${book.levelCount(side)} levels of ${sums.size}`
-    }
-    if (resting !== book.orderCount) return `${id} counts ${book.orderCount} orders of ${resting}`
-  }
-  return undefined
-}
-
-/** I4: filled + remaining + cancelled = ordered; ended orders have nothing left. */
-const quantities = (state: State): string | undefined => {
-  const { orders } = state
-  for (let order = 0; order < orders.end; order++) {
-    if (!orders.holds(order)) continue
-    const remaining = orders.remaining(order)
-    if (orders.filled(order) + remaining + orders.canceled(order) !== orders.quantity(order)) {
-      return `order ${orders.number(order)} does not add up`
-    }
-    const isOpen = orders.status(order) === Order.open
-    if (isOpen !== (remaining > 0)) return `order ${orders.number(order)} has ${remaining} left and is not so`
-  }
-  return undefined
-}
-
-/** Open sizes kept per position equal the sums over its orders; reduce-only ones fit the position (I15). */
-const openSizes = (state: State): string | undefined => {
-  const { orders, positions } = state
-  let open = 0
-  for (let slot = 0; slot < positions.count; slot++) {
-    const sums = [0, 0, 0, 0]
-    let count = 0
-    for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
-      sums[orders.side(order) + (orders.reduceOnly(order) ? 2 : 0)]! += orders.remaining(order)
-      count++
-    }
-    open += count
-    const where = `account ${positions.account(slot)} in market ${positions.market(slot)}`
-    if (
-      sums[0] !== positions.openBuys(slot) || sums[1] !== positions.openSells(slot) || sums[2] !== positions.reduceBuys(slot)
-      || sums[3] !== positions.reduceSells(slot) || count !== positions.openCount(slot)
-    ) return `${where} keeps other open sizes than its orders sum to`
-    const quantity = positions.quantity(slot)
-    if (sums[2]! > Math.max(0, -quantity) || sums[3]! > Math.max(0, quantity)) return `${where} has reduce-only orders beyond its position`
-  }
-  return open === state.openOrders ? undefined : `the venue counts ${state.openOrders} open orders of ${open}`
 }

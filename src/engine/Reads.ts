@@ -4,10 +4,9 @@
  *
  * Views are fresh plain objects; a caller may keep them.
  */
-import type { Operation } from "../domain/Command.js"
 import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
-import type { Outcome } from "../domain/Outcome.js"
+import type { Operation, Outcome } from "../operations/Operations.js"
 import type { Fill } from "./Fills.js"
 import type { Day } from "./Minutes.js"
 

@@ -1,5 +1,7 @@
 /** Everything the engine knows. Changed only by applying commands, in order. */
+import * as Order from "../domain/Order.js"
 import { Accounts, none } from "./Accounts.js"
+import { ApiKeys } from "./accounts/ApiKeys.js"
 import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
@@ -24,14 +26,35 @@ export interface Capacity {
   readonly hashKey?: HashKey
 }
 
-export class State {
+/**
+ * Every single value of the state. Snapshots, the canonical form and comparisons take whatever is declared here, so that
+ * a value which is added is kept, digested and compared at once.
+ */
+export class Values {
   /** The last record applied, and its time. */
   sequence = 0
   atEpochMs = 0
   environment = ""
+  /** The versions that the last records were written under. */
   rules = 0
+  codec = 0
+  program = ""
   halted = false
+  /** The last record that changed any market's snapshot. */
+  registrySequence = 0
+  /** Episodes opened so far. */
+  episodes = 0
+  openOrders = 0
+  /** Whether a fence was ever set: without one, nobody looks for any. */
+  hasFences = false
+}
+
+/** The names of the single values. */
+export const valueNames = Object.keys(new Values()) as ReadonlyArray<keyof Values>
+
+export class State extends Values {
   accounts = new Accounts()
+  apiKeys = new ApiKeys()
   positions = new Positions()
   orders: Orders
   readonly markets: Array<MarketState> = []
@@ -46,22 +69,18 @@ export class State {
   /** Open orders that expire, by slot. */
   readonly expiries = new Deadlines((order) => this.orders.number(order))
   readonly events = new EventLog()
-  /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
-  riskEpoch = 0
-  /** The last record that changed any market's snapshot. */
-  registrySequence = 0
-  /** Episodes opened so far. */
-  episodes = 0
-  openOrders = 0
-  /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. No state. */
-  requiredAtoms = 0
-  availableAtoms = 0
-  /** Whether a fence was ever set: without one, nobody looks for any. */
-  hasFences = false
   /** Venue fees collected, money atoms. */
   readonly fees = new Total()
   /** Credited so far, money atoms. */
   readonly credited = new Total()
+
+  // What follows is no state: it is made anew as records are applied.
+
+  /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
+  riskEpoch = 0
+  /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. */
+  requiredAtoms = 0
+  availableAtoms = 0
 
   // Ended orders by time of their end: a ring of slots.
   private ended = new Float64Array(256)
@@ -69,6 +88,7 @@ export class State {
   private endedCount = 0
 
   constructor(readonly capacity: Capacity) {
+    super()
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey)
   }
@@ -79,6 +99,18 @@ export class State {
     const slot = this.positions.touch(this.accounts, account, market)
     if (this.positions.count !== before) this.positions.setRiskEpoch(slot, this.markets[market]!.riskEpoch)
     return slot
+  }
+
+  /** When an order ended: `Infinity` while it is open, 0 when it is not remembered. */
+  readonly endOf = (orderNumber: number): number => {
+    const order = this.orders.find(orderNumber)
+    if (order === none) return 0
+    return this.orders.status(order) === Order.open ? Number.POSITIVE_INFINITY : this.orders.updatedAt(order)
+  }
+
+  /** Notes that something of an account's past is forgotten. */
+  readonly evict = (account: number): void => {
+    if (account >= 0) this.accounts.setEvicted(account, 1)
   }
 
   /** Whether a client fenced one of its own clientOrderIds. */

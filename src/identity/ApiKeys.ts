@@ -3,7 +3,7 @@
  * the SHA-256 of its whole text; the text itself is shown once and kept nowhere.
  */
 import { createHmac, hash } from "node:crypto"
-import type { KeyGrant } from "../domain/Command.js"
+import type { KeyGrant } from "../operations/accounts/OpenDemoAccounts.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../engine/Reads.js"
 

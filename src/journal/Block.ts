@@ -5,9 +5,11 @@
  */
 import * as crypto from "node:crypto"
 import { assert } from "../domain/Assert.js"
-import type { Command } from "../domain/Command.js"
+import type { Command } from "../operations/Operations.js"
 import * as CommandCodec from "./CommandCodec.js"
+import * as Unreadable from "./Malformed.js"
 import type { Record } from "./Record.js"
+import * as RecordHeader from "./RecordHeader.js"
 
 /** What a disk writes whole or not at all, in bytes. */
 export const sectorBytes = 512
@@ -49,7 +51,8 @@ export const genesisDigest: Uint8Array = Buffer.alloc(digestBytes)
 // Layout. Magic and trailer hold only bytes that UTF-8 text cannot, each with at least two bits set.
 const magic = Buffer.from([0xfa, 0xf5, 0xfb, 0xf6, 0xfd, 0xf7, 0xfe, 0xf9])
 const trailer = Buffer.from([0xf9, 0xfe, 0xf7, 0xfd, 0xf6, 0xfb, 0xf5, 0xfa])
-const version = 1
+/** The version of how blocks and records are written. */
+export const codecVersion = 2
 const filler = 0xa5
 const checksumAt = 8
 const checksumBytes = 8
@@ -68,7 +71,7 @@ const outcomeDigestAt = 96
 const headerBytes = 128
 const footerBytes = digestBytes + trailer.length
 
-// Record: payload length (4), sequence (8), atEpochMs (8), kind code (1), payload.
+// Record: length of what follows the first 21 bytes (4), sequence (8), atEpochMs (8), kind code (1), header, payload.
 const recordHeaderBytes = 21
 
 const blockBytes = (recordsBytes: number): number =>
@@ -124,10 +127,11 @@ export class Builder {
     assert(sequence === this.firstSequence + this.records, "sequences within a block are gapless")
     assert(Number.isSafeInteger(atEpochMs) && atEpochMs >= this.lastAtEpochMs, "time never goes back")
     const payload = CommandCodec.encode(command)
-    this.reserve(recordHeaderBytes + payload.length * 3)
+    this.reserve(recordHeaderBytes + RecordHeader.maxBytes + payload.length * 3)
     const buffer = this.buffer
     const at = this.end
-    const length = buffer.write(payload, at + recordHeaderBytes, "utf8")
+    const headed = RecordHeader.write(buffer, at + recordHeaderBytes, command)
+    const length = headed + buffer.write(payload, at + recordHeaderBytes + headed, "utf8")
     buffer.writeUInt32LE(length, at)
     writeWhole(buffer, sequence, at + 4)
     writeWhole(buffer, atEpochMs, at + 12)
@@ -156,7 +160,7 @@ export class Builder {
     this.buffer.copy(bytes, headerBytes, headerBytes, this.end)
     magic.copy(bytes, 0)
     bytes.fill(0, checksumAt, contentAt)
-    bytes.writeUInt32LE(version, versionAt)
+    bytes.writeUInt32LE(codecVersion, versionAt)
     bytes.writeUInt32LE(this.epoch, epochAt)
     writeWhole(bytes, this.firstSequence, firstSequenceAt)
     bytes.writeUInt32LE(this.records, countAt)
@@ -208,6 +212,8 @@ const checksum = (bytes: Buffer, at: number): Buffer =>
 
 /** A header whose checksum holds: some writer wrote it, whether or not it lies where it was meant to. */
 export interface Header {
+  /** The version that the block was written in: an older one is verified by its chain alone, a newer one not read at all. */
+  readonly codec: number
   readonly position: Position
   /** The last sequence that was durable when the block was written. */
   readonly syncedSequence: number
@@ -223,10 +229,12 @@ export interface Header {
 export const readHeader = (bytes: Buffer, at: number): Header | undefined => {
   if (at + headerBytes > bytes.length || magic.compare(bytes, at, at + magic.length) !== 0) return undefined
   if (checksum(bytes, at).compare(bytes, at + checksumAt, at + checksumAt + checksumBytes) !== 0) return undefined
-  if (bytes.readUInt32LE(at + versionAt) !== version) return undefined
+  const codec = bytes.readUInt32LE(at + versionAt)
+  if (codec < 1) return undefined
   const firstSequence = readWhole(bytes, at + firstSequenceAt)
   const recordsBytes = bytes.readUInt32LE(at + recordsBytesAt)
   return {
+    codec,
     position: { segment: readWhole(bytes, at + segmentAt), offset: readWhole(bytes, at + offsetAt) },
     syncedSequence: readWhole(bytes, at + syncedAt),
     epoch: bytes.readUInt32LE(at + epochAt),
@@ -279,7 +287,7 @@ export const read = (bytes: Buffer, at: number, header: Header, digest: Uint8Arr
     records.push({
       sequence,
       atEpochMs: readWhole(bytes, recordAt + 12),
-      command: decodePayload(sequence, bytes[recordAt + 20]!, bytes, recordAt + recordHeaderBytes, payloadEnd)
+      command: decodeCommand(sequence, bytes[recordAt + 20]!, bytes, recordAt + recordHeaderBytes, payloadEnd)
     })
   })
   return {
@@ -293,11 +301,12 @@ export const read = (bytes: Buffer, at: number, header: Header, digest: Uint8Arr
   }
 }
 
-const decodePayload = (sequence: number, code: number, bytes: Buffer, from: number, to: number): Command => {
+const decodeCommand = (sequence: number, code: number, bytes: Buffer, from: number, to: number): Command => {
   try {
-    return CommandCodec.decodeAt(code, bytes, from, to)
+    const payloadAt = RecordHeader.endOf(bytes, from, to)
+    return CommandCodec.decodeAt(code, RecordHeader.read(bytes, from), bytes, payloadAt, to)
   } catch (error) {
-    if (error instanceof CommandCodec.Malformed) throw new Malformed(sequence, error.message)
+    if (error instanceof Unreadable.Malformed) throw new Malformed(sequence, error.message)
     throw error
   }
 }

@@ -1,5 +1,5 @@
 /** One command in the journal. */
-import type { Command } from "../domain/Command.js"
+import type { Command } from "../operations/Operations.js"
 
 export interface Record {
   /** Gapless, from 1. */

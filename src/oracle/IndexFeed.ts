@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
+import { internal, Principal } from "../operations/Header.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Submit } from "../sequencer/Submit.js"
 
@@ -71,6 +72,8 @@ const triangle = (seconds: number, period: number): number => {
   return within < 0.5 ? 4 * within - 1 : 3 - 4 * within
 }
 
+const fromFeed = internal(Principal.feed)
+
 /** Submits what the feed says for markets that exist, as long as it runs. */
 export const drive = (
   feed: Context.Tag.Service<typeof IndexFeed>,
@@ -84,7 +87,7 @@ export const drive = (
         if (market < 0) return
         submit.submit({
           kind: "SetIndexPrice",
-          idempotencyKey: "",
+          ...fromFeed,
           market,
           priceAtoms: sample.priceAtoms,
           sourceEpochMs: sample.sourceEpochMs

@@ -2,7 +2,7 @@
  * The bounded queue in front of the writer. A share is kept for commands that only take risk away and for
  * the operator, so that cancels are served when placements already are not.
  */
-import * as Command from "../domain/Command.js"
+import { type Command, shareOf } from "../operations/Operations.js"
 import type { Answer } from "./Submit.js"
 
 export interface Bounds {
@@ -15,7 +15,7 @@ export interface Bounds {
 export const defaultBounds: Bounds = { capacity: 8192, reserved: 2048 }
 
 export interface Waiting {
-  readonly command: Command.Command
+  readonly command: Command
   readonly answer: Answer
 }
 
@@ -34,7 +34,7 @@ export class Inbox {
 
   /** Takes a command in, unless its share of the queue is full. */
   offer(waiting: Waiting): boolean {
-    const privileged = Command.isReduction(waiting.command) || !Command.isTrading(waiting.command)
+    const privileged = shareOf(waiting.command) !== "placement"
     if (this.count >= (privileged ? this.bounds.capacity : this.bounds.capacity - this.bounds.reserved)) return false
     this.ring[(this.head + this.count) % this.ring.length] = waiting
     this.count++

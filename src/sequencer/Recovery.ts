@@ -13,6 +13,7 @@ import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
 import type { Corrupt, Journal, Unknown } from "../journal/Journal.js"
 import type { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { Outcome } from "../operations/Operations.js"
 import type { DiskError } from "../journal/Disk.js"
 
 /** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
@@ -84,7 +85,13 @@ export const divergence = (engine: Engine, block: Block.Block): Diverged | undef
   })
 }
 
-/** Runs a block's records and compares the digest of what they decided. The engine's events are those of the block, until the next. */
+/** Runs a block's records: what each came to. The engine's events are those of the block, until the next. */
+export const runBlock = (engine: Engine, block: Block.Block): ReadonlyArray<Outcome> => {
+  engine.state.events.clear()
+  return block.records.map((record) => engine.apply(record.command, record.sequence, record.atEpochMs))
+}
+
+/** As `runBlock`, and compares the digest of what was decided. */
 export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undefined => {
   engine.state.events.clear()
   for (const record of block.records) engine.apply(record.command, record.sequence, record.atEpochMs)

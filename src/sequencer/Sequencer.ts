@@ -7,8 +7,7 @@
  * and the process ends. It starts again from the journal.
  */
 import { assert } from "../domain/Assert.js"
-import type { Command } from "../domain/Command.js"
-import { type Outcome, refuse } from "../domain/Outcome.js"
+import { type Command, type Outcome, refuse } from "../operations/Operations.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Engine } from "../engine/Engine.js"
 import * as Block from "../journal/Block.js"

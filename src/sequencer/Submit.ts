@@ -1,7 +1,6 @@
 /** The way in for every command, and the way out for everything computed from the engine. */
 import * as Context from "effect/Context"
-import type { Command } from "../domain/Command.js"
-import type { Outcome } from "../domain/Outcome.js"
+import type { Command, Outcome } from "../operations/Operations.js"
 import type { Reads } from "../engine/Reads.js"
 
 /** Called once, when the decision is durable. */

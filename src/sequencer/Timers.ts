@@ -7,7 +7,8 @@ import type * as Clock from "effect/Clock"
 import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
-import type { Command } from "../domain/Command.js"
+import { internal, Principal } from "../operations/Header.js"
+import type { Command } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 
 /**
@@ -15,6 +16,8 @@ import type { Engine } from "../engine/Engine.js"
  * how late what is due may act after that.
  */
 const longestSleepMs = 500
+
+const passTime: Command = { kind: "PassTime", ...internal(Principal.timer) }
 
 export interface Timers {
   /** Looks at what is due next; cheap when that has not changed. Called after every block. */
@@ -35,7 +38,7 @@ export const make = (
   const wake = (dueEpochMs: number): void => {
     sleeper = undefined
     armedFor = Number.POSITIVE_INFINITY
-    if (clock.unsafeCurrentTimeMillis() >= dueEpochMs) submit({ kind: "PassTime" })
+    if (clock.unsafeCurrentTimeMillis() >= dueEpochMs) submit(passTime)
     else arm()
   }
 

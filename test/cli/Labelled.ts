@@ -1,6 +1,6 @@
 /** A recording in which every text can be told: long, and naming whose it is. What redaction must hide is grepped for. */
-import type { ClientCommand, Command } from "../../src/domain/Command.js"
-import { Operation } from "../../src/domain/Command.js"
+import type { ClientCommand, Command } from "../../src/operations/Operations.js"
+import { Operation } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { type Driver, generator, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"

@@ -1,6 +1,6 @@
 /** Reads of the compatibility layer over the real engine: unified shapes, exact numbers, listings by time. `ask` checks every schema. */
 import { expect, test } from "vitest"
-import { Operation, type PlaceEntry } from "../../src/domain/Command.js"
+import { Operation, type PlaceEntry } from "../../src/operations/Operations.js"
 import * as Order from "../../src/domain/Order.js"
 import { parameters, plain } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"

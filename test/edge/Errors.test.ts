@@ -1,6 +1,6 @@
 /** Every failure in both envelopes, through the real routes: `ask` decodes each response with its schema. */
 import { describe, expect, test } from "vitest"
-import { refuse, refusedEntry } from "../../src/domain/Outcome.js"
+import { refuse, refusedEntry } from "../../src/operations/Operations.js"
 import * as Contract from "../../src/edge/Contract.js"
 import * as Errors from "../../src/edge/Errors.js"
 import { Schema } from "effect"

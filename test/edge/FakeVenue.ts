@@ -4,11 +4,11 @@
  * the engine: for judging what the edge asks of it and says about it.
  */
 import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
-import type { Command, PlaceEntry } from "../../src/domain/Command.js"
+import type { Command, PlaceEntry } from "../../src/operations/Operations.js"
 import * as Ids from "../../src/domain/Ids.js"
 import type * as Market from "../../src/domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../src/domain/Outcome.js"
-import { doneEntry, refuse, refusedEntry } from "../../src/domain/Outcome.js"
+import type { EntryOutcome, Outcome } from "../../src/operations/Operations.js"
+import { doneEntry, refuse, refusedEntry } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, MarketView, OrderView, Reads } from "../../src/engine/Reads.js"

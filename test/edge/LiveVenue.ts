@@ -3,9 +3,9 @@
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
 import { Clock, Effect, Layer, Logger, Runtime } from "effect"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
-import type { Outcome } from "../../src/domain/Outcome.js"
+import type { Outcome } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
 import type { Response } from "../../src/edge/Listener.js"
 import * as Metrics from "../../src/edge/Metrics.js"

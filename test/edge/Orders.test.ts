@@ -1,8 +1,8 @@
 /** Placing, cancelling and reading orders: what is asked of the engine, and what is said of its decisions. */
 import { describe, expect, test } from "vitest"
-import { Operation } from "../../src/domain/Command.js"
-import type { PlaceOrders } from "../../src/domain/Command.js"
-import { doneEntry } from "../../src/domain/Outcome.js"
+import { Operation } from "../../src/operations/Operations.js"
+import type { PlaceOrders } from "../../src/operations/Operations.js"
+import { doneEntry } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Fake from "./FakeVenue.js"
 

@@ -4,7 +4,7 @@
  * meet yet is named, with where it is tested instead.
  */
 import { expect, test } from "vitest"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import * as Refusal from "../../src/domain/Refusal.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"

@@ -1,6 +1,6 @@
 /** What is not about one order: authority, halts, markets and their prices, accounts, retention of orders. */
 import { describe, expect, test } from "vitest"
-import * as Command from "../../src/domain/Command.js"
+import * as Command from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"

@@ -1,7 +1,7 @@
 /** Remembered decisions: replay, conflict, how long, how many, and what a clientOrderId stands for meanwhile. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type Command, Operation, type PlaceEntry, type PlaceOrders } from "../../src/domain/Command.js"
+import { type Command, Operation, type PlaceEntry, type PlaceOrders } from "../../src/operations/Operations.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs } from "../../src/engine/Idempotency.js"

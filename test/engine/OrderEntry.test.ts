@@ -1,6 +1,6 @@
 /** Placement: every refusal with its figures, the order of the checks, and what each market status lets through. */
 import { describe, expect, test } from "vitest"
-import type { PlaceEntry } from "../../src/domain/Command.js"
+import type { PlaceEntry } from "../../src/operations/Operations.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"

@@ -2,10 +2,10 @@
  * Scenarios as a trader would draw them (fixtures/scenarios/README.md has the notation): reads one, runs it
  * against an engine, and renders what happened in the same notation, so that a failure reads as a picture.
  */
-import type { PlaceEntry } from "../../src/domain/Command.js"
+import type { PlaceEntry } from "../../src/operations/Operations.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
-import type { EntryOutcome } from "../../src/domain/Outcome.js"
+import type { EntryOutcome } from "../../src/operations/Operations.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import * as Units from "../../src/domain/Units.js"
 import * as EventLog from "../../src/engine/EventLog.js"

@@ -1,8 +1,8 @@
 /** A state written down and read back in the midst of a stream goes on as if nothing had been. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Command } from "../../src/domain/Command.js"
-import type { Outcome } from "../../src/domain/Outcome.js"
+import type { Command } from "../../src/operations/Operations.js"
+import type { Outcome } from "../../src/operations/Operations.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"

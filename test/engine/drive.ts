@@ -1,9 +1,9 @@
 /** Drives an engine by hand or by chance, for tests and benches: markets, accounts, and streams of commands. */
-import type { Command, PlaceEntry, PlaceOrders } from "../../src/domain/Command.js"
-import { Operation } from "../../src/domain/Command.js"
+import type { Command, PlaceEntry, PlaceOrders } from "../../src/operations/Operations.js"
+import { Operation } from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
-import type { EntryOutcome, Outcome } from "../../src/domain/Outcome.js"
+import type { EntryOutcome, Outcome } from "../../src/operations/Operations.js"
 import { Engine } from "../../src/engine/Engine.js"
 
 /** A small market in which everything can be reached: scales 1 and 3, prices around 100.0. */

@@ -1,7 +1,7 @@
 /** Whatever can be asked of the engine can be journaled and read back as it was; anything else is refused. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import * as CommandCodec from "../../src/journal/CommandCodec.js"
 import * as arbitraries from "./arbitraries.js"
 

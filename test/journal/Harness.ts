@@ -2,7 +2,7 @@
 import { Effect, Layer, Stream } from "effect"
 import type { Exit } from "effect"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"

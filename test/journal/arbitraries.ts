@@ -1,6 +1,6 @@
 /** Arbitrary commands of every kind, within what the vocabulary allows and far beyond what is sensible. */
 import * as fc from "fast-check"
-import * as Command from "../../src/domain/Command.js"
+import * as Command from "../../src/operations/Operations.js"
 import * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 

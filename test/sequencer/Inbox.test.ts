@@ -1,7 +1,7 @@
 /** The inbox: first in first out, bounded, with a share that placements do not get. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import { Inbox } from "../../src/sequencer/Inbox.js"
 import { plain } from "../engine/drive.js"
 

@@ -1,7 +1,7 @@
 /** The writer over a journal that a test holds in its hands: what is decided when, and who hears of it when. */
 import { describe, expect, test } from "vitest"
-import type { Command } from "../../src/domain/Command.js"
-import type { Outcome } from "../../src/domain/Outcome.js"
+import type { Command } from "../../src/operations/Operations.js"
+import type { Outcome } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { Unknown } from "../../src/journal/Journal.js"

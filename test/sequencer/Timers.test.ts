@@ -1,7 +1,7 @@
 /** Time made to pass for the engine, on a clock that may be set while a sleep runs on. */
 import { Clock, Duration, Effect, Runtime } from "effect"
 import { expect, test } from "vitest"
-import type { Command } from "../../src/domain/Command.js"
+import type { Command } from "../../src/operations/Operations.js"
 import type { Engine } from "../../src/engine/Engine.js"
 import * as Timers from "../../src/sequencer/Timers.js"
 

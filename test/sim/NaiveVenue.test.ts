@@ -1,9 +1,9 @@
 /** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
 import { expect, test } from "vitest"
-import type { Command, PlaceEntry } from "../../src/domain/Command.js"
-import { isTrading, Operation } from "../../src/domain/Command.js"
+import type { Command, PlaceEntry } from "../../src/operations/Operations.js"
+import { isTrading, Operation } from "../../src/operations/Operations.js"
 import * as Order from "../../src/domain/Order.js"
-import type { Outcome } from "../../src/domain/Outcome.js"
+import type { Outcome } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { NaiveMarket } from "../../sim/model/NaiveState.js"

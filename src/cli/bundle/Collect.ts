@@ -13,7 +13,7 @@ import type { Corrupt } from "../../journal/Journal.js"
 import { type Snapshot, SnapshotStore } from "../../journal/SnapshotStore.js"
 import { applyBlock } from "../../sequencer/Recovery.js"
 import { sectionsDigest } from "../../sequencer/Writer.js"
-import { programVersion } from "../Version.js"
+import { programVersion } from "../../domain/Version.js"
 import * as Bundle from "./Bundle.js"
 import * as RawBlocks from "./RawBlocks.js"
 

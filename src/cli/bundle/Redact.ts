@@ -11,9 +11,10 @@
 import * as crypto from "node:crypto"
 import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
-import { assert, unreachable } from "../../domain/Assert.js"
-import type { CancelEntry, ClientCommand, Command, KeyGrant, OpenDemoAccounts, PlaceEntry } from "../../domain/Command.js"
-import { isClient } from "../../domain/Command.js"
+import { assert } from "../../domain/Assert.js"
+import type { Command } from "../../operations/Operations.js"
+import { redact as redactMarked } from "../../operations/Redaction.js"
+import type { Pseudonyms } from "../../operations/Redaction.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../engine/Accounts.js"
 import { Engine } from "../../engine/Engine.js"
@@ -37,89 +38,26 @@ export class UnknownAccount extends Data.TaggedError("UnknownAccount")<{ readonl
   }
 }
 
-/** Replaces texts by pseudonyms: equal for equal texts of one owner, valid wherever the text was, telling nothing of it. */
-export class Pseudonyms {
-  constructor(private readonly key: Uint8Array) {}
-
-  private digest(kind: string, owner: number, text: string): string {
-    return crypto.createHmac("sha256", this.key).update(`${kind}\n${owner}\n${text}`).digest("hex")
-  }
-
-  /** For an Idempotency-Key, a clientOrderId, or what a client sent; empty for empty. */
-  text(kind: "key" | "clientOrderId" | "raw", owner: number, text: string): string {
-    return text === "" ? "" : `x${this.digest(kind, owner, text).slice(0, 32)}`
-  }
-
-  /** For an API key: nobody knows a text with this SHA-256. */
-  grant(grant: KeyGrant): KeyGrant {
-    const body = this.digest("keyId", none, grant.keyId).slice(0, 20)
-    return {
-      keyId: `key_${body}`,
-      displayPrefix: `pk_redacted_${body}`,
-      secretSha256: this.digest("secret", none, grant.secretSha256),
-      scopes: grant.scopes,
-      expiresAtEpochMs: grant.expiresAtEpochMs
+/** Pseudonyms under a key: equal for equal texts of one owner, valid wherever the text was, telling nothing of it. */
+export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
+  const digest = (kind: string, owner: number, text: string): string =>
+    crypto.createHmac("sha256", key).update(`${kind}\n${owner}\n${text}`).digest("hex")
+  return {
+    text: (owner, text) => text === "" ? "" : `x${digest("text", owner, text).slice(0, 32)}`,
+    apiKey: (owner, text) => `key_${digest("apiKey", owner, text).slice(0, 20)}`,
+    secret: (owner, text) => digest("secret", owner, text),
+    fingerprint: (owner, { a, b, c, d }) => {
+      const words = Buffer.from(digest("fingerprint", owner, `${a} ${b} ${c} ${d}`), "hex")
+      return { a: words.readInt32LE(0), b: words.readInt32LE(4), c: words.readInt32LE(8), d: words.readInt32LE(12) }
     }
   }
 }
-
-/** Owner of what operators send. */
-const operator = none
 
 /** A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). */
-export const redact = (pseudonyms: Pseudonyms, { command, sequence }: Record, keptId: string, kept: number): Command => {
-  if (isClient(command)) return kept !== none && command.account === kept ? command : redactClient(pseudonyms, command)
-  switch (command.kind) {
-    case "OpenDemoAccounts":
-      return redactAccounts(pseudonyms, command, (index) => Ids.accountId(Ids.ordinal(sequence, index)) === keptId)
-    case "PutMarket":
-    case "SetMarketStatus":
-    case "SetIndexPrice":
-    case "HaltEngine":
-    case "ResumeEngine":
-      return { ...command, idempotencyKey: pseudonyms.text("key", operator, command.idempotencyKey) }
-    case "OpenVenue":
-    case "PassTime":
-      return command
-    default:
-      return unreachable(command)
-  }
-}
-
-const redactClient = (pseudonyms: Pseudonyms, command: ClientCommand): Command => {
-  const owner = command.account
-  const idempotencyKey = pseudonyms.text("key", owner, command.idempotencyKey)
-  const raw = <E extends PlaceEntry | CancelEntry>(entry: E): E => ({ ...entry, raw: pseudonyms.text("raw", owner, entry.raw) })
-  switch (command.kind) {
-    case "PlaceOrders": {
-      const entries = command.entries.map((entry) => ({
-        ...raw(entry),
-        clientOrderId: pseudonyms.text("clientOrderId", owner, entry.clientOrderId)
-      }))
-      return { ...command, idempotencyKey, entries }
-    }
-    case "CancelOrders":
-      return { ...command, idempotencyKey, entries: command.entries.map(raw) }
-    case "AmendOrder":
-    case "CancelAllOrders":
-      return { ...command, idempotencyKey, raw: pseudonyms.text("raw", owner, command.raw) }
-    case "SetCancelAllAfter":
-      return { ...command, idempotencyKey }
-    case "FenceOutcome": {
-      const fencedKey = pseudonyms.text("key", owner, command.fencedKey)
-      const fencedClientOrderId = pseudonyms.text("clientOrderId", owner, command.fencedClientOrderId)
-      return { ...command, idempotencyKey, fencedKey, fencedClientOrderId }
-    }
-    default:
-      return unreachable(command)
-  }
-}
-
-const redactAccounts = (pseudonyms: Pseudonyms, command: OpenDemoAccounts, isKept: (index: number) => boolean): Command => ({
-  ...command,
-  idempotencyKey: pseudonyms.text("key", operator, command.idempotencyKey),
-  keys: command.keys.map((grant, index) => isKept(index) ? grant : pseudonyms.grant(grant))
-})
+export const redact = (pseudonyms: Pseudonyms, { command, sequence }: Record, keptId: string, kept: number): Command =>
+  kept !== none && command.account === kept
+    ? command
+    : redactMarked(command, pseudonyms, (index) => Ids.accountId(Ids.ordinal(sequence, index)) === keptId)
 
 export interface Options {
   readonly range: Range
@@ -138,7 +76,7 @@ export const collect = (
 ): Effect.Effect<Bundle.Contents, Corrupt | Diverged | DiskError | TooLarge | UnknownAccount, Disk> =>
   Effect.gen(function*() {
     const original = Engine.make(capacity)
-    const run = new Redaction(capacity, range, accountId, new Pseudonyms(key))
+    const run = new Redaction(capacity, range, accountId, pseudonymsOf(key))
     yield* RawBlocks.each(1, range.to, (sealed) =>
       Effect.gen(function*() {
         const block = yield* decode(sealed)
@@ -248,7 +186,7 @@ const ownLines = (engine: Engine, account: number): ReadonlyArray<string> => {
     ...engine.positions(account).map((position) => JSON.stringify(position)),
     ...ordersOf(engine, account),
     ...engine.fills(account, none, everything, everything).map((fill) => JSON.stringify(fill)),
-    ...engine.state.accounts.apiKeys.filter((key) => key.account === account).map((key) => JSON.stringify(key)),
+    ...engine.state.apiKeys.all().filter((key) => key.account === account).map((key) => JSON.stringify(key)),
     `${engine.cancelAllAtEpochMs(account)} ${engine.hasForgotten(account)}`
   ]
 }

@@ -11,6 +11,7 @@ import type { Capacity } from "../../engine/State.js"
 import type * as Block from "../../journal/Block.js"
 import type { Corrupt, Journal, Unknown } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
+import type { Outcome } from "../../operations/Operations.js"
 import { type Diverged, divergence } from "../../sequencer/Recovery.js"
 
 export type JournalService = Context.Tag.Service<typeof Journal>
@@ -28,8 +29,8 @@ export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine,
 export interface Visitor {
   /** Whether the record is still to be applied; the first that is not ends it. */
   readonly wants: (record: Record) => boolean
-  /** After a record was applied, with its events. */
-  readonly applied: (engine: Engine, record: Record, events: () => ReadonlyArray<DecodedEvent>) => void
+  /** After a record was applied, with what it came to and its events. */
+  readonly applied: (engine: Engine, record: Record, outcome: Outcome, events: () => ReadonlyArray<DecodedEvent>) => void
   /** After each whole block. */
   readonly block: (block: Block.Block) => void
 }
@@ -69,9 +70,9 @@ const applyRecords = (engine: Engine, block: Block.Block, visitor: Visitor): boo
   for (const record of block.records) {
     if (!visitor.wants(record)) return false
     const from = events.length
-    engine.apply(record.command, record.sequence, record.atEpochMs)
+    const outcome = engine.apply(record.command, record.sequence, record.atEpochMs)
     const to = events.length
-    visitor.applied(engine, record, () => decode(events.words, from, to))
+    visitor.applied(engine, record, outcome, () => decode(events.words, from, to))
   }
   return true
 }

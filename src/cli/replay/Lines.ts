@@ -1,193 +1,35 @@
 /** What a record asked for and decided, as lines of text: all of it, or what concerns one order, account or market. */
-import * as Command from "../../domain/Command.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
-import { describe, type Refusal } from "../../domain/Refusal.js"
-import { absent, type DecodedEvent } from "../../engine/EventLog.js"
+import type { DecodedEvent } from "../../engine/EventLog.js"
 import type { State } from "../../engine/State.js"
 import type { Record } from "../../journal/Record.js"
+import { scopeRead, scopeTrade } from "../../operations/accounts/OpenDemoAccounts.js"
+import type { Outcome } from "../../operations/Operations.js"
+import { commandLines } from "./CommandLines.js"
 import * as Format from "./Format.js"
-
-/** The subject by engine numbers; -1 for what it is not, or not yet. */
-export interface Who {
-  readonly orderNumber: number
-  readonly account: number
-  readonly market: number
-}
+import { accountName, concerns, everyone, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
 /** Everything a record did to a subject, for a state that has just applied it. */
 export const linesOf = (
   state: State,
   record: Record,
+  outcome: Outcome,
   events: ReadonlyArray<DecodedEvent>,
   who: Who
-): ReadonlyArray<string> => {
-  const decided = events.filter((event): event is Decided => event.event === "EntryDecided")
-  return [
-    ...commandLines(state, record.command, decided, who),
-    ...events.flatMap((event) => eventLines(state, event, who))
-  ]
-}
+): ReadonlyArray<string> => [
+  ...commandLines(state, record.command, outcome, who),
+  ...events.flatMap((event) => eventLines(state, event, who))
+]
 
 /** Everything a record did. */
-export const allLinesOf = (state: State, record: Record, events: ReadonlyArray<DecodedEvent>): ReadonlyArray<string> =>
-  linesOf(state, record, events, everyone)
-
-/** Whoever: every line is told. */
-const everyone: Who = { orderNumber: Number.NaN, account: Number.NaN, market: Number.NaN }
-
-type Decided = Event<"EntryDecided">
-
-interface Concerned {
-  readonly orders?: ReadonlyArray<number>
-  readonly accounts?: ReadonlyArray<number>
-  readonly markets?: ReadonlyArray<number>
-}
-
-const concerns = (who: Who, { accounts = [], markets = [], orders = [] }: Concerned): boolean =>
-  who === everyone
-  || (who.orderNumber >= 0 && orders.includes(who.orderNumber))
-  || (who.account >= 0 && accounts.includes(who.account))
-  || (who.market >= 0 && markets.includes(who.market))
-
-// ---- names
-
-const accountName = (state: State, account: number): string =>
-  account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born(account)) : `account ${account}`
-
-const marketOf = (state: State, market: number): Market.Parameters | undefined => state.markets[market]?.parameters
-const marketName = (state: State, market: number): string => marketOf(state, market)?.marketId ?? "no such market"
-
-const priceOf = (state: State, market: number, atoms: number): string => {
-  const parameters = marketOf(state, market)
-  return parameters === undefined ? `${atoms} atoms` : Format.price(parameters, atoms)
-}
-
-const sizeOf = (state: State, market: number, atoms: number): string => {
-  const parameters = marketOf(state, market)
-  return parameters === undefined ? `${atoms} atoms` : Format.size(parameters, atoms)
-}
-
-/** Market and owner of an order that the state remembers; -1 for one that it does not. */
-const ownerOf = (state: State, orderNumber: number): { readonly market: number; readonly account: number } => {
-  const slot = state.orders.find(orderNumber)
-  return slot < 0 ? { market: -1, account: -1 } : { market: state.orders.market(slot), account: state.orders.account(slot) }
-}
-
-const named = (code: number, names: ReadonlyArray<string>): string => names[code] ?? String(code)
-
-// ---- commands
-
-const operationNames: ReadonlyMap<number, string> = new Map(Object.entries(Command.Operation).map(([name, code]) => [code, name]))
-
-const byWhom = (state: State, command: Command.PlaceOrders | Command.CancelOrders): string => {
-  const key = state.accounts.apiKeys[command.apiKey]?.keyId
-  return `by ${accountName(state, command.account)}${key === undefined ? "" : ` with ${key}`}`
-    + ` (${operationNames.get(command.operation) ?? command.operation}, idempotency key ${command.idempotencyKey})`
-}
-
-const commandLines = (
+export const allLinesOf = (
   state: State,
-  command: Command.Command,
-  decided: ReadonlyArray<Decided>,
-  who: Who
-): ReadonlyArray<string> => {
-  switch (command.kind) {
-    case "PlaceOrders":
-      return command.entries.flatMap((entry, index) => {
-        const outcome = decided[index]
-        if (outcome === undefined) return []
-        const concerned = { orders: [outcome.orderNumber], accounts: [command.account], markets: [entry.market] }
-        return concerns(who, concerned) ? [placement(state, command, entry, index, outcome)] : []
-      })
-    case "CancelOrders":
-      return command.entries.flatMap((entry, index) => {
-        const outcome = decided[index]
-        if (outcome === undefined) return []
-        const { market } = ownerOf(state, entry.orderNumber)
-        const concerned = { orders: [entry.orderNumber], accounts: [command.account], markets: [market] }
-        return concerns(who, concerned) ? [cancellation(state, command, entry, outcome)] : []
-      })
-    default:
-      return operatorLines(state, command, decided, who)
-  }
-}
-
-const placement = (
-  state: State,
-  command: Command.PlaceOrders,
-  entry: Command.PlaceEntry,
-  index: number,
-  outcome: Decided
-): string => {
-  const at = entry.priceAtoms === 0 ? "at any price" : `at ${priceOf(state, entry.market, entry.priceAtoms)}`
-  const asked = [
-    Order.types[entry.type],
-    Order.sides[entry.side],
-    sizeOf(state, entry.market, entry.quantityAtoms),
-    marketName(state, entry.market),
-    at,
-    Order.timesInForce[entry.timeInForce],
-    ...(entry.postOnly ? ["post-only"] : []),
-    ...(entry.reduceOnly ? ["reduce-only"] : []),
-    ...(entry.selfTradePrevention === Order.cancelResting ? [] : [Order.selfTradePreventions[entry.selfTradePrevention]])
-  ].join(" ")
-  const of = command.entries.length === 1 ? "" : ` [${index + 1} of ${command.entries.length}]`
-  const client = entry.clientOrderId === "" ? "" : ` as ${entry.clientOrderId}`
-  const verdict = outcome.refusal === 0 ? "accepted" : `refused: ${refusal(state, entry.market, outcome)}`
-  return `${Ids.orderId(outcome.orderNumber)} ${asked}${client}, placed ${byWhom(state, command)}${of}: ${verdict}`
-}
-
-const cancellation = (
-  state: State,
-  command: Command.CancelOrders,
-  entry: Command.CancelEntry,
-  outcome: Decided
-): string => {
-  const id = entry.orderNumber < 0 ? "an id that is no order's" : Ids.orderId(entry.orderNumber)
-  const { market } = ownerOf(state, entry.orderNumber)
-  const verdict = outcome.refusal === 0
-    ? `it is ${named(outcome.status, Order.statuses)}, ${sizeOf(state, market, outcome.canceledAtoms)} cancelled in all`
-    : `refused: ${refusal(state, market, outcome)}`
-  return `cancel of ${id} asked ${byWhom(state, command)}: ${verdict}`
-}
-
-/** The refusal's name and what it compared, in the guard's unit. */
-const refusal = (state: State, market: number, outcome: Decided): string => {
-  const { guard, name, safeMessage } = describe(outcome.refusal as Refusal)
-  const amount = (value: number): string => {
-    if (guard === "margin_insufficient") return Format.money(value)
-    if (guard === "price_out_of_bounds" || guard === "price_band_exceeded") return priceOf(state, market, value)
-    if (guard === "quantity_out_of_bounds" || guard === "position_limit") return sizeOf(state, market, value)
-    return String(value)
-  }
-  const compared = ([["limit", outcome.limit], ["actual", outcome.actual], ["nearest", outcome.nearest]] as const)
-    .filter(([, value]) => value !== absent)
-    .map(([what, value]) => `${what} ${amount(value)}`)
-  return `${name}${compared.length === 0 ? "" : ` (${compared.join(", ")})`}. ${safeMessage}`
-}
-
-/** Operator commands that were refused; those that were done are told by their events. */
-const operatorLines = (
-  state: State,
-  command: Command.Command,
-  decided: ReadonlyArray<Decided>,
-  who: Who
-): ReadonlyArray<string> => {
-  const refused = decided.find((outcome) => outcome.refusal !== 0)
-  if (refused === undefined) return []
-  const market = "market" in command
-    ? command.market
-    : command.kind === "PutMarket"
-    ? state.marketById.get(command.parameters.marketId) ?? -1
-    : -1
-  return concerns(who, { markets: [market] })
-    ? [`${command.kind} by the operator refused: ${refusal(state, market, refused)}`]
-    : []
-}
-
-// ---- events
+  record: Record,
+  outcome: Outcome,
+  events: ReadonlyArray<DecodedEvent>
+): ReadonlyArray<string> => linesOf(state, record, outcome, events, everyone)
 
 const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<string> => {
   switch (event.event) {
@@ -212,9 +54,11 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
       return concerns(who, { accounts: [who.account], markets: [who.market] })
         ? [event.halted === 1 ? "trading halted by the operator" : "trading resumed by the operator"]
         : []
+    case "VenueStarted":
+      return concerns(who, {}) ? [`the venue went on with ${state.program}, under rules ${event.rules}`] : []
     case "VenueOpened":
       return concerns(who, {}) ? [`the venue opened for ${state.environment}, under rules ${event.rules}`] : []
-    case "OrderAmended":
+    case "OrderTermsChanged":
       return orderLines(state, event, who)
     case "OrdersCanceled":
       return concerns(who, { accounts: [event.account] }) ? [`${event.orders} open orders cancelled at once`] : []
@@ -239,7 +83,7 @@ type Event<Name extends DecodedEvent["event"]> = Extract<DecodedEvent, { event: 
 
 const orderLines = (
   state: State,
-  event: Event<"Traded" | "OrderRested" | "OrderTrimmed" | "OrderEnded" | "OrderAmended">,
+  event: Event<"Traded" | "OrderRested" | "OrderTrimmed" | "OrderEnded" | "OrderTermsChanged">,
   who: Who
 ): ReadonlyArray<string> => {
   if (event.event === "Traded") {
@@ -261,9 +105,9 @@ const orderLines = (
       const came = `${size(event.filledAtoms)} filled, ${size(event.canceledAtoms)} cancelled`
       return [`${id} ended ${named(event.status, Order.statuses)}${reason}: ${came}`]
     }
-    case "OrderAmended":
+    case "OrderTermsChanged":
       return [
-        `${id} amended to ${size(event.quantityAtoms)} at ${priceOf(state, market, event.priceAtoms)}, ${size(event.remainingAtoms)} left`
+        `${id} changed to ${size(event.quantityAtoms)} at ${priceOf(state, market, event.priceAtoms)}, ${size(event.remainingAtoms)} left`
       ]
   }
 }
@@ -292,7 +136,7 @@ const accountChange = (state: State, event: Parameters<typeof accountLines>[1]):
     case "Credited":
       return `credited ${Format.money(event.amountAtoms)}`
     case "ApiKeyIssued": {
-      const { keyId } = state.accounts.apiKeys[event.apiKey]!
+      const { keyId } = state.apiKeys.at(event.apiKey)
       return `given ${keyId} (${scopes(event.scopes)}), until ${Format.time(event.expiresAtEpochMs)}`
     }
   }
@@ -310,7 +154,7 @@ const marketChange = (state: State, event: Event<"MarketPut" | "MarketStatusSet"
 }
 
 const scopes = (bits: number): string =>
-  [...((bits & Command.scopeRead) === 0 ? [] : ["read"]), ...((bits & Command.scopeTrade) === 0 ? [] : ["trade"])].join(", ")
+  [...((bits & scopeRead) === 0 ? [] : ["read"]), ...((bits & scopeTrade) === 0 ? [] : ["trade"])].join(", ")
 
 /** A trade, from the order's side where the story is an order's. */
 const trade = (state: State, event: Event<"Traded">, who: Who): string => {

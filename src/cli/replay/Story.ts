@@ -5,9 +5,11 @@ import type { Engine } from "../../engine/Engine.js"
 import type { Capacity, State } from "../../engine/State.js"
 import type { Corrupt, Unknown } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
+import { Principal } from "../../operations/Header.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
-import { linesOf, type Who } from "./Lines.js"
+import { linesOf } from "./Lines.js"
+import type { Who } from "./Names.js"
 
 /** Whom a story is about, by the id that clients know. */
 export type Subject =
@@ -59,7 +61,7 @@ export const tell = (
     const visitor: Visitor = {
       ...look,
       wants: (record) => record.sequence <= bounds.to,
-      applied: ({ state }, record, events) => {
+      applied: ({ state }, record, outcome, events) => {
         const who = resolve(state, subject)
         known ||= isKnown(who, state, record)
         if (record.sequence < bounds.from) return
@@ -67,7 +69,7 @@ export const tell = (
           if (record.command.kind === "SetIndexPrice" && record.command.market === who.market) feedSamples++
           return
         }
-        for (const text of linesOf(state, record, events(), who)) {
+        for (const text of linesOf(state, record, outcome, events(), who)) {
           if (lines.length < bounds.limit) lines.push({ sequence: record.sequence, atEpochMs: record.atEpochMs, text })
           else more++
         }
@@ -99,4 +101,4 @@ const isBornIn = (orderNumber: number, record: Record, entries: number): boolean
   return index >= 0 && index < entries
 }
 
-const isFeedSample = (record: Record): boolean => record.command.kind === "SetIndexPrice" && record.command.idempotencyKey === ""
+const isFeedSample = (record: Record): boolean => record.command.principal === Principal.feed

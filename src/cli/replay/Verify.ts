@@ -16,7 +16,8 @@ import type * as Block from "../../journal/Block.js"
 import type { DiskError } from "../../journal/Disk.js"
 import type { Corrupt, Unknown } from "../../journal/Journal.js"
 import type { SnapshotStore } from "../../journal/SnapshotStore.js"
-import { applyBlock } from "../../sequencer/Recovery.js"
+import type { Outcome } from "../../operations/Operations.js"
+import { divergence, runBlock } from "../../sequencer/Recovery.js"
 import { sectionsDigest } from "../../sequencer/Writer.js"
 import { begin, type Source } from "./Follow.js"
 import { allLinesOf } from "./Lines.js"
@@ -152,10 +153,11 @@ const foreign = (sequence: number, detail: string): SnapshotFinding => ({ sequen
 
 const apply = ({ engine, from }: Run, block: Block.Block): Differs | undefined => {
   try {
-    const diverged = applyBlock(engine, block)
+    const outcomes = runBlock(engine, block)
+    const diverged = divergence(engine, block)
     if (diverged === undefined) return undefined
     const reason = `from ${from}, ${diverged.message}`
-    return new Differs({ sequence: block.firstSequence, reason, decided: retell(engine, block) })
+    return new Differs({ sequence: block.firstSequence, reason, decided: retell(engine, block, outcomes) })
   } catch (error) {
     if (!(error instanceof AssertionFailed)) throw error
     const reason = `from ${from}, sequence ${engine.sequence} cannot be decided again: ${error.message}`
@@ -164,16 +166,16 @@ const apply = ({ engine, from }: Run, block: Block.Block): Differs | undefined =
 }
 
 /** What replay decided in the block just applied, as lines by sequence. */
-const retell = (engine: Engine, block: Block.Block): ReadonlyArray<string> => {
+const retell = (engine: Engine, block: Block.Block, outcomes: ReadonlyArray<Outcome>): ReadonlyArray<string> => {
   const { events } = engine.state
   const decoded = decode(events.words, 0, events.length)
-  return block.records.flatMap((record) => {
+  return block.records.flatMap((record, index) => {
     // A record's events end with `RecordDecided`.
     const end = decoded.findIndex((event) => event.event === "RecordDecided")
     const own = decoded.splice(0, end + 1)
     return [
       `${record.sequence} ${record.command.kind}`,
-      ...allLinesOf(engine.state, record, own).map((line) => `${record.sequence}   ${line}`)
+      ...allLinesOf(engine.state, record, outcomes[index]!, own).map((line) => `${record.sequence}   ${line}`)
     ]
   })
 }

@@ -12,7 +12,7 @@ import * as Effect from "effect/Effect"
 import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../domain/Command.js"
+import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import * as Envelopes from "../../edge/contract/Envelopes.js"
 import { DemoAccounts, group, OperatorResult, type PutMarketBody } from "../../edge/contract/Operator.js"
 import { NotReady, Ready } from "../../edge/contract/System.js"
@@ -142,12 +142,12 @@ export const openDemoAccounts = (
   accounts: number,
   collateral: string
 ): Effect.Effect<ReadonlyArray<DemoAccount>, Failure, HttpClient.HttpClient> => {
-  const batches = Math.ceil(accounts / Command.maxDemoAccounts)
+  const batches = Math.ceil(accounts / maxDemoAccounts)
   const batch = (index: number) =>
     send(target, {
       endpoint: "openDemoAccounts",
       key: `${key}/${index}`,
-      body: { accounts: Math.min(Command.maxDemoAccounts, accounts - index * Command.maxDemoAccounts), collateral },
+      body: { accounts: Math.min(maxDemoAccounts, accounts - index * maxDemoAccounts), collateral },
       answer: DemoAccounts
     })
   return Effect.map(

@@ -1,0 +1,172 @@
+/**
+ * What a record asked for, by whom, and what it came to. Placements and cancels are told in a trader's words; every
+ * other command by its declaration, so that none is left out of the stories of those whom it concerns.
+ */
+import * as Ids from "../../domain/Ids.js"
+import * as Order from "../../domain/Order.js"
+import { describe } from "../../domain/Refusal.js"
+import type { Unit } from "../../domain/Unit.js"
+import type { State } from "../../engine/State.js"
+import type { Field, Fields } from "../../operations/Field.js"
+import { type Header, Principal } from "../../operations/Header.js"
+import { type Command, type EntryOutcome, isClient, of, type Outcome, requestOf } from "../../operations/Operations.js"
+import type { Refused } from "../../operations/Outcome.js"
+import type { CancelEntry, CancelOrders } from "../../operations/orders/CancelOrders.js"
+import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import * as Format from "./Format.js"
+import * as Market from "../../domain/Market.js"
+import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
+
+/** The lines of a command that concern somebody. */
+export const commandLines = (state: State, command: Command, outcome: Outcome, who: Who): ReadonlyArray<string> => {
+  switch (command.kind) {
+    case "PlaceOrders":
+      return command.entries.flatMap((entry, index) => {
+        const decided = outcome.entries[index]!
+        const concerned = { orders: [orderOf(decided)], accounts: [command.account], markets: [entry.market] }
+        return concerns(who, concerned) ? [placement(state, command, entry, index, decided)] : []
+      })
+    case "CancelOrders":
+      return command.entries.flatMap((entry, index) => {
+        const { market } = ownerOf(state, entry.orderNumber)
+        const concerned = { orders: [entry.orderNumber], accounts: [command.account], markets: [market] }
+        return concerns(who, concerned) ? [cancellation(state, command, entry, outcome.entries[index]!)] : []
+      })
+    default:
+      return declaredLines(state, command, outcome, who)
+  }
+}
+
+const orderOf = (decided: EntryOutcome): number => "orderNumber" in decided ? decided.orderNumber : -1
+
+const principals: { readonly [P in Principal]: string } = {
+  [Principal.venue]: "the venue",
+  [Principal.timer]: "the clock",
+  [Principal.feed]: "the index feed",
+  [Principal.operator]: "the operator",
+  [Principal.key]: "a key",
+  [Principal.session]: "the owner",
+  [Principal.ledger]: "the ledger driver"
+}
+
+const byWhom = (state: State, command: Header): string => {
+  const request = requestOf(command.operation)
+  const by = request === undefined ? "" : ` (${request.name}, idempotency key ${command.idempotencyKey})`
+  if (command.account < 0) return `by ${principals[command.principal]}${by}`
+  const key = command.apiKey < 0 ? "" : ` with ${state.apiKeys.keyId(command.apiKey)}`
+  return `by ${accountName(state, command.account)}${key}${by}`
+}
+
+const placement = (state: State, command: PlaceOrders, entry: PlaceEntry, index: number, decided: EntryOutcome): string => {
+  const at = entry.priceAtoms === 0 ? "at any price" : `at ${priceOf(state, entry.market, entry.priceAtoms)}`
+  const asked = [
+    Order.types[entry.type],
+    Order.sides[entry.side],
+    sizeOf(state, entry.market, entry.quantityAtoms),
+    marketName(state, entry.market),
+    at,
+    Order.timesInForce[entry.timeInForce],
+    ...(entry.postOnly ? ["post-only"] : []),
+    ...(entry.reduceOnly ? ["reduce-only"] : []),
+    ...(entry.selfTradePrevention === Order.cancelResting ? [] : [Order.selfTradePreventions[entry.selfTradePrevention]])
+  ].join(" ")
+  const batch = command.entries.length === 1 ? "" : ` [${index + 1} of ${command.entries.length}]`
+  const client = entry.clientOrderId === "" ? "" : ` as ${entry.clientOrderId}`
+  const verdict = decided._tag === "Refused" ? `refused: ${refusal(state, entry.market, decided)}` : "accepted"
+  return `${Ids.orderId(orderOf(decided))} ${asked}${client}, placed ${byWhom(state, command)}${batch}: ${verdict}`
+}
+
+const cancellation = (state: State, command: CancelOrders, entry: CancelEntry, decided: EntryOutcome): string => {
+  const id = entry.orderNumber < 0 ? "an id that is no order's" : Ids.orderId(entry.orderNumber)
+  const { market } = ownerOf(state, entry.orderNumber)
+  const verdict = decided._tag === "Refused"
+    ? `refused: ${refusal(state, market, decided)}`
+    : decided._tag === "OrderDecided"
+    ? `it is ${named(decided.status, Order.statuses)}, ${sizeOf(state, market, decided.canceledAtoms)} cancelled in all`
+    : "done"
+  return `cancel of ${id} asked ${byWhom(state, command)}: ${verdict}`
+}
+
+/** A number in its unit, on the grid of a market where that matters. */
+const amount = (state: State, market: number, unit: Unit | undefined, value: number): string => {
+  switch (unit) {
+    case "price_atoms":
+      return priceOf(state, market, value)
+    case "size_atoms":
+      return sizeOf(state, market, value)
+    case "money_atoms":
+      return Format.money(value)
+    case "epoch_ms":
+      return Format.time(value)
+    case "duration_ms":
+      return `${value} ms`
+    case "market_status":
+      return named(value, Market.statuses)
+    default:
+      return String(value)
+  }
+}
+
+/** The refusal's name and what it compared, in the unit that it names. */
+const refusal = (state: State, market: number, refused: Refused): string => {
+  const { compares, name, safeMessage } = describe(refused.refusal)
+  const compared = ([["limit", refused.limit], ["actual", refused.actual], ["nearest", refused.nearest]] as const)
+    .filter(([, value]) => !Number.isNaN(value))
+    .map(([what, value]) => `${what} ${amount(state, market, compares, value)}`)
+  return `${name}${compared.length === 0 ? "" : ` (${compared.join(", ")})`}. ${safeMessage}`
+}
+
+type Named = Readonly<Record<string, unknown>>
+
+/** The numbers of things of a kind that a command's fields name. */
+const marked = (fields: Fields, values: Named, mark: "order" | "account" | "market"): ReadonlyArray<number> =>
+  Object.entries(fields).flatMap(([name, field]) => field.mark === mark ? [values[name] as number] : [])
+
+/**
+ * A command as its declaration says. Of the operator's and the venue's own only refusals are told: what was done is told by
+ * its events.
+ */
+const declaredLines = (state: State, command: Command, outcome: Outcome, who: Who): ReadonlyArray<string> => {
+  const { fields, label } = of(command)
+  const values = command as unknown as Named
+  const orders = marked(fields, values, "order")
+  const owned = orders.map((order) => ownerOf(state, order))
+  const markets = [...marked(fields, values, "market"), ...marketsById(state, command), ...owned.map(({ market }) => market)]
+  const accounts = [command.account, ...marked(fields, values, "account"), ...owned.map(({ account }) => account)]
+  if (!concerns(who, { orders, accounts, markets })) return []
+  const market = markets.find((index) => index >= 0) ?? -1
+  const asked = isClient(command) ? described(state, fields, values, market) : ""
+  return [...new Set(outcome.entries.flatMap((decided) => {
+    const heading = `${label}${asked} asked ${byWhom(state, command)}`
+    if (decided._tag === "Refused") return [`${heading}: refused: ${refusal(state, market, decided)}`]
+    return isClient(command) ? [`${heading}: done`] : []
+  }))]
+}
+
+const marketsById = (state: State, command: Command): ReadonlyArray<number> =>
+  command.kind === "PutMarket" ? [state.marketById.get(command.parameters.marketId) ?? -1] : []
+
+/** The fields that say something: ` (priceAtoms 60000.0)`. */
+const described = (state: State, fields: Fields, values: Named, market: number): string => {
+  const told = Object.entries(fields).flatMap(([name, field]) => {
+    const text = fieldText(state, field, values[name], market)
+    return text === undefined ? [] : [`${name.replace(/(?:Atoms|EpochMs|Ms)$/, "")} ${text}`]
+  })
+  return told.length === 0 ? "" : ` (${told.join(", ")})`
+}
+
+const fieldText = (state: State, field: Field<unknown>, value: unknown, market: number): string | undefined => {
+  if (field.mark === "secret") return undefined
+  if (typeof value === "string") return value === "" ? undefined : value
+  if (typeof value !== "number" || field.shape.type !== "whole") return undefined
+  switch (field.mark) {
+    case "order":
+      return value < 0 ? "an id that is no order's" : Ids.orderId(value)
+    case "account":
+      return accountName(state, value)
+    case "market":
+      return value === -2 ? "all" : marketName(state, value)
+    default:
+      return value < 0 ? undefined : amount(state, market, field.unit, value)
+  }
+}

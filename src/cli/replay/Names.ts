@@ -1,0 +1,51 @@
+/** What a story calls the things of a state, and whom a line of it concerns. */
+import * as Ids from "../../domain/Ids.js"
+import type * as Market from "../../domain/Market.js"
+import type { State } from "../../engine/State.js"
+import * as Format from "./Format.js"
+
+/** The subject by engine numbers; -1 for what it is not, or not yet. */
+export interface Who {
+  readonly orderNumber: number
+  readonly account: number
+  readonly market: number
+}
+
+/** Whoever: every line is told. */
+export const everyone: Who = { orderNumber: Number.NaN, account: Number.NaN, market: Number.NaN }
+
+export interface Concerned {
+  readonly orders?: ReadonlyArray<number>
+  readonly accounts?: ReadonlyArray<number>
+  readonly markets?: ReadonlyArray<number>
+}
+
+export const concerns = (who: Who, { accounts = [], markets = [], orders = [] }: Concerned): boolean =>
+  who === everyone
+  || (who.orderNumber >= 0 && orders.includes(who.orderNumber))
+  || (who.account >= 0 && accounts.includes(who.account))
+  || (who.market >= 0 && markets.includes(who.market))
+
+export const accountName = (state: State, account: number): string =>
+  account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born(account)) : `account ${account}`
+
+export const marketOf = (state: State, market: number): Market.Parameters | undefined => state.markets[market]?.parameters
+export const marketName = (state: State, market: number): string => marketOf(state, market)?.marketId ?? "no such market"
+
+export const priceOf = (state: State, market: number, atoms: number): string => {
+  const parameters = marketOf(state, market)
+  return parameters === undefined ? `${atoms} atoms` : Format.price(parameters, atoms)
+}
+
+export const sizeOf = (state: State, market: number, atoms: number): string => {
+  const parameters = marketOf(state, market)
+  return parameters === undefined ? `${atoms} atoms` : Format.size(parameters, atoms)
+}
+
+/** Market and owner of an order that the state remembers; -1 for one that it does not. */
+export const ownerOf = (state: State, orderNumber: number): { readonly market: number; readonly account: number } => {
+  const slot = state.orders.find(orderNumber)
+  return slot < 0 ? { market: -1, account: -1 } : { market: state.orders.market(slot), account: state.orders.account(slot) }
+}
+
+export const named = (code: number, names: ReadonlyArray<string>): string => names[code] ?? String(code)

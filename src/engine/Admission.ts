@@ -1,0 +1,51 @@
+/**
+ * What can be answered without a record: a refusal that writes nothing, or the remembered decision of the same key and
+ * body. In this order: authority, fences, remembered keys, the global halt, room.
+ */
+import { assert } from "../domain/Assert.js"
+import { Refusal } from "../domain/Refusal.js"
+import { scopeTrade } from "../operations/accounts/OpenDemoAccounts.js"
+import { Principal } from "../operations/Header.js"
+import { type Command, isTrading, of, type Outcome, refuse, shareOf } from "../operations/Operations.js"
+import { admitBy } from "./Deciders.js"
+import { isKeyFenced } from "./orders/Fences.js"
+import type { State } from "./State.js"
+
+/** The answer of a command that needs no record; undefined where it needs one. Changes nothing. */
+export const admit = (state: State, command: Command, atEpochMs: number): Outcome | undefined => {
+  const unauthorised = authority(state, command, atEpochMs)
+  if (unauthorised !== Refusal.none) return refuse(unauthorised, state.sequence, atEpochMs)
+  const trading = isTrading(command)
+  if (trading && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
+    return refuse(Refusal.fenced, state.sequence, atEpochMs)
+  }
+  const found = state.idempotency.lookup(command, atEpochMs, state.endOf)
+  if (found === "conflict") return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)
+  if (found !== undefined) return found
+  if (state.halted && trading) return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
+  const refusal = admitBy(state, command, atEpochMs)
+  if (refusal !== Refusal.none) return refuse(refusal, state.sequence, atEpochMs)
+  return hasKeyRoom(state, command, atEpochMs) ? undefined : refuse(Refusal.tableFull, state.sequence, atEpochMs)
+}
+
+/** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
+const authority = (state: State, command: Command, atEpochMs: number): Refusal => {
+  assert(of(command).principals.includes(command.principal), "a command comes from a principal that may send it")
+  if (command.principal !== Principal.key) return Refusal.none
+  const { apiKeys } = state
+  const key = command.apiKey
+  assert(key >= 0 && key < apiKeys.count, "a command names a key that was issued")
+  if (apiKeys.revokedAt(key) !== 0) return Refusal.keyRevoked
+  if (apiKeys.expiresAt(key) <= atEpochMs) return Refusal.keyExpired
+  if ((apiKeys.scopes(key) & scopeTrade) === 0) return Refusal.keyScopeMissing
+  return apiKeys.account(key) === command.account ? Refusal.none : Refusal.keyAccountMismatch
+}
+
+/** Whether the command's key finds an entry. */
+const hasKeyRoom = (state: State, command: Command, atEpochMs: number): boolean => {
+  const { idempotency } = state
+  if (idempotency.hasRoomForAll) return true
+  const share = shareOf(command)
+  // What is remembered nowhere needs no room.
+  return share === "venue" || idempotency.hasRoom(share, atEpochMs, state.endOf)
+}

@@ -1,0 +1,23 @@
+/**
+ * What a capability owns of the state: how it is kept in a snapshot, how it is told however it is stored, and what must
+ * hold of it. The engine only composes the parts.
+ */
+import type { SectionReader, SectionWriter } from "./Sections.js"
+import type { State } from "./State.js"
+
+export interface Part {
+  /** Writes the part's sections. The bytes are copies: the engine may go on at once. */
+  readonly encode: (state: State, into: SectionWriter) => void
+  /**
+   * Brings a new state to what the sections say. Parts are restored in their order. Throws where the sections are not a
+   * state's, and `OutOfRoom` where the capacity cannot hold them.
+   */
+  readonly restore: (state: State, from: SectionReader) => void
+  /** Feeds the part's content in an order that does not depend on how it is stored, a line a thing. */
+  readonly canonical: (state: State, feed: (line: string) => void) => void
+  /** The first thing found wrong, by adding everything up anew; undefined when all holds. For tools, tests and the simulator. */
+  readonly firstBroken: (state: State) => string | undefined
+}
+
+/** A part of which nothing can be added up. */
+export const holds = (): undefined => undefined

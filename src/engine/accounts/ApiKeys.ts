@@ -1,0 +1,158 @@
+/**
+ * API keys, by dense index, as issued. The secret is known only as its SHA-256. A key is a row of 64 bytes, one cache
+ * line, and two texts: whatever decides whether it may act lies in the row.
+ */
+import { assert } from "../../domain/Assert.js"
+import { growFloats, grownLength, wordsOf } from "../Columns.js"
+
+/** No slot, no index. */
+const none = -1
+
+/** A key as plain data. */
+export interface ApiKey {
+  readonly keyId: string
+  readonly account: number
+  readonly displayPrefix: string
+  /** Lowercase hex. */
+  readonly secretSha256: string
+  readonly scopes: number
+  readonly createdAtEpochMs: number
+  readonly expiresAtEpochMs: number
+  /** 0 while not revoked. */
+  readonly revokedAtEpochMs: number
+}
+
+/** What of the keys a snapshot holds. */
+export interface ApiKeysDump {
+  readonly rows: Uint8Array
+  readonly keyIds: ReadonlyArray<string>
+  readonly displayPrefixes: ReadonlyArray<string>
+}
+
+const initialKeys = 64
+/** Numbers of 8 bytes in a row: createdAt, expiresAt, revokedAt, then the words below. */
+const rowNumbers = 8
+const rowWords = 16
+const rowBytes = 64
+const number = { createdAt: 0, expiresAt: 1, revokedAt: 2 } as const
+/** Words of 4 bytes: account, scopes, then eight of the secret's digest, big-endian. */
+const word = { account: 6, scopes: 7, secret: 8 } as const
+const secretWords = 8
+
+export class ApiKeys {
+  /** Keys issued so far. */
+  count = 0
+  private numbers = new Float64Array(initialKeys * rowNumbers)
+  private words = wordsOf(this.numbers)
+  private keyIds: Array<string> = []
+  private displayPrefixes: Array<string> = []
+  private readonly byId = new Map<string, number>()
+
+  /** Index by key id, or -1. */
+  find(keyId: string): number {
+    return this.byId.get(keyId) ?? none
+  }
+
+  account(key: number): number {
+    return this.words[key * rowWords + word.account]!
+  }
+
+  scopes(key: number): number {
+    return this.words[key * rowWords + word.scopes]!
+  }
+
+  expiresAt(key: number): number {
+    return this.numbers[key * rowNumbers + number.expiresAt]!
+  }
+
+  /** 0 while not revoked. */
+  revokedAt(key: number): number {
+    return this.numbers[key * rowNumbers + number.revokedAt]!
+  }
+
+  setRevokedAt(key: number, atEpochMs: number): void {
+    this.numbers[key * rowNumbers + number.revokedAt] = atEpochMs
+  }
+
+  keyId(key: number): string {
+    const keyId = this.keyIds[key]
+    assert(keyId !== undefined, "a key index is one that was issued")
+    return keyId
+  }
+
+  /** A key as plain data. */
+  at(key: number): ApiKey {
+    const row = key * rowNumbers
+    return {
+      keyId: this.keyId(key),
+      account: this.account(key),
+      displayPrefix: this.displayPrefixes[key]!,
+      secretSha256: this.secretSha256(key),
+      scopes: this.scopes(key),
+      createdAtEpochMs: this.numbers[row + number.createdAt]!,
+      expiresAtEpochMs: this.numbers[row + number.expiresAt]!,
+      revokedAtEpochMs: this.numbers[row + number.revokedAt]!
+    }
+  }
+
+  /** All keys, oldest first. */
+  all(): ReadonlyArray<ApiKey> {
+    return Array.from({ length: this.count }, (_, key) => this.at(key))
+  }
+
+  private secretSha256(key: number): string {
+    let hex = ""
+    for (let index = 0; index < secretWords; index++) {
+      hex += (this.words[key * rowWords + word.secret + index]! >>> 0).toString(16).padStart(8, "0")
+    }
+    return hex
+  }
+
+  /** Issues a key and gives its index. */
+  issue(key: ApiKey): number {
+    assert(!this.byId.has(key.keyId), "a key id is issued once")
+    assert(/^[0-9a-f]{64}$/.test(key.secretSha256), "a secret is known by its SHA-256 in lowercase hex")
+    const index = this.count
+    if (index * rowNumbers === this.numbers.length) {
+      this.numbers = growFloats(this.numbers, grownLength(index, index + 1) * rowNumbers)
+      this.words = wordsOf(this.numbers)
+    }
+    this.count++
+    const row = index * rowNumbers
+    this.numbers[row + number.createdAt] = key.createdAtEpochMs
+    this.numbers[row + number.expiresAt] = key.expiresAtEpochMs
+    this.numbers[row + number.revokedAt] = key.revokedAtEpochMs
+    const words = index * rowWords
+    this.words[words + word.account] = key.account
+    this.words[words + word.scopes] = key.scopes
+    for (let at = 0; at < secretWords; at++) {
+      this.words[words + word.secret + at] = Number.parseInt(key.secretSha256.slice(at * 8, at * 8 + 8), 16) | 0
+    }
+    this.keyIds.push(key.keyId)
+    this.displayPrefixes.push(key.displayPrefix)
+    this.byId.set(key.keyId, index)
+    return index
+  }
+
+  dump(): ApiKeysDump {
+    return {
+      rows: new Uint8Array(this.numbers.slice(0, this.count * rowNumbers).buffer),
+      keyIds: this.keyIds,
+      displayPrefixes: this.displayPrefixes
+    }
+  }
+
+  static restore({ displayPrefixes, keyIds, rows }: ApiKeysDump): ApiKeys {
+    const keys = new ApiKeys()
+    const count = rows.length / rowBytes
+    assert(Number.isInteger(count) && count === keyIds.length && count === displayPrefixes.length, "dumped keys are whole rows and texts")
+    keys.numbers = growFloats(new Float64Array(0), Math.max(initialKeys, count) * rowNumbers)
+    keys.words = wordsOf(keys.numbers)
+    new Uint8Array(keys.numbers.buffer).set(rows)
+    keys.keyIds = [...keyIds]
+    keys.displayPrefixes = [...displayPrefixes]
+    keyIds.forEach((keyId, index) => keys.byId.set(keyId, index))
+    keys.count = count
+    return keys
+  }
+}

@@ -1,0 +1,103 @@
+/** Accounts with their money, their keys, their positions, and the venue's own totals. */
+import { Accounts } from "../Accounts.js"
+import type { Part } from "../Part.js"
+import { Positions } from "../Positions.js"
+import type { State } from "../State.js"
+import { ApiKeys } from "./ApiKeys.js"
+
+interface Totals {
+  readonly feesLow: number
+  readonly feesHigh: number
+  readonly creditedLow: number
+  readonly creditedHigh: number
+}
+
+const totalsOf = ({ credited, fees }: State): Totals => ({
+  feesLow: fees.low,
+  feesHigh: fees.high,
+  creditedLow: credited.low,
+  creditedHigh: credited.high
+})
+
+export const part: Part = {
+  encode: (state, into) => {
+    into.json("accounts.totals", totalsOf(state))
+    into.bytes("accounts.rows", state.accounts.dump().rows)
+    const keys = state.apiKeys.dump()
+    into.bytes("apiKeys.rows", keys.rows)
+    into.texts("apiKeys.keyIds", keys.keyIds)
+    into.texts("apiKeys.displayPrefixes", keys.displayPrefixes)
+    const positions = state.positions.dump()
+    into.bytes("positions.rows", positions.rows)
+    into.bytes("positions.pastRows", positions.pastRows)
+  },
+  restore: (state, from) => {
+    const totals = from.json("accounts.totals") as Totals
+    state.fees.low = totals.feesLow
+    state.fees.high = totals.feesHigh
+    state.credited.low = totals.creditedLow
+    state.credited.high = totals.creditedHigh
+    state.accounts = Accounts.restore({ rows: from.bytes("accounts.rows") })
+    state.apiKeys = ApiKeys.restore({
+      rows: from.bytes("apiKeys.rows"),
+      keyIds: from.texts("apiKeys.keyIds"),
+      displayPrefixes: from.texts("apiKeys.displayPrefixes")
+    })
+    state.positions = Positions.restore({ rows: from.bytes("positions.rows"), pastRows: from.bytes("positions.pastRows") })
+  },
+  canonical: (state, feed) => {
+    const { accounts, positions } = state
+    feed(`totals ${state.fees.atoms} ${state.credited.atoms}`)
+    for (let account = 0; account < accounts.count; account++) {
+      feed(
+        `account ${account} ${accounts.born(account)} ${accounts.collateral(account)} ${accounts.lastSequence(account)} `
+          + `${accounts.evicted(account)}`
+      )
+      for (let market = 0; market < state.markets.length; market++) {
+        const slot = positions.find(account, market)
+        if (slot < 0) continue
+        feed(
+          `position ${account} ${market} ${positions.quantity(slot)} ${positions.entryNotional(slot)} ${positions.realizedPnl(slot)} `
+            + `${positions.feesPaid(slot)} ${positions.born(slot)} ${positions.openedAt(slot)} ${positions.lastSequence(slot)} `
+            + `${positions.openBuys(slot)} ${positions.openSells(slot)} ${positions.reduceBuys(slot)} ${positions.reduceSells(slot)} `
+            + `${positions.openCount(slot)}`
+        )
+      }
+    }
+    for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
+  },
+  firstBroken: (state) => conservation(state) ?? zeroSum(state)
+}
+
+/** Conservation: collaterals + fees + entry-notional imbalance = credits, to the atom. */
+const conservation = (state: State): string | undefined => {
+  const { accounts, positions } = state
+  let held = state.fees.atoms
+  for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral(account))
+  for (let slot = 0; slot < positions.count; slot++) {
+    const entry = BigInt(positions.entryNotional(slot))
+    held += positions.quantity(slot) > 0 ? -entry : entry
+  }
+  return held === state.credited.atoms ? undefined : `the venue holds ${held} money atoms of ${state.credited.atoms} credited`
+}
+
+/** Zero sum: per market, longs equal shorts and the open interest kept. */
+const zeroSum = (state: State): string | undefined => {
+  const { positions } = state
+  for (const market of state.markets) {
+    let longs = 0
+    let shorts = 0
+    for (let slot = 0; slot < positions.count; slot++) {
+      if (positions.market(slot) !== market.index) continue
+      const quantity = positions.quantity(slot)
+      if (quantity > 0) longs += quantity
+      else shorts -= quantity
+      if (quantity === 0 && positions.entryNotional(slot) !== 0) {
+        return `a flat position in ${market.parameters.marketId} has entry notional`
+      }
+    }
+    if (longs !== shorts) return `${market.parameters.marketId} has ${longs} long and ${shorts} short`
+    if (longs !== market.openInterest) return `${market.parameters.marketId} keeps open interest ${market.openInterest} of ${longs}`
+  }
+  return undefined
+}

@@ -1,0 +1,95 @@
+/** What is read of accounts: their money, positions, fills and keys. */
+import { assert } from "../../domain/Assert.js"
+import * as Ids from "../../domain/Ids.js"
+import { none } from "../Accounts.js"
+import * as Margin from "../Margin.js"
+import { MarketReads } from "../markets/Reads.js"
+import type { ApiKeyView, BalanceView, Fill, PositionView } from "../Reads.js"
+
+export class AccountReads extends MarketReads {
+  /** What reads show of keys, made once for each: every request asks for one. */
+  private readonly keyViews: Array<ApiKeyView | undefined> = []
+
+  findAccount(accountId: string): number {
+    return this.state.accounts.find(accountId)
+  }
+
+  accountId(account: number): string {
+    const born = this.state.accounts.born(account)
+    assert(born !== undefined && account < this.state.accounts.count, "an account index is one that was opened")
+    return Ids.accountId(born)
+  }
+
+  positions(account: number): ReadonlyArray<PositionView> {
+    const { state } = this
+    const { accounts, positions } = state
+    Margin.refreshAccount(state, account)
+    const views: Array<PositionView> = []
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      if (positions.quantity(slot) === 0) continue
+      const market = state.markets[positions.market(slot)]!
+      const notional = Math.abs(positions.quantity(slot)) * market.mark * market.factor
+      views.push({
+        born: positions.born(slot),
+        account,
+        market: positions.market(slot),
+        quantityAtoms: positions.quantity(slot),
+        entryNotionalAtoms: positions.entryNotional(slot),
+        markPriceAtoms: market.mark,
+        unrealizedPnlAtoms: positions.unrealizedPnl(slot),
+        notionalAtoms: notional,
+        initialMarginAtoms: Margin.initial(market.parameters, notional),
+        maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
+        realizedPnlAtoms: positions.realizedPnl(slot),
+        feesPaidAtoms: positions.feesPaid(slot),
+        openedAtEpochMs: positions.openedAt(slot),
+        lastSequence: positions.lastSequence(slot)
+      })
+    }
+    return views.sort((one, other) => one.market - other.market)
+  }
+
+  balance(account: number): BalanceView {
+    const { accounts } = this.state
+    Margin.refreshAccount(this.state, account)
+    const collateral = accounts.collateral(account)
+    const pnl = accounts.sumUnrealizedPnl(account)
+    const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
+    const initialMargin = accounts.sumInitialMargin(account)
+    const orderLoss = accounts.sumOrderLoss(account)
+    return {
+      account,
+      accountId: this.accountId(account),
+      collateralAtoms: collateral,
+      equityAtoms: collateral + pnl,
+      marginEquityAtoms: marginEquity,
+      unrealizedPnlAtoms: pnl,
+      initialMarginAtoms: initialMargin,
+      maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
+      orderLossAtoms: orderLoss,
+      availableAtoms: Math.max(0, marginEquity - orderLoss - initialMargin),
+      lastSequence: accounts.lastSequence(account)
+    }
+  }
+
+  fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.ofAccount(account, market, before, limit)
+  }
+
+  fillsSince(account: number, market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.since(market, account, sinceEpochMs, limit)
+  }
+
+  findApiKey(keyId: string): ApiKeyView | undefined {
+    const { apiKeys } = this.state
+    const index = apiKeys.find(keyId)
+    if (index === none) return undefined
+    let view = this.keyViews[index]
+    // A key changes only once, when it is revoked.
+    if (view === undefined || view.revokedAtEpochMs !== apiKeys.revokedAt(index)) {
+      view = { index, ...apiKeys.at(index) }
+      this.keyViews[index] = view
+    }
+    return view
+  }
+}

@@ -1,0 +1,112 @@
+/** How commands about markets are decided: their parameters, their status, their index. */
+import * as Market from "../../domain/Market.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
+import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import { none } from "../Accounts.js"
+import { Book } from "../Book.js"
+import { always, type Deciders } from "../Decider.js"
+import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import { MarketState } from "../Markets.js"
+import type { State } from "../State.js"
+
+/** Most markets a venue may have: everything that grows has a bound. */
+export const maxMarkets = 1024
+
+const changed = (market: MarketState): MarketChanged => ({ _tag: "MarketChanged", market: market.index })
+
+const putMarket = (state: State, parameters: Market.Parameters): MarketChanged | Refused => {
+  if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, none)
+  const existing = state.markets[state.marketById.get(parameters.marketId) ?? none]
+  if (existing === undefined) {
+    const market = new MarketState(state.markets.length, parameters)
+    state.markets.push(market)
+    state.books.push(new Book(state.orders))
+    state.marketById.set(parameters.marketId, market.index)
+    state.marketBySymbol.set(Market.symbol(parameters), market.index)
+    touch(state, market)
+    state.events.event2(Event.MarketPut, market.index, 1)
+    return changed(market)
+  }
+  if (!mayUpdate(state, existing, parameters)) return refused(Refusal.marketInvalid, none)
+  existing.setParameters(parameters)
+  state.riskEpoch++
+  touch(state, existing)
+  state.events.event2(Event.MarketPut, existing.index, 0)
+  return changed(existing)
+}
+
+/**
+ * Whether a market may take new parameters. Its scales never change once orders can have been sent for it,
+ * and while anyone has a position or an order in it, neither its bounds nor its margins get tighter.
+ */
+const mayUpdate = (state: State, market: MarketState, next: Market.Parameters): boolean => {
+  const now = market.parameters
+  if (market.status === "draft") return true
+  if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
+  if (market.openInterest === 0 && state.books[market.index]!.orderCount === 0) return true
+  return next.minPriceAtoms <= now.minPriceAtoms && next.maxPriceAtoms >= now.maxPriceAtoms
+    && next.maxPositionQuantityAtoms >= now.maxPositionQuantityAtoms
+    && next.initialMarginBps <= now.initialMarginBps && next.maxLeverageX >= now.maxLeverageX
+    && next.maintenanceMarginTiers.every((tier) =>
+      Margin.maintenance(next.maintenanceMarginTiers, tier.notionalThresholdAtoms)
+        <= Margin.maintenance(now.maintenanceMarginTiers, tier.notionalThresholdAtoms)
+    )
+    && now.maintenanceMarginTiers.every((tier) =>
+      Margin.maintenance(next.maintenanceMarginTiers, tier.notionalThresholdAtoms)
+        <= Margin.maintenance(now.maintenanceMarginTiers, tier.notionalThresholdAtoms)
+    )
+    && next.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps <= now.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+}
+
+/** Notes that the market's snapshot changed, and so the registry. */
+const touch = (state: State, market: MarketState): void => {
+  market.marketSequence = state.sequence
+  state.registrySequence = state.sequence
+}
+
+const setStatus = (state: State, index: number, status: Market.Status): MarketChanged | Refused => {
+  const market = state.markets[index]
+  if (market === undefined) return refused(Refusal.marketUnknown, none)
+  if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
+  market.status = status
+  touch(state, market)
+  state.events.event2(Event.MarketStatusSet, index, Market.statuses.indexOf(status))
+  return changed(market)
+}
+
+const setIndexPrice = (state: State, command: SetIndexPrice): MarketChanged | Refused => {
+  const market = state.markets[command.market]
+  if (market === undefined) return refused(Refusal.marketUnknown, none)
+  const { maxPriceAtoms, minPriceAtoms } = market.parameters
+  if (command.priceAtoms < minPriceAtoms || command.priceAtoms > maxPriceAtoms) {
+    const bound = command.priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+    return refused(Refusal.indexPriceInvalid, none, bound, command.priceAtoms, bound)
+  }
+  market.indexPrice = command.priceAtoms
+  market.indexSource = command.sourceEpochMs === 0 ? state.atEpochMs : command.sourceEpochMs
+  if (market.mark !== command.priceAtoms) {
+    market.setMark(command.priceAtoms)
+    state.riskEpoch++
+  }
+  state.events.event3(Event.IndexPriceSet, market.index, command.priceAtoms, command.sourceEpochMs)
+  return changed(market)
+}
+
+export const deciders: Deciders<"markets"> = {
+  PutMarket: {
+    admit: (state, { parameters }) =>
+      state.marketById.has(parameters.marketId) || state.markets.length < maxMarkets ? Refusal.none : Refusal.tableFull,
+    decide: (state, { parameters }) => [putMarket(state, parameters)]
+  },
+  SetMarketStatus: {
+    admit: always,
+    decide: (state, { market, status }) => [setStatus(state, market, status)]
+  },
+  SetIndexPrice: {
+    admit: always,
+    decide: (state, command) => [setIndexPrice(state, command)]
+  }
+}

@@ -1,0 +1,25 @@
+/** Markets: parameters, status, prices, figures. Their books are rebuilt with the orders. */
+import * as Market from "../../domain/Market.js"
+import { type MarketDump, MarketState } from "../Markets.js"
+import { Minutes } from "../Minutes.js"
+import { holds, type Part } from "../Part.js"
+
+export const part: Part = {
+  encode: (state, into) => {
+    into.json("markets.values", state.markets.map((market) => market.dump()))
+    for (const market of state.markets) into.column(`markets.minutes.${market.index}`, market.minutes.dump())
+  },
+  restore: (state, from) => {
+    for (const dump of from.json("markets.values") as ReadonlyArray<MarketDump>) {
+      const index = state.markets.length
+      const market = MarketState.restore(index, dump, Minutes.restore(from.floats(`markets.minutes.${index}`)))
+      state.markets.push(market)
+      state.marketById.set(dump.parameters.marketId, index)
+      state.marketBySymbol.set(Market.symbol(dump.parameters), index)
+    }
+  },
+  canonical: (state, feed) => {
+    for (const market of state.markets) feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
+  },
+  firstBroken: holds
+}

@@ -1,0 +1,69 @@
+/** What is read of markets: their state, books, trades and figures. */
+import { assert } from "../../domain/Assert.js"
+import * as Order from "../../domain/Order.js"
+import { none } from "../Accounts.js"
+import type { BookView, Fill, MarketView, StatsView } from "../Reads.js"
+import { VenueReads } from "../venue/Reads.js"
+
+export class MarketReads extends VenueReads {
+  get marketCount(): number {
+    return this.state.markets.length
+  }
+
+  get registrySequence(): number {
+    return this.state.registrySequence
+  }
+
+  findMarket(marketId: string): number {
+    return this.state.marketById.get(marketId) ?? none
+  }
+
+  findSymbol(symbol: string): number {
+    return this.state.marketBySymbol.get(symbol) ?? none
+  }
+
+  market(index: number): MarketView {
+    const market = this.state.markets[index]
+    assert(market !== undefined, "a market index is one that was made")
+    return {
+      index,
+      parameters: market.parameters,
+      status: market.status,
+      lastPriceAtoms: market.lastPrice,
+      indexPriceAtoms: market.indexPrice,
+      indexSourceEpochMs: market.indexSource,
+      change24hBps: market.change24hBps(this.state.atEpochMs),
+      bookSequence: market.bookSequence,
+      marketSequence: market.marketSequence
+    }
+  }
+
+  book(market: number, depth: number): BookView {
+    const book = this.state.books[market]
+    assert(book !== undefined, "a market index is one that was made")
+    return { bids: book.levels(Order.buy, depth), asks: book.levels(Order.sell, depth) }
+  }
+
+  trades(market: number, before: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.ofMarket(market, before, limit)
+  }
+
+  tradesSince(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    return this.state.fills.since(market, none, sinceEpochMs, limit)
+  }
+
+  stats(index: number): StatsView {
+    const market = this.state.markets[index]
+    assert(market !== undefined, "a market index is one that was made")
+    return {
+      ...market.minutes.day(this.state.atEpochMs),
+      lastPriceAtoms: market.lastPrice,
+      indexPriceAtoms: market.indexPrice,
+      indexSourceEpochMs: market.indexSource,
+      markPriceAtoms: market.mark,
+      openInterestBaseAtoms: market.openInterest,
+      openInterestQuoteAtoms: BigInt(market.openInterest) * BigInt(market.mark * market.factor),
+      change24hBps: market.change24hBps(this.state.atEpochMs)
+    }
+  }
+}

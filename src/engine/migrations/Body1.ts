@@ -1,0 +1,92 @@
+/**
+ * Bodies as rules 1 told them apart: by what the engine had made of a request, market indices and atoms. A key that was
+ * remembered under rules 1 keeps that digest over the step to rules 2, and a request that comes again under it is
+ * compared in the same way: so its promise holds until it is forgotten.
+ */
+import { Digest128 } from "../../domain/Digest128.js"
+import type { Fingerprint } from "../../operations/Fingerprint.js"
+import type { Command } from "../../operations/Operations.js"
+
+const digest = new Digest128()
+
+/** The digest of a command's body under rules 1. */
+export const of = (command: Command): Fingerprint => {
+  digest.reset(0)
+  feed(command)
+  digest.finish()
+  return { a: digest.a, b: digest.b, c: digest.c, d: digest.d }
+}
+
+const feed = (command: Command): void => {
+  switch (command.kind) {
+    case "PlaceOrders":
+      digest.word(command.entries.length)
+      for (const entry of command.entries) {
+        digest.word(entry.market)
+        digest.text(entry.clientOrderId)
+        digest.word(
+          entry.side | (entry.type << 1) | (entry.timeInForce << 2) | (entry.postOnly ? 8 : 0) | (entry.reduceOnly ? 16 : 0)
+            | (entry.selfTradePrevention << 5) | (entry.fault << 8)
+        )
+        digest.number(entry.priceAtoms)
+        digest.number(entry.quantityAtoms)
+        digest.number(entry.expiresAtEpochMs)
+        digest.text(entry.raw)
+      }
+      return
+    case "CancelOrders":
+      digest.word(command.entries.length)
+      for (const entry of command.entries) {
+        digest.word(entry.market)
+        digest.number(entry.orderNumber)
+        digest.text(entry.raw)
+      }
+      return
+    case "AmendOrder":
+      digest.word(command.market)
+      digest.number(command.orderNumber)
+      digest.number(command.priceAtoms)
+      digest.number(command.quantityAtoms)
+      digest.word(command.fault)
+      digest.text(command.raw)
+      return
+    case "CancelAllOrders":
+      digest.word(command.market)
+      if (command.raw !== "") digest.text(command.raw)
+      return
+    case "SetCancelAllAfter":
+      digest.number(command.timeoutMs)
+      return
+    case "FenceOutcome":
+      digest.text(command.fencedKey)
+      digest.text(command.fencedClientOrderId)
+      return
+    case "PutMarket":
+      digest.text(JSON.stringify(command.parameters))
+      return
+    case "SetMarketStatus":
+      digest.word(command.market)
+      digest.text(command.status)
+      return
+    case "SetIndexPrice":
+      digest.word(command.market)
+      digest.number(command.priceAtoms)
+      digest.number(command.sourceEpochMs)
+      return
+    case "OpenDemoAccounts":
+      digest.number(command.collateralAtoms)
+      digest.word(command.keys.length)
+      for (const key of command.keys) {
+        digest.text(key.keyId)
+        digest.text(key.secretSha256)
+        digest.word(key.scopes)
+      }
+      return
+    case "HaltEngine":
+    case "ResumeEngine":
+    case "OpenVenue":
+    case "StartVenue":
+    case "PassTime":
+      return
+  }
+}

@@ -1,0 +1,92 @@
+/** Changing the price or the total of an open order. */
+import * as Order from "../../domain/Order.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { AmendOrder } from "../../operations/orders/AmendOrder.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import { none } from "../Accounts.js"
+import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import * as Matching from "../Matching.js"
+import type { State } from "../State.js"
+import { findOpen } from "./Cancel.js"
+import { check, type Terms } from "./Checks.js"
+import { decided } from "./Remembered.js"
+
+/**
+ * Amends an open order: the full checks of a placement, as if the order were not there; a refusal leaves it
+ * as it was. It keeps its place only where the quantity shrinks at the same price; otherwise it goes to the
+ * end of its new price, or trades.
+ */
+export const amend = (state: State, command: AmendOrder): OrderDecided | Refused => {
+  const { orders, positions } = state
+  const order = findOpen(state, command.account, command.orderNumber, command.market)
+  if (order === none) return refused(Refusal.orderNotFound, command.orderNumber)
+  if (command.fault !== Refusal.none) return refused(command.fault, command.orderNumber)
+  const market = state.markets[orders.market(order)]!
+  const book = state.books[market.index]!
+  const quantityAtoms = command.quantityAtoms < 0 ? orders.quantity(order) : command.quantityAtoms
+  const remainingAtoms = quantityAtoms - orders.filled(order) - orders.canceled(order)
+  if (remainingAtoms <= 0) {
+    Matching.cancelResting(state, order, Order.CancelReason.user)
+    return decided(state, order)
+  }
+  const before = orders.remaining(order)
+  const priceBefore = orders.priceAtoms(order)
+  const priceAtoms = command.priceAtoms === 0 ? priceBefore : command.priceAtoms
+  const slot = state.touchPosition(command.account, market.index)
+  Margin.refreshAccount(state, command.account)
+  const entry: Terms = {
+    side: orders.side(order),
+    type: Order.limit,
+    timeInForce: Order.gtc,
+    priceAtoms,
+    quantityAtoms: remainingAtoms,
+    postOnly: orders.postOnly(order),
+    reduceOnly: orders.reduceOnly(order)
+  }
+  // The checks see the account without the order, and so does nobody else: nothing happens in between.
+  Matching.withdrawOpen(state, market, slot, order, before)
+  positions.setOpenCount(slot, positions.openCount(slot) - 1)
+  const refusal = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
+  positions.setOpenCount(slot, positions.openCount(slot) + 1)
+  Matching.offerOpen(state, market, slot, order, before)
+  if (refusal !== undefined) return refusal
+
+  const keepsPlace = priceAtoms === priceBefore && remainingAtoms <= before
+  const status = { priceAtoms, remainingAtoms, quantityAtoms }
+  if (keepsPlace) {
+    Matching.withdrawOpen(state, market, slot, order, before - remainingAtoms)
+    if (remainingAtoms < before) {
+      book.reduce(order, before - remainingAtoms)
+      market.bookSequence = state.sequence
+    }
+    write(state, order, status)
+    return decided(state, order)
+  }
+  Matching.liftResting(state, market, slot, order)
+  orders.setPriceAtoms(order, priceAtoms)
+  orders.setRemaining(order, remainingAtoms)
+  orders.setAmended(order)
+  write(state, order, status)
+  if (!entry.reduceOnly) Matching.offerOpen(state, market, slot, order, remainingAtoms)
+  const expiresAtEpochMs = state.expiries.at(order)
+  const stop = Matching.matchTaker(state, market, book, slot, order)
+  Matching.settleTaker(state, market, book, slot, order, stop)
+  if (expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, expiresAtEpochMs)
+  return decided(state, order)
+}
+
+/** What an amendment writes into the order beside its price and rest. */
+const write = (
+  state: State,
+  order: number,
+  to: { readonly priceAtoms: number; readonly remainingAtoms: number; readonly quantityAtoms: number }
+): void => {
+  const { accounts, events, orders } = state
+  orders.setQuantity(order, to.quantityAtoms)
+  orders.setUpdatedAt(order, state.atEpochMs)
+  orders.setLastSequence(order, state.sequence)
+  accounts.setLastSequence(orders.account(order), state.sequence)
+  events.event4(Event.OrderTermsChanged, orders.number(order), to.priceAtoms, to.quantityAtoms, to.remainingAtoms)
+}

@@ -1,0 +1,55 @@
+/**
+ * Fences: identities of a client that will never act. They are kept in the table of keys, in scopes that no request
+ * has, and so are remembered as long as any key.
+ */
+import { Refusal } from "../../domain/Refusal.js"
+import { lookedUp, type Outcome } from "../../operations/Operations.js"
+import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
+import type { FenceOutcome } from "../../operations/orders/FenceOutcome.js"
+import { none } from "../Accounts.js"
+import { Event } from "../EventLog.js"
+import { FenceScope, type State } from "../State.js"
+
+/** The fence and the request for it are remembered both. */
+export const hasRoomToFence = (state: State): boolean => state.idempotency.hasRoomForTwo
+
+/** Whether a client fenced the key, or so a placement's clientOrderId (then only its entry is refused). */
+export const isKeyFenced = (state: State, account: number, idempotencyKey: string, atEpochMs: number): boolean =>
+  state.hasFences
+  && state.idempotency.outcomeOf(account, FenceScope.idempotencyKey, idempotencyKey, atEpochMs, state.endOf) !== undefined
+
+/** Whether anything was decided under a key of the account. */
+const isDecided = (state: State, account: number, idempotencyKey: string): boolean =>
+  lookedUp.some((operation) =>
+    state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf) !== undefined
+  )
+
+/** Fences what was never seen. What was decided before stands, and is not fenced. */
+export const fence = (state: State, command: FenceOutcome): Done | Refused => {
+  const { account, fencedClientOrderId, fencedKey } = command
+  const byKey = fencedKey !== ""
+  const seen = byKey
+    ? isDecided(state, account, fencedKey)
+    : state.orders.findClient(account, fencedClientOrderId) !== none
+  if (seen) return refused(Refusal.alreadySeen, none)
+  const scope = byKey ? FenceScope.idempotencyKey : FenceScope.clientOrderId
+  const identity = byKey ? fencedKey : fencedClientOrderId
+  const isFenced = byKey
+    ? isKeyFenced(state, account, fencedKey, state.atEpochMs)
+    : state.isClientFenced(account, fencedClientOrderId)
+  if (isFenced) {
+    state.idempotency.renew(account, scope, identity, state.atEpochMs)
+    return done
+  }
+  const fenced: Outcome = {
+    sequence: state.sequence,
+    atEpochMs: state.atEpochMs,
+    refusal: Refusal.none,
+    replayed: false,
+    entries: [done]
+  }
+  state.idempotency.put(scope, identity, command, fenced)
+  state.hasFences = true
+  state.events.event1(Event.Fenced, account)
+  return done
+}

@@ -1,0 +1,83 @@
+/** What must hold of orders and books, found by adding everything up anew. */
+import * as Order from "../../domain/Order.js"
+import { none } from "../Accounts.js"
+import type { State } from "../State.js"
+
+/** The first thing found wrong, as a sentence; undefined when all holds. */
+export const firstBroken = (state: State): string | undefined => books(state) ?? quantities(state) ?? openSizes(state)
+
+/** Never crossed, levels equal the sums of their orders, older before younger. */
+const books = (state: State): string | undefined => {
+  const { orders } = state
+  for (const market of state.markets) {
+    const book = state.books[market.index]!
+    const id = market.parameters.marketId
+    const bid = book.bestPrice(Order.buy)
+    const ask = book.bestPrice(Order.sell)
+    if (bid !== none && ask !== none && bid >= ask) return `${id} is crossed: ${bid} bid, ${ask} asked`
+    let resting = 0
+    for (const side of [Order.buy, Order.sell] as const) {
+      const sums = new Map<number, number>()
+      let last = none
+      for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
+        resting++
+        const price = orders.priceAtoms(order)
+        sums.set(price, (sums.get(price) ?? 0) + orders.remaining(order))
+        if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market(order) !== market.index) {
+          return `order ${orders.number(order)} rests in ${id} and should not`
+        }
+        // An amended order has given up the place that its number would give it.
+        const byNumber = last !== none && !orders.amended(last) && !orders.amended(order)
+        if (byNumber && orders.priceAtoms(last) === price && orders.number(last) > orders.number(order)) {
+          return `${id} has a younger order before an older one at ${price}`
+        }
+        last = order
+      }
+      for (const [price, size] of sums) {
+        const shown = book.levelSize(side, price)
+        if (shown !== size) return `${id} shows ${shown} at ${price} where orders sum to ${size}`
+      }
+      if (sums.size !== book.levelCount(side)) return `${id} counts ${book.levelCount(side)} levels of ${sums.size}`
+    }
+    if (resting !== book.orderCount) return `${id} counts ${book.orderCount} orders of ${resting}`
+  }
+  return undefined
+}
+
+/** Filled + remaining + cancelled = ordered; ended orders have nothing left. */
+const quantities = (state: State): string | undefined => {
+  const { orders } = state
+  for (let order = 0; order < orders.end; order++) {
+    if (!orders.holds(order)) continue
+    const remaining = orders.remaining(order)
+    if (orders.filled(order) + remaining + orders.canceled(order) !== orders.quantity(order)) {
+      return `order ${orders.number(order)} does not add up`
+    }
+    const isOpen = orders.status(order) === Order.open
+    if (isOpen !== (remaining > 0)) return `order ${orders.number(order)} has ${remaining} left and is not so`
+  }
+  return undefined
+}
+
+/** Open sizes kept per position equal the sums over its orders; reduce-only ones fit the position. */
+const openSizes = (state: State): string | undefined => {
+  const { orders, positions } = state
+  let open = 0
+  for (let slot = 0; slot < positions.count; slot++) {
+    const sums = [0, 0, 0, 0]
+    let count = 0
+    for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
+      sums[orders.side(order) + (orders.reduceOnly(order) ? 2 : 0)]! += orders.remaining(order)
+      count++
+    }
+    open += count
+    const where = `account ${positions.account(slot)} in market ${positions.market(slot)}`
+    if (
+      sums[0] !== positions.openBuys(slot) || sums[1] !== positions.openSells(slot) || sums[2] !== positions.reduceBuys(slot)
+      || sums[3] !== positions.reduceSells(slot) || count !== positions.openCount(slot)
+    ) return `${where} keeps other open sizes than its orders sum to`
+    const quantity = positions.quantity(slot)
+    if (sums[2]! > Math.max(0, -quantity) || sums[3]! > Math.max(0, quantity)) return `${where} has reduce-only orders beyond its position`
+  }
+  return open === state.openOrders ? undefined : `the venue counts ${state.openOrders} open orders of ${open}`
+}

@@ -1,0 +1,113 @@
+/** Orders, open and ended, their books, the keys that speak of them, their fills, and what is due of them. */
+import * as Order from "../../domain/Order.js"
+import { none } from "../Accounts.js"
+import { Book } from "../Book.js"
+import { initialLength } from "../Columns.js"
+import { Fills, type FillsDump } from "../Fills.js"
+import { entryBytes, Idempotency } from "../Idempotency.js"
+import { initialSlots, Orders, rowBytes } from "../Orders.js"
+import { OutOfRoom } from "../OutOfRoom.js"
+import type { Part } from "../Part.js"
+import type { SectionReader, SectionWriter } from "../Sections.js"
+import type { State } from "../State.js"
+import { firstBroken } from "./Invariants.js"
+
+const encode = (state: State, into: SectionWriter): void => {
+  const orders = state.orders.dump()
+  into.bytes("orders.rows", orders.rows)
+  into.bytes("orders.pastRows", orders.pastRows)
+  into.json("orders.freeHead", orders.freeHead)
+  into.texts("orders.clientOrderId", orders.clientOrderId)
+  into.texts("orders.idempotencyKey", orders.idempotencyKey)
+  const idempotency = state.idempotency.dump()
+  into.bytes("idempotency.rows", idempotency.rows)
+  into.bytes("idempotency.more", idempotency.more)
+  into.column("idempotency.heads", idempotency.heads)
+  for (const [name, column] of Object.entries(state.fills.dump())) into.column(`fills.${name}`, column)
+  into.column("switches", Float64Array.from(state.switches.entries().flat()))
+  into.column("expiries", Float64Array.from(state.expiries.entries().flat()))
+  into.column("ended", state.endedSlots())
+  state.books.forEach((book, market) => into.column(`book.${market}`, book.heads()))
+}
+
+const fillInts: ReadonlySet<string> = new Set(["market", "makerAccount", "takerAccount", "takerSide"])
+
+const restoreFills = (from: SectionReader): Fills => {
+  const columns: Record<string, Float64Array | Int32Array> = {}
+  for (const { name } of from.sections) {
+    if (!name.startsWith("fills.")) continue
+    const column = name.slice("fills.".length)
+    columns[column] = fillInts.has(column) ? from.ints(name) : from.floats(name)
+  }
+  return Fills.restore(columns as unknown as FillsDump)
+}
+
+const restore = (state: State, from: SectionReader): void => {
+  const { capacity, sequence } = state
+  const count = from.bytes("orders.rows").length / rowBytes
+  if (count > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, sequence)
+  const keys = from.bytes("idempotency.rows").length / entryBytes
+  if (keys > capacity.idempotencyKeys) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", capacity.idempotencyKeys, keys, sequence)
+  state.orders = Orders.restore({
+    rows: from.bytes("orders.rows"),
+    pastRows: from.bytes("orders.pastRows"),
+    clientOrderId: from.texts("orders.clientOrderId"),
+    idempotencyKey: from.texts("orders.idempotencyKey"),
+    freeHead: from.json("orders.freeHead") as number
+  }, capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
+  state.idempotency = Idempotency.restore(
+    { rows: from.bytes("idempotency.rows"), more: from.bytes("idempotency.more"), heads: from.ints("idempotency.heads") },
+    capacity.idempotencyKeys,
+    capacity.hashKey
+  )
+  state.fills = restoreFills(from)
+  const pairs = (name: string, set: (key: number, atEpochMs: number) => void) => {
+    const flat = from.floats(name)
+    for (let at = 0; at < flat.length; at += 2) set(flat[at]!, flat[at + 1]!)
+  }
+  pairs("switches", (account, atEpochMs) => state.switches.set(account, atEpochMs))
+  pairs("expiries", (order, atEpochMs) => state.expiries.set(order, atEpochMs))
+  state.setEnded(from.floats("ended"))
+  for (let market = 0; market < state.markets.length; market++) {
+    state.books.push(Book.restore(state.orders, from.ints(`book.${market}`)))
+  }
+}
+
+const canonical = (state: State, feed: (line: string) => void): void => {
+  const { accounts, orders, positions } = state
+  for (let account = 0; account < accounts.count; account++) {
+    feed(`switch ${account} ${state.switches.at(account)}`)
+    for (let order = accounts.newestOrder(account); order !== none; order = orders.ownOlder(order)) feed(`own ${orders.number(order)}`)
+    for (let market = 0; market < state.markets.length; market++) {
+      const slot = positions.find(account, market)
+      if (slot === none) continue
+      for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) feed(`open ${orders.number(order)}`)
+    }
+  }
+  const slots: Array<number> = []
+  for (let order = 0; order < orders.end; order++) if (orders.holds(order)) slots.push(order)
+  slots.sort((one, other) => orders.number(one) - orders.number(other))
+  for (const order of slots) {
+    feed(
+      `order ${orders.number(order)} ${orders.account(order)} ${orders.market(order)} ${orders.flags(order)} ${orders.priceAtoms(order)} `
+        + `${orders.quantity(order)} ${orders.remaining(order)} ${orders.filled(order)} ${orders.filledNotional(order)} `
+        + `${orders.canceled(order)} ${orders.createdAt(order)} ${orders.updatedAt(order)} ${orders.lastSequence(order)} `
+        + `${orders.clientOrderId[order]} ${orders.idempotencyKey[order]} ${state.expiries.at(order)}`
+    )
+  }
+  state.books.forEach((book, market) => {
+    for (const side of [Order.buy, Order.sell] as const) {
+      for (let order = book.best(side); order !== none; order = book.nextSlot(order)) {
+        feed(`resting ${market} ${side} ${orders.priceAtoms(order)} ${orders.number(order)} ${orders.remaining(order)}`)
+      }
+    }
+  })
+  for (const market of state.markets) {
+    const fills = state.fills.ofMarket(market.index, Number.POSITIVE_INFINITY, state.fills.capacity)
+    for (const fill of fills) feed(`fill ${JSON.stringify(fill)}`)
+  }
+  for (const order of state.endedSlots()) feed(`ended ${orders.number(order)}`)
+  state.idempotency.canonical(feed)
+}
+
+export const part: Part = { encode, restore, canonical, firstBroken }

@@ -1,0 +1,85 @@
+/** Placing an order: the checks, then matching. A refusal leaves no trace but its event. */
+import { ordinal } from "../../domain/Ids.js"
+import * as Market from "../../domain/Market.js"
+import * as Order from "../../domain/Order.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import { none } from "../Accounts.js"
+import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import * as Matching from "../Matching.js"
+import { packFlags } from "../Orders.js"
+import { OutOfRoom } from "../OutOfRoom.js"
+import type { State } from "../State.js"
+import { check } from "./Checks.js"
+import { decided, own } from "./Remembered.js"
+
+/** Places one entry of a command and says what it came to. The pool has room. */
+export const place = (state: State, command: PlaceOrders, index: number): OrderDecided | Refused => {
+  const entry = command.entries[index]!
+  const number = ordinal(state.sequence, index)
+  if (entry.fault !== Refusal.none) return refused(entry.fault, number)
+  const { account } = command
+  if (entry.clientOrderId !== "" && state.orders.findClient(account, entry.clientOrderId) !== none) {
+    return refused(Refusal.clientOrderIdInUse, number)
+  }
+  if (entry.clientOrderId !== "" && state.isClientFenced(account, entry.clientOrderId)) return refused(Refusal.fenced, number)
+  const market = state.markets[entry.market]
+  if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, number)
+  if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= state.atEpochMs) {
+    return refused(Refusal.expiryPassed, number, state.atEpochMs, entry.expiresAtEpochMs)
+  }
+  const book = state.books[market.index]!
+  Margin.refreshAccount(state, account)
+  const slot = state.touchPosition(account, market.index)
+  const refusal = check(state, market, book, slot, entry, entry.quantityAtoms, number)
+  if (refusal !== undefined) return refusal
+
+  const { orders } = state
+  const order = orders.allocate()
+  if (order === none) throw new OutOfRoom("ORDER_CAPACITY", orders.capacity, orders.capacity + 1, state.sequence)
+  orders.write(
+    order,
+    number,
+    account,
+    market.index,
+    packFlags(entry.side, entry.type, entry.timeInForce, entry.postOnly, entry.reduceOnly, entry.selfTradePrevention),
+    entry.priceAtoms,
+    entry.quantityAtoms,
+    state.atEpochMs,
+    state.sequence
+  )
+  orders.clientOrderId[order] = entry.clientOrderId
+  orders.idempotencyKey[order] = command.idempotencyKey
+  orders.index(order)
+  own(state, account, order)
+  if (entry.clientOrderId !== "") orders.indexClient(order)
+  state.accounts.setLastSequence(account, state.sequence)
+  if (!entry.reduceOnly) {
+    Margin.addOpen(
+      state,
+      slot,
+      entry.side,
+      entry.quantityAtoms,
+      Margin.lossAtOnce(market, entry.side, entry.priceAtoms, entry.quantityAtoms)
+    )
+    Margin.changed(state, slot)
+  }
+  state.events.event8(
+    Event.OrderAccepted,
+    number,
+    account,
+    market.index,
+    entry.side,
+    entry.type,
+    entry.timeInForce,
+    entry.priceAtoms,
+    entry.quantityAtoms
+  )
+  const stop = Matching.matchTaker(state, market, book, slot, order)
+  Matching.settleTaker(state, market, book, slot, order, stop)
+  if (entry.expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, entry.expiresAtEpochMs)
+  return decided(state, order)
+}

@@ -1,0 +1,127 @@
+/** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
+import { lookedUp } from "../../operations/Operations.js"
+import { none } from "../Accounts.js"
+import { AccountReads } from "../accounts/Reads.js"
+import type { OrderFilter, OrderPage, OrderView, RememberedOutcome } from "../Reads.js"
+import { isKeyFenced } from "./Fences.js"
+
+/** Most orders one page of a listing looks at. */
+const ordersLookedAt = 10_000
+
+/** Most orders that a listing by time looks at. */
+const ordersLookedAtSince = 100_000
+
+export class OrderReads extends AccountReads {
+  private orderView(order: number): OrderView {
+    const { orders } = this.state
+    return {
+      orderNumber: orders.number(order),
+      account: orders.account(order),
+      market: orders.market(order),
+      status: orders.status(order),
+      cancelReason: orders.cancelReason(order),
+      side: orders.side(order),
+      type: orders.type(order),
+      timeInForce: orders.timeInForce(order),
+      priceAtoms: orders.priceAtoms(order),
+      quantityAtoms: orders.quantity(order),
+      filledAtoms: orders.filled(order),
+      filledNotionalAtoms: orders.filledNotional(order),
+      canceledAtoms: orders.canceled(order),
+      postOnly: orders.postOnly(order),
+      reduceOnly: orders.reduceOnly(order),
+      selfTradePrevention: orders.selfTradePrevention(order),
+      clientOrderId: orders.clientOrderId[order]!,
+      idempotencyKey: orders.idempotencyKey[order]!,
+      expiresAtEpochMs: this.state.expiries.at(order),
+      createdAtEpochMs: orders.createdAt(order),
+      updatedAtEpochMs: orders.updatedAt(order),
+      lastSequence: orders.lastSequence(order)
+    }
+  }
+
+  findOrder(account: number, orderNumber: number): OrderView | undefined {
+    const order = orderNumber < 0 ? none : this.state.orders.find(orderNumber)
+    return order === none || this.state.orders.account(order) !== account ? undefined : this.orderView(order)
+  }
+
+  findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
+    const { state } = this
+    const found: Array<RememberedOutcome> = []
+    for (const operation of lookedUp) {
+      const outcome = state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf)
+      if (outcome !== undefined) found.push({ operation, outcome })
+    }
+    return found
+  }
+
+  isFenced(account: number, idempotencyKey: string, clientOrderId: string): boolean {
+    const { state } = this
+    if (clientOrderId !== "") return state.isClientFenced(account, clientOrderId)
+    return isKeyFenced(state, account, idempotencyKey, state.atEpochMs)
+  }
+
+  hasForgotten(account: number): boolean {
+    return this.state.accounts.evicted(account) === 1
+  }
+
+  findClientOrder(account: number, clientOrderId: string): OrderView | undefined {
+    const order = this.state.orders.findClient(account, clientOrderId)
+    return order === none ? undefined : this.orderView(order)
+  }
+
+  orders(account: number, filter: OrderFilter, beforeNumber: number, limit: number): OrderPage {
+    const { accounts, orders } = this.state
+    const found: Array<OrderView> = []
+    // A page looks at so many orders at most, whatever the filter finds among them; the cursor goes on from there.
+    let looked = 0
+    let order = accounts.newestOrder(account)
+    if (beforeNumber !== Number.POSITIVE_INFINITY) {
+      const at = orders.find(beforeNumber)
+      if (at !== none && orders.account(at) === account) order = orders.ownOlder(at)
+      else while (order !== none && orders.number(order) >= beforeNumber) order = orders.ownOlder(order)
+    }
+    let last = beforeNumber
+    for (; order !== none && found.length < limit && looked < ordersLookedAt; order = orders.ownOlder(order)) {
+      looked++
+      last = orders.number(order)
+      if (filter.market !== none && orders.market(order) !== filter.market) continue
+      if (filter.status !== undefined && orders.status(order) !== filter.status) continue
+      found.push(this.orderView(order))
+    }
+    return { orders: found, nextBefore: order === none ? undefined : last }
+  }
+
+  ordersSince(
+    account: number,
+    filter: OrderFilter,
+    sinceEpochMs: number | undefined,
+    limit: number
+  ): ReadonlyArray<OrderView> | undefined {
+    const { accounts, orders } = this.state
+    const found: Array<number> = []
+    let looked = 0
+    let order = accounts.newestOrder(account)
+    for (; order !== none && orders.createdAt(order) >= (sinceEpochMs ?? 0); order = orders.ownOlder(order)) {
+      if (sinceEpochMs === undefined && found.length === limit) break
+      if (looked++ === ordersLookedAtSince) return undefined
+      if (filter.market !== none && orders.market(order) !== filter.market) continue
+      if (filter.status === undefined || orders.status(order) === filter.status) found.push(order)
+    }
+    return found.slice(-limit).reverse().map((slot) => this.orderView(slot))
+  }
+
+  cancelAllAtEpochMs(account: number): number {
+    return this.state.switches.at(account)
+  }
+
+  openOrders(account: number, market: number): ReadonlyArray<OrderView> {
+    const { accounts, orders, positions } = this.state
+    const views: Array<OrderView> = []
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      if (market !== none && positions.market(slot) !== market) continue
+      for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) views.push(this.orderView(order))
+    }
+    return views.sort((one, other) => one.orderNumber - other.orderNumber)
+  }
+}

@@ -1,0 +1,59 @@
+/** How commands about the venue as a whole are decided: its opening and starts, halts, and the passing of time. */
+import { assert } from "../../domain/Assert.js"
+import { type Done, done } from "../../operations/Outcome.js"
+import type { Versions } from "../../operations/Versions.js"
+import { always, type Deciders } from "../Decider.js"
+import * as Due from "../Due.js"
+import { Event } from "../EventLog.js"
+import type { State } from "../State.js"
+
+const setVersions = (state: State, { codec, program, rules }: Versions): void => {
+  state.rules = rules
+  state.codec = codec
+  state.program = program
+}
+
+const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
+  state.halted = halted
+  state.events.event1(Event.HaltSet, halted ? 1 : 0)
+  // What fell due under the halt is done before anything can match again.
+  if (!halted) Due.run(state)
+  return [done]
+}
+
+export const deciders: Deciders<"venue"> = {
+  OpenVenue: {
+    admit: always,
+    decide: (state, command) => {
+      assert(state.rules === 0, "a venue is opened once")
+      state.environment = command.environment
+      setVersions(state, command)
+      state.events.event1(Event.VenueOpened, command.rules)
+      return [done]
+    }
+  },
+  StartVenue: {
+    admit: always,
+    decide: (state, command) => {
+      assert(state.rules !== 0, "a venue is opened before it is started again")
+      setVersions(state, command)
+      state.events.event2(Event.VenueStarted, command.rules, command.codec)
+      return [done]
+    }
+  },
+  PassTime: {
+    admit: always,
+    decide: (state) => {
+      state.events.event1(Event.TimePassed, state.atEpochMs)
+      return [done]
+    }
+  },
+  HaltEngine: {
+    admit: always,
+    decide: (state) => setHalt(state, true)
+  },
+  ResumeEngine: {
+    admit: always,
+    decide: (state) => setHalt(state, false)
+  }
+}

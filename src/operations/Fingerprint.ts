@@ -1,0 +1,115 @@
+/**
+ * The fingerprint of a request's body: 128 bits over what was sent, in canonical form. It is taken where the request
+ * comes in, of the texts and numbers that the client chose and not of what they were resolved to, so that the same
+ * request is the same body also after a market was made or renamed in between.
+ */
+import { Digest128 } from "../domain/Digest128.js"
+import type { Field, Fields } from "./Field.js"
+
+/** Four words of 32 bits. */
+export interface Fingerprint {
+  readonly a: number
+  readonly b: number
+  readonly c: number
+  readonly d: number
+}
+
+/** Of commands that carry no key. */
+export const noFingerprint: Fingerprint = { a: 0, b: 0, c: 0, d: 0 }
+
+export const equal = (one: Fingerprint, other: Fingerprint): boolean =>
+  one.a === other.a && one.b === other.b && one.c === other.c && one.d === other.d
+
+// Each part says what it is, so that no run of parts reads like another.
+const tag = { absent: 1, no: 2, yes: 3, number: 4, text: 5, decimal: 6, list: 7 } as const
+
+/** Takes the parts of a body in a fixed order. One at a time: the digest is shared. */
+export class Canonical {
+  private readonly digest = new Digest128()
+
+  begin(): this {
+    this.digest.reset(0)
+    return this
+  }
+
+  absent(): void {
+    this.digest.word(tag.absent)
+  }
+
+  flag(value: boolean): void {
+    this.digest.word(value ? tag.yes : tag.no)
+  }
+
+  /** A safe integer. */
+  whole(value: number): void {
+    this.digest.word(tag.number)
+    this.digest.number(value)
+  }
+
+  text(value: string): void {
+    this.digest.word(tag.text)
+    this.digest.text(value)
+  }
+
+  /** A decimal of plain digits, told by its value: zeros behind the last digit of the fraction say nothing. */
+  decimal(value: string): void {
+    this.digest.word(tag.decimal)
+    this.digest.text(plainDecimal(value))
+  }
+
+  /** The number of parts that follow. */
+  list(length: number): void {
+    this.digest.word(tag.list)
+    this.digest.word(length)
+  }
+
+  end(): Fingerprint {
+    const { digest } = this
+    digest.finish()
+    return { a: digest.a, b: digest.b, c: digest.c, d: digest.d }
+  }
+}
+
+/** A decimal without the zeros that say nothing. */
+export const plainDecimal = (value: string): string => {
+  if (!value.includes(".")) return value
+  let end = value.length
+  while (value.charCodeAt(end - 1) === 0x30) end--
+  return value.slice(0, value.charCodeAt(end - 1) === 0x2e ? end - 1 : end)
+}
+
+const canonical = new Canonical()
+
+/**
+ * The fingerprint of a command's own fields, for commands whose fields are what was sent, or that the venue makes
+ * itself. Every declared field counts.
+ */
+export const ofFields = (fields: Fields, values: Readonly<Record<string, unknown>>): Fingerprint => {
+  canonical.begin()
+  feed(canonical, fields, values)
+  return canonical.end()
+}
+
+const feed = (into: Canonical, fields: Fields, values: Readonly<Record<string, unknown>>): void => {
+  for (const [name, field] of Object.entries(fields)) feedValue(into, field, values[name])
+}
+
+const feedValue = (into: Canonical, { shape }: Field<unknown>, value: unknown): void => {
+  switch (shape.type) {
+    case "whole":
+    case "code":
+      return into.whole(value as number)
+    case "text":
+    case "choice":
+      return into.text(value as string)
+    case "flag":
+      return into.flag(value as boolean)
+    case "record":
+      return feed(into, shape.fields, value as Readonly<Record<string, unknown>>)
+    case "list": {
+      const entries = value as ReadonlyArray<Readonly<Record<string, unknown>>>
+      into.list(entries.length)
+      for (const entry of entries) feed(into, shape.fields, entry)
+    }
+  }
+}

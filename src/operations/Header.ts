@@ -1,0 +1,54 @@
+/**
+ * What every command carries beside its own fields, and every record in its header: who sent it, under which key, and
+ * the fingerprint of what was sent.
+ */
+import { type Fingerprint, noFingerprint } from "./Fingerprint.js"
+
+/** Who may be behind a command. Codes are journaled: never renumber. */
+export const Principal = {
+  /** The venue itself: its opening and its starts. */
+  venue: 1,
+  /** The clock: something is due. */
+  timer: 2,
+  /** The index feed. */
+  feed: 3,
+  /** An operator, or the markets file on an operator's behalf. */
+  operator: 4,
+  /** An API key of an account. */
+  key: 5,
+  /** An account's owner, signed in. */
+  session: 6,
+  /** The driver of deposits and withdrawals. */
+  ledger: 7
+} as const
+export type Principal = (typeof Principal)[keyof typeof Principal]
+
+/** Principals that act for an account, so that its authority is looked at. */
+export type ClientPrincipal = typeof Principal.key | typeof Principal.session
+
+/** Stands for no account, no key. */
+export const none = -1
+
+export interface Header {
+  readonly principal: Principal
+  /** The account acted for, or -1. */
+  readonly account: number
+  /** Index of the API key, or -1. */
+  readonly apiKey: number
+  /** The request that the command came by: an Idempotency-Key is unique within account and request. 0 without one. */
+  readonly operation: number
+  /** Empty where the command carries none. */
+  readonly idempotencyKey: string
+  /** Of what was sent; two requests under one key are the same exactly when theirs are equal. */
+  readonly fingerprint: Fingerprint
+}
+
+/** The header of what nobody outside the venue sent: it has no key and is not remembered. */
+export const internal = (principal: Exclude<Principal, ClientPrincipal>): Header => ({
+  principal,
+  account: none,
+  apiKey: none,
+  operation: 0,
+  idempotencyKey: "",
+  fingerprint: noFingerprint
+})

@@ -1,0 +1,62 @@
+/**
+ * How a command is declared: once, in a file of its own, with everything that anybody handling commands has to know.
+ * Nothing has a default, so that what is forgotten does not compile.
+ */
+import type { Fields, Values } from "./Field.js"
+import type { Header, Principal } from "./Header.js"
+import type { AnyOutcome } from "./Outcome.js"
+
+/** What a request has to hold of an account to send the command: a scope of its API key, or the operator's token. */
+export type Permission = "trade" | "operator" | "internal"
+
+/**
+ * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, the operator
+ * and the venue itself have room that placements cannot take; `venue` commands are remembered nowhere.
+ */
+export type Share = "placement" | "reduction" | "operator" | "venue"
+
+/** One kind of request by which a command comes. */
+export interface RequestKind {
+  /** Journaled, and part of the key's scope: never renumber. */
+  readonly code: number
+  /** What a lookup of outcomes calls it; null where a client cannot ask for it. */
+  readonly lookup: string | null
+}
+
+export interface Declaration<
+  K extends string = string,
+  F extends Fields = Fields,
+  R extends Readonly<Record<string, RequestKind>> = Readonly<Record<string, RequestKind>>,
+  O extends AnyOutcome = AnyOutcome
+> {
+  readonly kind: K
+  /** The code of the record, 1..255: never renumber. */
+  readonly code: number
+  /** What people read of it: `amendment`. */
+  readonly label: string
+  /** Who may send it; the engine asserts it. */
+  readonly principals: ReadonlyArray<Principal>
+  readonly permission: Permission
+  /** Whether a global halt refuses it. */
+  readonly underHalt: "refused" | "taken"
+  /** Whether it carries an Idempotency-Key, and within what the key is unique. */
+  readonly keyScope: "account" | "venue" | "none"
+  readonly requests: R
+  readonly fields: F
+  readonly share: (command: Header & Values<F>) => Share
+  /** What an entry of it comes to, unless it is refused. */
+  readonly outcome: O
+}
+
+/** Declares a command. */
+export const declare = <
+  const K extends string,
+  F extends Fields,
+  const R extends Readonly<Record<string, RequestKind>>,
+  O extends AnyOutcome
+>(declaration: Declaration<K, F, R, O>): Declaration<K, F, R, O> => declaration
+
+/** The command of a declaration, as plain data. */
+export type CommandOf<D> = D extends Declaration<infer K, infer F, infer _R, infer _O>
+  ? { readonly kind: K } & Header & Values<F>
+  : never

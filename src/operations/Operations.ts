@@ -1,0 +1,189 @@
+/**
+ * Every operation there is, by kind. Whatever is known of a command without knowing it is read off its declaration
+ * here: an operation that is missing from this record does not exist, and one whose part is missing anywhere else does
+ * not compile.
+ */
+import { assert } from "../domain/Assert.js"
+import { Refusal } from "../domain/Refusal.js"
+import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
+import * as Fingerprint from "./Fingerprint.js"
+import { type Header, Principal } from "./Header.js"
+import { PutMarket } from "./markets/PutMarket.js"
+import { SetIndexPrice } from "./markets/SetIndexPrice.js"
+import { SetMarketStatus } from "./markets/SetMarketStatus.js"
+import type { CommandOf, Declaration, RequestKind, Share } from "./Operation.js"
+import { type AnyOutcome, type OutcomeOf, type Packed, packRefused, type Refused, refusedCode, unpackRefused } from "./Outcome.js"
+import { AmendOrder } from "./orders/AmendOrder.js"
+import { CancelAllOrders } from "./orders/CancelAllOrders.js"
+import { CancelOrders } from "./orders/CancelOrders.js"
+import { FenceOutcome } from "./orders/FenceOutcome.js"
+import { PlaceOrders } from "./orders/PlaceOrders.js"
+import { SetCancelAllAfter } from "./orders/SetCancelAllAfter.js"
+import { HaltEngine } from "./venue/HaltEngine.js"
+import { OpenVenue } from "./venue/OpenVenue.js"
+import { PassTime } from "./venue/PassTime.js"
+import { ResumeEngine } from "./venue/ResumeEngine.js"
+import { StartVenue } from "./venue/StartVenue.js"
+
+/** The capabilities, each with its operations: who decides them is typed by these. */
+export const capabilities = {
+  orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome },
+  markets: { PutMarket, SetMarketStatus, SetIndexPrice },
+  accounts: { OpenDemoAccounts },
+  venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
+} as const
+
+export type Capability = keyof typeof capabilities
+
+export const declarations = {
+  ...capabilities.orders,
+  ...capabilities.markets,
+  ...capabilities.accounts,
+  ...capabilities.venue
+} as const
+
+export type Declarations = typeof declarations
+export type Kind = keyof Declarations
+export type CommandOfKind<K extends Kind> = CommandOf<Declarations[K]>
+export type Command = { readonly [K in Kind]: CommandOfKind<K> }[Kind]
+
+/** What an entry of a command of a kind comes to. */
+export type OutcomeOfKind<K extends Kind> = Declarations[K]["outcome"] extends { readonly tag: infer T extends string; readonly fields: infer F }
+  ? OutcomeOf<T, F & {}>
+  : never
+
+/** What one entry of a command came to. Commands without entries have exactly one. */
+export type EntryOutcome = Refused | { readonly [K in Kind]: OutcomeOfKind<K> }[Kind]
+
+/** What a command came to. */
+export interface Outcome {
+  /** The record that decided it, or for a command refused without a record, the last record before. A reply waits until this is durable. */
+  readonly sequence: number
+  /** When it was decided: the record's time. */
+  readonly atEpochMs: number
+  /** Whole-command refusal without a record and never remembered; 0 otherwise. */
+  readonly refusal: Refusal
+  /** Whether this is the remembered decision of an earlier command with the same key and body. */
+  readonly replayed: boolean
+  readonly entries: ReadonlyArray<EntryOutcome>
+}
+
+/** A whole-command refusal that wrote nothing. */
+export const refuse = (refusal: Refusal, sequence: number, atEpochMs: number): Outcome => ({
+  sequence,
+  atEpochMs,
+  refusal,
+  replayed: false,
+  entries: []
+})
+
+/** What refused an entry; 0 where it was done. */
+export const refusalOf = (entry: EntryOutcome): Refusal => entry._tag === "Refused" ? entry.refusal : Refusal.none
+
+/** All declarations, for those who handle every kind alike. */
+export const all: ReadonlyArray<Declaration> = Object.values(declarations) as unknown as ReadonlyArray<Declaration>
+
+const byKind: Readonly<Record<Kind, Declaration>> = declarations as unknown as Readonly<Record<Kind, Declaration>>
+
+/** The declaration of a command. */
+export const of = (command: { readonly kind: Kind }): Declaration => byKind[command.kind]
+
+const byCode: ReadonlyArray<Declaration | undefined> = all.reduce<Array<Declaration | undefined>>((codes, declaration) => {
+  assert(codes[declaration.code] === undefined, "a journal code is of one kind")
+  codes[declaration.code] = declaration
+  return codes
+}, [])
+
+/** The declaration with a journal code, or undefined. */
+export const ofCode = (code: number): Declaration | undefined => byCode[code]
+
+// ---- requests
+
+type Requests = {
+  readonly [K in Kind]: Declarations[K]["requests"]
+}[Kind]
+type UnionToIntersection<U> = (U extends unknown ? (value: U) => void : never) extends (value: infer I) => void ? I : never
+type RequestsByName = UnionToIntersection<Requests>
+type Codes = { readonly [N in keyof RequestsByName]: RequestsByName[N] extends { readonly code: infer C } ? C : never }
+
+const requestsByName: ReadonlyArray<readonly [name: string, request: RequestKind, declaration: Declaration]> = all.flatMap(
+  (declaration) => Object.entries(declaration.requests).map(([name, request]) => [name, request, declaration] as const)
+)
+
+/** The codes of requests by name: with the account, what an Idempotency-Key is unique within. */
+export const Operation = Object.fromEntries(requestsByName.map(([name, { code }]) => [name, code])) as unknown as Codes
+export type Operation = Codes[keyof Codes]
+
+const requestsByCode: ReadonlyMap<number, { readonly name: string; readonly request: RequestKind; readonly declaration: Declaration }> =
+  new Map(requestsByName.map(([name, request, declaration]) => {
+    assert(requestsByName.filter(([, other]) => other.code === request.code).length === 1, "a request code is of one request")
+    return [request.code, { name, request, declaration }]
+  }))
+
+/** A request by its code. */
+export const requestOf = (code: number) => requestsByCode.get(code)
+
+/** Requests whose outcome a client may ask for by its key. */
+export const lookedUp: ReadonlyArray<Operation> = requestsByName
+  .filter(([, { lookup }]) => lookup !== null)
+  .map(([, { code }]) => code as Operation)
+
+// ---- what follows from a declaration
+
+const clients: ReadonlySet<Principal> = new Set([Principal.key, Principal.session])
+
+/** Whether an account's own principals send it, so that its authority is looked at. */
+export const isClient = (command: Command): boolean => clients.has(command.principal)
+
+/** Whether a global halt refuses the command. */
+export const isTrading = (command: Command): boolean => byKind[command.kind].underHalt === "refused"
+
+/** Whose room in inbox and tables the command takes. */
+export const shareOf = (command: Command): Share => byKind[command.kind].share(command as never)
+
+/** A command with a header of its own and the fingerprint of its fields: for what the venue sends itself, and for tests. */
+export const withFields = <K extends Kind>(
+  kind: K,
+  header: Header,
+  values: Omit<CommandOfKind<K>, "kind" | keyof Header>
+): CommandOfKind<K> =>
+  ({
+    kind,
+    ...header,
+    fingerprint: header.idempotencyKey === ""
+      ? Fingerprint.noFingerprint
+      : Fingerprint.ofFields(byKind[kind].fields, values as Readonly<Record<string, unknown>>),
+    ...values
+  }) as unknown as CommandOfKind<K>
+
+// ---- outcomes
+
+const outcomes: ReadonlyMap<string, AnyOutcome> = new Map(all.map(({ outcome }) => [outcome.tag, outcome]))
+const outcomesByCode: ReadonlyArray<AnyOutcome | undefined> = [...outcomes.values()].reduce<Array<AnyOutcome | undefined>>(
+  (codes, outcome) => {
+    assert(codes[outcome.code] === undefined && outcome.code > refusedCode, "an outcome's code is its own")
+    codes[outcome.code] = outcome
+    return codes
+  },
+  []
+)
+
+/** Every outcome there is, beside `Refused`. */
+export const allOutcomes: ReadonlyArray<AnyOutcome> = [...outcomes.values()]
+
+/** Packs what an entry came to. */
+export const pack = (outcome: EntryOutcome, into: Packed): void => {
+  if (outcome._tag === "Refused") return packRefused(outcome, into)
+  const declared = outcomes.get(outcome._tag)
+  assert(declared !== undefined, "an outcome is declared by an operation")
+  declared.pack(outcome, into)
+}
+
+/** What an entry came to, from its numbers. */
+export const unpack = (from: Packed): EntryOutcome => {
+  const code = from.codes & 0xff
+  if (code === refusedCode) return unpackRefused(from)
+  const declared = outcomesByCode[code]
+  assert(declared !== undefined, "a packed outcome is one of those declared")
+  return declared.unpack(from) as EntryOutcome
+}

@@ -1,0 +1,87 @@
+/**
+ * Commands under pseudonyms, as their fields' marks say: a field that is added says at once what it is to others. Texts
+ * decide nothing by what they say, only by which are equal, so pseudonyms that are equal for equal texts of one owner
+ * leave every decision as it was.
+ */
+import type { Fingerprint } from "./Fingerprint.js"
+import type { Field, Fields } from "./Field.js"
+import { type Command, of } from "./Operations.js"
+
+export interface Pseudonyms {
+  /** For a text of an owner's own choosing; empty for empty. */
+  readonly text: (owner: number, text: string) => string
+  /** For what names an API key. */
+  readonly apiKey: (owner: number, text: string) => string
+  /** For the digest of a credential: a digest that is nobody's. */
+  readonly secret: (owner: number, text: string) => string
+  /** For a body's fingerprint: bodies could be tried out against one. */
+  readonly fingerprint: (owner: number, fingerprint: Fingerprint) => Fingerprint
+}
+
+type Named = Readonly<Record<string, unknown>>
+
+/** The command under pseudonyms of its sender's. `keepsEntry` says which accounts that it opens are told as they are. */
+export const redact = (command: Command, pseudonyms: Pseudonyms, keepsEntry: (index: number) => boolean): Command => {
+  const owner = command.account
+  const { fields } = of(command)
+  const { fingerprint, idempotencyKey } = command
+  return {
+    ...command,
+    ...redactFields(fields, command as unknown as Named, pseudonyms, owner, keepsEntry),
+    idempotencyKey: pseudonyms.text(owner, idempotencyKey),
+    fingerprint: idempotencyKey === "" ? fingerprint : pseudonyms.fingerprint(owner, fingerprint)
+  } as Command
+}
+
+const redactFields = (
+  fields: Fields,
+  values: Named,
+  pseudonyms: Pseudonyms,
+  owner: number,
+  keepsEntry: (index: number) => boolean
+): Named =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, redactValue(field, values[name], pseudonyms, owner, keepsEntry)])
+  )
+
+const redactValue = (
+  { mark, shape }: Field<unknown>,
+  value: unknown,
+  pseudonyms: Pseudonyms,
+  owner: number,
+  keepsEntry: (index: number) => boolean
+): unknown => {
+  switch (shape.type) {
+    case "text":
+      return redactText(mark, value as string, pseudonyms, owner)
+    case "record":
+      return redactFields(shape.fields, value as Named, pseudonyms, owner, keepsEntry)
+    case "list":
+      return (value as ReadonlyArray<Named>).map((entry, index) =>
+        shape.owner === "opened_account" && keepsEntry(index)
+          ? entry
+          : redactFields(shape.fields, entry, pseudonyms, owner, keepsEntry)
+      )
+    case "whole":
+    case "flag":
+    case "code":
+    case "choice":
+      return value
+  }
+}
+
+const redactText = (mark: Field<unknown>["mark"], text: string, pseudonyms: Pseudonyms, owner: number): string => {
+  switch (mark) {
+    case "as_sent":
+      return pseudonyms.text(owner, text)
+    case "api_key":
+      return pseudonyms.apiKey(owner, text)
+    case "secret":
+      return pseudonyms.secret(owner, text)
+    case "plain":
+    case "order":
+    case "account":
+    case "market":
+      return text
+  }
+}

@@ -1,0 +1,46 @@
+/** Creates a market (in `draft`) or updates one within the rules. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { MarketChanged } from "./MarketChanged.js"
+
+const parameters = {
+  marketId: Field.text("plain"),
+  baseAsset: Field.text("plain"),
+  quoteAsset: Field.text("plain"),
+  settlementAsset: Field.choice(["USDC"]),
+  underlyingSymbol: Field.text("plain"),
+  marketType: Field.choice(["crypto"]),
+  logoUrl: Field.text("plain"),
+  priceScale: Field.whole("scale"),
+  quantityScale: Field.whole("scale"),
+  minPriceAtoms: Field.whole("price_atoms"),
+  maxPriceAtoms: Field.whole("price_atoms"),
+  minQuantityAtoms: Field.whole("size_atoms"),
+  maxQuantityAtoms: Field.whole("size_atoms"),
+  maxPositionQuantityAtoms: Field.whole("size_atoms"),
+  initialMarginBps: Field.whole("bps"),
+  maintenanceMarginTiers: Field.list({
+    notionalThresholdAtoms: Field.whole("money_atoms"),
+    maintenanceMarginBps: Field.whole("bps")
+  }, 16, "sender"),
+  maxLeverageX: Field.whole("leverage"),
+  makerFeeBps: Field.whole("bps"),
+  takerFeeBps: Field.whole("bps"),
+  priceBandBps: Field.whole("bps")
+}
+
+export const PutMarket = declare({
+  kind: "PutMarket",
+  code: 4,
+  label: "market parameters",
+  principals: [Principal.operator],
+  permission: "operator",
+  underHalt: "taken",
+  keyScope: "venue",
+  requests: { putMarket: { code: 20, lookup: null } },
+  fields: { parameters: Field.record(parameters) },
+  share: () => "operator",
+  outcome: MarketChanged
+})
+export type PutMarket = CommandOf<typeof PutMarket>

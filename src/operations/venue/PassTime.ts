@@ -1,0 +1,19 @@
+/** Lets time pass: what is due by the record's time is done by every record, and by this one where no other comes. */
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+export const PassTime = declare({
+  kind: "PassTime",
+  code: 14,
+  label: "passing of time",
+  principals: [Principal.timer],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {},
+  share: () => "venue",
+  outcome: Done
+})
+export type PassTime = CommandOf<typeof PassTime>

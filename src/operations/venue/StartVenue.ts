@@ -1,0 +1,32 @@
+/**
+ * The first record after a start: which program goes on from here, under which rules, and from which state. Where the
+ * versions differ from those before, this is the step from one to the other: blocks before it are verified by their
+ * chain, and replayed by the version that wrote them.
+ */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+export const StartVenue = declare({
+  kind: "StartVenue",
+  code: 15,
+  label: "start of the venue",
+  principals: [Principal.venue],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {
+    rules: Field.whole("version"),
+    codec: Field.whole("version"),
+    program: Field.text("plain"),
+    /** At a step to other rules: SHA-256 of the state as the version before had written it, lowercase hex. Otherwise empty. */
+    stateBefore: Field.text("plain"),
+    /** At a step: SHA-256 of the migrated state's canonical form, before this record. Otherwise empty. */
+    stateAfter: Field.text("plain")
+  },
+  share: () => "venue",
+  outcome: Done
+})
+export type StartVenue = CommandOf<typeof StartVenue>
