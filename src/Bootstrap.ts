@@ -9,9 +9,9 @@ import * as Market from "./domain/Market.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
 import { describe } from "./domain/Refusal.js"
-import { rulesVersion } from "./engine/Engine.js"
 import { versions } from "./sequencer/Versions.js"
 import type { Reads } from "./engine/Reads.js"
+import type { Step } from "./sequencer/Recovery.js"
 import type { Submit } from "./sequencer/Submit.js"
 import type * as Context from "effect/Context"
 
@@ -58,13 +58,6 @@ export class WrongEnvironment extends Schema.TaggedError<WrongEnvironment>()("Wr
   }
 }
 
-/** The journal was written under rules this version does not know. */
-export class UnknownRules extends Schema.TaggedError<UnknownRules>()("UnknownRules", { rules: Schema.Number }) {
-  override get message() {
-    return `this journal is under rules version ${this.rules}; this program knows up to ${rulesVersion}`
-  }
-}
-
 /** Submits all of `commands` before any is decided. */
 const submitAll = (
   submit: Context.Tag.Service<typeof Submit>,
@@ -82,21 +75,23 @@ const submitAll = (
     )
   })
 
-/** Brings a journal to where requests can be taken. */
+/** Brings a journal to where requests can be taken. Its first record says which version goes on from here. */
 export const run = (
   reads: Reads,
   submit: Context.Tag.Service<typeof Submit>,
   environment: string,
-  markets: ReadonlyArray<ListedMarket>
-): Effect.Effect<void, WrongEnvironment | UnknownRules | MarketsFileInvalid> =>
+  markets: ReadonlyArray<ListedMarket>,
+  step: Step | undefined
+): Effect.Effect<void, WrongEnvironment | MarketsFileInvalid> =>
   Effect.gen(function*() {
     if (reads.sequence > 0 && reads.environment !== environment) {
       return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })
     }
-    if (reads.rules > rulesVersion) return yield* new UnknownRules({ rules: reads.rules })
-    if (reads.sequence === 0) {
-      yield* done(submit, [withFields("OpenVenue", internal(Principal.venue), { environment, ...versions })])
-    }
+    const venue = internal(Principal.venue)
+    const start = reads.sequence === 0
+      ? withFields("OpenVenue", venue, { environment, ...versions })
+      : withFields("StartVenue", venue, { ...versions, stateBefore: step?.before ?? "", stateAfter: step?.after ?? "" })
+    yield* done(submit, [start])
     // One market after the other, each from where a start that was killed had left it.
     for (const { parameters } of markets) yield* done(submit, missing(reads, parameters))
   })

@@ -25,12 +25,12 @@ import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
-import type { Disk, DiskError, Locked } from "./journal/Disk.js"
-import { type Corrupt, Journal, type Unknown } from "./journal/Journal.js"
+import type { Disk, Locked } from "./journal/Disk.js"
+import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import { drive, IndexFeed } from "./oracle/IndexFeed.js"
-import type { CapacityTooSmall, Diverged, JournalBehind } from "./sequencer/Recovery.js"
+import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
 import { Barrier, State, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
@@ -72,16 +72,10 @@ export class WriterStopped extends Error {
 }
 
 export type StartError =
-  | Corrupt
-  | Unknown
+  | RecoveryError
   | Locked
-  | DiskError
-  | Diverged
-  | JournalBehind
-  | CapacityTooSmall
   | ListenError
   | Bootstrap.WrongEnvironment
-  | Bootstrap.UnknownRules
   | Bootstrap.MarketsFileInvalid
 
 type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
@@ -134,7 +128,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   if (torn !== undefined) {
     yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
   }
-  yield* Bootstrap.run(state, submit, options.environment, options.markets).pipe(
+  yield* Bootstrap.run(state, submit, options.environment, options.markets, writer.step).pipe(
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
   )
 

@@ -6,7 +6,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import type { DiskError } from "../journal/Disk.js"
-import type { Corrupt, Unknown } from "../journal/Journal.js"
+import type { Unknown, Unreadable } from "../journal/Journal.js"
 
 /** Ends a tool with a sentence on standard error and an exit code. */
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
@@ -24,7 +24,7 @@ export const usage = (text: string): Ended => new Ended({ code: usageCode, text 
 export const unreadableCode = 2
 
 /** A journal that cannot be read, with the way on where there is one. */
-export const unreadable = (error: Corrupt | Unknown | DiskError): Ended => {
+export const unreadable = (error: Unreadable | Unknown | DiskError): Ended => {
   switch (error._tag) {
     case "JournalCorrupt":
       return new Ended({
@@ -32,6 +32,10 @@ export const unreadable = (error: Corrupt | Unknown | DiskError): Ended => {
         text: `corrupt: ${error.message}\n`
           + `to give up everything from there on: npm run venue -- journal cut --at ${error.sequence} --data DIR`
       })
+    case "JournalNewerFormat":
+    case "JournalOlderFormat":
+      // Nothing is damaged: there is nothing to cut.
+      return new Ended({ code: unreadableCode, text: error.message })
     case "JournalUnknown":
       return new Ended({ code: unreadableCode, text: `the journal cannot be read: ${String(error.cause)}` })
     case "DiskError":

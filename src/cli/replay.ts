@@ -23,11 +23,11 @@ import * as Ids from "../domain/Ids.js"
 import type { Capacity } from "../engine/State.js"
 import type * as Block from "../journal/Block.js"
 import type { Disk, DiskError } from "../journal/Disk.js"
-import { type Corrupt, Journal } from "../journal/Journal.js"
+import { Corrupt, Journal, type Unreadable } from "../journal/Journal.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SegmentJournal from "../journal/SegmentJournal.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
-import type { Diverged } from "../sequencer/Recovery.js"
+import { type Diverged, engineOf } from "../sequencer/Recovery.js"
 import * as Bundle from "./bundle/Bundle.js"
 import * as BundleSource from "./bundle/Source.js"
 import { capacity, settingTooSmall } from "./Capacity.js"
@@ -91,13 +91,27 @@ interface Subject {
   readonly firstSequence: number
 }
 
-const dataSubject: Effect.Effect<Subject, Ended | Corrupt | DiskError, Disk> = Effect.gen(function*() {
+/**
+ * A data directory's journal, from its start, or from the state that its last step to other rules began with: what is
+ * before that is verified by its chain alone, and replayed by the version that wrote it.
+ */
+const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError, Disk> = Effect.gen(function*() {
   const journal = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)
-  return { journal, capacity: yield* capacity, firstSequence: 1 }
+  const within = yield* capacity
+  const store = yield* Effect.provide(SnapshotStore.SnapshotStore, SnapshotStore.layerReadOnly)
+  const step = yield* store.latestStep
+  if (step === undefined) return { journal, capacity: within, firstSequence: 1 }
+  if (typeof step === "string") {
+    return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
+  }
+  const base = engineOf(step, within).pipe(
+    Effect.mapError((error) => new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: error.message }))
+  )
+  return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
 })
 
 /** Where a replay gets what it replays. */
-type Open<R> = Effect.Effect<Subject, Ended | Corrupt | DiskError, R>
+type Open<R> = Effect.Effect<Subject, Ended | Unreadable | DiskError, R>
 
 /** A bar on standard error, where a person looks on. */
 const withProgress = <A, E, R>(
@@ -134,7 +148,9 @@ const verify = (everyBlocks: number) =>
     // Before the journal is opened: see `Verify.verify`.
     const sequences = yield* snapshots.list
     const started = yield* Clock.currentTimeMillis
-    const report = yield* prove(yield* dataSubject, snapshots, sequences, everyBlocks, started)
+    const subject = yield* dataSubject
+    const later = sequences.filter((sequence) => sequence >= subject.firstSequence)
+    const report = yield* prove(subject, snapshots, later, everyBlocks, started)
     if (report.snapshots.some(({ found }) => found === "damaged" || found === "foreign")) {
       const text = "the journal is whole; a venue passes over the snapshots that are not proven"
       return yield* new Ended({ code: unreadableCode, text })
@@ -156,7 +172,7 @@ const prove = (
     const report = yield* withProgress(subject, (progress) =>
       Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress, ...expected }))
     const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
-    yield* Console.log(drawReport(report, journal, seconds))
+    yield* Console.log(drawReport(report, subject, seconds))
     return report
   }).pipe(
     Effect.catchTag("ReplayDiffers", (error) =>
@@ -168,10 +184,13 @@ type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
 /** Lines of a diverged block that are shown. */
 const decidedLines = 400
 
-const drawReport = (report: Verify.Report, journal: Source, seconds: number): string => {
+const drawReport = (report: Verify.Report, { firstSequence, journal }: Subject, seconds: number): string => {
   const rate = seconds > 0 ? ` (${Format.count(Math.round(report.records / seconds))} records/s)` : ""
   const { torn } = journal.opened
   return [
+    ...(firstSequence === 1 || journal.opened.nextSequence <= firstSequence
+      ? []
+      : [`before        sequences 1 to ${firstSequence - 1} are verified by their chain: an earlier version decided them`]),
     `records       ${Format.count(report.records)}`,
     `blocks        ${Format.count(report.blocks)}`,
     `epochs        ${report.epochs}${report.epochs === 0 ? "" : ` (${report.firstEpoch} to ${report.lastEpoch})`}`,
@@ -198,8 +217,10 @@ const diff = (only: Option.Option<number>, limit: number) =>
       return yield* usage(`there is no snapshot${which}${listed.length === 0 ? "" : `; there are those at ${listed.join(", ")}`}`)
     }
     const subject = yield* dataSubject
+    const later = sequences.filter((sequence) => sequence >= subject.firstSequence)
+    if (later.length === 0) return yield* usage(`there is no snapshot behind sequence ${subject.firstSequence - 1}, where what is replayed begins`)
     const findings = yield* withProgress(subject, (progress) =>
-      Diff.compareAll(subject.journal, snapshots, sequences, subject.capacity, progress))
+      Diff.compareAll(subject.journal, snapshots, later, subject.capacity, progress))
     yield* Console.log(findings.flatMap((finding) => drawFinding(finding, limit)).join("\n"))
     if (findings.some(({ found }) => found === "differs")) {
       return yield* new Ended({ code: differsCode, text: "a snapshot differs from replay" })
@@ -228,7 +249,7 @@ const stateAt = <R>(open: Open<R>, text: string, limit: number) =>
     const last = journal.opened.nextSequence - 1
     if (moment._tag === "Sequence" && moment.sequence > last) return yield* usage(`the journal ends at sequence ${last}`)
     if (moment._tag === "Sequence" && moment.sequence < firstSequence - 1) {
-      return yield* usage(`the bundle begins behind sequence ${firstSequence - 1}`)
+      return yield* usage(`what is replayed begins behind sequence ${firstSequence - 1}`)
     }
     const engine = yield* withProgress(subject, (block) => StateAt.engineAt(journal, capacity, moment, { block }))
     yield* Console.log(StateAt.draw(engine, limit))
@@ -240,7 +261,7 @@ const story = <R>(open: Open<R>, subject: Story.Subject, name: string, bounds: S
     const { capacity, firstSequence, journal } = opened
     const told = yield* withProgress(opened, (block) => Story.tell(journal, capacity, subject, bounds, { block }))
     if (!told.known) return yield* usage(`the journal knows no ${name}`)
-    if (firstSequence > 1) yield* Console.log(`(what happened up to sequence ${firstSequence - 1} is not in the bundle)`)
+    if (firstSequence > 1) yield* Console.log(`(what happened up to sequence ${firstSequence - 1} is not replayed here)`)
     yield* Console.log([...told.lines.map(drawLine), ...notes(told)].join("\n"))
   }).pipe(Effect.catchTag("ReplayDiverged", divergedError))
 
@@ -287,7 +308,13 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
   return one(asked, "--verify, --diff, --at, --order, --account, --market").pipe(
     settingTooSmall,
     Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
-    Effect.catchTags({ JournalCorrupt: unreadable, JournalUnknown: unreadable, DiskError: unreadable })
+    Effect.catchTags({
+      JournalCorrupt: unreadable,
+      JournalNewerFormat: unreadable,
+      JournalOlderFormat: unreadable,
+      JournalUnknown: unreadable,
+      DiskError: unreadable
+    })
   )
 }
 
@@ -300,7 +327,7 @@ const readBundle = (file: string): Effect.Effect<Bundle.Bundle, Ended> =>
     return yield* Effect.try({
       try: () => Bundle.read(bytes),
       catch: (error) => {
-        if (!(error instanceof Bundle.Damaged)) throw error
+        if (!(error instanceof Bundle.Damaged || error instanceof Bundle.OtherVersion)) throw error
         return new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` })
       }
     })
@@ -315,6 +342,8 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
   }).pipe(
     Effect.catchTags({
       JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),
+      JournalNewerFormat: unreadable,
+      JournalOlderFormat: unreadable,
       JournalUnknown: unreadable,
       DiskError: unreadable
     })
@@ -331,7 +360,9 @@ const noSnapshots: SnapshotsService = {
   save: () => Effect.dieMessage("a bundle is only read"),
   latest: Effect.succeed(undefined),
   list: Effect.succeed([]),
-  load: () => Effect.succeed("a bundle has no snapshots")
+  load: () => Effect.succeed("a bundle has no snapshots"),
+  saveStep: () => Effect.dieMessage("a bundle is only read"),
+  latestStep: Effect.succeed(undefined)
 }
 
 const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bundle }, Ended>, everyBlocks: number) =>
@@ -351,7 +382,7 @@ const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bu
 const maker = ({ node, program }: Bundle.Manifest): string => `program ${program}, Node ${node}`
 
 const drawBase = ({ base }: Bundle.Manifest): string =>
-  base === null ? "a new journal" : `the state at ${base.sequence}, ${base.stateDigest}`
+  base === null ? "a new journal" : `the state at ${base.sequence}`
 
 /** A bundle may come from anywhere: no control character of it reaches a terminal. */
 const drawManifest = (manifest: Bundle.Manifest): string =>

@@ -229,7 +229,7 @@ const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
 const journalInfo = Cli.make("info", { data }, (parsed) =>
   onDisk(parsed.data, JournalTasks.info).pipe(
     Effect.flatMap(sayLines),
-    Effect.catchTags({ JournalCorrupt: unreadable, DiskError: unreadable })
+    Effect.catchTags({ JournalCorrupt: unreadable, JournalNewerFormat: unreadable, JournalOlderFormat: unreadable, DiskError: unreadable })
   )).pipe(Cli.withDescription("Where a journal ends, its segments and snapshots; checks every block"))
 
 const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
@@ -254,7 +254,7 @@ const journalCut = Cli.make("cut", {
     yield* onDisk(parsed.data, JournalTasks.unlocked)
     if (!parsed.yes) yield* confirm(parsed.at, parsed.data)
     yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
-  }).pipe(Effect.catchTags({ Locked: lockedError, JournalCorrupt: unreadable, DiskError: unreadable }))).pipe(
+  }).pipe(Effect.catchTags({ Locked: lockedError, JournalCorrupt: unreadable, JournalNewerFormat: unreadable, JournalOlderFormat: unreadable, DiskError: unreadable }))).pipe(
     Cli.withDescription("Gives up everything from a sequence on: the way on from a damaged journal")
   )
 
@@ -289,7 +289,7 @@ const bundle = Cli.make("bundle", {
       capacity: yield* capacity
     }
     yield* sayLines(yield* onDisk(parsed.data, BundleTask.make(asked)))
-  }).pipe(Effect.catchTags({ JournalCorrupt: unreadable, DiskError: unreadable }))).pipe(
+  }).pipe(Effect.catchTags({ JournalCorrupt: unreadable, JournalNewerFormat: unreadable, JournalOlderFormat: unreadable, DiskError: unreadable }))).pipe(
     Cli.withDescription("Writes an incident bundle: all it takes to replay a stretch of the journal elsewhere, in one file")
   )
 

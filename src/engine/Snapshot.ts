@@ -2,11 +2,32 @@
  * The engine's state as named byte sections, to bound start-up time, and its canonical form, to compare two
  * states however they are stored. A snapshot is never trusted over the journal: replay proves it.
  */
+import { assert } from "../domain/Assert.js"
+import { toSchema3 } from "./migrations/Schema2.js"
 import { parts } from "./Parts.js"
 import { type Section, SectionReader, SectionWriter } from "./Sections.js"
 import { type Capacity, State } from "./State.js"
 
 export type { Section }
+
+/** The version of what the sections hold: raised with every change of them, together with a migration from the one before. */
+export const schema = 3
+
+const migrations: ReadonlyMap<number, (sections: ReadonlyArray<Section>) => ReadonlyArray<Section>> = new Map([[2, toSchema3]])
+
+/** Whether this program can bring sections of a schema to its own. */
+export const isKnown = (from: number): boolean => from === schema || migrations.has(from)
+
+/** Sections of an older schema as those of this one. */
+export const migrate = (sections: ReadonlyArray<Section>, from: number): ReadonlyArray<Section> => {
+  let migrated = sections
+  for (let at = from; at < schema; at++) {
+    const step = migrations.get(at)
+    assert(step !== undefined, `there is a migration from schema ${at}`)
+    migrated = step(migrated)
+  }
+  return migrated
+}
 
 /** The state as sections. The bytes are copies: the engine may go on at once. */
 export const encode = (state: State): ReadonlyArray<Section> => {

@@ -51,8 +51,10 @@ export const genesisDigest: Uint8Array = Buffer.alloc(digestBytes)
 // Layout. Magic and trailer hold only bytes that UTF-8 text cannot, each with at least two bits set.
 const magic = Buffer.from([0xfa, 0xf5, 0xfb, 0xf6, 0xfd, 0xf7, 0xfe, 0xf9])
 const trailer = Buffer.from([0xf9, 0xfe, 0xf7, 0xfd, 0xf6, 0xfb, 0xf5, 0xfa])
-/** The version of how blocks and records are written. */
+/** The version of how blocks and records are written. Magic, checksum and the place of this number stay for all versions. */
 export const codecVersion = 2
+/** Which program wrote each format that came before. */
+export const writers: ReadonlyMap<number, string> = new Map([[1, "0.1.0"]])
 const filler = 0xa5
 const checksumAt = 8
 const checksumBytes = 8
@@ -280,8 +282,9 @@ export const checkRecords = (bytes: Buffer, at: number, header: Header, afterEpo
   return atEpochMs
 }
 
-/** Decodes a verified block. Throws `Malformed`. */
+/** Decodes a verified block of this format. Throws `Malformed`. */
 export const read = (bytes: Buffer, at: number, header: Header, digest: Uint8Array): Block => {
+  assert(header.codec === codecVersion, "a block that is decoded is of this format")
   const records: Array<Record> = []
   eachRecord(bytes, at, header, (sequence, recordAt, payloadEnd) => {
     records.push({

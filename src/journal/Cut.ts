@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, Locked } from "./Disk.js"
-import { Corrupt } from "./Journal.js"
+import { Corrupt, type NewerFormat, type Unreadable } from "./Journal.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import { lockPath } from "./SegmentJournal.js"
@@ -29,7 +29,7 @@ const zeroingBytes = 1 << 20
  * begins earlier, naming the sequence to cut at. It goes from the front to the back, so that the journal of
  * an interrupted cut has a hole and is refused until the cut has been run again.
  */
-export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Corrupt | Locked | DiskError, Disk> =>
+export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
   Effect.scoped(Effect.gen(function*() {
     const disk = yield* Disk
     yield* disk.lock(lockPath)
@@ -69,7 +69,7 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
   let chain = Scan.chainBefore(header)
   let offset = Block.sectorBytes
   let stopped = false
-  let malformed: Corrupt | undefined
+  let malformed: Corrupt | NewerFormat | undefined
   while (!stopped && offset < header.segmentBytes) {
     const piece: Scan.Piece = yield* Scan.readPiece(file, header, offset, chain)
     const found = piece.blocks.find((block) => block.header.lastSequence >= sequence)
@@ -83,6 +83,8 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
     || (malformed !== undefined && chain.nextSequence < sequence && sequence <= malformed.sequence)
   const tail = yield* Scan.readTail(file, header, offset, chain)
   if (tail._tag === "Zeros" && isLast) return undefined
+  // Nothing is wrong with what a newer version wrote: it is that version's to cut.
+  if (malformed?._tag === "JournalNewerFormat") return yield* malformed
   if (holdsSequence) return { offset, firstSequence: chain.nextSequence }
   return yield* new Corrupt({
     segment: Segment.pathOf(segment),

@@ -6,7 +6,7 @@ import * as Context from "effect/Context"
 import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
-import type * as Block from "./Block.js"
+import * as Block from "./Block.js"
 
 /** The block is not the next one of the current writer: another epoch has taken over, or the chain moved. The writer must stop. */
 export class Fenced extends Schema.TaggedError<Fenced>()("JournalFenced", { reason: Schema.String }) {
@@ -45,6 +45,48 @@ export class Corrupt extends Schema.TaggedError<Corrupt>()("JournalCorrupt", {
   }
 }
 
+/**
+ * The journal, or a part of it, was written in a format that this program does not know yet: nothing is wrong with it. The
+ * version that wrote it reads it; nothing is to be cut.
+ */
+export class NewerFormat extends Schema.TaggedError<NewerFormat>()("JournalNewerFormat", {
+  segment: Schema.String,
+  /** Byte offset in the segment. */
+  offset: Schema.Number,
+  /** The first sequence that cannot be read. */
+  sequence: Schema.Number,
+  /** The version of the format. */
+  codec: Schema.Number
+}) {
+  override get message() {
+    return `${this.segment} at offset ${this.offset} (sequence ${this.sequence}) is written in format ${this.codec}, `
+      + `and this program reads up to ${Block.codecVersion}: start it with the newer version of the program that wrote it`
+  }
+}
+
+/** Records of a format that is only verified any more: the version that wrote them replays them. */
+export class OlderFormat extends Schema.TaggedError<OlderFormat>()("JournalOlderFormat", {
+  /** The first sequence of the block. */
+  sequence: Schema.Number,
+  codec: Schema.Number
+}) {
+  override get message() {
+    return `the records from sequence ${this.sequence} on are written in format ${this.codec}: their chain is intact, and only `
+      + `the version of the program that wrote them (${Block.writers.get(this.codec) ?? "unknown"}) replays them`
+  }
+}
+
+/** Why stored blocks cannot be given. */
+export type Unreadable = Corrupt | NewerFormat | OlderFormat
+
+/** A durable block as its chain tells, whatever its format. */
+export interface Link {
+  readonly firstSequence: number
+  readonly lastSequence: number
+  readonly digest: Uint8Array
+  readonly codec: number
+}
+
 /** What an append is compared with: the writer's epoch, and the digest of the block before (32 bytes). */
 export interface Fence {
   readonly epoch: number
@@ -79,5 +121,7 @@ export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
    */
   readonly begin: (block: Block.Encoded, fence: Fence, done: (failure: Fenced | Unknown | Full | undefined) => void) => void
   /** Durable blocks that hold `fromSequence` or a later one, oldest first. */
-  readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Corrupt | Unknown>
+  readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Unreadable | Unknown>
+  /** The same blocks without their records, of any format. */
+  readonly links: (fromSequence: number) => Stream.Stream<Link, Unreadable | Unknown>
 }>() {}

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
-import { Corrupt } from "./Journal.js"
+import { Corrupt, NewerFormat } from "./Journal.js"
 import * as Segment from "./Segment.js"
 
 /** How much of a segment is read at a time, in bytes. */
@@ -51,8 +51,8 @@ export interface Piece {
   readonly chain: Chain
   /** Whether the chain stops at `nextOffset`: what is there is not the next block. */
   readonly stopped: boolean
-  /** Set where it stops at an intact block whose records this program could not have written. */
-  readonly malformed: Corrupt | undefined
+  /** Set where it stops at an intact block whose records this program could not have written, or at one of a newer format. */
+  readonly malformed: Corrupt | NewerFormat | undefined
 }
 
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -71,9 +71,14 @@ export const segments: Effect.Effect<ReadonlyArray<number>, DiskError, Disk> = E
 })
 
 /** A segment's header, checked against its name and its size. */
-export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Segment.Header, Corrupt | DiskError> =>
+export const readSegmentHeader = (file: File, segment: number): Effect.Effect<Segment.Header, Corrupt | NewerFormat | DiskError> =>
   Effect.gen(function*() {
-    const header = Segment.decodeHeader(yield* read(file, 0, Block.sectorBytes))
+    const sector = yield* read(file, 0, Block.sectorBytes)
+    const newer = Segment.newerVersion(sector)
+    if (newer !== undefined) {
+      return yield* new NewerFormat({ segment: Segment.pathOf(segment), offset: 0, sequence: segment, codec: newer })
+    }
+    const header = Segment.decodeHeader(sector)
     if (header === undefined) return yield* corrupt(segment, 0, segment, "its header is damaged")
     if (header.firstSequence !== segment) return yield* corrupt(segment, 0, segment, "its header names another sequence")
     const size = yield* file.size
@@ -105,9 +110,19 @@ const follow = (bytes: Buffer, segment: Segment.Header, offset: number, from: Ch
   let chain = from
   let at = 0
   let stopped = false
-  let malformed: Corrupt | undefined
+  let malformed: Corrupt | NewerFormat | undefined
   while (at < bytes.length) {
     const header = Block.readHeader(bytes, at)
+    if (header !== undefined && header.codec > Block.codecVersion && liesAt(header, segment, offset + at)) {
+      malformed = new NewerFormat({
+        segment: Segment.pathOf(segment.firstSequence),
+        offset: offset + at,
+        sequence: header.firstSequence,
+        codec: header.codec
+      })
+      stopped = true
+      break
+    }
     if (header === undefined || misfit(bytes, at, header, segment, offset + at, chain) !== undefined) {
       stopped = true
       break
@@ -276,11 +291,11 @@ export interface End {
 }
 
 /** Reads and checks the whole journal, of at least one segment, that nobody writes to. */
-export const readAll = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | DiskError, Disk> =>
+export const readAll = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | NewerFormat | DiskError, Disk> =>
   readSegments(firstSequences, false)
 
 /** The same beside a writer, whose latest blocks may be half there: the journal ends before them. */
-export const readAllBeside = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | DiskError, Disk> =>
+export const readAllBeside = (firstSequences: ReadonlyArray<number>): Effect.Effect<End, Corrupt | NewerFormat | DiskError, Disk> =>
   readSegments(firstSequences, true)
 
 const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>

@@ -57,10 +57,20 @@ export const encodeHeader = (header: Header): Buffer => {
   return bytes
 }
 
+const isIntact = (bytes: Buffer): boolean =>
+  bytes.length >= sectorBytes && magic.compare(bytes, 0, magic.length) === 0
+  && sha256(bytes.subarray(0, checksumAt)).compare(bytes, checksumAt, sectorBytes) === 0
+
+/** The version of an intact first sector that a newer program wrote; undefined for any other. */
+export const newerVersion = (bytes: Buffer): number | undefined => {
+  if (!isIntact(bytes)) return undefined
+  const written = bytes.readUInt32LE(versionAt)
+  return written > version ? written : undefined
+}
+
 /** Reads the first sector; undefined if it is not intact. */
 export const decodeHeader = (bytes: Buffer): Header | undefined => {
-  if (bytes.length < sectorBytes || magic.compare(bytes, 0, magic.length) !== 0) return undefined
-  if (sha256(bytes.subarray(0, checksumAt)).compare(bytes, checksumAt, sectorBytes) !== 0) return undefined
+  if (!isIntact(bytes)) return undefined
   if (bytes.readUInt32LE(versionAt) !== version) return undefined
   return {
     firstSequence: readWhole(bytes, firstSequenceAt),

@@ -16,8 +16,8 @@ import { assert } from "../domain/Assert.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError } from "./Disk.js"
 import type { File, Locked } from "./Disk.js"
-import { Corrupt, Fenced, Full, Journal, Unknown } from "./Journal.js"
-import type { Fence, Head } from "./Journal.js"
+import { Corrupt, Fenced, Full, Journal, OlderFormat, Unknown } from "./Journal.js"
+import type { Fence, Head, Link, NewerFormat, Unreadable } from "./Journal.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 
@@ -40,7 +40,7 @@ export const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, max
 const zeroingBytes = 1 << 20
 
 /** Opens the journal for its only writer. */
-export const layer = (options: Partial<Options> = {}): Layer.Layer<Journal, Corrupt | Locked | DiskError, Disk> =>
+export const layer = (options: Partial<Options> = {}): Layer.Layer<Journal, Corrupt | NewerFormat | Locked | DiskError, Disk> =>
   Layer.scoped(Journal, open({ ...defaultOptions, ...options }))
 
 const open = Effect.fnUntraced(function*(options: Options) {
@@ -73,7 +73,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
       Effect.async((resume) =>
         writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
       ),
-    replay: (fromSequence) => replay(disk, end.waypoints, fromSequence, () => writer.durableSequence)
+    ...reading(disk, end.waypoints, () => writer.durableSequence)
   })
 })
 
@@ -81,7 +81,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
  * Reads the journal without the lock and without writing, also beside a running writer: it then ends where
  * the writer was when it was opened. Nothing can be appended to it.
  */
-export const layerReadOnly: Layer.Layer<Journal, Corrupt | DiskError, Disk> = Layer.effect(
+export const layerReadOnly: Layer.Layer<Journal, Corrupt | NewerFormat | DiskError, Disk> = Layer.effect(
   Journal,
   Effect.gen(function*() {
     const disk = yield* Disk
@@ -91,7 +91,7 @@ export const layerReadOnly: Layer.Layer<Journal, Corrupt | DiskError, Disk> = La
       opened: headOf(end),
       begin: (_block, _fence, done) => done(refusal),
       append: () => Effect.fail(refusal),
-      replay: (fromSequence) => replay(disk, end.waypoints, fromSequence, () => end.chain.nextSequence - 1)
+      ...reading(disk, end.waypoints, () => end.chain.nextSequence - 1)
     })
   })
 )
@@ -391,13 +391,22 @@ const failureOf = (cause: Cause.Cause<DiskError>): Failure => {
   return error instanceof DiskError && error.code === "ENOSPC" ? new Full({ cause: error }) : new Unknown({ cause: error })
 }
 
+/** What a block found in a segment is given as. */
+type Give<A> = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, offset: number) => Effect.Effect<A, Unreadable>
+
+const reading = (disk: Disk["Type"], waypoints: ReadonlyArray<Scan.Waypoint>, durableSequence: () => number) => ({
+  replay: (fromSequence: number) => read(disk, waypoints, fromSequence, durableSequence, decode),
+  links: (fromSequence: number) => read(disk, waypoints, fromSequence, durableSequence, link)
+})
+
 /** Blocks that hold `fromSequence` or a later one, up to what was durable when the stream began. */
-const replay = (
+const read = <A>(
   disk: Disk["Type"],
   waypoints: ReadonlyArray<Scan.Waypoint>,
   fromSequence: number,
-  durableSequence: () => number
-): Stream.Stream<Block.Block, Corrupt | Unknown> =>
+  durableSequence: () => number,
+  give: Give<A>
+): Stream.Stream<A, Unreadable | Unknown> =>
   Stream.unwrap(Effect.gen(function*() {
     const until = durableSequence()
     const segments = yield* Scan.segments
@@ -407,7 +416,7 @@ const replay = (
       ?? { segment: start, offset: Block.sectorBytes, chain: undefined }
     return Stream.paginateChunkEffect(
       beginning,
-      (at) => Effect.map(readReplay(at, fromSequence, until), ([blocks, next]) => [Chunk.unsafeFromArray(blocks), next] as const)
+      (at) => Effect.map(readReplay(at, fromSequence, until, give), ([blocks, next]) => [Chunk.unsafeFromArray(blocks), next] as const)
     )
   })).pipe(
     Stream.provideService(Disk, disk),
@@ -421,16 +430,16 @@ interface ReplayAt {
   readonly chain: Scan.Chain | undefined
 }
 
-const readReplay = (at: ReplayAt, fromSequence: number, until: number) =>
+const readReplay = <A>(at: ReplayAt, fromSequence: number, until: number, give: Give<A>) =>
   Effect.scoped(Effect.gen(function*() {
     const disk = yield* Disk
     const file = yield* disk.open(Segment.pathOf(at.segment), "read")
     const header = yield* Scan.readSegmentHeader(file, at.segment)
     const piece = yield* Scan.readPiece(file, header, at.offset, at.chain ?? Scan.chainBefore(header))
-    const blocks: Array<Block.Block> = []
+    const blocks: Array<A> = []
     for (const found of piece.blocks) {
       if (found.header.lastSequence < fromSequence || found.header.firstSequence > until) continue
-      blocks.push(yield* decode(piece, found, header, at.offset))
+      blocks.push(yield* give(piece, found, header, at.offset))
     }
     const { nextSequence } = piece.chain
     if (piece.malformed !== undefined && nextSequence <= until) return yield* piece.malformed
@@ -449,10 +458,17 @@ const readReplay = (at: ReplayAt, fromSequence: number, until: number) =>
     return [blocks, Option.some<ReplayAt>({ segment: nextSequence, offset: Block.sectorBytes, chain: piece.chain })] as const
   }))
 
-const decode = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, offset: number) =>
-  Effect.try({
-    try: () => Block.read(piece.bytes, found.at, found.header, found.digest),
-    catch: (error) => {
+const link: Give<Link> = (_, { digest, header }) =>
+  Effect.succeed({ firstSequence: header.firstSequence, lastSequence: header.lastSequence, digest, codec: header.codec })
+
+const decode: Give<Block.Block> = (piece, found, segment, offset) =>
+  Effect.suspend((): Effect.Effect<Block.Block, Unreadable> => {
+    if (found.header.codec < Block.codecVersion) {
+      return new OlderFormat({ sequence: found.header.firstSequence, codec: found.header.codec })
+    }
+    try {
+      return Effect.succeed(Block.read(piece.bytes, found.at, found.header, found.digest))
+    } catch (error) {
       if (!(error instanceof Block.Malformed)) throw error
       return new Corrupt({
         segment: Segment.pathOf(segment.firstSequence),

@@ -25,20 +25,33 @@ export interface Snapshot {
   readonly sequence: number
   /** Digest of that block. */
   readonly blockDigest: Uint8Array
-  /** Digest of the state in its canonical form. */
-  readonly stateDigest: Uint8Array
+  /** The version of what the engine puts into its sections. */
+  readonly schema: number
   readonly sections: ReadonlyArray<Section>
+}
+
+/** A snapshot that was read back. */
+export interface Stored extends Snapshot {
+  /** SHA-256 over the whole file before it: what the snapshot is named by. */
+  readonly digest: Uint8Array
 }
 
 export class SnapshotStore extends Context.Tag("venue/journal/SnapshotStore")<SnapshotStore, {
   /** Makes a snapshot durable, then removes all but the newest two. The sections must not change meanwhile. */
   readonly save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>
   /** The newest intact snapshot, or undefined. Damaged ones are passed over with a warning. */
-  readonly latest: Effect.Effect<Snapshot | undefined, DiskError>
+  readonly latest: Effect.Effect<Stored | undefined, DiskError>
   /** Sequences of the snapshots there are, intact or not, ascending. */
   readonly list: Effect.Effect<ReadonlyArray<number>, DiskError>
   /** One of them, or why it cannot be trusted. */
-  readonly load: (sequence: number) => Effect.Effect<Snapshot | string, DiskError>
+  readonly load: (sequence: number) => Effect.Effect<Stored | string, DiskError>
+  /**
+   * Keeps the state that a step to other rules began with, for as long as the journal: what is before it only the version
+   * before replays. One of the same sequence is replaced.
+   */
+  readonly saveStep: (snapshot: Snapshot) => Effect.Effect<void, DiskError>
+  /** The state of the newest step, or undefined; why it cannot be trusted, where it is damaged. */
+  readonly latestStep: Effect.Effect<Stored | string | undefined, DiskError>
 }>() {}
 
 /** Removes every snapshot of this sequence or a later one: of records that a cut gave up. Which ones. */
@@ -47,7 +60,9 @@ export const removeFrom = (sequence: number): Effect.Effect<ReadonlyArray<number
     const disk = yield* Disk
     const later = (yield* list(disk)).filter((snapshot) => snapshot >= sequence)
     for (const snapshot of later) yield* disk.remove(pathOf(snapshot))
-    if (later.length > 0) yield* disk.syncDirectory(directory)
+    const steps = (yield* listSteps(disk)).filter((step) => step >= sequence)
+    for (const step of steps) yield* disk.remove(stepPathOf(step))
+    if (later.length + steps.length > 0) yield* disk.syncDirectory(directory)
     return later
   })
 
@@ -59,6 +74,9 @@ const kept = 2
 const pathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.snap`
 const namePattern = /^[0-9]{20}\.snap$/
 
+const stepPathOf = (sequence: number): string => `${directory}/${String(sequence).padStart(20, "0")}.step`
+const stepPattern = /^[0-9]{20}\.step$/
+
 /** Keeps snapshots on the disk. The newest is read ahead of being asked for, while the journal is checked. */
 export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
   SnapshotStore,
@@ -66,7 +84,7 @@ export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
     const disk = yield* Disk
     yield* disk.makeDirectory(directory)
     yield* disk.syncDirectory("")
-    let ahead: Fiber.Fiber<Snapshot | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk))
+    let ahead: Fiber.Fiber<Stored | undefined, DiskError> | undefined = yield* Effect.forkScoped(latest(disk))
     /** What was read ahead, once: it is large, and another may be the newest by then. */
     const take = Effect.suspend(() => {
       const read = ahead
@@ -77,7 +95,7 @@ export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
       Effect.suspend(() => {
         ahead = undefined
         return save(disk, snapshot)
-      }))
+      }), (snapshot) => keep(disk, snapshot, stepPathOf(snapshot.sequence)))
     return SnapshotStore.of({ ...store, latest: take })
   })
 )
@@ -85,24 +103,43 @@ export const layer: Layer.Layer<SnapshotStore, DiskError, Disk> = Layer.scoped(
 /** Reads snapshots and writes nothing, also beside a running venue. `save` is a defect. */
 export const layerReadOnly: Layer.Layer<SnapshotStore, never, Disk> = Layer.effect(
   SnapshotStore,
-  Effect.map(Disk, (disk) => reading(disk, () => Effect.dieMessage("snapshots were opened for reading only")))
+  Effect.map(Disk, (disk) => reading(disk, refuseToSave, refuseToSave))
 )
 
 type DiskService = Context.Tag.Service<typeof Disk>
+type Save = (snapshot: Snapshot) => Effect.Effect<void, DiskError>
 
-const reading = (disk: DiskService, save: (snapshot: Snapshot) => Effect.Effect<void, DiskError>) =>
-  SnapshotStore.of({ save, latest: latest(disk), list: list(disk), load: (sequence) => Effect.scoped(load(disk, sequence)) })
+const refuseToSave: Save = () => Effect.dieMessage("snapshots were opened for reading only")
 
-const list = (disk: DiskService) =>
+const reading = (disk: DiskService, save: Save, saveStep: Save) =>
+  SnapshotStore.of({
+    save,
+    latest: latest(disk),
+    list: list(disk),
+    load: (sequence) => Effect.scoped(load(disk, sequence, pathOf(sequence))),
+    saveStep,
+    latestStep: latestStep(disk)
+  })
+
+const sequencesOf = (disk: DiskService, pattern: RegExp) =>
   disk.list(directory).pipe(
     Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed([])),
-    Effect.map((names) => names.filter((name) => namePattern.test(name)).map((name) => Number(name.slice(0, 20))))
+    Effect.map((names) => names.filter((name) => pattern.test(name)).map((name) => Number(name.slice(0, 20))))
   )
 
-const latest = (disk: DiskService): Effect.Effect<Snapshot | undefined, DiskError> =>
+const list = (disk: DiskService) => sequencesOf(disk, namePattern)
+const listSteps = (disk: DiskService) => sequencesOf(disk, stepPattern)
+
+const latestStep = (disk: DiskService): Effect.Effect<Stored | string | undefined, DiskError> =>
+  Effect.flatMap(listSteps(disk), (steps) => {
+    const sequence = steps.at(-1)
+    return sequence === undefined ? Effect.succeed(undefined) : Effect.scoped(load(disk, sequence, stepPathOf(sequence)))
+  })
+
+const latest = (disk: DiskService): Effect.Effect<Stored | undefined, DiskError> =>
   Effect.gen(function*() {
     for (const sequence of (yield* list(disk)).toReversed()) {
-      const read = yield* Effect.scoped(load(disk, sequence)).pipe(
+      const read = yield* Effect.scoped(load(disk, sequence, pathOf(sequence))).pipe(
         // A venue beside this reader may remove an old one at any time.
         Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
       )
@@ -115,11 +152,9 @@ const latest = (disk: DiskService): Effect.Effect<Snapshot | undefined, DiskErro
 // Layout: magic, version (4), manifest length (4), manifest (JSON), sections, SHA-256 of all before. Manifest
 // and sections are padded to multiples of 8.
 const magic = Buffer.from([0xfd, 0xf6, 0xfa, 0xf9, 0xfb, 0xf7, 0xf5, 0xfe])
-/**
- * Of this layout and of what the engine puts into its sections: raised with either. A snapshot of another version is
- * passed over, and the journal replayed instead.
- */
-export const version = 2
+/** Of this layout. Version 2 named no schema: its sections are of schema 2. */
+const version = 3
+const schemalessVersion = 2
 const headBytes = 16
 const alignment = 8
 const writeBytes = 1 << 20
@@ -133,11 +168,12 @@ const aligned = (length: number): number => Math.ceil(length / alignment) * alig
 interface Manifest {
   readonly sequence: number
   readonly blockDigest: string
-  readonly stateDigest: string
+  readonly schema: number
   readonly sections: ReadonlyArray<readonly [name: string, bytes: number]>
 }
 
-const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskError> =>
+/** Makes a snapshot durable under a path. */
+const keep = (disk: DiskService, snapshot: Snapshot, path: string): Effect.Effect<void, DiskError> =>
   Effect.gen(function*() {
     assert(Number.isSafeInteger(snapshot.sequence) && snapshot.sequence >= 1, "a snapshot is of a sequence")
     const unfinished = `${directory}/${unfinishedName}`
@@ -146,8 +182,13 @@ const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskEr
       // What was not finished must not hold the room that the journal needs; where it cannot go now, the next save removes it.
       Effect.tapError(() => Effect.ignore(disk.remove(unfinished)))
     )
-    yield* disk.rename(unfinished, pathOf(snapshot.sequence))
+    yield* disk.rename(unfinished, path)
     yield* disk.syncDirectory(directory)
+  })
+
+const save = (disk: DiskService, snapshot: Snapshot): Effect.Effect<void, DiskError> =>
+  Effect.gen(function*() {
+    yield* keep(disk, snapshot, pathOf(snapshot.sequence))
     for (const old of (yield* list(disk)).slice(0, -kept)) yield* disk.remove(pathOf(old))
     yield* disk.syncDirectory(directory)
   })
@@ -176,7 +217,7 @@ const encodeHead = (snapshot: Snapshot): Buffer => {
   const manifest: Manifest = {
     sequence: snapshot.sequence,
     blockDigest: Buffer.from(snapshot.blockDigest).toString("hex"),
-    stateDigest: Buffer.from(snapshot.stateDigest).toString("hex"),
+    schema: snapshot.schema,
     sections: snapshot.sections.map(({ name, bytes }) => [name, bytes.length])
   }
   const text = Buffer.from(JSON.stringify(manifest))
@@ -189,8 +230,8 @@ const encodeHead = (snapshot: Snapshot): Buffer => {
 }
 
 /** The snapshot, or why it cannot be trusted. */
-const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number) {
-  const file = yield* disk.open(pathOf(sequence), "read")
+const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number, path: string) {
+  const file = yield* disk.open(path, "read")
   const size = yield* file.size
   if (size > largestBytes) return `it is larger than the ${largestBytes} bytes that can be loaded`
   const bytes = Buffer.allocUnsafeSlow(size)
@@ -205,8 +246,12 @@ const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number) {
     if (from + readBytes < size) ahead = yield* read(from + readBytes)
     hash.update(part.subarray(0, Math.max(0, end - from)))
   }
-  if (end < headBytes || hash.digest().compare(bytes, end) !== 0) return "its digest does not match its bytes"
-  if (magic.compare(bytes, 0, magic.length) !== 0 || bytes.readUInt32LE(8) !== version) return "it has another format"
+  const digest = hash.digest()
+  if (end < headBytes || digest.compare(bytes, end) !== 0) return "its digest does not match its bytes"
+  const written = bytes.readUInt32LE(8)
+  if (magic.compare(bytes, 0, magic.length) !== 0 || (written !== version && written !== schemalessVersion)) {
+    return "it has another format"
+  }
   const textEnd = headBytes + bytes.readUInt32LE(12)
   // Written by `encodeHead`: the digest above says so.
   const manifest = JSON.parse(bytes.toString("utf8", headBytes, textEnd)) as Manifest
@@ -217,11 +262,12 @@ const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number) {
     at += aligned(length)
     return section
   })
-  const snapshot: Snapshot = {
+  const snapshot: Stored = {
     sequence,
     blockDigest: Buffer.from(manifest.blockDigest, "hex"),
-    stateDigest: Buffer.from(manifest.stateDigest, "hex"),
-    sections
+    schema: written === version ? manifest.schema : schemalessVersion,
+    sections,
+    digest
   }
   return snapshot
 })

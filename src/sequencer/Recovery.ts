@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { Engine } from "../engine/Engine.js"
@@ -11,10 +12,12 @@ import { OutOfRoom } from "../engine/OutOfRoom.js"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
-import type { Corrupt, Journal, Unknown } from "../journal/Journal.js"
-import type { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
+import type { SnapshotStore, Stored } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { DiskError } from "../journal/Disk.js"
+import { stateDigest } from "./StateDigest.js"
+import { versions } from "./Versions.js"
 
 /** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
 export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
@@ -65,12 +68,59 @@ const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
     }
   })
 
+/**
+ * Records behind the last state that can be taken over were decided by another version: only that one can finish them. It
+ * does so when it is started on the directory and stopped gracefully.
+ */
+export class UndecidedByOther extends Schema.TaggedError<UndecidedByOther>()("UndecidedByOther", {
+  fromSequence: Schema.Number,
+  lastSequence: Schema.Number,
+  program: Schema.String,
+  rules: Schema.Number
+}) {
+  override get message() {
+    return `the records ${this.fromSequence} to ${this.lastSequence} were written by version ${this.program} (rules ${this.rules}), `
+      + "and no snapshot stands behind them: start that version on this directory, stop it gracefully, then start this one"
+  }
+}
+
+/** The journal goes on under rules that this program does not know: a newer version has been here. */
+export class NewerRules extends Schema.TaggedError<NewerRules>()("NewerRules", {
+  rules: Schema.Number,
+  program: Schema.String
+}) {
+  override get message() {
+    return `this journal is under rules ${this.rules}, as version ${this.program} decides, and this program knows up to `
+      + `${versions.rules}: start it with that version or a later one`
+  }
+}
+
+/** The state comes out of a migration otherwise than the step in the journal says. Never served. */
+export class MigrationDiffers extends Schema.TaggedError<MigrationDiffers>()("MigrationDiffers", {
+  sequence: Schema.Number,
+  expectedDigest: Schema.String,
+  actualDigest: Schema.String
+}) {
+  override get message() {
+    return `the step at sequence ${this.sequence} began with the state ${this.expectedDigest}, and the snapshot before it is `
+      + `migrated to ${this.actualDigest}`
+  }
+}
+
+/** A step from other rules: digests of the state before and after the migration, lowercase hex. */
+export interface Step {
+  readonly before: string
+  readonly after: string
+}
+
 /** Where recovery started and what it did. */
 export interface Recovered {
   readonly engine: Engine
   /** The snapshot's sequence, 0 without one. */
   readonly fromSequence: number
   readonly records: number
+  /** Set where the first record must be the step to this version's rules. */
+  readonly step: Step | undefined
 }
 
 /** Compares the digest of the engine's events, which are those of the block, with the one it was written with. */
@@ -101,44 +151,139 @@ export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undef
 type JournalService = Context.Tag.Service<typeof Journal>
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 
+/** A state to begin with. */
+interface Beginning {
+  readonly engine: Engine
+  /** Set where the state was decided under other rules. */
+  readonly step: Step | undefined
+}
+
+/** Whether a block of the journal ends where the snapshot says, with the digest that it names. */
+const isVouched = (journal: JournalService, snapshot: Stored): Effect.Effect<boolean, Unreadable | Unknown> =>
+  journal.links(snapshot.sequence).pipe(
+    Stream.take(1),
+    Stream.runHead,
+    Effect.map(Option.exists(({ digest, lastSequence }) =>
+      lastSequence === snapshot.sequence && Buffer.from(digest).equals(snapshot.blockDigest)
+    ))
+  )
+
+/** The engine of a snapshot, migrated where it is of an older schema. */
+export const engineOf = (stored: Stored, capacity: Capacity): Effect.Effect<Engine, CapacityTooSmall> =>
+  withinRoom(() => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(stored.sections, stored.schema), capacity)))
+
+/** The newest snapshot that the journal vouches for and this program can read, or else the state that its last step began with. */
+const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService) {
+  const latest = yield* snapshots.latest
+  if (latest !== undefined) {
+    if (latest.schema > Snapshot.schema) {
+      yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is of a newer version and is passed over`)
+    } else if (!Snapshot.isKnown(latest.schema)) {
+      yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is of schema ${latest.schema} and is passed over`)
+    } else if (yield* isVouched(journal, latest)) return latest
+    else yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} does not belong to this journal and is passed over`)
+  }
+  const step = yield* snapshots.latestStep
+  if (step === undefined) return undefined
+  if (typeof step !== "string" && Snapshot.isKnown(step.schema) && (yield* isVouched(journal, step))) return step
+  yield* Effect.logWarning(`the state of the last step is passed over${typeof step === "string" ? `: ${step}` : ""}`)
+  return undefined
+})
+
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
-const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
+const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
   const ahead = (yield* snapshots.list).at(-1)
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
     return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
   }
-  const snapshot = yield* snapshots.latest
-  if (snapshot === undefined) return Engine.make(capacity)
-  const vouched = yield* journal.replay(snapshot.sequence).pipe(Stream.take(1), Stream.runCollect)
-  for (const block of vouched) {
-    if (block.lastSequence === snapshot.sequence && Buffer.from(block.digest).equals(snapshot.blockDigest)) {
-      return yield* withinRoom(() => new Engine(Snapshot.unsafeDecode(snapshot.sections, capacity)))
-    }
-  }
-  yield* Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} does not belong to this journal and is passed over`)
-  return Engine.make(capacity)
+  const snapshot = yield* vouched(journal, snapshots)
+  if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
+  const engine = yield* engineOf(snapshot, capacity)
+  if (engine.rules > versions.rules) return yield* new NewerRules({ rules: engine.rules, program: engine.state.program })
+  if (engine.rules === versions.rules) return { engine, step: undefined } satisfies Beginning
+  const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
+  return { engine, step } satisfies Beginning
 })
+
+/** Why the first block behind a state may not be replayed: another version decided it. */
+const undecided = (journal: JournalService, engine: Engine): Effect.Effect<void, Unreadable | Unknown | UndecidedByOther> =>
+  journal.links(engine.sequence + 1).pipe(
+    Stream.take(1),
+    Stream.runHead,
+    Effect.flatMap((next) =>
+      Option.isSome(next) && next.value.codec < versions.codec
+        ? new UndecidedByOther({
+          fromSequence: next.value.firstSequence,
+          lastSequence: journal.opened.nextSequence - 1,
+          program: Block.writers.get(next.value.codec) ?? "unknown",
+          rules: engine.rules === 0 ? 1 : engine.rules
+        })
+        : Effect.void
+    )
+  )
+
+/** Whether a block may be replayed on a state: its rules are this program's, or it begins with the step to them. */
+const refusal = (
+  journal: JournalService,
+  engine: Engine,
+  step: Step | undefined,
+  block: Block.Block
+): UndecidedByOther | NewerRules | MigrationDiffers | undefined => {
+  const { command } = block.records[0]!
+  const starts = command.kind === "StartVenue" || command.kind === "OpenVenue" ? command : undefined
+  if (starts !== undefined && starts.rules > versions.rules) return new NewerRules({ rules: starts.rules, program: starts.program })
+  const rules = starts?.rules ?? engine.rules
+  if (rules !== versions.rules) {
+    return new UndecidedByOther({
+      fromSequence: block.firstSequence,
+      lastSequence: journal.opened.nextSequence - 1,
+      program: starts?.program ?? engine.state.program,
+      rules
+    })
+  }
+  if (step !== undefined && starts?.kind === "StartVenue" && engine.rules !== versions.rules && starts.stateAfter !== step.after) {
+    return new MigrationDiffers({ sequence: block.firstSequence, expectedDigest: starts.stateAfter, actualDigest: step.after })
+  }
+  return undefined
+}
+
+/** Why an engine could not be brought to where the journal ends. */
+export type RecoveryError =
+  | Unreadable
+  | Unknown
+  | DiskError
+  | Diverged
+  | JournalBehind
+  | CapacityTooSmall
+  | UndecidedByOther
+  | NewerRules
+  | MigrationDiffers
 
 /** An engine that has applied the whole journal. */
 export const recover = (
   journal: JournalService,
   snapshots: SnapshotsService,
   capacity: Capacity
-): Effect.Effect<Recovered, Corrupt | Unknown | DiskError | Diverged | JournalBehind | CapacityTooSmall> =>
+): Effect.Effect<Recovered, RecoveryError> =>
   Effect.gen(function*() {
-    const engine = yield* start(journal, snapshots, capacity)
+    const { engine, step } = yield* begin(journal, snapshots, capacity)
     const fromSequence = engine.sequence
-    if (fromSequence + 1 < journal.opened.nextSequence) {
+    const replays = fromSequence + 1 < journal.opened.nextSequence
+    if (replays) {
+      yield* undecided(journal, engine)
       yield* journal.replay(fromSequence + 1).pipe(
         Stream.runForEach((block) =>
-          Effect.flatMap(
-            withinRoom(() => applyBlock(engine, block)),
-            (diverged) => diverged === undefined ? Effect.void : Effect.fail(diverged)
-          )
+          Effect.suspend((): Effect.Effect<void, RecoveryError> => {
+            const refused = refusal(journal, engine, step, block)
+            if (refused !== undefined) return refused
+            return Effect.flatMap(
+              withinRoom(() => applyBlock(engine, block)),
+              (diverged) => diverged === undefined ? Effect.void : Effect.fail(diverged)
+            )
+          })
         )
       )
     }
     engine.state.events.clear()
-    return { engine, fromSequence, records: engine.sequence - fromSequence }
+    return { engine, fromSequence, records: engine.sequence - fromSequence, step: replays ? undefined : step }
   })
-

@@ -2,7 +2,6 @@
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
  * Provides the way in (`Submit`), the way out (`Barrier`) and the state to read (`State`).
  */
-import * as crypto from "node:crypto"
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
@@ -11,12 +10,11 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
-import type { Capacity } from "../engine/State.js"
-import type { Corrupt, Unknown } from "../journal/Journal.js"
-import { Journal } from "../journal/Journal.js"
-import { type Snapshot as Stored, SnapshotStore } from "../journal/SnapshotStore.js"
+import type { Capacity, State as EngineState } from "../engine/State.js"
 import type { DiskError } from "../journal/Disk.js"
-import { type CapacityTooSmall, type Diverged, type JournalBehind, recover } from "./Recovery.js"
+import { Journal } from "../journal/Journal.js"
+import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
+import { recover, type RecoveryError, type Step } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
@@ -34,6 +32,8 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   readonly failure: Effect.Effect<Sequencer.Failure>
   /** The snapshot recovery started from (0: none) and how many records it replayed. */
   readonly recovered: { readonly fromSequence: number; readonly records: number }
+  /** Set where the journal was written under other rules so far: its next record must be the step to this version's. */
+  readonly step: Step | undefined
   readonly inboxDepth: () => number
   readonly inboxCapacity: number
   readonly blocksInFlight: () => number
@@ -44,31 +44,21 @@ export const layer = (
   options: Options
 ): Layer.Layer<
   Writer | Submit | Barrier | State,
-  Corrupt | Unknown | DiskError | Diverged | JournalBehind | CapacityTooSmall,
+  RecoveryError,
   Journal | SnapshotStore | Turns
 > =>
   Layer.scopedContext(make(options))
 
-/** SHA-256 over a state's sections: equal for engines that took the same records, from the start or from any snapshot. */
-export const sectionsDigest = (sections: ReadonlyArray<Snapshot.Section>): Uint8Array => {
-  const hash = crypto.createHash("sha256")
-  for (const section of sections) hash.update(section.name).update(section.bytes)
-  return hash.digest()
-}
-
-/** The same, with other work let in between sections: it is done while the venue trades. */
-const digestBetweenTurns = (
-  sections: ReadonlyArray<Snapshot.Section>,
-  turns: Context.Tag.Service<typeof Turns>
-): Effect.Effect<Uint8Array> =>
-  Effect.gen(function*() {
-    const hash = crypto.createHash("sha256")
-    for (const section of sections) {
-      hash.update(section.name).update(section.bytes)
-      yield* Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))
-    }
-    return hash.digest()
-  })
+/**
+ * Keeps the state that a step begins with. It is durable before the step is journaled, so that whatever follows the step
+ * can be replayed from there.
+ */
+const keepStep = (
+  snapshots: Context.Tag.Service<typeof SnapshotStore>,
+  state: EngineState,
+  blockDigest: Uint8Array
+): Effect.Effect<void, DiskError> =>
+  snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) })
 
 /** How long a graceful stop waits for its snapshot: what the listener's drain leaves of 10 s, and some to spare. */
 const lastSnapshotMs = 5_000
@@ -80,16 +70,17 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const clock = yield* Clock.clockWith(Effect.succeed)
   const runtime = yield* Effect.runtime()
   const failure = yield* Deferred.make<Sequencer.Failure>()
-  const { engine, fromSequence, records } = yield* recover(journal, snapshots, options.capacity)
+  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity)
+  if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
 
   let failed = false
   let lastSnapshot = fromSequence
   let saving = false
-  let taken: Omit<Stored, "stateDigest"> | undefined
+  let taken: Taken | undefined
 
   /** Takes the state at a block's end; it is saved once the block is durable, so that no snapshot is ahead of the journal. */
   const takeSnapshot = (blockDigest: Uint8Array): void => {
-    taken = { sequence: engine.sequence, blockDigest, sections: Snapshot.encode(engine.state) }
+    taken = { sequence: engine.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(engine.state) }
     lastSnapshot = engine.sequence
   }
 
@@ -98,8 +89,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     const snapshot = taken
     if (snapshot === undefined) return Effect.void
     taken = undefined
-    return digestBetweenTurns(snapshot.sections, turns).pipe(
-      Effect.flatMap((stateDigest) => snapshots.save({ ...snapshot, stateDigest })),
+    return snapshots.save(snapshot).pipe(
       // A snapshot only shortens a start. Without it the venue goes on, and says so.
       Effect.catchAllCause((cause) =>
         Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`)
@@ -129,8 +119,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
       })))
     }
   }, options.sequencer)
+  // Armed by the first block: the record of the start comes before all that is due.
   const timers = Timers.make(engine, (command) => sequencer.submit(command, () => {}), clock, runtime)
-  timers.arm()
 
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
@@ -157,6 +147,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   return Context.make(Writer, {
     failure: Deferred.await(failure),
     recovered: { fromSequence, records },
+    step,
     inboxDepth: () => sequencer.inboxDepth,
     inboxCapacity: options.sequencer.inbox.capacity,
     blocksInFlight: () => sequencer.blocksInFlight,

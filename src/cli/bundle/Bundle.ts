@@ -3,18 +3,19 @@
  * that it came out the same. This file owns the format; it is pure over bytes.
  *
  *   write(contents: Contents): Buffer                           throws `AssertionFailed` for contents that are no bundle
- *   read(bytes: Uint8Array): Bundle                             throws `Damaged` with what is wrong
+ *   read(bytes: Uint8Array): Bundle                             throws `Damaged` or `OtherVersion`
  *   blocksOf(bytes: Uint8Array): ReadonlyArray<Sealed>          journaled blocks one behind the other; throws `Damaged`
  *
  * Whoever has blocks and no `Contents` gets them from `Collect.describe`, which runs the blocks: a bundle of a failing
  * run is `Bundle.write(Collect.describe({ base: undefined, blocks, capacity, asked, notes }))`.
  *
- * Layout: the line `perpetuum incident bundle 1`; one line of JSON, the manifest; the body, gzip of the sections
+ * Layout: the line `perpetuum incident bundle 2`; one line of JSON, the manifest; the body, gzip of the sections
  * one behind the other; SHA-256 over every byte before it. Sections, with their lengths in the manifest: those
  * of the state to begin with, as a snapshot has them, their names behind `state/`; then `blocks`, the journal's
  * blocks as they were written. What is compared: each block carries the digest of what it decided, the manifest
  * those of the first state and of the last.
  */
+import * as crypto from "node:crypto"
 import * as zlib from "node:zlib"
 import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
@@ -23,7 +24,15 @@ import { assert } from "../../domain/Assert.js"
 import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"
 import type { Section, Snapshot } from "../../journal/SnapshotStore.js"
-import { sectionsDigest } from "../../sequencer/Writer.js"
+import { versions } from "../../sequencer/Versions.js"
+
+/** Another version of the program made the bundle, and decides or writes otherwise: nothing is wrong with it. */
+export class OtherVersion extends Error {
+  override readonly name = "OtherVersion"
+  constructor(program: string, rules: number) {
+    super(`it was made by version ${program} under rules ${rules}: that version replays it`)
+  }
+}
 
 /** The bytes are no bundle, or not the one that was written. */
 export class Damaged extends Error {
@@ -40,8 +49,9 @@ export const Manifest = Schema.Struct({
   program: Schema.String,
   node: Schema.String,
   environment: Schema.String,
-  /** The version of the engine's rules at the end. */
+  /** The version of the engine's rules at the end, and of the format that the blocks are written in. */
   rules: Whole,
+  codec: Whole,
   /** The settings of the venue that decide with the commands, by the names of their variables. */
   settings: Schema.Struct({ ORDER_CAPACITY: Positive, IDEMPOTENCY_CAPACITY: Positive }),
   /** What was asked for. The blocks are whole, and begin where the state at hand did. */
@@ -54,7 +64,7 @@ export const Manifest = Schema.Struct({
   /** Digest of the last block. */
   headDigest: Digest,
   /** The state to begin with; null: a new journal's. */
-  base: Schema.NullOr(Schema.Struct({ sequence: Positive, stateDigest: Digest })),
+  base: Schema.NullOr(Schema.Struct({ sequence: Positive, schema: Positive, sectionsDigest: Digest })),
   /** The state at the end; null where whoever made the bundle could not come to one. */
   finalStateDigest: Schema.NullOr(Digest),
   /** The first sequence of the block that was decided otherwise when the bundle was made; null: none was. */
@@ -89,8 +99,8 @@ export interface Contents {
   readonly base: Snapshot | undefined
   /** At least one, chained, each as `Block.place` sealed it. */
   readonly blocks: ReadonlyArray<Uint8Array>
-  /** SHA-256 of the final state's sections (`sectionsDigest`). */
-  readonly finalStateDigest: Uint8Array | undefined
+  /** SHA-256 of the final state's canonical form, lowercase hex. */
+  readonly finalStateDigest: string | undefined
   readonly divergedAt: number | undefined
   readonly redactedFor: string | undefined
   readonly notes: Readonly<Record<string, string>>
@@ -104,7 +114,9 @@ export interface Bundle {
   readonly blocks: ReadonlyArray<Sealed>
 }
 
-const firstLine = "perpetuum incident bundle 1\n"
+const firstLine = "perpetuum incident bundle 2\n"
+/** Of the first version, which named no format of its blocks. */
+const firstLine1 = "perpetuum incident bundle 1\n"
 const statePrefix = "state/"
 const blocksName = "blocks"
 
@@ -114,6 +126,13 @@ export const maxBytes = 1 << 30
 const maxManifestBytes = 1 << 20
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
+
+/** SHA-256 over sections as they are stored, lowercase hex. */
+export const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
+  const hash = crypto.createHash("sha256")
+  for (const section of sections) hash.update(section.name).update(section.bytes)
+  return hash.digest("hex")
+}
 
 /** The file. The same contents give the same bytes under one version of zlib. */
 export const write = (contents: Contents): Buffer => {
@@ -133,6 +152,7 @@ export const write = (contents: Contents): Buffer => {
     node: contents.node,
     environment: contents.environment,
     rules: contents.rules,
+    codec: Block.codecVersion,
     settings: { ORDER_CAPACITY: contents.capacity.orders, IDEMPOTENCY_CAPACITY: contents.capacity.idempotencyKeys },
     asked: { from: contents.asked.from, to: contents.asked.to },
     firstSequence: first.header.firstSequence,
@@ -140,8 +160,8 @@ export const write = (contents: Contents): Buffer => {
     blocks: sealed.length,
     previousDigest: hex(Block.previousDigestAtHeader(first.bytes, 0)),
     headDigest: hex(last.digest),
-    base: base === undefined ? null : { sequence: base.sequence, stateDigest: hex(base.stateDigest) },
-    finalStateDigest: contents.finalStateDigest === undefined ? null : hex(contents.finalStateDigest),
+    base: base === undefined ? null : { sequence: base.sequence, schema: base.schema, sectionsDigest: sectionsDigest(base.sections) },
+    finalStateDigest: contents.finalStateDigest ?? null,
     divergedAt: contents.divergedAt ?? null,
     redactedFor: contents.redactedFor ?? null,
     notes: contents.notes,
@@ -184,9 +204,9 @@ export const decode = ({ bytes, digest, header }: Sealed): Block.Block => Block.
 const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bodyAt: number } => {
-  if (file.toString("latin1", 0, firstLine.length) !== firstLine) {
-    throw new Damaged("it does not begin as an incident bundle of version 1")
-  }
+  const begins = file.toString("latin1", 0, firstLine.length)
+  if (begins === firstLine1) throw new OtherVersion(Block.writers.get(1)!, 1)
+  if (begins !== firstLine) throw new Damaged("it does not begin as an incident bundle of version 2")
   const end = file.indexOf("\n", firstLine.length)
   if (end < 0 || end > maxManifestBytes) throw new Damaged("it is cut off within its manifest")
   const intact = file.length > end + Block.digestBytes
@@ -209,6 +229,7 @@ const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bod
   if (end + 1 + manifest.bodyBytes + Block.digestBytes !== file.length) {
     throw new Damaged("its body has another length than its manifest says")
   }
+  if (manifest.rules !== versions.rules || manifest.codec !== versions.codec) throw new OtherVersion(manifest.program, manifest.rules)
   return { manifest, bodyAt: end + 1 }
 }
 
@@ -236,13 +257,13 @@ const readBase = ({ base, previousDigest }: Manifest, sections: ReadonlyMap<stri
     if (state.length > 0) throw new Damaged("it holds a state that its manifest does not name")
     return undefined
   }
-  if (hex(sectionsDigest(state)) !== base.stateDigest) {
+  if (sectionsDigest(state) !== base.sectionsDigest) {
     throw new Damaged(`its state at sequence ${base.sequence} is not the one its manifest names`)
   }
   return {
     sequence: base.sequence,
     blockDigest: Buffer.from(previousDigest, "hex"),
-    stateDigest: Buffer.from(base.stateDigest, "hex"),
+    schema: base.schema,
     sections: state
   }
 }

@@ -7,12 +7,13 @@ import * as Effect from "effect/Effect"
 import { AssertionFailed } from "../../domain/Assert.js"
 import { Engine } from "../../engine/Engine.js"
 import * as EngineSnapshot from "../../engine/Snapshot.js"
+import * as Block from "../../journal/Block.js"
 import type { Capacity } from "../../engine/State.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
-import type { Corrupt } from "../../journal/Journal.js"
+import { OlderFormat, type Unreadable } from "../../journal/Journal.js"
 import { type Snapshot, SnapshotStore } from "../../journal/SnapshotStore.js"
 import { applyBlock } from "../../sequencer/Recovery.js"
-import { sectionsDigest } from "../../sequencer/Writer.js"
+import { stateDigest } from "../../sequencer/StateDigest.js"
 import { programVersion } from "../../domain/Version.js"
 import * as Bundle from "./Bundle.js"
 import * as RawBlocks from "./RawBlocks.js"
@@ -41,12 +42,14 @@ export const collect = (
   range: Range,
   capacity: Capacity,
   notes: Readonly<Record<string, string>> = {}
-): Effect.Effect<Bundle.Contents, Corrupt | DiskError | TooLarge, Disk | SnapshotStore> =>
+): Effect.Effect<Bundle.Contents, Unreadable | DiskError | TooLarge, Disk | SnapshotStore> =>
   Effect.gen(function*() {
     const base = yield* snapshotBefore(range, capacity)
     const blocks: Array<Bundle.Sealed> = []
     let bytes = base === undefined ? 0 : base.sections.reduce((sum, section) => sum + section.bytes.length, 0)
-    yield* RawBlocks.each(base === undefined ? 1 : base.sequence + 1, range.to, (block) => {
+    yield* RawBlocks.each(base === undefined ? 1 : base.sequence + 1, range.to, (block): Effect.Effect<void, OlderFormat | TooLarge> => {
+      const { codec, firstSequence } = block.header
+      if (codec !== Block.codecVersion) return new OlderFormat({ sequence: firstSequence, codec })
       bytes += block.bytes.length
       if (bytes > Bundle.maxBytes) return new TooLarge({ sequence: block.header.firstSequence })
       blocks.push(block)
@@ -65,12 +68,16 @@ const snapshotBefore = Effect.fnUntraced(function*({ from }: Range, capacity: Ca
     )
     if (typeof loaded !== "string" && isLoadable(loaded, capacity) && (yield* isVouched(loaded))) return loaded
   }
+  const step = yield* snapshots.latestStep
+  if (step !== undefined && typeof step !== "string" && step.sequence < from && isLoadable(step, capacity) && (yield* isVouched(step))) {
+    return step
+  }
   return undefined
 })
 
 const isLoadable = (snapshot: Snapshot, capacity: Capacity): boolean => {
   try {
-    EngineSnapshot.unsafeDecode(snapshot.sections, capacity)
+    engineOf(snapshot, capacity)
     return true
   } catch {
     // As when a venue starts, the journal can always do without.
@@ -78,7 +85,7 @@ const isLoadable = (snapshot: Snapshot, capacity: Capacity): boolean => {
   }
 }
 
-const isVouched = (snapshot: Snapshot): Effect.Effect<boolean, Corrupt | DiskError, Disk> => {
+const isVouched = (snapshot: Snapshot): Effect.Effect<boolean, Unreadable | DiskError, Disk> => {
   let vouched = false
   return RawBlocks.each(snapshot.sequence, snapshot.sequence, ({ digest, header }) =>
     Effect.sync(() => {
@@ -107,16 +114,20 @@ export const describe = ({ asked, base, blocks, capacity, notes }: Found): Bundl
     asked,
     base,
     blocks: blocks.map(({ bytes }) => bytes),
-    finalStateDigest: divergedAt === undefined ? sectionsDigest(EngineSnapshot.encode(engine.state)) : undefined,
+    finalStateDigest: divergedAt === undefined ? stateDigest(engine.state) : undefined,
     divergedAt,
     redactedFor: undefined,
     notes
   }
 }
 
+/** The engine of a snapshot, whatever schema it was written in. */
+const engineOf = ({ schema, sections }: Snapshot, capacity: Capacity): Engine =>
+  new Engine(EngineSnapshot.unsafeDecode(EngineSnapshot.migrate(sections, schema), capacity))
+
 /** A divergence does not keep a bundle from being made: it may be what the bundle is about. */
 const run = (base: Snapshot | undefined, blocks: ReadonlyArray<Bundle.Sealed>, capacity: Capacity) => {
-  const engine = base === undefined ? Engine.make(capacity) : new Engine(EngineSnapshot.unsafeDecode(base.sections, capacity))
+  const engine = base === undefined ? Engine.make(capacity) : engineOf(base, capacity)
   for (const block of blocks) {
     try {
       if (applyBlock(engine, Bundle.decode(block)) !== undefined) return { engine, divergedAt: block.header.firstSequence }

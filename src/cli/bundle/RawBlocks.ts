@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Block from "../../journal/Block.js"
 import { Disk, type DiskError } from "../../journal/Disk.js"
-import { Corrupt } from "../../journal/Journal.js"
+import { Corrupt, type Unreadable } from "../../journal/Journal.js"
 import * as Scan from "../../journal/Scan.js"
 import * as Segment from "../../journal/Segment.js"
 import type { Sealed } from "./Bundle.js"
@@ -15,7 +15,7 @@ export const each = <E, R>(
   from: number,
   to: number,
   visit: (block: Sealed) => Effect.Effect<void, E, R>
-): Effect.Effect<void, Corrupt | DiskError | E, Disk | R> =>
+): Effect.Effect<void, Unreadable | DiskError | E, Disk | R> =>
   Effect.gen(function*() {
     const segments = yield* Scan.segments
     let segment = segments.findLast((first) => first <= from) ?? segments[0]

@@ -22,11 +22,11 @@ import * as EngineSnapshot from "../../engine/Snapshot.js"
 import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
-import { Corrupt } from "../../journal/Journal.js"
+import { Corrupt, OlderFormat, type Unreadable } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
 import type { Snapshot } from "../../journal/SnapshotStore.js"
 import { applyBlock, type Diverged } from "../../sequencer/Recovery.js"
-import { sectionsDigest } from "../../sequencer/Writer.js"
+import { stateDigest } from "../../sequencer/StateDigest.js"
 import * as Bundle from "./Bundle.js"
 import { maker, type Range, TooLarge } from "./Collect.js"
 import * as RawBlocks from "./RawBlocks.js"
@@ -73,7 +73,7 @@ export interface Options {
  */
 export const collect = (
   { accountId, capacity, key, range }: Options
-): Effect.Effect<Bundle.Contents, Corrupt | Diverged | DiskError | TooLarge | UnknownAccount, Disk> =>
+): Effect.Effect<Bundle.Contents, Unreadable | Diverged | DiskError | TooLarge | UnknownAccount, Disk> =>
   Effect.gen(function*() {
     const original = Engine.make(capacity)
     const run = new Redaction(capacity, range, accountId, pseudonymsOf(key))
@@ -94,10 +94,14 @@ export const collect = (
     return run.contents()
   })
 
-const decode = (sealed: Bundle.Sealed): Effect.Effect<Block.Block, Corrupt> =>
-  Effect.try({
-    try: () => Bundle.decode(sealed),
-    catch: (error) => {
+const decode = (sealed: Bundle.Sealed): Effect.Effect<Block.Block, Unreadable> =>
+  Effect.suspend((): Effect.Effect<Block.Block, Unreadable> => {
+    const { codec, firstSequence } = sealed.header
+    // What another version decided cannot be run again here, so nothing could be compared.
+    if (codec !== Block.codecVersion) return new OlderFormat({ sequence: firstSequence, codec })
+    try {
+      return Effect.succeed(Bundle.decode(sealed))
+    } catch (error) {
       if (!(error instanceof Block.Malformed)) throw error
       return new Corrupt({ segment: "the journal", offset: 0, sequence: error.sequence, reason: error.message })
     }
@@ -131,7 +135,7 @@ class Redaction {
     this.base = {
       sequence: this.engine.sequence,
       blockDigest: this.previousDigest,
-      stateDigest: sectionsDigest(sections),
+      schema: EngineSnapshot.schema,
       sections
     }
   }
@@ -170,7 +174,7 @@ class Redaction {
       asked: this.range,
       base: this.base,
       blocks: this.blocks.map(({ bytes }) => bytes),
-      finalStateDigest: sectionsDigest(EngineSnapshot.encode(this.engine.state)),
+      finalStateDigest: stateDigest(this.engine.state),
       divergedAt: undefined,
       redactedFor: this.accountId,
       notes: {}

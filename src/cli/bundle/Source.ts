@@ -4,7 +4,7 @@ import * as Stream from "effect/Stream"
 import { Engine } from "../../engine/Engine.js"
 import * as Snapshot from "../../engine/Snapshot.js"
 import * as Block from "../../journal/Block.js"
-import { Corrupt, Fenced, Journal } from "../../journal/Journal.js"
+import { Corrupt, Fenced, Journal, type Unreadable } from "../../journal/Journal.js"
 import type { Source } from "../replay/Follow.js"
 import * as Bundle from "./Bundle.js"
 
@@ -31,6 +31,11 @@ export const make = (bundle: Bundle.Bundle): Source => {
         Stream.fromIterable(blocks).pipe(
           Stream.filter((block) => block.header.lastSequence >= fromSequence),
           Stream.mapEffect(decode)
+        ),
+      links: (fromSequence) =>
+        Stream.fromIterable(blocks).pipe(
+          Stream.filter((block) => block.header.lastSequence >= fromSequence),
+          Stream.map(({ digest, header: { codec, firstSequence, lastSequence } }) => ({ firstSequence, lastSequence, digest, codec }))
         )
     })
   }
@@ -38,7 +43,7 @@ export const make = (bundle: Bundle.Bundle): Source => {
   return {
     ...source,
     base: Effect.try({
-      try: () => new Engine(Snapshot.unsafeDecode(base.sections, capacity)),
+      try: () => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(base.sections, base.schema), capacity)),
       catch: (error) => {
         const reason = `its state cannot be loaded: ${String(error)}`
         return new Corrupt({ segment: place, offset: 0, sequence: base.sequence, reason })
@@ -47,7 +52,7 @@ export const make = (bundle: Bundle.Bundle): Source => {
   }
 }
 
-const decode = (block: Bundle.Sealed): Effect.Effect<Block.Block, Corrupt> =>
+const decode = (block: Bundle.Sealed): Effect.Effect<Block.Block, Unreadable> =>
   Effect.try({
     try: () => Bundle.decode(block),
     catch: (error) => {

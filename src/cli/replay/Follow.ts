@@ -9,7 +9,7 @@ import { Engine } from "../../engine/Engine.js"
 import { type DecodedEvent, decode } from "../../engine/EventLog.js"
 import type { Capacity } from "../../engine/State.js"
 import type * as Block from "../../journal/Block.js"
-import type { Corrupt, Journal, Unknown } from "../../journal/Journal.js"
+import type { Journal, Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
 import type { Outcome } from "../../operations/Operations.js"
 import { type Diverged, divergence } from "../../sequencer/Recovery.js"
@@ -18,11 +18,11 @@ export type JournalService = Context.Tag.Service<typeof Journal>
 
 /** A journal to run again. One that begins behind a state of its own has an engine with that state. */
 export interface Source extends JournalService {
-  readonly base?: Effect.Effect<Engine, Corrupt>
+  readonly base?: Effect.Effect<Engine, Unreadable>
 }
 
 /** The engine that a source's first record belongs to. */
-export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine, Corrupt> =>
+export const begin = (source: Source, capacity: Capacity): Effect.Effect<Engine, Unreadable> =>
   source.base ?? Effect.sync(() => Engine.make(capacity))
 
 /** Whoever looks on. */
@@ -43,7 +43,7 @@ export const follow = (
   journal: Source,
   capacity: Capacity,
   visitor: Visitor
-): Effect.Effect<Engine, Corrupt | Unknown | Diverged> =>
+): Effect.Effect<Engine, Unreadable | Unknown | Diverged> =>
   Effect.gen(function*() {
     const engine = yield* begin(journal, capacity)
     if (journal.opened.nextSequence === 1) return engine

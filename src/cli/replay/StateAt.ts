@@ -7,7 +7,7 @@ import { mulDivHalfUp } from "../../domain/Units.js"
 import type { Engine } from "../../engine/Engine.js"
 import type { BalanceView, MarketView, OrderView, PositionView } from "../../engine/Reads.js"
 import type { Capacity } from "../../engine/State.js"
-import type { Corrupt, Unknown } from "../../journal/Journal.js"
+import type { Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import * as Format from "./Format.js"
@@ -37,7 +37,7 @@ export const engineAt = (
   capacity: Capacity,
   moment: Moment,
   look: Pick<Visitor, "block"> = passive
-): Effect.Effect<Engine, Corrupt | Unknown | Diverged> =>
+): Effect.Effect<Engine, Unreadable | Unknown | Diverged> =>
   follow(journal, capacity, {
     ...passive,
     block: look.block,

@@ -3,7 +3,7 @@ import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
 import type { Capacity, State } from "../../engine/State.js"
-import type { Corrupt, Unknown } from "../../journal/Journal.js"
+import type { Unknown, Unreadable } from "../../journal/Journal.js"
 import type { Record } from "../../journal/Record.js"
 import { Principal } from "../../operations/Header.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
@@ -52,7 +52,7 @@ export const tell = (
   subject: Subject,
   bounds: Bounds,
   look: Pick<Visitor, "block"> = passive
-): Effect.Effect<Story, Corrupt | Unknown | Diverged> =>
+): Effect.Effect<Story, Unreadable | Unknown | Diverged> =>
   Effect.suspend(() => {
     const lines: Array<Line> = []
     let more = 0

@@ -14,11 +14,11 @@ import * as Snapshot from "../../engine/Snapshot.js"
 import type { Capacity } from "../../engine/State.js"
 import type * as Block from "../../journal/Block.js"
 import type { DiskError } from "../../journal/Disk.js"
-import type { Corrupt, Unknown } from "../../journal/Journal.js"
+import type { Unknown, Unreadable } from "../../journal/Journal.js"
 import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import type { Outcome } from "../../operations/Operations.js"
 import { divergence, runBlock } from "../../sequencer/Recovery.js"
-import { sectionsDigest } from "../../sequencer/Writer.js"
+import { stateDigest } from "../../sequencer/StateDigest.js"
 import { begin, type Source } from "./Follow.js"
 import { allLinesOf } from "./Lines.js"
 
@@ -86,7 +86,7 @@ export const verify = (
   snapshots: SnapshotsService,
   sequences: ReadonlyArray<number>,
   options: Options
-): Effect.Effect<Report, Corrupt | Unknown | DiskError | Differs> =>
+): Effect.Effect<Report, Unreadable | Unknown | DiskError | Differs> =>
   Effect.gen(function*() {
     const main: Run = { from: "the start", engine: yield* begin(journal, options.capacity) }
     const fromSequence = main.engine.sequence
@@ -147,7 +147,7 @@ export const verify = (
   })
 
 /** SHA-256 of an engine's state, hex: what snapshots and reports name it by. */
-export const digestOf = (engine: Engine): string => Buffer.from(sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
+export const digestOf = (engine: Engine): string => stateDigest(engine.state)
 
 const foreign = (sequence: number, detail: string): SnapshotFinding => ({ sequence, found: "foreign", detail })
 
@@ -198,16 +198,16 @@ const prove = Effect.fnUntraced(function*(
   if (stored === undefined) return without("gone", "it was removed meanwhile")
   if (typeof stored === "string") return without("damaged", stored)
   if (Buffer.compare(stored.blockDigest, block.digest) !== 0) return without("foreign", "it names another block")
-  const expected = digestOf(engine)
-  const claimed = Buffer.from(stored.stateDigest).toString("hex")
-  const held = Buffer.from(sectionsDigest(stored.sections)).toString("hex")
-  if (claimed !== expected || held !== expected) {
-    const reason = `the snapshot claims the state ${claimed} and holds ${held}, where the journal makes it ${expected}`
-    return yield* new Differs({ sequence, reason, decided: [] })
-  }
+  if (!Snapshot.isKnown(stored.schema)) return without("damaged", `it is of schema ${stored.schema}, which this version cannot read`)
   const restored = yield* Effect.try({
-    try: () => new Engine(Snapshot.unsafeDecode(stored.sections, capacity)),
+    try: () => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(stored.sections, stored.schema), capacity)),
     catch: (error) => new Differs({ sequence, reason: `the snapshot cannot be loaded: ${String(error)}`, decided: [] })
   })
+  const expected = digestOf(engine)
+  const held = digestOf(restored)
+  if (held !== expected) {
+    const reason = `the snapshot holds the state ${held}, where the journal makes it ${expected}`
+    return yield* new Differs({ sequence, reason, decided: [] })
+  }
   return { finding: { sequence, found: "proven" as const, detail: expected }, engine: restored }
 })

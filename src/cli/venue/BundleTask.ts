@@ -4,7 +4,7 @@ import * as crypto from "node:crypto"
 import * as fs from "node:fs"
 import type { Capacity } from "../../engine/State.js"
 import type { Disk, DiskError } from "../../journal/Disk.js"
-import { type Corrupt, Journal } from "../../journal/Journal.js"
+import { Journal, type Unreadable } from "../../journal/Journal.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
 import type { SnapshotStore } from "../../journal/SnapshotStore.js"
 import * as Bundle from "../bundle/Bundle.js"
@@ -29,7 +29,7 @@ const refusedCode = 1
 /** Writes the bundle, to a new file, and says what is in it. */
 export const make = (
   { capacity, file, from, redact, to }: Asked
-): Effect.Effect<ReadonlyArray<string>, Ended | Corrupt | DiskError, Disk | SnapshotStore> =>
+): Effect.Effect<ReadonlyArray<string>, Ended | Unreadable | DiskError, Disk | SnapshotStore> =>
   Effect.gen(function*() {
     if (fs.existsSync(file)) return yield* usage(`${file} is there already`)
     const { opened } = yield* Effect.provide(Journal, SegmentJournal.layerReadOnly)

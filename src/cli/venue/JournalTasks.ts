@@ -1,9 +1,8 @@
 /** What an operator may do to a journal by hand: look at it, and cut a damaged one. */
 import * as Effect from "effect/Effect"
-import type { Corrupt } from "../../journal/Journal.js"
 import { cutAt } from "../../journal/Cut.js"
 import { Disk, type DiskError, type Locked } from "../../journal/Disk.js"
-import { Journal } from "../../journal/Journal.js"
+import { Journal, type Unreadable } from "../../journal/Journal.js"
 import * as Scan from "../../journal/Scan.js"
 import * as Segment from "../../journal/Segment.js"
 import * as SegmentJournal from "../../journal/SegmentJournal.js"
@@ -11,7 +10,7 @@ import * as SnapshotStore from "../../journal/SnapshotStore.js"
 import * as Format from "../replay/Format.js"
 
 /** Where the journal ends, in which segments, and its snapshots, as lines. Checks every block. */
-export const info: Effect.Effect<ReadonlyArray<string>, Corrupt | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
+export const info: Effect.Effect<ReadonlyArray<string>, Unreadable | DiskError, Disk | SnapshotStore.SnapshotStore> = Effect.gen(
   function*() {
     const segments = yield* Scan.segments
     const snapshots = yield* Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.list)
@@ -39,7 +38,7 @@ export const unlocked: Effect.Effect<void, Locked | DiskError, Disk> = Effect.sc
 /** Cuts, with the snapshots of what is given up, and says what is gone. */
 export const cut = (
   sequence: number
-): Effect.Effect<ReadonlyArray<string>, Corrupt | Locked | DiskError, Disk> =>
+): Effect.Effect<ReadonlyArray<string>, Unreadable | Locked | DiskError, Disk> =>
   Effect.gen(function*() {
     const done = yield* cutAt(sequence)
     const removed = yield* SnapshotStore.removeFrom(done === undefined ? sequence : done.firstSequence)
