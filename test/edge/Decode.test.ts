@@ -1,10 +1,11 @@
 import { Either, Schema } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import * as Compat from "../../src/edge/contract/Compat.js"
-import * as Orders from "../../src/edge/contract/Orders.js"
-import * as Safety from "../../src/edge/contract/Safety.js"
-import * as Decode from "../../src/edge/Decode.js"
+import * as Contract from "../../src/edge/Contract.js"
+import * as Requests from "../../src/edge/http/Requests.js"
+import { Fault } from "../../src/edge/http/Shapes.js"
+import { unsupportedMember } from "../../src/edge/orders/NewCompatOrder.js"
+import { placeOrderBatch } from "../../src/edge/orders/placeOrderBatch.js"
 import * as Corpora from "./Corpora.js"
 
 interface Subject {
@@ -70,69 +71,39 @@ const createMarket = fc.tuple(
 ).map(([required, optional]) => ({ ...required, ...optional }))
 const cancelEntry = fc.record({ accountId: name, marketId: name, orderId: name })
 
-const subjects: ReadonlyArray<Subject> = [
-  { name: "placeOrder", schema: Orders.PlaceOrderBody, decode: Decode.placeOrder, valid: place },
-  {
-    name: "placeBatch",
-    schema: Orders.PlaceBatchBody,
-    decode: Decode.placeBatch,
-    valid: fc.record({ orders: fc.array(place, { minLength: 1, maxLength: 32 }) })
-  },
-  {
-    name: "cancelOrder",
-    schema: Orders.CancelOrderBody,
-    decode: Decode.cancelOrder,
-    valid: fc.record({ accountId: name, marketId: name })
-  },
-  {
-    name: "cancelBatch",
-    schema: Orders.CancelBatchBody,
-    decode: Decode.cancelBatch,
-    valid: fc.record({ orders: fc.array(cancelEntry, { minLength: 1, maxLength: 24 }) })
-  },
-  { name: "createOrder", schema: Compat.CreateOrderBody, decode: Decode.createOrder, valid: fc.oneof(createEntry, createMarket) },
-  {
-    name: "createOrders",
-    schema: Compat.CreateOrdersBody,
-    decode: Decode.createOrders,
-    valid: fc.array(createEntry, { minLength: 1, maxLength: 32 })
-  },
-  {
-    name: "amendOrder",
-    schema: Orders.AmendOrderBody,
-    decode: Decode.amendOrder,
-    valid: fc.oneof(
-      fc.record({ accountId: name, marketId: name, price: decimal }),
-      fc.record({ accountId: name, marketId: name, quantity: decimal }),
-      fc.record({ accountId: name, marketId: name, price: decimal, quantity: decimal })
-    )
-  },
-  {
-    name: "cancelAll",
-    schema: Orders.CancelAllBody,
-    decode: Decode.cancelAll,
-    valid: fc.record({ accountId: name, marketId: name }, { requiredKeys: ["accountId"] })
-  },
-  {
-    name: "cancelAllCompat",
-    schema: Compat.CancelAllBody,
-    decode: Decode.cancelAllCompat,
-    valid: fc.record({ symbol: name }, present)
-  },
-  {
-    name: "cancelAllAfter",
-    schema: Safety.CancelAllAfterBody,
-    decode: Decode.cancelAllAfter,
-    valid: fc.record({ timeoutMs: fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 600_000 })) })
-  },
-  {
-    name: "fence",
-    schema: Safety.FenceBody,
-    decode: Decode.fence,
-    valid: fc.oneof(fc.record({ clientOrderId }), fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) }))
-  },
-  { name: "cancelCompat", schema: Compat.CancelBody, decode: Decode.cancelCompat, valid: fc.record({ symbol: name }) }
-]
+/** Good bodies of every endpoint whose body is decoded by hand. */
+const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  placeOrder: place,
+  placeOrderBatch: fc.record({ orders: fc.array(place, { minLength: 1, maxLength: 32 }) }),
+  cancelOrder: fc.record({ accountId: name, marketId: name }),
+  cancelOrderBatch: fc.record({ orders: fc.array(cancelEntry, { minLength: 1, maxLength: 24 }) }),
+  createOrder: fc.oneof(createEntry, createMarket),
+  createOrders: fc.array(createEntry, { minLength: 1, maxLength: 32 }),
+  amendOrder: fc.oneof(
+    fc.record({ accountId: name, marketId: name, price: decimal }),
+    fc.record({ accountId: name, marketId: name, quantity: decimal }),
+    fc.record({ accountId: name, marketId: name, price: decimal, quantity: decimal })
+  ),
+  cancelAllOrders: fc.record({ accountId: name, marketId: name }, { requiredKeys: ["accountId"] }),
+  cancelAllCompatOrders: fc.record({ symbol: name }, present),
+  setCancelAllAfter: fc.record({ timeoutMs: fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 600_000 })) }),
+  fenceOutcome: fc.oneof(
+    fc.record({ clientOrderId }),
+    fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) })
+  ),
+  cancelCompatOrder: fc.record({ symbol: name })
+}
+
+const subjects: ReadonlyArray<Subject> = Contract.routes.flatMap(({ decode, endpoint }) => {
+  if (decode === undefined) return []
+  const schema = Contract.endpoints.find((one) => one.name === endpoint.name)!.payloadSchema!
+  return [{ name: endpoint.name, schema, decode, valid: valid[endpoint.name]! }]
+})
+
+test("every decoder written by hand is held to its schema", () => {
+  expect(subjects.map((subject) => subject.name).sort()).toEqual(Object.keys(valid).sort())
+  expect(subjects.map((subject) => subject.name).sort()).toEqual([...Contract.commandNames].sort())
+})
 
 const oddities = fc.oneof(
   fc.constantFrom<unknown>(
@@ -215,12 +186,12 @@ const travelled = (value: unknown): unknown => JSON.parse(JSON.stringify(value) 
 const agree = (subject: Subject, value: unknown): boolean => {
   const expected = Schema.decodeUnknownEither(subject.schema, { onExcessProperty: "error" })(value)
   const actual = subject.decode(value)
-  const accepted = !(actual instanceof Decode.Fault)
+  const accepted = !(actual instanceof Fault)
   if (accepted !== Either.isRight(expected)) {
     throw new Error(`${subject.name} ${accepted ? "accepts" : "refuses"} ${JSON.stringify(value)}: ${JSON.stringify(expected)}`)
   }
   if (Either.isRight(expected)) expect(actual).toStrictEqual(expected.right)
-  else expect((actual as Decode.Fault).text).toMatch(/\.$/)
+  else expect((actual as Fault).text).toMatch(/\.$/)
   return accepted
 }
 
@@ -257,7 +228,7 @@ describe.each(subjects)("$name decodes as its schema does", (subject) => {
   })
   test.skipIf(!Corpora.present)("the JSON test suite", () => {
     for (const { bytes } of Corpora.jsonTestSuite()) {
-      const parsed = Decode.parseJson(bytes)
+      const parsed = Requests.parseJson(bytes)
       if (parsed !== undefined) agree(subject, parsed.value)
     }
   })
@@ -265,7 +236,7 @@ describe.each(subjects)("$name decodes as its schema does", (subject) => {
 
 test.skipIf(!Corpora.present)("bytes parse as the JSON test suite says", () => {
   for (const { bytes, name } of Corpora.jsonTestSuite()) {
-    const parsed = Decode.parseJson(bytes)
+    const parsed = Requests.parseJson(bytes)
     if (name.startsWith("y_")) expect(parsed, name).toBeDefined()
     if (name.startsWith("n_")) expect(parsed, name).toBeUndefined()
   }
@@ -273,8 +244,8 @@ test.skipIf(!Corpora.present)("bytes parse as the JSON test suite says", () => {
 
 test("the first offending field is named, and nothing that was sent is echoed", () => {
   const fault = (value: unknown): string => {
-    const result = Decode.placeBatch(value)
-    return result instanceof Decode.Fault ? result.text : "accepted"
+    const result = placeOrderBatch.decode(value)
+    return result instanceof Fault ? result.text : "accepted"
   }
   const good = { accountId: "a", marketId: "m", clientOrderId: "c", side: "buy", orderType: "limit", price: "1", quantity: "1" }
   expect(fault({ orders: [good, { ...good, quantity: "1e5" }] })).toBe(
@@ -299,5 +270,5 @@ test("timeInForce is found at the top and in params of any entry", () => {
     [null, false],
     [{ symbol: "timeInForce" }, false]
   ]
-  for (const [body, expected] of cases) expect(Decode.hasTimeInForce(body), JSON.stringify(body)).toBe(expected)
+  for (const [body, expected] of cases) expect(unsupportedMember(body), JSON.stringify(body)).toBe(expected ? "timeInForce" : undefined)
 })

@@ -4,10 +4,9 @@ import { Schema } from "effect"
 import { describe, expect, test } from "vitest"
 import * as Refusal from "../../src/domain/Refusal.js"
 import * as Contract from "../../src/edge/Contract.js"
-import { examples } from "../../src/edge/docs/Examples.js"
-import { html, prose } from "../../src/edge/docs/Html.js"
-import * as Errors from "../../src/edge/Errors.js"
-import * as Requests from "../../src/edge/Requests.js"
+import { html, prose } from "../../src/edge/system/docs/Html.js"
+import * as Errors from "../../src/edge/http/Errors.js"
+import * as Requests from "../../src/edge/http/Requests.js"
 import * as Fake from "./FakeVenue.js"
 
 const asked = async () => Fake.make().ask({ target: "/docs" })
@@ -68,7 +67,7 @@ test("it has every endpoint, refusal and failure", async () => {
 })
 
 describe("every example", () => {
-  test.each(Object.entries(examples))("%s is a good request of its endpoint", (name, { body, target }) => {
+  test.each(Object.entries(Contract.examples))("%s is a good request of its endpoint", (name, { body, target }) => {
     const endpoint = Contract.endpoints.find((one) => one.name === name)!
     const [path, query = ""] = target.split("?") as [string, string?]
     const pattern = new RegExp(`^${endpoint.path.replaceAll(/:(\w+)/g, "(?<$1>[^/]+)")}$`)

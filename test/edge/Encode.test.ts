@@ -6,9 +6,13 @@ import type { PlaceEntry } from "../../src/domain/Command.js"
 import * as Market from "../../src/domain/Market.js"
 import type { EntryOutcome, Outcome } from "../../src/domain/Outcome.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import * as Compat from "../../src/edge/contract/Compat.js"
-import * as Orders from "../../src/edge/contract/Orders.js"
-import * as Encode from "../../src/edge/Encode.js"
+import { canceled, CancelResult } from "../../src/edge/orders/cancelOrder.js"
+import { CancelBatchResult, canceledEntry } from "../../src/edge/orders/cancelOrderBatch.js"
+import { AcceptedOrder } from "../../src/edge/orders/CompatOrder.js"
+import { compatPlaced } from "../../src/edge/orders/createOrder.js"
+import { OrderRecord } from "../../src/edge/orders/OrderRecord.js"
+import { averagePriceAtoms } from "../../src/edge/orders/OrderText.js"
+import { placed } from "../../src/edge/orders/placeOrder.js"
 import * as Fake from "./FakeVenue.js"
 
 const scales = fc.nat({ max: 6 }).chain((priceScale) =>
@@ -63,8 +67,8 @@ const strict = { onExcessProperty: "error" } as const
 
 test("native orders", () => {
   fc.assert(fc.property(decided, ([entry, decision, outcome, market, key]) => {
-    const value: unknown = JSON.parse(Encode.placed("acc_1", market, entry, decision, outcome, key))
-    const order = Schema.decodeUnknownSync(Orders.OrderRecord, strict)(value)
+    const value: unknown = JSON.parse(placed("acc_1", market, entry, decision, outcome, key))
+    const order = Schema.decodeUnknownSync(OrderRecord, strict)(value)
     const sum = [order.filledQuantityAtoms, order.remainingQuantityAtoms, order.canceledQuantityAtoms].map(Number)
     expect(sum.reduce((left, right) => left + right)).toBe(entry.quantityAtoms)
     expect(order.idempotencyKey).toBe(key)
@@ -75,8 +79,8 @@ test("native orders", () => {
 
 test("orders of the compatibility layer", () => {
   fc.assert(fc.property(decided, ([entry, decision, outcome, market, key]) => {
-    const value: unknown = JSON.parse(Encode.compatPlaced("BTC/USDC:USDC", "acc_1", market, entry, decision, outcome, key))
-    const order = Schema.decodeUnknownSync(Compat.AcceptedOrder, strict)(value)
+    const value: unknown = JSON.parse(compatPlaced("BTC/USDC:USDC", "acc_1", market, entry, decision, outcome, key))
+    const order = Schema.decodeUnknownSync(AcceptedOrder, strict)(value)
     expect(order).toMatchObject({ status: "open", filled: 0, remaining: order.amount })
     expect(Math.round(order.amount * 10 ** market.quantityScale)).toBe(entry.quantityAtoms)
     expect(order.info.idempotencyKey).toBe(key)
@@ -85,12 +89,12 @@ test("orders of the compatibility layer", () => {
 
 test("cancels, and their entries in a batch", () => {
   fc.assert(fc.property(decided, fc.string({ minLength: 1 }), ([, decision, outcome, market, key], orderId) => {
-    Schema.decodeUnknownSync(Orders.CancelResult, strict)(JSON.parse(Encode.canceled("acc_1", market, decision, outcome, key)))
-    const accepted = Encode.canceledEntry(0, "acc_1", market, orderId, market.marketId, decision, outcome, key)
+    Schema.decodeUnknownSync(CancelResult, strict)(JSON.parse(canceled("acc_1", market, decision, outcome, key)))
+    const accepted = canceledEntry(0, "acc_1", market, orderId, market.marketId, decision, outcome, key)
     const missing = { ...decision, refusal: Refusal.orderNotFound }
-    const refused = Encode.canceledEntry(1, "acc_1", market, orderId, market.marketId, missing, outcome, key)
+    const refused = canceledEntry(1, "acc_1", market, orderId, market.marketId, missing, outcome, key)
     const batch: unknown = JSON.parse(`{"version":"external-cancel-order-batch/v1","outcomes":[${accepted},${refused}]}`)
-    const { outcomes } = Schema.decodeUnknownSync(Orders.CancelBatchResult, strict)(batch)
+    const { outcomes } = Schema.decodeUnknownSync(CancelBatchResult, strict)(batch)
     expect(outcomes.map((entry) => [entry.index, entry.accepted])).toEqual([[0, true], [1, false]])
     expect(outcomes[1]!.orderId).toBe(orderId)
   }))
@@ -100,10 +104,10 @@ test("the average price is the nearest on the grid, half up, and exact where all
   fc.assert(fc.property(scales, atoms, fc.integer({ min: 1, max: 1_000_000 }), fc.nat(), (market, filled, price, spread) => {
     const divisor = filled * Market.notionalFactor(market)
     fc.pre(price * divisor + divisor < Number.MAX_SAFE_INTEGER)
-    expect(Encode.averagePriceAtoms(price * divisor, filled, market)).toBe(price)
+    expect(averagePriceAtoms(price * divisor, filled, market)).toBe(price)
     const notional = price * divisor + (spread % divisor)
     const expected = (2n * BigInt(notional) + BigInt(divisor)) / (2n * BigInt(divisor))
-    expect(Encode.averagePriceAtoms(notional, filled, market)).toBe(Number(expected))
+    expect(averagePriceAtoms(notional, filled, market)).toBe(Number(expected))
   }))
 })
 

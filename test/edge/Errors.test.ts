@@ -1,10 +1,10 @@
 /** Every failure in both envelopes, through the real routes: `ask` decodes each response with its schema. */
 import { describe, expect, test } from "vitest"
 import { refuse, refusedEntry } from "../../src/domain/Outcome.js"
-import * as Contract from "../../src/edge/Contract.js"
-import * as Errors from "../../src/edge/Errors.js"
+import * as Endpoint from "../../src/edge/http/Endpoint.js"
+import * as Errors from "../../src/edge/http/Errors.js"
 import { Schema } from "effect"
-import * as Envelopes from "../../src/edge/contract/Envelopes.js"
+import * as Envelopes from "../../src/edge/http/Envelopes.js"
 import * as Fake from "./FakeVenue.js"
 
 const decidedAt = 1_700_000_123_456
@@ -149,6 +149,6 @@ test("an outcome without its entry is a defect of the venue, not of the writer",
 })
 
 test("paths belong to the compatibility layer under /v2 and to the native one elsewhere", () => {
-  const families = ["/v2", "/v2/", "/v2/orders", "/v20", "/v1/v2", "/"].map(Contract.familyOf)
+  const families = ["/v2", "/v2/", "/v2/orders", "/v20", "/v1/v2", "/"].map(Endpoint.familyOf)
   expect(families).toEqual(["compat", "compat", "compat", "native", "native", "native"])
 })
