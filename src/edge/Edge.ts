@@ -61,6 +61,7 @@ const makeShared = (state: Services["state"]): Services["shared"] => {
   }
 }
 
+/** What the venue tells of itself beside the requests it counts. */
 const registerGauges = ({ barrier, metrics, state }: Services): void => {
   metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
   metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)

@@ -35,7 +35,7 @@ export type Balance = typeof Balance.Type
 const Currency = Schema.Struct({ USDC: Fields.Signed })
 
 /** The account's money in the unified shape: `total` is the equity, `free` what may back new orders, `used` the rest. */
-export const CompatBalance = Schema.Struct({
+const CompatBalance = Schema.Struct({
   ...Fields.moment,
   USDC: Schema.Struct({ free: Fields.Signed, used: Fields.Signed, total: Fields.Signed }),
   free: Currency,
@@ -43,7 +43,7 @@ export const CompatBalance = Schema.Struct({
   total: Currency,
   info: Balance
 }).annotations({ identifier: "CompatBalance" })
-export type CompatBalance = typeof CompatBalance.Type
+type CompatBalance = typeof CompatBalance.Type
 
 /** An account's money. */
 const balance = (state: Reads, account: number): Balance => {

@@ -9,7 +9,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 
-export const ApiKeyRecord = Schema.Struct({
+const ApiKeyRecord = Schema.Struct({
   keyId: Fields.Text,
   accountId: Fields.Text,
   principalKind: Schema.Literal("agent", "bot"),
@@ -22,7 +22,7 @@ export const ApiKeyRecord = Schema.Struct({
   lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs)
 }).annotations({ identifier: "ApiKeyRecord" })
 
-export const ApiKeyCurrent = Schema.Struct({
+const ApiKeyCurrent = Schema.Struct({
   version: Schema.Literal("api-key-current/v1"),
   key: ApiKeyRecord
 }).annotations({ identifier: "ApiKeyCurrent", description: "`rateLimit` joins when rate limits do." })

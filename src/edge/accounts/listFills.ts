@@ -18,7 +18,7 @@ import * as Trade from "../markets/Trade.js"
 import { withAccount } from "./Own.js"
 
 /** One of the account's own fills. `side` and `liquidity` are the account's; the fee is paid in the settlement asset. */
-export const AccountFill = Schema.Struct({
+const AccountFill = Schema.Struct({
   tradeId: Fields.Text,
   orderId: Fields.Text,
   accountId: Fields.Text,
@@ -33,9 +33,9 @@ export const AccountFill = Schema.Struct({
   executedAtEpochMs: Fields.EpochMs,
   sequence: Fields.Sequence
 }).annotations({ identifier: "AccountFill" })
-export type AccountFill = typeof AccountFill.Type
+type AccountFill = typeof AccountFill.Type
 
-export const FillList = Schema.Struct({
+const FillList = Schema.Struct({
   version: Schema.Literal("external-fill-list/v1"),
   accountId: Fields.Text,
   fills: Schema.Array(AccountFill),
@@ -48,14 +48,14 @@ export const FillList = Schema.Struct({
 const Fee = Schema.Struct({ cost: Fields.Signed, currency: Fields.Text, rate: Fields.Amount })
 
 /** One of the account's own fills in the unified shape. `rate` of a fee is a fraction: the market's at present. */
-export const CompatOwnTrade = Schema.Struct({
+const CompatOwnTrade = Schema.Struct({
   ...Trade.compatFields,
   order: Fields.Text,
   fee: Fee,
   fees: Schema.Array(Fee),
   info: AccountFill
 }).annotations({ identifier: "CompatOwnTrade" })
-export type CompatOwnTrade = typeof CompatOwnTrade.Type
+type CompatOwnTrade = typeof CompatOwnTrade.Type
 
 /** What a fill is to one of its two accounts. */
 const ownSide = (fill: Fill, account: number) =>

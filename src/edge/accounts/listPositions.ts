@@ -36,7 +36,7 @@ export const Position = Schema.Struct({
 }).annotations({ identifier: "Position" })
 export type Position = typeof Position.Type
 
-export const PositionList = Schema.Struct({
+const PositionList = Schema.Struct({
   version: Schema.Literal("external-position-list/v1"),
   accountId: Fields.Text,
   positions: Schema.Array(Position),
@@ -44,7 +44,7 @@ export const PositionList = Schema.Struct({
 }).annotations({ identifier: "PositionList" })
 
 /** A position in the unified shape. Margins are those of the position alone, at mark; the account's margin is crossed. */
-export const CompatPosition = Schema.Struct({
+const CompatPosition = Schema.Struct({
   id: Fields.Text,
   symbol: Fields.Text,
   ...Fields.moment,
@@ -67,7 +67,7 @@ export const CompatPosition = Schema.Struct({
   identifier: "CompatPosition",
   description: "`entryPrice` is rounded half up to the market's grid. Percentages are fractions of `notional`."
 })
-export type CompatPosition = typeof CompatPosition.Type
+type CompatPosition = typeof CompatPosition.Type
 
 /** One position that is not flat. */
 const position = (market: Market.Parameters, view: PositionView): Position => {

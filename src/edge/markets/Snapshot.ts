@@ -20,7 +20,7 @@ export const MarginTiers = Schema.Array(Schema.Struct({
   maintenanceMarginBps: Fields.Count
 }))
 
-export const MarketDetails = Schema.Struct({
+const MarketDetails = Schema.Struct({
   marketId: Fields.Text,
   underlyingSymbol: Schema.String,
   marketType: Schema.Literal("crypto"),

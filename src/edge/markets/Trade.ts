@@ -2,10 +2,10 @@
  * Trades as they are sent. One fill of the engine is one public trade, and one fill of each of the two accounts;
  * all of them have the same id.
  */
+import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
-import * as Schema from "effect/Schema"
 import type { Fill } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"

@@ -47,7 +47,7 @@ export type BookSnapshot = typeof BookSnapshot.Type
 
 const Pair = Schema.Tuple(Fields.Amount, Fields.Amount)
 
-export const CompatBook = Schema.Struct({
+const CompatBook = Schema.Struct({
   symbol: Fields.Text,
   bids: Schema.Array(Pair),
   asks: Schema.Array(Pair),

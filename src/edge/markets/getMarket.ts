@@ -14,7 +14,7 @@ import { listedMarkets, withMarket } from "./Listed.js"
 import * as Snapshot from "./Snapshot.js"
 import { MarketSnapshot } from "./Snapshot.js"
 
-export const MarketList = Schema.Struct({
+const MarketList = Schema.Struct({
   version: Schema.Literal("external-market-list/v1"),
   markets: Schema.Array(MarketSnapshot)
 }).annotations({ identifier: "MarketList" })
@@ -22,7 +22,7 @@ export const MarketList = Schema.Struct({
 const Range = Schema.Struct({ min: Fields.optional(Fields.Amount), max: Fields.optional(Fields.Amount) })
 
 /** A market in the unified shape. `precision` is the tick size; fees are fractions. */
-export const CompatMarket = Schema.Struct({
+const CompatMarket = Schema.Struct({
   id: Fields.Text,
   symbol: Fields.Text,
   base: Fields.Text,
@@ -48,7 +48,7 @@ export const CompatMarket = Schema.Struct({
   limits: Schema.Struct({ leverage: Range, amount: Range, price: Range, cost: Range }),
   info: MarketSnapshot
 }).annotations({ identifier: "CompatMarket" })
-export type CompatMarket = typeof CompatMarket.Type
+type CompatMarket = typeof CompatMarket.Type
 
 /** A market in the unified shape. `info` is its native snapshot. */
 const compatMarket = (view: MarketView, info: MarketSnapshot): CompatMarket => {

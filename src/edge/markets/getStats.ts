@@ -17,7 +17,7 @@ import * as Route from "../http/Route.js"
 import { withMarket } from "./Listed.js"
 
 /** The figures of the last 24 h (in whole minutes, the running one included), open interest, prices and funding. */
-export const MarketStats = Schema.Struct({
+const MarketStats = Schema.Struct({
   version: Schema.Literal("external-market-stats/v1"),
   marketId: Fields.Text,
   volume24hQuoteAtoms: Fields.Atoms,
@@ -52,10 +52,10 @@ export const MarketStats = Schema.Struct({
     + "Funding is not in force in this version: both rates are 0 and nothing is paid at `nextFundingTimeEpochMs`, "
     + "which is the next whole interval of the UTC epoch."
 })
-export type MarketStats = typeof MarketStats.Type
+type MarketStats = typeof MarketStats.Type
 
 /** A market's figures. */
-export const CompatStats = Schema.Struct({
+const CompatStats = Schema.Struct({
   symbol: Fields.Text,
   ...Fields.moment,
   high: Fields.Amount,
@@ -77,10 +77,10 @@ export const CompatStats = Schema.Struct({
   identifier: "CompatStats",
   description: "Prices are 0 before there were any. Funding is not in force in this version: both rates are 0."
 })
-export type CompatStats = typeof CompatStats.Type
+type CompatStats = typeof CompatStats.Type
 
 /** A ticker in the unified shape: what there was nothing for is absent. */
-export const CompatTicker = Schema.Struct({
+const CompatTicker = Schema.Struct({
   symbol: Fields.Text,
   ...Fields.moment,
   high: Fields.optional(Fields.Amount),
@@ -102,7 +102,7 @@ export const CompatTicker = Schema.Struct({
   indexPrice: Fields.optional(Fields.Amount),
   info: MarketStats
 }).annotations({ identifier: "CompatTicker", description: "`vwap` is rounded half up to the market's price grid." })
-export type CompatTicker = typeof CompatTicker.Type
+type CompatTicker = typeof CompatTicker.Type
 
 /** How often funding is due once it is in force: every hour of the UTC epoch. */
 const fundingIntervalMs = 3_600_000

@@ -17,7 +17,7 @@ import { withMarket } from "./Listed.js"
 import * as Trade from "./Trade.js"
 
 /** One public trade. `takerSide` is the side of the order that came later. */
-export const MarketTrade = Schema.Struct({
+const MarketTrade = Schema.Struct({
   tradeId: Fields.Text,
   marketId: Fields.Text,
   takerSide: Fields.Side,
@@ -26,9 +26,9 @@ export const MarketTrade = Schema.Struct({
   executedAtEpochMs: Fields.EpochMs,
   sequence: Fields.Sequence
 }).annotations({ identifier: "MarketTrade" })
-export type MarketTrade = typeof MarketTrade.Type
+type MarketTrade = typeof MarketTrade.Type
 
-export const MarketTradeList = Schema.Struct({
+const MarketTradeList = Schema.Struct({
   version: Schema.Literal("external-market-trades/v1"),
   marketId: Fields.Text,
   trades: Schema.Array(MarketTrade),
@@ -36,8 +36,8 @@ export const MarketTradeList = Schema.Struct({
 }).annotations({ identifier: "MarketTradeList", description: "Newest first. The venue keeps its latest 131,072 trades." })
 
 /** A public trade in the unified shape: the taker's side of it. */
-export const CompatTrade = Schema.Struct({ ...Trade.compatFields, info: MarketTrade }).annotations({ identifier: "CompatTrade" })
-export type CompatTrade = typeof CompatTrade.Type
+const CompatTrade = Schema.Struct({ ...Trade.compatFields, info: MarketTrade }).annotations({ identifier: "CompatTrade" })
+type CompatTrade = typeof CompatTrade.Type
 
 /** A public trade. */
 const trade = (market: Market.Parameters, fill: Fill): MarketTrade => ({

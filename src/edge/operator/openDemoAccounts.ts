@@ -14,7 +14,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 
-export const DemoAccountsBody = Schema.Struct({
+const DemoAccountsBody = Schema.Struct({
   accounts: Fields.optional(Schema.Int.pipe(Schema.between(1, Command.maxDemoAccounts))).annotations({
     description: "2 when absent."
   }),

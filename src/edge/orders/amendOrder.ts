@@ -37,7 +37,7 @@ const brokenRule = (body: { readonly price?: string; readonly quantity?: string 
     : undefined
 
 /** Changes an open order. At least one of price and quantity is there; `quantity` is the new total. */
-export const AmendOrderBody = Schema.Struct({
+const AmendOrderBody = Schema.Struct({
   accountId: Fields.Name,
   marketId: Fields.Name,
   price: Fields.optional(Fields.DecimalInput),
@@ -47,12 +47,12 @@ export const AmendOrderBody = Schema.Struct({
   description: "At least one of `price` and `quantity`. `quantity` is the new total: at or under what is filled it cancels the rest. "
     + "The order keeps its time priority only where the quantity shrinks at the same price."
 })
-export type AmendOrderBody = typeof AmendOrderBody.Type
+type AmendOrderBody = typeof AmendOrderBody.Type
 
 const amendShape = shape({ accountId: name, marketId: name }, { price: decimal, quantity: decimal })
 
 /** What an amendment came to: the order as it was decided, under the amendment's own `idempotencyKey`. */
-export const AmendResult = Schema.Struct({
+const AmendResult = Schema.Struct({
   version: Schema.Literal("external-amend-order/v1"),
   accepted: Schema.Literal(true),
   ...orderFields

@@ -13,16 +13,16 @@ import * as Route from "../http/Route.js"
 import { name, shape, whole } from "../http/Shapes.js"
 import * as Canceling from "./Canceling.js"
 
-export const CancelAllBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.optional(Fields.Name) }).annotations({
+const CancelAllBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.optional(Fields.Name) }).annotations({
   identifier: "CancelAllBody",
   description: "Without `marketId`: in every market."
 })
-export type CancelAllBody = typeof CancelAllBody.Type
+type CancelAllBody = typeof CancelAllBody.Type
 
 const cancelAllShape = shape({ accountId: name }, { marketId: name })
 
 /** How many orders a cancel-all cancelled, in one market or in all of them. */
-export const CancelAllResult = Schema.Struct({
+const CancelAllResult = Schema.Struct({
   version: Schema.Literal("external-cancel-all/v1"),
   accountId: Fields.Text,
   marketId: Fields.optional(Fields.Text),
@@ -32,16 +32,16 @@ export const CancelAllResult = Schema.Struct({
   decidedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "CancelAllResult" })
 
-export const CompatCancelAllBody = Schema.Struct({ symbol: Fields.optional(Fields.Name) }).annotations({
+const CompatCancelAllBody = Schema.Struct({ symbol: Fields.optional(Fields.Name) }).annotations({
   identifier: "CompatCancelAllBody",
   description: "Without `symbol`: in every market."
 })
-export type CompatCancelAllBody = typeof CompatCancelAllBody.Type
+type CompatCancelAllBody = typeof CompatCancelAllBody.Type
 
 const compatShape = shape({}, { symbol: name })
 
 /** How many orders a cancel-all cancelled. Which ones, their reads tell: `canceled` with `cancelReason` `user`. */
-export const CompatCancelAll = Schema.Struct({
+const CompatCancelAll = Schema.Struct({
   symbol: Fields.optional(Fields.Text),
   canceled: Fields.Count,
   ...Fields.moment,

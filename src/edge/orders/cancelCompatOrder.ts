@@ -22,8 +22,8 @@ import { AcceptedOrder } from "./CompatOrder.js"
 import * as OrderText from "./OrderText.js"
 import { tellOrder } from "./Telling.js"
 
-export const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
-export type CancelBody = typeof CancelBody.Type
+const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
+type CancelBody = typeof CancelBody.Type
 
 const cancelShape = shape({ symbol: name })
 

@@ -18,10 +18,10 @@ import * as Canceled from "./Canceled.js"
 import type * as OrderText from "./OrderText.js"
 import { tellOrder } from "./Telling.js"
 
-export const CancelOrderBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name }).annotations({
+const CancelOrderBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name }).annotations({
   identifier: "CancelOrderBody"
 })
-export type CancelOrderBody = typeof CancelOrderBody.Type
+type CancelOrderBody = typeof CancelOrderBody.Type
 
 const cancelShape = shape({ accountId: name, marketId: name })
 

@@ -21,13 +21,13 @@ import { identity } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import { tellOrder } from "./Telling.js"
 
-export const CancelBatchBody = Schema.Struct({
+const CancelBatchBody = Schema.Struct({
   orders: Schema.Array(Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name, orderId: Fields.Name })).pipe(
     Schema.minItems(1),
     Schema.maxItems(Command.maxCancelEntries)
   )
 }).annotations({ identifier: "CancelBatchBody" })
-export type CancelBatchBody = typeof CancelBatchBody.Type
+type CancelBatchBody = typeof CancelBatchBody.Type
 
 export const CancelBatchResult = Schema.Struct({
   version: Schema.Literal("external-cancel-order-batch/v1"),

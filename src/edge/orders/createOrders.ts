@@ -22,15 +22,15 @@ import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
 import { tellOrder } from "./Telling.js"
 
-export const CreateOrdersBody = Schema.Array(NewCompatOrder.CreateOrdersEntry).pipe(
+const CreateOrdersBody = Schema.Array(NewCompatOrder.CreateOrdersEntry).pipe(
   Schema.minItems(1),
   Schema.maxItems(Command.maxPlaceEntries)
 )
-export type CreateOrdersBody = typeof CreateOrdersBody.Type
+type CreateOrdersBody = typeof CreateOrdersBody.Type
 
 const refusal = { ...Envelopes.Refused, ...Envelopes.Comparison }
 
-export const CreateOrdersResult = Schema.Array(Schema.Union(
+const CreateOrdersResult = Schema.Array(Schema.Union(
   Schema.Struct({
     ...orderFields,
     index: Fields.Count,

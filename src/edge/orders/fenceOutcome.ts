@@ -15,17 +15,17 @@ import * as Submission from "../http/Submission.js"
 import { identityFault } from "./Identity.js"
 
 /** What is to be fenced: a key, or a clientOrderId. */
-export const FenceBody = Schema.Struct({
+const FenceBody = Schema.Struct({
   idempotencyKey: Fields.optional(Fields.IdempotencyKey),
   clientOrderId: Fields.optional(Fields.ClientOrderId)
 }).pipe(Schema.filter((body) => identityFault(body)?.message, { jsonSchema: {} })).annotations({
   identifier: "FenceBody",
   description: "Exactly one of the two."
 })
-export type FenceBody = typeof FenceBody.Type
+type FenceBody = typeof FenceBody.Type
 
 /** The fence stands: nothing will ever be done under that identity. */
-export const FenceResult = Schema.Struct({
+const FenceResult = Schema.Struct({
   version: Schema.Literal("external-outcome-fence/v1"),
   accountId: Fields.Text,
   fenced: Schema.Literal(true),

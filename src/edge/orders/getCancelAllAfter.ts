@@ -10,7 +10,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 
 /** How the dead-man switch stands. */
-export const CancelAllAfterState = Schema.Struct({
+const CancelAllAfterState = Schema.Struct({
   version: Schema.Literal("external-cancel-all-after-state/v1"),
   accountId: Fields.Text,
   armed: Schema.Boolean,

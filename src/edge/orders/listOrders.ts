@@ -21,7 +21,7 @@ import { CompatOrder } from "./CompatOrder.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 
-export const OrderList = Schema.Struct({
+const OrderList = Schema.Struct({
   version: Schema.Literal("external-order-list/v1"),
   accountId: Fields.Text,
   orders: Schema.Array(OrderRecord),

@@ -20,18 +20,18 @@ import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
 import { tellOrder } from "./Telling.js"
 
-export const PlaceBatchBody = Schema.Struct({
+const PlaceBatchBody = Schema.Struct({
   orders: Schema.Array(NewOrder.PlaceOrderBody).pipe(Schema.minItems(1), Schema.maxItems(Command.maxPlaceEntries))
 }).annotations({ identifier: "PlaceBatchBody" })
-export type PlaceBatchBody = typeof PlaceBatchBody.Type
+type PlaceBatchBody = typeof PlaceBatchBody.Type
 
 /** One accepted entry of a placed batch. */
-export const AcceptedEntry = Schema.Struct({ index: Fields.Count, accepted: Schema.Literal(true), ...orderFields }).annotations({
+const AcceptedEntry = Schema.Struct({ index: Fields.Count, accepted: Schema.Literal(true), ...orderFields }).annotations({
   identifier: "AcceptedOrderEntry"
 })
 
 /** One refused entry of a placed batch: nothing of it was done. Values are echoed as sent; its id is never listed. */
-export const RefusedEntry = Schema.Struct({
+const RefusedEntry = Schema.Struct({
   index: Fields.Count,
   accepted: Schema.Literal(false),
   ...identity,
@@ -52,7 +52,7 @@ export const RefusedEntry = Schema.Struct({
   ...Envelopes.Comparison
 }).annotations({ identifier: "RefusedOrderEntry" })
 
-export const PlaceBatchResult = Schema.Struct({
+const PlaceBatchResult = Schema.Struct({
   version: Schema.Literal("external-place-order-batch/v1"),
   outcomes: Schema.Array(Schema.Union(AcceptedEntry, RefusedEntry))
 }).annotations({ identifier: "PlaceBatchResult" })

@@ -14,22 +14,22 @@ import { type Check, shape, whole } from "../http/Shapes.js"
 import * as Submission from "../http/Submission.js"
 
 /** Shortest and longest time a dead-man switch may be set to, ms. */
-export const minTimeoutMs = 1_000
-export const maxTimeoutMs = 600_000
+const minTimeoutMs = 1_000
+const maxTimeoutMs = 600_000
 
 /** Whether a switch may be set to this: 0 disarms it. */
-export const isTimeout = (value: number): boolean =>
+const isTimeout = (value: number): boolean =>
   Number.isSafeInteger(value) && (value === 0 || (value >= minTimeoutMs && value <= maxTimeoutMs))
 
-export const CancelAllAfterBody = Schema.Struct({
+const CancelAllAfterBody = Schema.Struct({
   timeoutMs: Schema.Int.pipe(
     Schema.filter(isTimeout, { jsonSchema: { anyOf: [{ const: 0 }, { minimum: minTimeoutMs, maximum: maxTimeoutMs }] } })
   ).annotations({ description: "0 disarms; otherwise 1000..600000." })
 }).annotations({ identifier: "CancelAllAfterBody" })
-export type CancelAllAfterBody = typeof CancelAllAfterBody.Type
+type CancelAllAfterBody = typeof CancelAllAfterBody.Type
 
 /** How the dead-man switch was set. `cancelAtEpochMs` is null when it was disarmed. */
-export const CancelAllAfterResult = Schema.Struct({
+const CancelAllAfterResult = Schema.Struct({
   version: Schema.Literal("external-cancel-all-after/v1"),
   accountId: Fields.Text,
   timeoutMs: Fields.Count,

@@ -8,7 +8,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 
-export const CompatTime = Schema.Struct(Fields.moment).annotations({ identifier: "CompatTime" })
+const CompatTime = Schema.Struct(Fields.moment).annotations({ identifier: "CompatTime" })
 
 export const getCompatTime = Route.effect({
   tag: "compatMarkets",

@@ -2,11 +2,11 @@
 import * as Net from "node:net"
 import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
 import { afterEach, expect, test } from "vitest"
-import { Listener } from "../../src/edge/http/Listener.js"
-import type { Application, ListenError } from "../../src/edge/http/Listener.js"
-import * as NodeListener from "../../src/edge/http/NodeListener.js"
-import * as Corpora from "./Corpora.js"
-import * as Fake from "./FakeVenue.js"
+import { Listener } from "../../../src/edge/http/Listener.js"
+import type { Application, ListenError } from "../../../src/edge/http/Listener.js"
+import * as NodeListener from "../../../src/edge/http/NodeListener.js"
+import * as Corpora from "../Corpora.js"
+import * as Fake from "../FakeVenue.js"
 
 interface Served {
   readonly port: number

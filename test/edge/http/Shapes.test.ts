@@ -1,12 +1,13 @@
+/** Decoders written by hand accept what their schemas accept, and nothing else. */
 import { Either, Schema } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import * as Contract from "../../src/edge/Contract.js"
-import * as Requests from "../../src/edge/http/Requests.js"
-import { Fault } from "../../src/edge/http/Shapes.js"
-import { unsupportedMember } from "../../src/edge/orders/NewCompatOrder.js"
-import { placeOrderBatch } from "../../src/edge/orders/placeOrderBatch.js"
-import * as Corpora from "./Corpora.js"
+import * as Contract from "../../../src/edge/Contract.js"
+import * as Requests from "../../../src/edge/http/Requests.js"
+import { Fault } from "../../../src/edge/http/Shapes.js"
+import { unsupportedMember } from "../../../src/edge/orders/NewCompatOrder.js"
+import { placeOrderBatch } from "../../../src/edge/orders/placeOrderBatch.js"
+import * as Corpora from "../Corpora.js"
 
 interface Subject {
   readonly name: string

@@ -1,10 +1,10 @@
 /** Placing, cancelling and reading orders: what is asked of the engine, and what is said of its decisions. */
 import { describe, expect, test } from "vitest"
-import { Operation } from "../../src/domain/Command.js"
-import type { PlaceOrders } from "../../src/domain/Command.js"
-import { doneEntry } from "../../src/domain/Outcome.js"
-import { Refusal } from "../../src/domain/Refusal.js"
-import * as Fake from "./FakeVenue.js"
+import { Operation } from "../../../src/domain/Command.js"
+import type { PlaceOrders } from "../../../src/domain/Command.js"
+import { doneEntry } from "../../../src/domain/Outcome.js"
+import { Refusal } from "../../../src/domain/Refusal.js"
+import * as Fake from "../FakeVenue.js"
 
 const place = (fake: Fake.FakeVenue, more: Readonly<Record<string, unknown>> = {}, idempotencyKey = "k") =>
   fake.ask({ target: "/v1/orders", body: Fake.order(fake, more), key: fake.keys.alice, idempotencyKey })

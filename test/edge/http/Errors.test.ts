@@ -1,11 +1,11 @@
 /** Every failure in both envelopes, through the real routes: `ask` decodes each response with its schema. */
 import { describe, expect, test } from "vitest"
-import { refuse, refusedEntry } from "../../src/domain/Outcome.js"
-import * as Endpoint from "../../src/edge/http/Endpoint.js"
-import * as Errors from "../../src/edge/http/Errors.js"
+import { refuse, refusedEntry } from "../../../src/domain/Outcome.js"
+import * as Endpoint from "../../../src/edge/http/Endpoint.js"
+import * as Errors from "../../../src/edge/http/Errors.js"
 import { Schema } from "effect"
-import * as Envelopes from "../../src/edge/http/Envelopes.js"
-import * as Fake from "./FakeVenue.js"
+import * as Envelopes from "../../../src/edge/http/Envelopes.js"
+import * as Fake from "../FakeVenue.js"
 
 const decidedAt = 1_700_000_123_456
 /** Refusals of stage 1 are made before a record is written. */

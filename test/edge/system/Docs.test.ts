@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import { describe, expect, test } from "vitest"
-import * as Refusal from "../../src/domain/Refusal.js"
-import * as Contract from "../../src/edge/Contract.js"
-import { html, prose } from "../../src/edge/system/docs/Html.js"
-import * as Errors from "../../src/edge/http/Errors.js"
-import * as Requests from "../../src/edge/http/Requests.js"
-import * as Fake from "./FakeVenue.js"
+import * as Refusal from "../../../src/domain/Refusal.js"
+import * as Contract from "../../../src/edge/Contract.js"
+import { html, prose } from "../../../src/edge/system/docs/Html.js"
+import * as Errors from "../../../src/edge/http/Errors.js"
+import * as Requests from "../../../src/edge/http/Requests.js"
+import * as Fake from "../FakeVenue.js"
 
 const asked = async () => Fake.make().ask({ target: "/docs" })
 const endpointNames = Contract.endpoints.map(({ name }) => name)
