@@ -5,8 +5,9 @@
  */
 import { Either, ParseResult, Schema } from "effect"
 import * as Contract from "../../src/edge/Contract.js"
-import * as Envelopes from "../../src/edge/contract/Envelopes.js"
-import * as Failures from "../../src/edge/contract/Failures.js"
+import * as Endpoint from "../../src/edge/http/Endpoint.js"
+import * as Envelopes from "../../src/edge/http/Envelopes.js"
+import * as Failures from "../../src/edge/http/Failures.js"
 import * as Acceptance from "./Acceptance.js"
 import { broken, holds, type Property } from "./Property.js"
 
@@ -53,7 +54,7 @@ export const schemaConformance: Property<null> = {
     const { answer, call } = seen
     const what = `${call.method} ${call.target} answered ${answer.status}`
     if (answer.status === 500) return broken(`${what}: ${answer.text}`)
-    const name = call.endpoint === "" ? Contract.familyOf(call.target.split("?")[0]!) : call.endpoint
+    const name = call.endpoint === "" ? Endpoint.familyOf(call.target.split("?")[0]!) : call.endpoint
     if (texts.has(name) && answer.status === 200) return holds
     const judge = judges.get(`${name} ${answer.status}`)
     if (judge === undefined) return broken(`${what}, which ${name} does not declare: ${answer.text}`)

@@ -8,7 +8,7 @@
  * so that nothing was done. Everything else that is not a reply means unknown. Bytes are never changed.
  */
 import { Effect, Layer } from "effect"
-import { type Application, Listener, type Request, type Response } from "../../src/edge/Listener.js"
+import { type Application, Listener, type Request, type Response } from "../../src/edge/http/Listener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 

@@ -29,10 +29,12 @@ export const positionId = (born: number): string => text("pos_", born)
 /** `trd_...` of a fill's ordinal. */
 export const tradeId = (ordinal: number): string => text("trd_", ordinal)
 
-const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
+/** The pattern of a clientOrderId, as contracts publish it. */
+export const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
 /** Whether a text may be a clientOrderId: 1..64 of `[A-Za-z0-9._:-]`. */
 export const isClientOrderId = (value: string): boolean => clientOrderIdPattern.test(value)
 
-const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
+/** The pattern of an Idempotency-Key, as contracts publish it. */
+export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
 /** Whether a text may be an Idempotency-Key: 1..255 visible ASCII characters. */
 export const isIdempotencyKey = (value: string): boolean => idempotencyKeyPattern.test(value)

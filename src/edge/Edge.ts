@@ -1,21 +1,21 @@
 /**
- * The HTTP edge as a whole: contract, hot routes and handlers over the engine's reads and the sequencer's
+ * The HTTP edge as a whole: the contract's routes over the engine's reads and the sequencer's
  * inbox, served by whatever listener is given.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import { assert } from "../domain/Assert.js"
 import { Barrier, State, Submit } from "../sequencer/Submit.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
-import type { Services } from "./Call.js"
 import * as Contract from "./Contract.js"
-import * as Executor from "./Executor.js"
-import * as Handlers from "./Handlers.js"
-import * as HotRoutes from "./HotRoutes.js"
-import type { Application } from "./Listener.js"
-import { Metrics } from "./Metrics.js"
-import { Readiness } from "./Readiness.js"
-import * as Router from "./Router.js"
+import type { Services } from "./http/Call.js"
+import * as Executor from "./http/Executor.js"
+import type { Application } from "./http/Listener.js"
+import { Metrics } from "./http/Metrics.js"
+import { Readiness } from "./http/Readiness.js"
+import * as Router from "./http/Router.js"
+import * as Page from "./system/docs/Page.js"
 
 /** What the environment decides about the edge. */
 export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
@@ -35,6 +35,48 @@ const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => 
   const prefix = `req_${Buffer.from(random.bytes(9)).toString("hex")}`
   let count = 0
   return () => `${prefix}${(count++).toString(36)}`
+}
+
+/** Makes a text when it is first asked for, and keeps it. */
+const once = (make: () => string): () => string => {
+  let made: string | undefined
+  return () => made ??= make()
+}
+
+/** The contract as it is read: neither text is made before someone asks. */
+const makeReference = (): Services["reference"] => {
+  const { endpoints, examples } = Contract
+  return {
+    openApi: once(() => JSON.stringify(Contract.openApi())),
+    page: once(() => Page.page({ document: Contract.openApi() as unknown as Page.Document, endpoints, examples }))
+  }
+}
+
+/** One instance of what each maker makes. */
+const makeShared = (state: Services["state"]): Services["shared"] => {
+  const made = new Map<unknown, unknown>()
+  return <A>(make: (from: Services["state"]) => A): A => {
+    if (!made.has(make)) made.set(make, make(state))
+    return made.get(make) as A
+  }
+}
+
+/** What the venue tells of itself beside the requests it counts. */
+const registerGauges = ({ barrier, metrics, state }: Services): void => {
+  metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
+  metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)
+  metrics.gauge("venue_halted", "1 while a global halt is on.", () => state.halted ? 1 : 0)
+  metrics.gauge("venue_orders", "Orders remembered.", () => state.occupancy.orders)
+  metrics.gauge("venue_orders_capacity", "Orders that can be remembered.", () => state.occupancy.orderCapacity)
+  metrics.gauge("venue_open_orders", "Open orders.", () => state.occupancy.openOrders)
+  metrics.gauge("venue_idempotency_entries", "Idempotency keys remembered.", () => state.occupancy.idempotencyEntries)
+  metrics.gauge(
+    "venue_idempotency_capacity",
+    "Idempotency keys that can be remembered.",
+    () => state.occupancy.idempotencyCapacity
+  )
+  metrics.gauge("venue_accounts", "Accounts.", () => state.occupancy.accounts)
+  metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
 }
 
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */
@@ -60,27 +102,16 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,
     acceptsIndexPrices: settings.acceptsIndexPrices,
+    readiness,
+    reference: makeReference(),
+    shared: makeShared(state),
     defect: (cause) => Executor.report(runtime, cause)
   }
-  metrics.gauge("venue_durable_sequence", "The last record that is durable.", () => barrier.durableSequence())
-  metrics.gauge("venue_engine_sequence", "The last record that the engine has applied.", () => state.sequence)
-  metrics.gauge("venue_halted", "1 while a global halt is on.", () => state.halted ? 1 : 0)
-  metrics.gauge("venue_orders", "Orders remembered.", () => state.occupancy.orders)
-  metrics.gauge("venue_orders_capacity", "Orders that can be remembered.", () => state.occupancy.orderCapacity)
-  metrics.gauge("venue_open_orders", "Open orders.", () => state.occupancy.openOrders)
-  metrics.gauge("venue_idempotency_entries", "Idempotency keys remembered.", () => state.occupancy.idempotencyEntries)
-  metrics.gauge(
-    "venue_idempotency_capacity",
-    "Idempotency keys that can be remembered.",
-    () => state.occupancy.idempotencyCapacity
-  )
-  metrics.gauge("venue_accounts", "Accounts.", () => state.occupancy.accounts)
-  metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
-
-  const handlers = Handlers.make(services, readiness)
-  const cold = Contract.endpoints.flatMap((endpoint) => {
-    const handler = Object.hasOwn(handlers, endpoint.name) ? handlers[endpoint.name as Handlers.Name] : undefined
-    return handler === undefined ? [] : [[endpoint.name, Executor.serve(endpoint, handler, runtime)] as const]
+  registerGauges(services)
+  const served = Contract.endpoints.map((endpoint) => {
+    const route = Contract.routes.find((one) => one.endpoint.name === endpoint.name)
+    assert(route !== undefined, "an endpoint comes into the contract by its route")
+    return [endpoint.name, route.serve(services, endpoint, runtime)] as const
   })
-  return Router.make(services, readiness.state, { ...HotRoutes.routes, ...Object.fromEntries(cold) })
+  return Router.make(Contract.endpoints, services, readiness.state, Object.fromEntries(served))
 })

@@ -9,7 +9,7 @@ import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
 import { errorOf } from "../../src/client/ccxt/Refusals.js"
 import * as Refusal from "../../src/domain/Refusal.js"
-import * as Errors from "../../src/edge/Errors.js"
+import * as Errors from "../../src/edge/http/Errors.js"
 
 const symbol = "BTC/USDC:USDC"
 

@@ -16,12 +16,13 @@ import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { Barrier, State, Submit } from "../../src/sequencer/Submit.js"
 import * as Contract from "../../src/edge/Contract.js"
+import * as Endpoint from "../../src/edge/http/Endpoint.js"
 import * as Edge from "../../src/edge/Edge.js"
-import type { Application, Request, Response } from "../../src/edge/Listener.js"
-import * as Metrics from "../../src/edge/Metrics.js"
-import * as Readiness from "../../src/edge/Readiness.js"
-import * as Envelopes from "../../src/edge/contract/Envelopes.js"
-import * as Failures from "../../src/edge/contract/Failures.js"
+import type { Application, Request, Response } from "../../src/edge/http/Listener.js"
+import * as Metrics from "../../src/edge/http/Metrics.js"
+import * as Readiness from "../../src/edge/http/Readiness.js"
+import * as Envelopes from "../../src/edge/http/Envelopes.js"
+import * as Failures from "../../src/edge/http/Failures.js"
 
 export const operatorToken = "operator-token-of-the-tests"
 export const signerSecret = "signer-secret-of-the-tests"
@@ -408,7 +409,7 @@ const segments = (path: string): ReadonlyArray<string> =>
   path.split("/").map((segment) => segment.replaceAll(/%(?:[46][1-9a-f]|[57][0-9a]|3[0-9])/gi, decodeURI))
 
 /** The endpoint that a path and method belong to. */
-const endpointOf = (method: string, path: string): Contract.Described | undefined =>
+const endpointOf = (method: string, path: string): Endpoint.Described | undefined =>
   Contract.endpoints
     .filter((endpoint) => endpoint.method === method)
     .filter((endpoint) => {
@@ -430,7 +431,7 @@ export const conform = (framed: Request, response: Response): void => {
   if (endpoint === undefined ? !Failures.unrouted.includes(status) : answer === undefined) {
     throw new Error(`${endpoint?.name ?? "what meets no endpoint"} does not declare ${status}`)
   }
-  const family = Contract.familyOf(path)
+  const family = Endpoint.familyOf(path)
   const schema = answer?.schema ?? (family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status))
   const value: unknown = answer?.kind === "text" ? response.body : JSON.parse(response.body)
   Schema.decodeUnknownSync(schema as Schema.Schema<unknown>, { onExcessProperty: "error" })(value)

@@ -1,7 +1,7 @@
 /** Listings page by page while orders and fills arrive: what was there at the first page is seen once, whatever comes. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
-import * as Cursor from "../../src/edge/Cursor.js"
+import * as Cursor from "../../src/edge/http/Cursor.js"
 import { parameters } from "../engine/drive.js"
 import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
 

@@ -1,9 +1,9 @@
 /** The published document says what is served, no more and no less. */
 import { expect, test } from "vitest"
 import * as Contract from "../../src/edge/Contract.js"
-import * as Router from "../../src/edge/Router.js"
-import type { Services } from "../../src/edge/Call.js"
-import * as Metrics from "../../src/edge/Metrics.js"
+import * as Router from "../../src/edge/http/Router.js"
+import type { Services } from "../../src/edge/http/Call.js"
+import * as Metrics from "../../src/edge/http/Metrics.js"
 import * as Fake from "./FakeVenue.js"
 
 const document = async (): Promise<any> => Fake.json(await Fake.make().ask({ target: "/openapi.json" }))
@@ -53,11 +53,12 @@ test("a route without a contract, or a contract without a route, is a defect at 
   const all = Object.fromEntries(Contract.endpoints.map(({ name }) => [name, () => {}]))
   const { placeOrder, ...missing } = all
   expect(placeOrder).toBeDefined()
-  expect(() => Router.make(services, () => "ready", missing)).toThrow("every endpoint is served: placeOrder")
+  expect(() => Router.make(Contract.endpoints, services, () => "ready", missing)).toThrow("every endpoint is served: placeOrder")
   expect(() => Router.make(
+    Contract.endpoints,
     services,
     () => "ready",
     { ...all, teapot: () => {} }
   )).toThrow("every route is in the contract: teapot")
-  expect(() => Router.make(services, () => "ready", all)).not.toThrow()
+  expect(() => Router.make(Contract.endpoints, services, () => "ready", all)).not.toThrow()
 })

@@ -3,7 +3,8 @@ import { createHash } from "node:crypto"
 import canonicalize from "canonicalize"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import * as Views from "../../src/edge/Views.js"
+import { bookText } from "../../src/edge/markets/getBook.js"
+import { registry } from "../../src/edge/markets/Snapshot.js"
 import * as Fake from "./FakeVenue.js"
 
 const sha256 = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`
@@ -15,7 +16,7 @@ test("a client can recompute a book's digest and checksum", () => {
   )
   fc.assert(fc.property(side, side, fc.nat(), fc.nat({ max: 6 }), (bids, asks, sequence, priceScale) => {
     const market = { marketId: "BTC-USDC-PERP", priceScale, quantityScale: 6 - priceScale }
-    const book = JSON.parse(Views.bookText(market, sequence, { bids, asks }))
+    const book = JSON.parse(bookText(market, sequence, { bids, asks }))
     const { marketId, snapshotSequence } = book
     expect(book.readModelDigest).toBe(sha256(canonicalize({ marketId, snapshotSequence, bids: book.bids, asks: book.asks })!))
     const lines = [
@@ -61,7 +62,7 @@ test("markets are listed when the public may see them, and the registry's digest
   const list = Fake.json(await fake.ask({ target: "/v1/markets" }))
   expect(list.markets.map((market: any) => market.marketId)).toEqual(["BTC-USDC-PERP"])
   const one = Fake.json(await fake.ask({ target: "/v1/markets/BTC-USDC-PERP" }))
-  expect(one.readModelDigest).toBe(sha256(canonicalize(Views.registry(fake.state))!))
+  expect(one.readModelDigest).toBe(sha256(canonicalize(registry(fake.state))!))
   expect(one.market).toMatchObject({
     minPrice: "1.0",
     maxQuantity: "100.0000",

@@ -2,7 +2,8 @@
 import { describe, expect, test } from "vitest"
 import * as fc from "fast-check"
 import * as Contract from "../../src/edge/Contract.js"
-import * as Cursor from "../../src/edge/Cursor.js"
+import * as Endpoint from "../../src/edge/http/Endpoint.js"
+import * as Cursor from "../../src/edge/http/Cursor.js"
 import * as Corpora from "./Corpora.js"
 import * as Fake from "./FakeVenue.js"
 
@@ -556,7 +557,7 @@ test.each(rows)("$why: $status $code", async ({ apiKeyRejection, ask, code, stat
   const response = await fake.ask(request)
   const body = Fake.json(response)
   expect({ status: response.status, code: body.code }).toEqual({ status, code })
-  const native = Contract.familyOf(request.target) === "compat" ? body.info : body
+  const native = Endpoint.familyOf(request.target) === "compat" ? body.info : body
   if (apiKeyRejection !== undefined) expect(native.apiKeyRejection).toBe(apiKeyRejection)
   if (!reachesEngine(code)) expect(fake.commands).toEqual([])
 })

@@ -1,14 +1,14 @@
 /** Every endpoint declares the statuses it can fail with: what it is asked wrongly is answered with one of them, and with each. */
 import { Either, Schema } from "effect"
 import { describe, expect, test } from "vitest"
-import { examples } from "../../src/edge/docs/Examples.js"
 import * as Contract from "../../src/edge/Contract.js"
+import type { Described } from "../../src/edge/http/Endpoint.js"
 import * as Fake from "./FakeVenue.js"
 
-const declared = (endpoint: Contract.Described): ReadonlyArray<number> =>
+const declared = (endpoint: Described): ReadonlyArray<number> =>
   [...endpoint.answers.keys()].filter((status) => status !== 200).sort((left, right) => left - right)
 
-const named = (name: string): Contract.Described => Contract.endpoints.find((endpoint) => endpoint.name === name)!
+const named = (name: string): Described => Contract.endpoints.find((endpoint) => endpoint.name === name)!
 
 test.each([
   ["getHealth", [400, 500]],
@@ -29,8 +29,8 @@ test.each([
 })
 
 /** A good request of an endpoint, with everything that it needs. */
-const good = (fake: Fake.FakeVenue, endpoint: Contract.Described): Fake.Ask => {
-  const { body, target } = examples[endpoint.name as Contract.Name]
+const good = (fake: Fake.FakeVenue, endpoint: Described): Fake.Ask => {
+  const { body, target } = Contract.examples[endpoint.name as Contract.Name]
   return {
     method: endpoint.method,
     target,
@@ -40,12 +40,12 @@ const good = (fake: Fake.FakeVenue, endpoint: Contract.Described): Fake.Ask => {
   }
 }
 
-const needsKey = ({ access }: Contract.Described): boolean => access === "key" || access === "read" || access === "trade"
+const needsKey = ({ access }: Described): boolean => access === "key" || access === "read" || access === "trade"
 
 interface Wrong {
   readonly why: string
   readonly status: number
-  readonly ask: (fake: Fake.FakeVenue, endpoint: Contract.Described) => Fake.Ask
+  readonly ask: (fake: Fake.FakeVenue, endpoint: Described) => Fake.Ask
 }
 
 /** What may be wrong with a request on any route, each with the status that only some may answer. */

@@ -3,7 +3,7 @@ import { Arbitrary, Either, FastCheck, Schema } from "effect"
 import { expect, test } from "vitest"
 import * as Acceptance from "../../sim/properties/Acceptance.js"
 import * as Contract from "../../src/edge/Contract.js"
-import * as Envelopes from "../../src/edge/contract/Envelopes.js"
+import * as Envelopes from "../../src/edge/http/Envelopes.js"
 
 type Json = { readonly [name: string]: unknown }
 

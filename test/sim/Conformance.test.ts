@@ -4,7 +4,7 @@ import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import * as Property from "../../sim/properties/Property.js"
 import { schemaConformance } from "../../sim/properties/schemaConformance.js"
 import * as Calls from "../../sim/workload/Calls.js"
-import * as Errors from "../../src/edge/Errors.js"
+import * as Errors from "../../src/edge/http/Errors.js"
 
 const who: Calls.Identity = { client: "c", account: 0, accountId: "acc_1", apiKey: "pk" }
 

@@ -2,14 +2,12 @@
 import { expect, test } from "vitest"
 import * as Twist from "../../sim/workload/Twist.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
-import type * as Contract from "../../src/edge/Contract.js"
-import { examples } from "../../src/edge/docs/Examples.js"
-import * as HotRoutes from "../../src/edge/HotRoutes.js"
+import * as Contract from "../../src/edge/Contract.js"
 import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, symbol, type Trader } from "../edge/LiveVenue.js"
 
 test("every operation of a client has another body, and what an operator repeats", () => {
-  expect([...Twist.operations].sort()).toEqual([...HotRoutes.names, ...byOperator].sort())
+  expect([...Twist.operations].sort()).toEqual([...Contract.commandNames, ...byOperator].sort())
 })
 
 const byOperator = ["setMarketStatus", "setIndexPrice"] as const
@@ -28,14 +26,14 @@ test.each(byOperator)("%s: the other body is refused and the first keeps its ans
 
 /** The reference's example of an endpoint, for a trader and a market that exist. */
 const example = (name: Contract.Name, trader: Trader): { readonly target: string; readonly body: Twist.Body } => {
-  const { body, target } = examples[name]
+  const { body, target } = Contract.examples[name]
   const real = (text: string): string =>
     text.replaceAll("acc_1s", trader.accountId).replaceAll("BTC-USDC-PERP", marketId).replaceAll("BTC/USDC:USDC", symbol)
       .replaceAll("60000", "100")
   return { target: real(target), body: JSON.parse(real(JSON.stringify(body))) as Twist.Body }
 }
 
-test.each(HotRoutes.names)("%s: the other body is refused and the first keeps its answer", async (name) => {
+test.each(Contract.commandNames)("%s: the other body is refused and the first keeps its answer", async (name) => {
   for (let seed = 0; seed < 20; seed++) {
     const venue = LiveVenue.make()
     const [alice] = await venue.traders(1)

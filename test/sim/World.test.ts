@@ -1,7 +1,7 @@
 /** The world's leaves keep their fault models. */
 import { Duration, Effect, Exit, Scope } from "effect"
 import { describe, expect, test } from "vitest"
-import { type Application, Listener } from "../../src/edge/Listener.js"
+import { type Application, Listener } from "../../src/edge/http/Listener.js"
 import * as SimClock from "../../sim/world/SimClock.js"
 import * as SimNetwork from "../../sim/world/SimNetwork.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"

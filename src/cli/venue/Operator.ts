@@ -13,9 +13,12 @@ import * as Schedule from "effect/Schedule"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
-import * as Envelopes from "../../edge/contract/Envelopes.js"
-import { DemoAccounts, group, OperatorResult, type PutMarketBody } from "../../edge/contract/Operator.js"
-import { NotReady, Ready } from "../../edge/contract/System.js"
+import * as Envelopes from "../../edge/http/Envelopes.js"
+import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
+import { routes } from "../../edge/operator/Operator.js"
+import { OperatorResult } from "../../edge/operator/OperatorResult.js"
+import type { PutMarketBody } from "../../edge/operator/putMarket.js"
+import { NotReady, Ready } from "../../edge/system/getReadiness.js"
 
 /** A venue, and what opens its operator routes. */
 export interface Target {
@@ -51,11 +54,13 @@ interface Call<A, I> {
   readonly answer: Schema.Schema<A, I>
 }
 
-type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof group.endpoints)[string]>
+type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof routes)[number]["endpoint"]>
 
 /** Method and path of an endpoint, with the market's id in its place. */
 const placeOf = ({ endpoint, marketId }: Pick<Call<unknown, unknown>, "endpoint" | "marketId">) => {
-  const found: { readonly method: HttpMethod.HttpMethod; readonly path: string } | undefined = group.endpoints[endpoint]
+  const found: { readonly method: HttpMethod.HttpMethod; readonly path: string } | undefined = routes
+    .map((route) => route.endpoint)
+    .find(({ name }) => name === endpoint)
   assert(found !== undefined, "an operator task has an endpoint in the contract")
   return {
     method: found.method,

@@ -1,0 +1,18 @@
+/** Every route of the capability: what an account has, its orders among it, and the key that asks. */
+import { listOrders } from "../orders/listOrders.js"
+import { getBalance, getCompatBalance } from "./getBalance.js"
+import { getCurrentApiKey } from "./getCurrentApiKey.js"
+import { listCompatOwnTrades, listFills } from "./listFills.js"
+import { listCompatPositions, listPositions } from "./listPositions.js"
+
+/** The routes, in the order in which the reference lists those of one chapter. */
+export const routes = [
+  getBalance,
+  listPositions,
+  listOrders,
+  listFills,
+  getCurrentApiKey,
+  listCompatOwnTrades,
+  listCompatPositions,
+  getCompatBalance
+] as const

@@ -1,0 +1,158 @@
+/** The account's own fills: `GET /v1/accounts/{accountId}/fills`, newest first, and `GET /v2/trades`, oldest first. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import * as Ids from "../../domain/Ids.js"
+import type * as Market from "../../domain/Market.js"
+import * as Order from "../../domain/Order.js"
+import * as Units from "../../domain/Units.js"
+import type { Fill } from "../../engine/Reads.js"
+import * as Example from "../http/Example.js"
+import { json } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { compatLimit, page, pageLimit, withCursor } from "../http/Listing.js"
+import * as Route from "../http/Route.js"
+import { withFilter } from "../markets/Listed.js"
+import * as Trade from "../markets/Trade.js"
+import { withAccount } from "./Own.js"
+
+/** One of the account's own fills. `side` and `liquidity` are the account's; the fee is paid in the settlement asset. */
+const AccountFill = Schema.Struct({
+  tradeId: Fields.Text,
+  orderId: Fields.Text,
+  accountId: Fields.Text,
+  marketId: Fields.Text,
+  side: Fields.Side,
+  liquidity: Schema.Literal("maker", "taker"),
+  ...Fields.paired("price"),
+  ...Fields.paired("size"),
+  ...Fields.paired("notional"),
+  ...Fields.pairedSigned("fee"),
+  feeAsset: Fields.Text,
+  executedAtEpochMs: Fields.EpochMs,
+  sequence: Fields.Sequence
+}).annotations({ identifier: "AccountFill" })
+type AccountFill = typeof AccountFill.Type
+
+const FillList = Schema.Struct({
+  version: Schema.Literal("external-fill-list/v1"),
+  accountId: Fields.Text,
+  fills: Schema.Array(AccountFill),
+  nextCursor: Fields.NextCursor
+}).annotations({
+  identifier: "FillList",
+  description: "Newest first. The venue keeps the latest 131,072 fills of all accounts together."
+})
+
+const Fee = Schema.Struct({ cost: Fields.Signed, currency: Fields.Text, rate: Fields.Amount })
+
+/** One of the account's own fills in the unified shape. `rate` of a fee is a fraction: the market's at present. */
+const CompatOwnTrade = Schema.Struct({
+  ...Trade.compatFields,
+  order: Fields.Text,
+  fee: Fee,
+  fees: Schema.Array(Fee),
+  info: AccountFill
+}).annotations({ identifier: "CompatOwnTrade" })
+type CompatOwnTrade = typeof CompatOwnTrade.Type
+
+/** What a fill is to one of its two accounts. */
+const ownSide = (fill: Fill, account: number) =>
+  fill.takerAccount === account
+    ? { orderNumber: fill.takerOrder, side: Order.sides[fill.takerSide], liquidity: "taker" as const, feeAtoms: fill.takerFeeAtoms }
+    : {
+      orderNumber: fill.makerOrder,
+      side: Order.sides[fill.takerSide === Order.buy ? Order.sell : Order.buy],
+      liquidity: "maker" as const,
+      feeAtoms: fill.makerFeeAtoms
+    }
+
+/** A fill as one of its accounts sees it. */
+const ownFill = (market: Market.Parameters, accountId: string, account: number, fill: Fill): AccountFill => {
+  const { feeAtoms, liquidity, orderNumber, side } = ownSide(fill, account)
+  const notional = Trade.notionalAtoms(market, fill)
+  return {
+    tradeId: Ids.tradeId(fill.ordinal),
+    orderId: Ids.orderId(orderNumber),
+    accountId,
+    marketId: market.marketId,
+    side,
+    liquidity,
+    price: Units.formatDecimal(fill.priceAtoms, market.priceScale),
+    priceAtoms: String(fill.priceAtoms),
+    size: Units.formatDecimal(fill.sizeAtoms, market.quantityScale),
+    sizeAtoms: String(fill.sizeAtoms),
+    notional: Units.formatDecimal(notional, Units.moneyScale),
+    notionalAtoms: String(notional),
+    fee: Units.formatDecimal(feeAtoms, Units.moneyScale),
+    feeAtoms: String(feeAtoms),
+    feeAsset: market.settlementAsset,
+    executedAtEpochMs: fill.atEpochMs,
+    sequence: fill.sequence
+  }
+}
+
+/** A fill in the unified shape, as one of its accounts sees it. */
+const compatOwnTrade = (market: Market.Parameters, accountId: string, account: number, fill: Fill): CompatOwnTrade => {
+  const { feeAtoms, liquidity, orderNumber, side } = ownSide(fill, account)
+  const feeBps = liquidity === "taker" ? market.takerFeeBps : market.makerFeeBps
+  const fee = {
+    cost: Units.toNumber(feeAtoms, Units.moneyScale),
+    currency: market.settlementAsset,
+    rate: feeBps / Units.bpsOne
+  }
+  return {
+    ...Trade.unified(market, fill),
+    side,
+    takerOrMaker: liquidity,
+    order: Ids.orderId(orderNumber),
+    fee,
+    fees: [fee],
+    info: ownFill(market, accountId, account, fill)
+  }
+}
+
+export const listFills = Route.effect({
+  tag: "accounts",
+  access: "read",
+  endpoint: HttpApiEndpoint.get("listFills", "/v1/accounts/:accountId/fills")
+    .setPath(Fields.AccountPath)
+    .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name), ...Fields.page }))
+    .addSuccess(FillList)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "The account's own fills, newest first"),
+  example: { target: `/v1/accounts/${Example.accountId}/fills?marketId=${Example.marketId}` },
+  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
+    withAccount(state, key, accountId, (account) =>
+      withFilter(state, urlParams.marketId, (name) => state.findMarket(name), (market) =>
+        withCursor("fills", urlParams.cursor, (before) => {
+          const limit = pageLimit(urlParams.limit)
+          return json({
+            version: "external-fill-list/v1",
+            accountId,
+            ...page("fills", limit, state.fills(account, market, before, limit + 1), (fill) =>
+              ownFill(state.market(fill.market).parameters, accountId, account, fill))
+          })
+        })))
+})
+
+export const listCompatOwnTrades = Route.effect({
+  tag: "compatOrders",
+  access: "read",
+  endpoint: HttpApiEndpoint.get("listCompatOwnTrades", "/v2/trades")
+    .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name), ...Fields.sinceAndLimit }))
+    .addSuccess(Schema.Array(CompatOwnTrade))
+    .addError(Failures.compat(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones"),
+  example: { target: `/v2/trades?symbol=${Example.encodedSymbol}&limit=50` },
+  handler: ({ state }) => ({ key: { account }, urlParams }) =>
+    withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
+      const limit = compatLimit(urlParams.limit)
+      const fills = urlParams.since === undefined
+        ? [...state.fills(account, market, Number.POSITIVE_INFINITY, limit)].reverse()
+        : state.fillsSince(account, market, Number(urlParams.since), limit)
+      const accountId = state.accountId(account)
+      return json(fills.map((fill) => compatOwnTrade(state.market(fill.market).parameters, accountId, account, fill)))
+    })
+})

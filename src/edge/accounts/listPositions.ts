@@ -1,0 +1,160 @@
+/** Positions that are not flat: `GET /v1/accounts/{accountId}/positions` and `GET /v2/positions`. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import * as Ids from "../../domain/Ids.js"
+import * as Market from "../../domain/Market.js"
+import * as Units from "../../domain/Units.js"
+import type { PositionView } from "../../engine/Reads.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import { json } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import { withFilter } from "../markets/Listed.js"
+import { averagePriceAtoms } from "../orders/OrderText.js"
+import { money } from "./Money.js"
+import { withAccount } from "./Own.js"
+
+/** A position that is not flat. `quantity` is unsigned: `side` says the direction. */
+export const Position = Schema.Struct({
+  positionId: Fields.Text,
+  marketId: Fields.Text,
+  side: Schema.Literal("long", "short"),
+  ...Fields.paired("quantity"),
+  ...Fields.paired("entryNotional"),
+  ...Fields.paired("avgEntryPrice"),
+  ...Fields.paired("markPrice"),
+  ...Fields.pairedSigned("unrealizedPnl"),
+  ...Fields.pairedSigned("realizedPnl"),
+  ...Fields.pairedSigned("feesPaid"),
+  openedAtEpochMs: Fields.EpochMs,
+  lastSequence: Fields.Sequence
+}).annotations({ identifier: "Position" })
+export type Position = typeof Position.Type
+
+const PositionList = Schema.Struct({
+  version: Schema.Literal("external-position-list/v1"),
+  accountId: Fields.Text,
+  positions: Schema.Array(Position),
+  journalSequence: Fields.Sequence
+}).annotations({ identifier: "PositionList" })
+
+/** A position in the unified shape. Margins are those of the position alone, at mark; the account's margin is crossed. */
+const CompatPosition = Schema.Struct({
+  id: Fields.Text,
+  symbol: Fields.Text,
+  ...Fields.moment,
+  side: Schema.Literal("long", "short"),
+  contracts: Fields.Amount,
+  contractSize: Schema.Literal(1),
+  entryPrice: Fields.Amount,
+  markPrice: Fields.Amount,
+  notional: Fields.Amount,
+  initialMargin: Fields.Amount,
+  initialMarginPercentage: Fields.Amount,
+  maintenanceMargin: Fields.Amount,
+  maintenanceMarginPercentage: Fields.Amount,
+  unrealizedPnl: Fields.Signed,
+  realizedPnl: Fields.Signed,
+  marginMode: Schema.Literal("cross"),
+  hedged: Schema.Literal(false),
+  info: Position
+}).annotations({
+  identifier: "CompatPosition",
+  description: "`entryPrice` is rounded half up to the market's grid. Percentages are fractions of `notional`."
+})
+type CompatPosition = typeof CompatPosition.Type
+
+/** One position that is not flat. */
+const position = (market: Market.Parameters, view: PositionView): Position => {
+  const quantityAtoms = Math.abs(view.quantityAtoms)
+  assert(quantityAtoms > 0, "a position that is read is not flat")
+  const entryPriceAtoms = averagePriceAtoms(view.entryNotionalAtoms, quantityAtoms, market)
+  return {
+    positionId: Ids.positionId(view.born),
+    marketId: market.marketId,
+    side: view.quantityAtoms > 0 ? "long" : "short",
+    quantity: Units.formatDecimal(quantityAtoms, market.quantityScale),
+    quantityAtoms: String(quantityAtoms),
+    ...money("entryNotional", view.entryNotionalAtoms),
+    avgEntryPrice: Units.formatDecimal(entryPriceAtoms, market.priceScale),
+    avgEntryPriceAtoms: String(entryPriceAtoms),
+    markPrice: Units.formatDecimal(view.markPriceAtoms, market.priceScale),
+    markPriceAtoms: String(view.markPriceAtoms),
+    ...money("unrealizedPnl", view.unrealizedPnlAtoms),
+    ...money("realizedPnl", view.realizedPnlAtoms),
+    ...money("feesPaid", view.feesPaidAtoms),
+    openedAtEpochMs: view.openedAtEpochMs,
+    lastSequence: view.lastSequence
+  }
+}
+
+/** One position that is not flat, in the unified shape: its margins are what it would need alone, at mark. */
+const compatPosition = (market: Market.Parameters, view: PositionView, atEpochMs: number): CompatPosition => {
+  const quantityAtoms = Math.abs(view.quantityAtoms)
+  const { initialMarginAtoms, maintenanceMarginAtoms, notionalAtoms } = view
+  assert(notionalAtoms > 0, "a position that is read is not flat and has a mark")
+  const entryPriceAtoms = averagePriceAtoms(view.entryNotionalAtoms, quantityAtoms, market)
+  return {
+    id: Ids.positionId(view.born),
+    symbol: Market.symbol(market),
+    timestamp: atEpochMs,
+    datetime: Errors.isoTime(atEpochMs),
+    side: view.quantityAtoms > 0 ? "long" : "short",
+    contracts: Units.toNumber(quantityAtoms, market.quantityScale),
+    contractSize: 1,
+    entryPrice: Units.toNumber(entryPriceAtoms, market.priceScale),
+    markPrice: Units.toNumber(view.markPriceAtoms, market.priceScale),
+    notional: Units.toNumber(notionalAtoms, Units.moneyScale),
+    initialMargin: Units.toNumber(initialMarginAtoms, Units.moneyScale),
+    initialMarginPercentage: initialMarginAtoms / notionalAtoms,
+    maintenanceMargin: Units.toNumber(maintenanceMarginAtoms, Units.moneyScale),
+    maintenanceMarginPercentage: maintenanceMarginAtoms / notionalAtoms,
+    unrealizedPnl: Units.toNumber(view.unrealizedPnlAtoms, Units.moneyScale),
+    realizedPnl: Units.toNumber(view.realizedPnlAtoms, Units.moneyScale),
+    marginMode: "cross",
+    hedged: false,
+    info: position(market, view)
+  }
+}
+
+export const listPositions = Route.effect({
+  tag: "accounts",
+  access: "read",
+  endpoint: HttpApiEndpoint.get("listPositions", "/v1/accounts/:accountId/positions")
+    .setPath(Fields.AccountPath)
+    .addSuccess(PositionList)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "Positions that are not flat"),
+  example: { target: `/v1/accounts/${Example.accountId}/positions` },
+  handler: ({ state }) => ({ key, path: { accountId } }) =>
+    withAccount(state, key, accountId, (account) =>
+      Effect.succeed({
+        version: "external-position-list/v1" as const,
+        accountId,
+        positions: state.positions(account).map((view) => position(state.market(view.market).parameters, view)),
+        journalSequence: state.sequence
+      }))
+})
+
+export const listCompatPositions = Route.effect({
+  tag: "compatOrders",
+  access: "read",
+  endpoint: HttpApiEndpoint.get("listCompatPositions", "/v2/positions")
+    .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))
+    .addSuccess(Schema.Array(CompatPosition))
+    .addError(Failures.compat(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "Positions that are not flat"),
+  example: { target: "/v2/positions" },
+  handler: ({ state }) => ({ key, urlParams }) =>
+    withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) =>
+      json(
+        state.positions(key.account)
+          .filter((view) => market < 0 || view.market === market)
+          .map((view) => compatPosition(state.market(view.market).parameters, view, state.atEpochMs))
+      ))
+})

@@ -1,0 +1,99 @@
+/** One request under way: what it asks, and the one answer it gets. */
+import { Refusal } from "../../domain/Refusal.js"
+import type { Outcome } from "../../operations/Operations.js"
+import type { Reads } from "../../engine/Reads.js"
+import type * as ApiKeys from "../../identity/ApiKeys.js"
+import type { Answer, Barrier } from "../../sequencer/Submit.js"
+import type { Command } from "../../operations/Operations.js"
+import type * as Context from "effect/Context"
+import type { Described } from "./Endpoint.js"
+import * as Errors from "./Errors.js"
+import type { Reply, Request } from "./Listener.js"
+import type { Metrics, RouteCounts } from "./Metrics.js"
+import type { Readiness } from "./Readiness.js"
+
+/** What every route works with. */
+export interface Services {
+  readonly state: Reads
+  readonly submit: (command: Command, answer: Answer) => void
+  readonly barrier: Context.Tag.Service<Barrier>
+  readonly metrics: Context.Tag.Service<Metrics>
+  readonly tokens: ApiKeys.KnownTokens
+  /** Milliseconds since the Unix epoch. */
+  readonly now: () => number
+  readonly nextRequestId: () => string
+  readonly environment: string
+  /** Undefined: operator routes are hidden. */
+  readonly operatorToken: string | undefined
+  readonly signerSecret: string
+  readonly acceptsIndexPrices: boolean
+  readonly readiness: Context.Tag.Service<Readiness>
+  /** The contract as a document and as a page, made when first asked for. */
+  readonly reference: { readonly openApi: () => string; readonly page: () => string }
+  /** What several routes of one venue share: made when first asked for, once for each maker. */
+  readonly shared: <A>(make: (state: Reads) => A) => A
+  /** Logs a defect. */
+  readonly defect: (cause: unknown) => void
+}
+
+export type Params = Readonly<Record<string, string | undefined>>
+
+export class Call {
+  answered = false
+
+  constructor(
+    readonly services: Services,
+    readonly endpoint: Described,
+    readonly counts: RouteCounts,
+    readonly request: Request,
+    readonly params: Params,
+    /** Behind the question mark, as sent; empty where there was none. */
+    readonly query: string,
+    readonly requestId: string,
+    private readonly reply: Reply
+  ) {}
+
+  /** Answers with a body as it is. Nothing may be answered twice. */
+  send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>): void {
+    if (this.answered) return
+    this.answered = true
+    const { byStatus } = this.counts
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    const headers = { "content-type": contentType, "x-request-id": this.requestId }
+    this.reply({ status, headers: more === undefined ? headers : { ...headers, ...more }, body })
+  }
+
+  /** Answers 200 with JSON. */
+  succeed(body: string): void {
+    this.send(200, "application/json", body)
+  }
+
+  /** Answers with an envelope, at the decision's time for a remembered decision, otherwise now. */
+  fail(failure: Errors.Failure, atEpochMs: number = failure.decidedAtEpochMs ?? this.services.now()): void {
+    if (this.answered) return
+    this.services.metrics.refused(failure.description.name)
+    this.send(
+      failure.description.status,
+      "application/json",
+      Errors.body(this.endpoint.family, failure, this.requestId, atEpochMs)
+    )
+  }
+
+  /** Like `fail`, for what was read from the engine: waits until that is durable. */
+  failDurably(failure: Errors.Failure): void {
+    this.services.barrier.whenDurable(this.services.state.sequence, () => this.fail(failure))
+  }
+
+  /** Answers a command that was refused as a whole or has no entry to show for itself; whether it did. */
+  failedWhole(outcome: Outcome): boolean {
+    if (outcome.refusal === Refusal.none) return false
+    this.fail(Errors.refused(outcome.refusal))
+    return true
+  }
+
+  /** Answers a defect: the client learns nothing of it. */
+  crash(cause: unknown): void {
+    this.services.defect(cause)
+    this.fail(Errors.internal)
+  }
+}

@@ -1,0 +1,107 @@
+/** Endpoints of a contract as the edge serves them: what of an `HttpApi` the router, the routes and the tests look at. */
+import * as HttpApi from "@effect/platform/HttpApi"
+import * as HttpApiError from "@effect/platform/HttpApiError"
+import type * as HttpApiGroup from "@effect/platform/HttpApiGroup"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as Context from "effect/Context"
+import * as Option from "effect/Option"
+import * as Schema from "effect/Schema"
+import * as SchemaAST from "effect/SchemaAST"
+import { assert } from "../../domain/Assert.js"
+import { Access, type Level } from "./Access.js"
+import type { Family } from "./Envelopes.js"
+
+/** One way of answering an endpoint. */
+export interface Answer {
+  readonly schema: Schema.Schema<unknown, unknown>
+  /** JSON, or text as it is. */
+  readonly kind: "json" | "text"
+  readonly contentType: string
+}
+
+/** One endpoint of the contract, ready to be served. */
+export interface Described {
+  readonly name: string
+  readonly method: string
+  /** With `:name` parameters. */
+  readonly path: string
+  readonly family: Family
+  readonly access: Level
+  readonly pathSchema: Schema.Schema<unknown, unknown> | undefined
+  readonly urlParamsSchema: Schema.Schema<unknown, unknown> | undefined
+  readonly headersSchema: Schema.Schema<unknown, unknown> | undefined
+  readonly payloadSchema: Schema.Schema<unknown, unknown> | undefined
+  /** By HTTP status, successes and envelopes. */
+  readonly answers: ReadonlyMap<number, Answer>
+}
+
+/** The family that a path belongs to, as the router reads it: percent-encoded letters are the letters. */
+export const familyOf = (path: string): Family => {
+  const end = path.indexOf("/", 1)
+  const first = end < 0 ? path : path.slice(0, end)
+  return (first.includes("%") ? decoded(first) : first) === "/v2" ? "compat" : "native"
+}
+
+/** What percent-encoding stands for, but for reserved characters; as it is where it stands for nothing. */
+const decoded = (segment: string): string => {
+  try {
+    return decodeURI(segment)
+  } catch {
+    return segment
+  }
+}
+
+/** A schema without the platform's own decode error, which is never sent. */
+const sent = (ast: SchemaAST.AST): SchemaAST.AST =>
+  SchemaAST.isUnion(ast)
+    ? SchemaAST.Union.make(ast.types.filter((type) => type !== HttpApiError.HttpApiDecodeError.ast))
+    : ast
+
+const answerOf = (whole: SchemaAST.AST): Answer => {
+  const ast = sent(whole)
+  const encoding = HttpApiSchema.getEncoding(ast)
+  return { schema: Schema.make(ast), kind: encoding.kind === "Text" ? "text" : "json", contentType: encoding.contentType }
+}
+
+/** A contract, whatever its groups. */
+export type Api = HttpApi.HttpApi<string, HttpApiGroup.HttpApiGroup.Any, HttpApiError.HttpApiDecodeError>
+
+const accessOf = (name: string, annotations: Context.Context<never>): Level => {
+  const access = Context.getOption(annotations, Access)
+  assert(Option.isSome(access), `${name} says who may call it`)
+  return access.value
+}
+
+/** Every endpoint of a contract, in its order. */
+export const describe = (api: Api): ReadonlyArray<Described> => {
+  const described: Array<Described> = []
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, errors, successes }) => {
+      const answers = new Map<number, Answer>()
+      for (const [status, { ast }] of [...errors, ...successes]) {
+        if (Option.isSome(ast)) {
+          const envelope = answers.get(status)
+          const answer = answerOf(ast.value)
+          answers.set(
+            status,
+            envelope === undefined ? answer : { ...answer, schema: Schema.Union(answer.schema, envelope.schema) }
+          )
+        }
+      }
+      described.push({
+        name: endpoint.name,
+        method: endpoint.method,
+        path: endpoint.path,
+        family: familyOf(endpoint.path),
+        access: accessOf(endpoint.name, endpoint.annotations),
+        pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
+        urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
+        headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],
+        payloadSchema: Option.getOrUndefined(endpoint.payloadSchema) as Described["payloadSchema"],
+        answers
+      })
+    }
+  })
+  return described
+}

@@ -1,0 +1,323 @@
+/**
+ * Every failure a client can see, in both envelopes. Refusals of commands come from the domain's table;
+ * what only the edge can refuse is described here in the same terms.
+ */
+import { assert } from "../../domain/Assert.js"
+import * as Market from "../../domain/Market.js"
+import type { Unit } from "../../domain/Unit.js"
+import type { Refused } from "../../operations/Outcome.js"
+import * as Refusal from "../../domain/Refusal.js"
+import * as Units from "../../domain/Units.js"
+import type { Rejection } from "../../identity/ApiKeys.js"
+import type { Family } from "./Envelopes.js"
+import type { Response } from "./Listener.js"
+
+/** A failure on its way to an envelope. */
+export interface Failure {
+  readonly description: Refusal.Description
+  /** Said instead of the description's message: which member was wrong, and how. */
+  readonly message?: string
+  /** What the refusal compared, in the guard's unit. */
+  readonly comparison?: Comparison
+  /** For a remembered decision: when it was made. */
+  readonly decidedAtEpochMs?: number
+}
+
+/** Decimal strings in the guard's own unit, whole numbers for counts and times, a market's status; absent where nothing was compared. */
+export interface Comparison {
+  readonly limit?: string | undefined
+  readonly actual?: string | undefined
+  readonly nearest?: string | undefined
+}
+
+const invalid: Refusal.Description = {
+  name: "InvalidRequest",
+  status: 400,
+  code: "invalid_request",
+  compatName: "BadRequest",
+  retryable: false,
+  recoveryActions: ["fix_request"],
+  safeMessage: "The request is not valid.",
+  compares: undefined
+}
+
+const unauthorized = (name: string, apiKeyRejection: string, safeMessage: string): Failure => ({
+  description: {
+    name,
+    status: 401,
+    code: "unauthorized",
+    apiKeyRejection,
+    compatName: "AuthenticationError",
+    retryable: false,
+    recoveryActions: ["authenticate"],
+    safeMessage,
+    compares: undefined
+  }
+})
+
+/** A command's refusal. */
+export const refused = (refusal: Refusal.Refusal, comparison?: Comparison): Failure =>
+  comparison === undefined
+    ? { description: Refusal.describe(refusal) }
+    : { description: Refusal.describe(refusal), comparison }
+
+/** The request breaks the contract; `message` names the first offending part and echoes nothing. */
+export const invalidRequest = (message: string): Failure => ({ description: invalid, message })
+
+export const routeNotFound: Failure = {
+  description: { ...invalid, name: "RouteNotFound", status: 404, code: "route_not_found", safeMessage: "There is no such route." }
+}
+
+/** The path exists, with other methods: they are in the `allow` header. */
+export const methodNotAllowed: Failure = {
+  description: {
+    ...invalid,
+    name: "MethodNotAllowed",
+    status: 405,
+    code: "method_not_allowed",
+    compatName: "NotSupported",
+    safeMessage: "The route does not take this method."
+  }
+}
+
+export const payloadTooLarge: Failure = {
+  description: {
+    ...invalid,
+    name: "PayloadTooLarge",
+    status: 413,
+    code: "payload_too_large",
+    safeMessage: "The request body is larger than 64 KiB."
+  }
+}
+
+export const unsupportedMediaType: Failure = {
+  description: {
+    ...invalid,
+    name: "UnsupportedMediaType",
+    status: 415,
+    code: "unsupported_media_type",
+    safeMessage: "The request body must be application/json in UTF-8."
+  }
+}
+
+/** Part of the contract that this release does not serve; nothing was done. */
+export const notSupported = (message: string): Failure => ({
+  description: {
+    ...invalid,
+    name: "NotSupported",
+    status: 501,
+    code: "not_supported",
+    compatName: "NotSupported",
+    safeMessage: "This is not supported."
+  },
+  message
+})
+
+/** Part of the contract that this venue does not do in its present configuration. */
+export const operationNotAvailable = (message: string): Failure => ({
+  description: {
+    ...invalid,
+    name: "OperationNotAvailable",
+    code: "operation_not_available",
+    compatName: "NotSupported",
+    recoveryActions: ["none"],
+    safeMessage: "This operation is not available here."
+  },
+  message
+})
+
+/** A cursor that this listing never gave, or gave in another form. */
+export const staleCursor: Failure = {
+  description: {
+    ...invalid,
+    name: "CursorInvalid",
+    recoveryActions: ["restart_from_first_page"],
+    safeMessage: "cursor: is none of this listing's. Start again from the first page."
+  }
+}
+
+/** A listing by time that would look at more than one read may. */
+export const tooManyOrders: Failure = {
+  description: {
+    ...invalid,
+    name: "ListingTooLong",
+    safeMessage: "The listing would look at too many orders. Choose a later `since`, or page through "
+      + "/v1/accounts/{accountId}/orders."
+  }
+}
+
+export const starting: Failure = {
+  description: {
+    ...invalid,
+    name: "Starting",
+    status: 503,
+    code: "starting",
+    compatName: "OnMaintenance",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The venue is not ready. Nothing was done; repeat the same request shortly."
+  }
+}
+
+/** On the routes that the venue adds to its contract: unknown and foreign accounts alike. */
+export const accountNotFound: Failure = {
+  description: {
+    ...invalid,
+    name: "AccountNotFound",
+    status: 404,
+    code: "account_not_found",
+    apiKeyRejection: "account_mismatch",
+    safeMessage: "There is no such account for this credential."
+  }
+}
+
+/** A read of an order that is not the account's, or that the venue has forgotten; ended orders are read like open ones. */
+export const orderUnknown: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.orderNotFound),
+    name: "OrderUnknown",
+    safeMessage: "The account has no such order, neither open nor among those that ended and are still remembered."
+  }
+}
+
+/** A defect of the venue. Says nothing else. */
+export const internal: Failure = {
+  description: {
+    name: "InternalError",
+    status: 500,
+    code: "internal_error",
+    compatName: "ExchangeError",
+    retryable: false,
+    recoveryActions: ["contact_operator"],
+    safeMessage: "The venue failed to answer. Whether the request was carried out is unknown: "
+      + "repeat it with the same Idempotency-Key.",
+    compares: undefined
+  }
+}
+
+const operatorUnauthorized: Failure = {
+  description: {
+    name: "OperatorUnauthorized",
+    status: 401,
+    code: "unauthorized",
+    compatName: "AuthenticationError",
+    retryable: false,
+    recoveryActions: ["authenticate"],
+    safeMessage: "The operator's token is missing or wrong.",
+    compares: undefined
+  }
+}
+
+const keyFailures: Readonly<Record<Rejection, Failure>> = {
+  missing: unauthorized("KeyMissing", "missing", "An Authorization header with an API key is needed."),
+  malformed: unauthorized("KeyMalformed", "malformed", "The credential is not an API key."),
+  unknown: unauthorized("KeyUnknown", "unknown", "The API key is not known."),
+  revoked: refused(Refusal.Refusal.keyRevoked),
+  expired: refused(Refusal.Refusal.keyExpired)
+}
+
+/** A credential that is no API key that may act. */
+export const keyRejected = (rejection: Rejection): Failure => keyFailures[rejection]
+
+/** The operator's token is missing or wrong. */
+export const operatorRejected: Failure = operatorUnauthorized
+
+/** Every failure that only the edge makes, for catalogues and tests. */
+export const all: ReadonlyArray<Failure> = [
+  invalidRequest("quantity: must be a decimal string"),
+  routeNotFound,
+  methodNotAllowed,
+  payloadTooLarge,
+  unsupportedMediaType,
+  notSupported("timeInForce is not supported."),
+  operationNotAvailable("Index prices do not come from operators here."),
+  staleCursor,
+  tooManyOrders,
+  starting,
+  accountNotFound,
+  orderUnknown,
+  internal,
+  operatorRejected,
+  ...Object.values(keyFailures)
+]
+
+type Grid = Pick<Market.Parameters, "priceScale" | "quantityScale">
+
+/** A compared value as its unit is told; undefined where the unit needs a market and there is none. */
+const told = (value: number, unit: Unit, market: Grid | undefined): string | undefined => {
+  switch (unit) {
+    case "price_atoms":
+      return market === undefined ? undefined : Units.formatDecimal(value, market.priceScale)
+    case "size_atoms":
+      return market === undefined ? undefined : Units.formatDecimal(value, market.quantityScale)
+    case "money_atoms":
+      return Units.formatDecimal(value, Units.moneyScale)
+    case "market_status":
+      return Market.statuses[value]
+    default:
+      return String(value)
+  }
+}
+
+/** What a refused entry compared, in the unit that its refusal names; undefined when it compared nothing. */
+export const comparisonOf = (entry: Refused, market: Grid | undefined): Comparison | undefined => {
+  const unit = Refusal.describe(entry.refusal).compares
+  if (unit === undefined) return undefined
+  const comparison: Record<string, string> = {}
+  for (const name of ["limit", "actual", "nearest"] as const) {
+    const text = Number.isSafeInteger(entry[name]) ? told(entry[name], unit, market) : undefined
+    if (text !== undefined) comparison[name] = text
+  }
+  return Object.keys(comparison).length === 0 ? undefined : comparison
+}
+
+const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number): object => {
+  const { description } = failure
+  return {
+    version: "external-rest-error/v1",
+    requestId,
+    code: description.code,
+    safeMessage: failure.message ?? description.safeMessage,
+    retryable: description.retryable,
+    recoveryActions: description.recoveryActions,
+    occurredAtEpochMs: atEpochMs,
+    ...(description.apiKeyRejection === undefined ? undefined : { apiKeyRejection: description.apiKeyRejection }),
+    ...(description.guard === undefined ? undefined : { rejectionGuard: description.guard }),
+    ...failure.comparison
+  }
+}
+
+/** ISO 8601 of milliseconds since the Unix epoch. */
+export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString()
+
+/** The envelope's JSON. `atEpochMs` is the decision's time for a remembered decision, otherwise now. */
+export const body = (family: Family, failure: Failure, requestId: string, atEpochMs: number): string => {
+  const info = nativeEnvelope(failure, requestId, atEpochMs)
+  if (family === "native") return JSON.stringify(info)
+  const { description } = failure
+  return JSON.stringify({
+    name: description.compatName,
+    message: failure.message ?? description.safeMessage,
+    code: description.code,
+    retryable: description.retryable,
+    timestamp: atEpochMs,
+    datetime: isoTime(atEpochMs),
+    info
+  })
+}
+
+/** The whole response for a failure. `headers` join the usual ones. */
+export const response = (
+  family: Family,
+  failure: Failure,
+  requestId: string,
+  atEpochMs: number,
+  headers?: Readonly<Record<string, string>>
+): Response => {
+  assert(failure.description.status >= 400, "a failure has an error status")
+  return {
+    status: failure.description.status,
+    headers: { "content-type": "application/json", "x-request-id": requestId, ...headers },
+    body: body(family, failure, requestId, atEpochMs)
+  }
+}

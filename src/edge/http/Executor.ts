@@ -1,0 +1,179 @@
+/**
+ * Runs the routes that are Effects: decodes what the contract declares, runs the handler on the venue's own
+ * runtime, and lets the answer out once what it was read from is durable.
+ */
+import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as Cause from "effect/Cause"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Exit from "effect/Exit"
+import * as ParseResult from "effect/ParseResult"
+import * as Runtime from "effect/Runtime"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import type { KeyOf, Level } from "./Access.js"
+import type { Caller } from "./Admission.js"
+import type { Call } from "./Call.js"
+import type { Described } from "./Endpoint.js"
+import * as Errors from "./Errors.js"
+import * as Requests from "./Requests.js"
+
+/** A response body that is already text, for what is too dear to build as values. Tests hold it to the schema. */
+export class Rendered {
+  constructor(
+    readonly body: string,
+    readonly status: number = 200,
+    /** Beside the usual ones. */
+    readonly headers?: Readonly<Record<string, string>>
+  ) {}
+}
+
+/** An answer that is a failure. */
+export const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => Effect.fail(failure)
+
+/** A body that is made here as its schema says: tests decode every one with it. */
+export const json = (value: object): Effect.Effect<Rendered> => Effect.succeed(new Rendered(JSON.stringify(value)))
+
+/** What a handler is given: everything its endpoint declares, decoded, and the key that calls. */
+export type Input<E extends HttpApiEndpoint.HttpApiEndpoint.Any, L extends Level> =
+  & Omit<HttpApiEndpoint.HttpApiEndpoint.Request<E>, "request">
+  & { readonly key: KeyOf<L> }
+
+/** A handler of one endpoint. */
+export type Handler<E extends HttpApiEndpoint.HttpApiEndpoint.Any, L extends Level> = (
+  input: Input<E, L>
+) => Effect.Effect<HttpApiEndpoint.HttpApiEndpoint.Success<E> | Rendered, Errors.Failure>
+
+const strict = { onExcessProperty: "error", errors: "first" } as const
+
+/** The path of the first offending part of a value, as `orders[3].price`; empty for the value itself. */
+const offending = (issue: ParseResult.ParseIssue): string => {
+  const path: Array<PropertyKey> = []
+  let current: ParseResult.ParseIssue | undefined = issue
+  while (current !== undefined) {
+    switch (current._tag) {
+      case "Pointer":
+        path.push(...(Array.isArray(current.path) ? current.path : [current.path]) as ReadonlyArray<PropertyKey>)
+        current = current.issue
+        break
+      case "Composite":
+        current = (Array.isArray(current.issues) ? current.issues[0] : current.issues) as ParseResult.ParseIssue | undefined
+        break
+      case "Refinement":
+      case "Transformation":
+        current = current.issue
+        break
+      default:
+        current = undefined
+    }
+  }
+  return path.map((part, index) => typeof part === "number" ? `[${part}]` : `${index === 0 ? "" : "."}${String(part)}`).join("")
+}
+
+/** Names in messages come from the client where a member is unknown: only what could be a name of ours is repeated. */
+const named = (issue: ParseResult.ParseIssue, part: string): string => {
+  const path = offending(issue)
+  return /^[A-Za-z0-9_.[\]-]{1,128}$/.test(path)
+    ? `${part} ${path} is missing, unknown or not valid.`
+    : `The ${part} is not valid.`
+}
+
+const decode = (
+  schema: Schema.Schema<unknown, unknown> | undefined,
+  value: unknown,
+  part: string
+): Either.Either<unknown, Errors.Failure> =>
+  schema === undefined
+    ? Either.right(undefined)
+    : Either.mapLeft(
+      Schema.decodeUnknownEither(schema, strict)(value),
+      (error) => Errors.invalidRequest(named(error.issue, part))
+    )
+
+const absent = { value: undefined }
+
+/** A body on a route that takes none: absent, or an empty object. */
+const noBody = (call: Call): typeof absent | Errors.Failure => {
+  if (call.request.body.byteLength === 0) return absent
+  const json = Requests.json(call.request)
+  const value = Requests.isFailure(json) ? undefined : json.value
+  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+    ? absent
+    : Errors.invalidRequest("This route takes no body.")
+}
+
+/** What the endpoint declares of a request, decoded; a failure for the first part that is wrong, in the order of the hot routes. */
+const read = (call: Call): Record<string, unknown> | Errors.Failure => {
+  const { endpoint, request } = call
+  const headers = endpoint.headersSchema
+  const json = endpoint.payloadSchema === undefined ? noBody(call) : Requests.json(request)
+  if (Requests.isFailure(json)) return json
+  const query = Requests.query(call.query)
+  if (Requests.isFailure(query)) return query
+  if (endpoint.urlParamsSchema === undefined && Object.keys(query).length > 0) {
+    return Errors.invalidRequest("This route takes no query parameter.")
+  }
+  if (headers !== undefined && Requests.idempotencyKey(request) === undefined) return Requests.idempotencyKeyNeeded
+  const path = decode(endpoint.pathSchema, call.params, "path")
+  if (Either.isLeft(path)) return path.left
+  const urlParams = decode(endpoint.urlParamsSchema, query, "query parameter")
+  if (Either.isLeft(urlParams)) return urlParams.left
+  const payload = decode(endpoint.payloadSchema, json.value, "member")
+  if (Either.isLeft(payload)) return payload.left
+  return {
+    path: path.right,
+    urlParams: urlParams.right,
+    payload: payload.right,
+    headers: headers === undefined ? undefined : { "idempotency-key": request.headers["idempotency-key"] }
+  }
+}
+
+/** Serves one endpoint with its handler. The route answers every call exactly once. */
+export const serve = (
+  endpoint: Described,
+  handler: (input: never) => Effect.Effect<unknown, Errors.Failure>,
+  runtime: Runtime.Runtime<never>
+): (call: Call, caller: Caller) => void => {
+  const success = endpoint.answers.get(200)
+  assert(success !== undefined, "an endpoint has a success")
+  const encode = Schema.encodeUnknownSync(success.schema)
+  const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
+  const release = (call: Call, answer: () => void): void => {
+    // Health and readiness tell of the process, and must not wait for the writer.
+    if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
+    call.services.barrier.whenDurable(call.services.state.sequence, answer)
+  }
+  return (call, { key }) => {
+    const input = read(call)
+    if (Requests.isFailure(input)) return call.fail(input)
+    const effect = Effect.suspend(() => handle({ ...input, key }))
+    Runtime.runCallback(runtime)(effect, {
+      onExit: (exit) => {
+        try {
+          if (Exit.isSuccess(exit)) {
+            const { value } = exit
+            if (value instanceof Rendered) {
+              release(call, () => call.send(value.status, success.contentType, value.body, value.headers))
+            } else {
+              const encoded = encode(value)
+              const body = success.kind === "text" ? String(encoded) : JSON.stringify(encoded)
+              release(call, () => call.send(200, success.contentType, body))
+            }
+          } else {
+            const failure = Cause.failureOption(exit.cause)
+            if (failure._tag === "Some") release(call, () => call.fail(failure.value))
+            else call.crash(exit.cause)
+          }
+        } catch (cause) {
+          call.crash(cause)
+        }
+      }
+    })
+  }
+}
+
+/** Logs a defect on the venue's runtime. */
+export const report = (runtime: Runtime.Runtime<never>, cause: unknown): void => {
+  const logged = Cause.isCause(cause) ? cause : Cause.die(cause)
+  Runtime.runCallback(runtime)(Effect.logError("A request met a defect", logged))
+}

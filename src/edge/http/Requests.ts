@@ -1,0 +1,69 @@
+/** The parts of a request that every route reads alike: query, content type, idempotency key, JSON body. */
+import { isAscii, isUtf8 } from "node:buffer"
+import * as Ids from "../../domain/Ids.js"
+import * as Errors from "./Errors.js"
+import type { Request } from "./Listener.js"
+
+/** Largest request body in bytes. */
+export const bodyLimit = 64 * 1024
+
+/** Query parameters by name; a failure for a duplicate or for percent-encoding that is none. */
+export const query = (text: string): Readonly<Record<string, string>> | Errors.Failure => {
+  const parameters = new Map<string, string>()
+  for (const part of text === "" ? [] : text.split("&")) {
+    if (part === "") continue
+    const at = part.indexOf("=")
+    const name = decode(at < 0 ? part : part.slice(0, at))
+    const value = decode(at < 0 ? "" : part.slice(at + 1))
+    if (name === undefined || value === undefined) return Errors.invalidRequest("The query is not percent-encoded UTF-8.")
+    if (parameters.has(name)) return Errors.invalidRequest("A query parameter is given twice.")
+    parameters.set(name, value)
+  }
+  return Object.fromEntries(parameters)
+}
+
+const decode = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text.replaceAll("+", " "))
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a value is a failure rather than what was asked for. */
+export const isFailure = (value: object): value is Errors.Failure => "description" in value
+
+/** The JSON value of a body in UTF-8; undefined when it is not one. */
+export const parseJson = (body: Uint8Array): { readonly value: unknown } | undefined => {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+  // What is ASCII is copied as it is; anything else is decoded.
+  const encoding = isAscii(bytes) ? "latin1" : isUtf8(bytes) ? "utf8" : undefined
+  if (encoding === undefined) return undefined
+  const text = bytes.toString(encoding)
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return undefined
+  }
+}
+
+const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
+
+/** The body's JSON value; a failure for another content type, a size beyond the limit, or bytes that are no JSON. */
+export const json = (request: Request): { readonly value: unknown } | Errors.Failure => {
+  const type = request.headers["content-type"]
+  if (type !== "application/json" && (type === undefined || !jsonType.test(type))) return Errors.unsupportedMediaType
+  if (request.body.byteLength > bodyLimit) return Errors.payloadTooLarge
+  return parseJson(request.body) ?? Errors.invalidRequest("The body is not JSON in UTF-8.")
+}
+
+/** The idempotency key; undefined when it is missing or malformed. */
+export const idempotencyKey = (request: Request): string | undefined => {
+  const key = request.headers["idempotency-key"]
+  return key !== undefined && Ids.isIdempotencyKey(key) ? key : undefined
+}
+
+/** What a request without a proper idempotency key is told. */
+export const idempotencyKeyNeeded: Errors.Failure = Errors.invalidRequest(
+  "idempotency-key: the header must be 1 to 255 visible ASCII characters."
+)

@@ -1,0 +1,158 @@
+/**
+ * A route: one endpoint of the contract with who may call it, an example of it, and what serves it, declared in one
+ * place. There is no endpoint without a route, since a route is the only thing that brings one into the contract.
+ *
+ * Hot routes are plain callbacks from request to inbox and from outcome to reply, without a fiber or an Effect for a
+ * request; all others are Effects. The order of checks is the same on every route:
+ *
+ * 1. credential and scope (the router, by the declared access)
+ * 2. content type, size, UTF-8, JSON
+ * 3. members that are not supported (501)
+ * 4. idempotency key
+ * 5. shape of the body
+ * 6. the account is the credential's
+ * 7. the market's grid; then everything else is the engine's
+ */
+import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import type * as Runtime from "effect/Runtime"
+import { assert } from "../../domain/Assert.js"
+import { Canonical, type Fingerprint } from "../../operations/Fingerprint.js"
+import type { EntryOutcome, Operation } from "../../operations/Operations.js"
+import type { ApiKeyView } from "../../engine/Reads.js"
+import * as Access from "./Access.js"
+import type { Caller } from "./Admission.js"
+import type { Call, Services } from "./Call.js"
+import type { Described } from "./Endpoint.js"
+import * as Errors from "./Errors.js"
+import type { Example } from "./Example.js"
+import * as Executor from "./Executor.js"
+import * as Requests from "./Requests.js"
+import { Fault } from "./Shapes.js"
+import type { Tag } from "./Tags.js"
+
+type AnyEndpoint = HttpApiEndpoint.HttpApiEndpoint.Any
+
+/** Answers a call of someone who may make it, exactly once: now or later. */
+export type Run = (call: Call, caller: Caller) => void
+
+/** How a lookup tells of a command's remembered decision. */
+export interface Remembered<Name extends string = string> {
+  readonly operation: Operation
+  /** The operation's name in a lookup, as its declaration says. */
+  readonly name: Name
+  /** What an accepted entry says besides that it was accepted. */
+  readonly tell: (decided: EntryOutcome) => object
+}
+
+/** One endpoint, declared and served. */
+export interface Route<E extends AnyEndpoint = AnyEndpoint, Name extends string = string> {
+  readonly endpoint: E
+  readonly tag: Tag
+  readonly example: Example
+  readonly isHot: boolean
+  /** Absent where no lookup tells of it. */
+  readonly remembered?: Remembered<Name>
+  /** Decodes a hot body by hand, exactly as the endpoint's schema does; absent where the schema itself decodes. */
+  readonly decode?: (body: unknown) => object
+  readonly serve: (services: Services, described: Described, runtime: Runtime.Runtime<never>) => Run
+}
+
+/** What every route declares. */
+interface Declared<E extends AnyEndpoint, L extends Access.Level> {
+  readonly tag: Tag
+  readonly access: L
+  readonly endpoint: E
+  readonly example: Example
+}
+
+/** A route that is an Effect. `handler` is made once for each venue. */
+export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
+  { access, endpoint, example, handler, tag }: Declared<E, L> & {
+    readonly handler: (services: Services) => Executor.Handler<E, L>
+  }
+): Route<E, never> => ({
+  endpoint: Access.declare(endpoint, access),
+  tag,
+  example,
+  isHot: false,
+  serve: (services, described, runtime) => Executor.serve(described, handler(services), runtime)
+})
+
+/** What was read of a request once its key and body were found good. */
+export interface Admitted<Body> {
+  readonly key: ApiKeyView
+  /** The key's account. */
+  readonly accountId: string
+  readonly idempotencyKey: string
+  readonly body: Body
+  /** Of path and body as they were sent. */
+  readonly fingerprint: Fingerprint
+}
+
+/** How a hot route reads its body. */
+interface Reading<Body> {
+  /** Gives the same value as the endpoint's schema, or the first fault. */
+  readonly decode: (body: unknown) => Body | Fault
+  /** Feeds a good body to its fingerprint: every member counts. */
+  readonly feed: (into: Canonical, body: Body) => void
+  /** The first member that later releases will take, if the body has one: looked for before anything else. */
+  readonly unsupported?: (body: unknown) => string | undefined
+}
+
+/** Steps 2 to 5; a failure for the first that fails. */
+const read = <Body extends object>(
+  call: Call,
+  { decode, unsupported }: Reading<Body>
+): { readonly idempotencyKey: string; readonly body: Body } | Errors.Failure => {
+  const json = Requests.json(call.request)
+  if (Requests.isFailure(json)) return json
+  const member = unsupported?.(json.value)
+  if (member !== undefined) return Errors.notSupported(`${member} is not supported here. Nothing was done.`)
+  if (call.query !== "") return Errors.invalidRequest("This route takes no query parameter.")
+  const idempotencyKey = Requests.idempotencyKey(call.request)
+  if (idempotencyKey === undefined) return Requests.idempotencyKeyNeeded
+  const body = decode(json.value)
+  return body instanceof Fault ? Errors.invalidRequest(body.text) : { idempotencyKey, body }
+}
+
+const canonical = new Canonical()
+
+/** Of what the path and the body say. */
+const fingerprintOf = <Body>(
+  { params }: Call,
+  names: ReadonlyArray<string>,
+  feed: Reading<Body>["feed"],
+  body: Body
+): Fingerprint => {
+  canonical.begin()
+  for (const param of names) canonical.text(params[param] ?? "")
+  feed(canonical, body)
+  return canonical.end()
+}
+
+/** A hot route: `run` takes over at step 6. */
+export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object, Name extends string = never>(
+  { access, decode, endpoint, example, feed, remembered, run, tag, unsupported }: Declared<E, Access.KeyLevel> & Reading<Body> & {
+    readonly remembered?: Remembered<Name>
+    readonly run: (call: Call, admitted: Admitted<Body>) => void
+  }
+): Route<E, Name> & { readonly decode: (body: unknown) => Body | Fault } => {
+  const reading: Reading<Body> = unsupported === undefined ? { decode, feed } : { decode, feed, unsupported }
+  const names = [...(endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps).path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+  return {
+    endpoint: Access.declare(endpoint, access),
+    tag,
+    example,
+    isHot: true,
+    decode,
+    ...(remembered === undefined ? undefined : { remembered }),
+    serve: ({ state }) => (call, { key }) => {
+      assert(key !== undefined, "the router lets nobody in without a key here")
+      const found = read(call, reading)
+      if (Requests.isFailure(found)) return call.fail(found)
+      const { body, idempotencyKey } = found
+      const fingerprint = fingerprintOf(call, names, feed, body)
+      run(call, { key, accountId: state.accountId(key.account), idempotencyKey, body, fingerprint })
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * From a framed request to its route. Whatever has no route, or not with that method, gets its family's
+ * envelope; nothing gets through before the venue is ready but the routes that tell so.
+ */
+import FindMyWay from "find-my-way"
+import { assert } from "../../domain/Assert.js"
+import * as Admission from "./Admission.js"
+import { Call } from "./Call.js"
+import type { Params, Services } from "./Call.js"
+import { type Described, familyOf } from "./Endpoint.js"
+import * as Errors from "./Errors.js"
+import type { Application, Misframed, Reply, Request, Response } from "./Listener.js"
+import type { RouteCounts } from "./Metrics.js"
+import type { State } from "./Readiness.js"
+import type { Run } from "./Route.js"
+
+/** Methods that the contract uses, in the order in which `allow` lists them. */
+const methods = ["GET", "POST", "PUT", "DELETE"] as const
+type Method = (typeof methods)[number]
+const isMethod = (method: string): method is Method => (methods as ReadonlyArray<string>).includes(method)
+
+interface Route {
+  readonly endpoint: Described
+  readonly counts: RouteCounts
+  readonly run: Run
+}
+
+/** The longest path parameter that is looked at. */
+const maxParamLength = 4096
+
+const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
+  malformed: Errors.invalidRequest("The request is not HTTP/1.1 as this venue reads it."),
+  headers_too_large: Errors.invalidRequest("The request's headers are too large."),
+  body_too_large: Errors.payloadTooLarge,
+  timeout: Errors.invalidRequest("The request did not arrive in time.")
+}
+
+/**
+ * The application over the contract's endpoints and their routes by name. Dies on any difference between the
+ * two: one without the other is a defect of the build.
+ */
+export const make = (
+  endpoints: ReadonlyArray<Described>,
+  services: Services,
+  readiness: () => State,
+  routes: Readonly<Record<string, Run>>
+): Application => {
+  const router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength })
+  const unserved = endpoints.filter((endpoint) => routes[endpoint.name] === undefined)
+  const undeclared = Object.keys(routes).filter((name) => !endpoints.some((endpoint) => endpoint.name === name))
+  assert(unserved.length === 0, `every endpoint is served: ${unserved.map((endpoint) => endpoint.name).join(", ")}`)
+  assert(undeclared.length === 0, `every route is in the contract: ${undeclared.join(", ")}`)
+  for (const endpoint of endpoints) {
+    assert(isMethod(endpoint.method), "an endpoint has one of the router's methods")
+    const route: Route = { endpoint, counts: services.metrics.route(endpoint.name), run: routes[endpoint.name]! }
+    router.on(endpoint.method, endpoint.path, () => {}, route)
+  }
+  const unrouted = services.metrics.route("unrouted")
+
+  const refuse = (reply: Reply, path: string, failure: Errors.Failure, headers?: Readonly<Record<string, string>>): void => {
+    const { byStatus } = unrouted
+    const { status } = failure.description
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+    services.metrics.refused(failure.description.name)
+    reply(Errors.response(familyOf(path), failure, services.nextRequestId(), services.now(), headers))
+  }
+
+  /** Why a path has no route with this method. */
+  const unroutable = (path: string, reply: Reply): void => {
+    if (!isPercentEncoded(path)) return refuse(reply, path, Errors.invalidRequest("The path is not percent-encoded UTF-8."))
+    const allowed = methods.filter((method) => {
+      const found = router.find(method, path)
+      return found !== null && !isHidden(found.store as Route)
+    })
+    if (allowed.length === 0) return refuse(reply, path, Errors.routeNotFound)
+    refuse(reply, path, Errors.methodNotAllowed, { allow: allowed.join(", ") })
+  }
+
+  const isHidden = (route: Route): boolean => route.endpoint.access === "operator" && services.operatorToken === undefined
+
+  const handle = (request: Request, reply: Reply): void => {
+    const { target } = request
+    const at = target.indexOf("?")
+    const path = at < 0 ? target : target.slice(0, at)
+    if (!isPlain(path)) return refuse(reply, path, Errors.routeNotFound)
+    const found = isMethod(request.method) ? router.find(request.method, path) : null
+    if (found === null) return unroutable(path, reply)
+    const route = found.store as Route
+    if (isHidden(route)) return refuse(reply, path, Errors.routeNotFound)
+    const query = at < 0 ? "" : target.slice(at + 1)
+    const call = new Call(
+      services,
+      route.endpoint,
+      route.counts,
+      request,
+      found.params as Params,
+      query,
+      services.nextRequestId(),
+      reply
+    )
+    if (route.endpoint.access !== "system" && readiness() !== "ready") return call.fail(Errors.starting)
+    try {
+      const caller = Admission.admit(call)
+      if (caller !== undefined) route.run(call, caller)
+    } catch (cause) {
+      call.crash(cause)
+    }
+  }
+
+  return {
+    handle,
+    misframed: (reason: Misframed, target = "/"): Response => {
+      const failure = misframedFailures[reason]
+      const { status } = failure.description
+      unrouted.byStatus.set(status, (unrouted.byStatus.get(status) ?? 0) + 1)
+      return Errors.response(familyOf(target), failure, services.nextRequestId(), services.now(), { connection: "close" })
+    }
+  }
+}
+
+/** Whether a path could be a route's: absolute, no empty segment, no fragment. */
+const isPlain = (path: string): boolean =>
+  path.charCodeAt(0) === 47 && path.charCodeAt(path.length - 1) !== 47 && !path.includes("//") && !path.includes("#")
+
+const isPercentEncoded = (path: string): boolean => {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}

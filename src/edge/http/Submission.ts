@@ -1,0 +1,96 @@
+/** Commands on their way to the writer, and their outcomes on the way back: as callbacks for the hot routes, as Effects for others. */
+import * as Effect from "effect/Effect"
+import { assert } from "../../domain/Assert.js"
+import type * as Market from "../../domain/Market.js"
+import { type Header, Principal } from "../../operations/Header.js"
+import type { Command, EntryOutcome, Outcome } from "../../operations/Operations.js"
+import type { Refused } from "../../operations/Outcome.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { Call, Services } from "./Call.js"
+import * as Errors from "./Errors.js"
+import type { Admitted } from "./Route.js"
+
+/** Who sends a command, under which key, and what was sent: the same on every one of a client's. */
+type Sender = Exclude<keyof Header, "operation">
+
+type WithoutSender<C> = C extends Header ? Omit<C, Sender> : never
+
+/** A client's command but for its sender. */
+export type ClientCommand = WithoutSender<Command>
+
+/**
+ * Submits a client's command; `answer` is called with a decision, never with a refusal of the whole. It runs outside
+ * the router's own guard, and a defect in it must not reach the writer.
+ */
+export const submit = (
+  call: Call,
+  { fingerprint, idempotencyKey, key }: Admitted<object>,
+  command: ClientCommand,
+  answer: (outcome: Outcome) => void
+): void => {
+  const sent = {
+    ...command,
+    principal: Principal.key,
+    account: key.account,
+    apiKey: key.index,
+    idempotencyKey,
+    fingerprint
+  } as Command
+  call.services.submit(sent, (outcome) => {
+    try {
+      if (!call.failedWhole(outcome)) answer(outcome)
+    } catch (cause) {
+      call.crash(cause)
+    }
+  })
+}
+
+/** The decision on one entry, which every decided command has for each of its entries. */
+export const decidedEntry = (outcome: Outcome, index: number): EntryOutcome => {
+  const entry = outcome.entries[index]
+  assert(entry !== undefined, "a decided command has an outcome for each entry")
+  return entry
+}
+
+export const isRefused = (decided: EntryOutcome): decided is Refused => decided._tag === "Refused"
+
+/** The entry as an order's: what the operations on orders come to. */
+export const asOrder = (decided: EntryOutcome): OrderDecided => {
+  assert(decided._tag === "OrderDecided", "a command on orders comes to an order")
+  return decided
+}
+
+/** Answers a command of one entry that was refused. */
+export const failEntry = (call: Call, decided: Refused, outcome: Outcome, comparison?: Errors.Comparison): void =>
+  call.fail(Errors.refused(decided.refusal, comparison), outcome.atEpochMs)
+
+/** Counts a refused entry of a batch: its answer is no failure, and counts nothing itself. */
+export const countRefusal = (call: Call, decided: EntryOutcome): void => {
+  if (isRefused(decided)) call.services.metrics.refused(Errors.refused(decided.refusal).description.name)
+}
+
+/**
+ * Submits an operator's command; fails with what it was refused for, whole or in any entry. `market` is the one that
+ * a refusal's prices speak of.
+ */
+export const submitted = (
+  { submit }: Services,
+  command: Command,
+  market?: Market.Parameters
+): Effect.Effect<Outcome, Errors.Failure> =>
+  Effect.async<Outcome, Errors.Failure>((resume) => {
+    submit(command, (outcome) => {
+      const decided = outcome.entries.find(isRefused)
+      resume(
+        outcome.refusal !== Refusal.none
+          ? Effect.fail(Errors.refused(outcome.refusal))
+          : decided !== undefined
+          ? Effect.fail({
+            ...Errors.refused(decided.refusal, Errors.comparisonOf(decided, market)),
+            decidedAtEpochMs: outcome.atEpochMs
+          })
+          : Effect.succeed(outcome)
+      )
+    })
+  })

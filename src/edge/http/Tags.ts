@@ -1,0 +1,43 @@
+/** The chapters of the contract, in the order in which the reference lists them. Every route belongs to one. */
+
+interface Chapter {
+  readonly title: string
+  readonly text: string
+}
+
+export const tags = {
+  orders: {
+    title: "Orders",
+    text: "A response tells what was decided and made durable, with the fills of that same decision. "
+      + "A batch is one writer turn: an entry that is refused changes no other."
+  },
+  safety: {
+    title: "When an answer is lost",
+    text: "Repeat the same request with the same `Idempotency-Key`: it gets the original answer. Where that is not possible, "
+      + "look the outcome up; where it must never act any more, fence it. The dead-man switch cancels for a client that fell silent."
+  },
+  accounts: {
+    title: "Accounts",
+    text: "Everything an account has. Listings are newest first; `nextCursor` is null at the end. "
+      + "What arrives while paging neither hides nor repeats an entry."
+  },
+  markets: { title: "Markets", text: "Public market data; no credential." },
+  compatOrders: {
+    title: "Compatibility: trading",
+    text: "Exchange-library vocabulary: symbols, JSON numbers exactly on the market's grid, library error names. "
+      + "A placement answers the thin view (`open`, `filled` 0); read the order for what became of it. "
+      + "Listings are oldest first: with `since` the first `limit` from there, without it the latest `limit`."
+  },
+  compatMarkets: {
+    title: "Compatibility: market data",
+    text: "Public; no credential. Symbols in paths are URL-encoded."
+  },
+  operator: {
+    title: "Operator",
+    text: "Journaled and idempotent like everything else. Hidden (404) where the venue has no operator token."
+  },
+  system: { title: "System", text: "No credential. Served also while the venue is starting, stopping or cannot write." }
+} satisfies Readonly<Record<string, Chapter>>
+
+/** A chapter's name, as the document tags its endpoints. */
+export type Tag = keyof typeof tags

@@ -1,0 +1,19 @@
+/** Every route of the capability: public market data. */
+import { getBook, getCompatBook } from "./getBook.js"
+import { getMarket, listCompatMarkets, listMarkets } from "./getMarket.js"
+import { getCompatStats, getCompatTicker, getStats } from "./getStats.js"
+import { listCompatTrades, listTrades } from "./listTrades.js"
+
+/** The routes, in the order in which the reference lists those of one chapter. */
+export const routes = [
+  listMarkets,
+  getMarket,
+  getBook,
+  listTrades,
+  getStats,
+  listCompatMarkets,
+  getCompatBook,
+  listCompatTrades,
+  getCompatStats,
+  getCompatTicker
+] as const

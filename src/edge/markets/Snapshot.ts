@@ -1,0 +1,145 @@
+/**
+ * A market as the public sees it. The registry's digest is kept as text until the sequence it was made at has
+ * passed: making it costs a millisecond, sending it again nothing.
+ */
+import canonicalize from "canonicalize"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import * as Market from "../../domain/Market.js"
+import * as Units from "../../domain/Units.js"
+import type { MarketView, Reads } from "../../engine/Reads.js"
+import * as Fields from "../http/Fields.js"
+import { sha256 } from "./Digest.js"
+import { listedMarkets } from "./Listed.js"
+
+export const MarketStatus = Schema.Literal(...Market.statuses)
+
+/** From a position's notional on, in money atoms, the share of it that is needed to keep it. */
+export const MarginTiers = Schema.Array(Schema.Struct({
+  notionalThresholdAtoms: Fields.Atoms,
+  maintenanceMarginBps: Fields.Count
+}))
+
+const MarketDetails = Schema.Struct({
+  marketId: Fields.Text,
+  underlyingSymbol: Schema.String,
+  marketType: Schema.Literal("crypto"),
+  logoUrl: Schema.String,
+  logoUnavailable: Schema.Boolean,
+  status: MarketStatus,
+  priceScale: Fields.Count,
+  quantityScale: Fields.Count,
+  minPrice: Fields.Decimal,
+  maxPrice: Fields.Decimal,
+  minQuantity: Fields.Decimal,
+  maxQuantity: Fields.Decimal,
+  maxPositionQuantity: Fields.Decimal,
+  initialMarginBps: Fields.Count,
+  maintenanceMarginTiers: MarginTiers,
+  maxLeverageX: Fields.Count,
+  makerFeeBps: Fields.Count,
+  takerFeeBps: Fields.Count,
+  priceBandBps: Fields.Count,
+  settlementAsset: Fields.Text,
+  symbol: Fields.Text.annotations({ description: "The market's name in the compatibility layer." }),
+  lastPriceAtoms: Fields.Atoms,
+  lastPrice: Fields.Decimal,
+  change24hBps: Fields.Bps,
+  favorite: Schema.Boolean
+}).annotations({ identifier: "MarketDetails" })
+
+export const MarketSnapshot = Schema.Struct({
+  version: Schema.Literal("external-market-snapshot/v1"),
+  marketId: Fields.Text,
+  status: MarketStatus,
+  market: MarketDetails,
+  marketSession: Schema.Struct({
+    state: Schema.Literal("open", "reduce_only", "closed"),
+    asOfEpochMs: Fields.EpochMs,
+    nextOpenEpochMs: Fields.EpochMs,
+    nextCloseEpochMs: Fields.EpochMs,
+    riskIncreasingOrderCutoffEpochMs: Fields.EpochMs
+  }),
+  snapshotSequence: Fields.Sequence,
+  readModelDigest: Fields.Digest,
+  resync: Fields.resync("market.status")
+}).annotations({ identifier: "MarketSnapshot" })
+export type MarketSnapshot = typeof MarketSnapshot.Type
+
+const details = (view: MarketView): MarketSnapshot["market"] => {
+  const { parameters } = view
+  const { priceScale, quantityScale } = parameters
+  return {
+    marketId: parameters.marketId,
+    underlyingSymbol: parameters.underlyingSymbol,
+    marketType: parameters.marketType,
+    logoUrl: parameters.logoUrl,
+    logoUnavailable: parameters.logoUrl === "",
+    status: view.status,
+    priceScale,
+    quantityScale,
+    minPrice: Units.formatDecimal(parameters.minPriceAtoms, priceScale),
+    maxPrice: Units.formatDecimal(parameters.maxPriceAtoms, priceScale),
+    minQuantity: Units.formatDecimal(parameters.minQuantityAtoms, quantityScale),
+    maxQuantity: Units.formatDecimal(parameters.maxQuantityAtoms, quantityScale),
+    maxPositionQuantity: Units.formatDecimal(parameters.maxPositionQuantityAtoms, quantityScale),
+    initialMarginBps: parameters.initialMarginBps,
+    maintenanceMarginTiers: parameters.maintenanceMarginTiers.map((tier) => ({
+      notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
+      maintenanceMarginBps: tier.maintenanceMarginBps
+    })),
+    maxLeverageX: parameters.maxLeverageX,
+    makerFeeBps: parameters.makerFeeBps,
+    takerFeeBps: parameters.takerFeeBps,
+    priceBandBps: parameters.priceBandBps,
+    settlementAsset: parameters.settlementAsset,
+    symbol: Market.symbol(parameters),
+    lastPriceAtoms: String(view.lastPriceAtoms),
+    lastPrice: Units.formatDecimal(view.lastPriceAtoms, priceScale),
+    change24hBps: String(view.change24hBps),
+    favorite: false
+  }
+}
+
+interface Registry {
+  readonly sequence: number
+  readonly markets: ReadonlyArray<MarketSnapshot["market"]>
+}
+
+/** `{sequence, markets}` of the registry as the public sees it: what its digest covers. */
+export const registry = (state: Reads): Registry => ({
+  sequence: state.registrySequence,
+  // What moves with time alone is no part of a projection that a sequence names.
+  markets: listedMarkets(state).map((view) => ({ ...details(view), change24hBps: "0" }))
+})
+
+/** Snapshots of one venue's markets. */
+export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
+  let digest = { sequence: -1, text: "" }
+
+  const registryDigest = (): string => {
+    if (digest.sequence !== state.registrySequence) {
+      const text = canonicalize(registry(state))
+      assert(text !== undefined, "a registry is JSON")
+      digest = { sequence: state.registrySequence, text: sha256(text) }
+    }
+    return digest.text
+  }
+
+  return (view) => ({
+    version: "external-market-snapshot/v1",
+    marketId: view.parameters.marketId,
+    status: view.status,
+    market: details(view),
+    marketSession: {
+      state: "open",
+      asOfEpochMs: state.atEpochMs,
+      nextOpenEpochMs: 0,
+      nextCloseEpochMs: 0,
+      riskIncreasingOrderCutoffEpochMs: 0
+    },
+    snapshotSequence: view.marketSequence,
+    readModelDigest: registryDigest(),
+    resync: { stream: "market.status", fromSequence: view.marketSequence }
+  })
+}

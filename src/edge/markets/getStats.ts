@@ -1,0 +1,266 @@
+/**
+ * A market's figures: `GET /v1/markets/{marketId}/stats`, and the unified stats and ticker made of the same reading,
+ * `GET /v2/markets/{symbol}/stats` and `GET /v2/markets/{symbol}/ticker`.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import * as Market from "../../domain/Market.js"
+import * as Units from "../../domain/Units.js"
+import type { BookView, MarketView, StatsView } from "../../engine/Reads.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import { json } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import { withMarket } from "./Listed.js"
+
+/** The figures of the last 24 h (in whole minutes, the running one included), open interest, prices and funding. */
+const MarketStats = Schema.Struct({
+  version: Schema.Literal("external-market-stats/v1"),
+  marketId: Fields.Text,
+  volume24hQuoteAtoms: Fields.Atoms,
+  volume24hQuote: Fields.Decimal,
+  volume24hBaseAtoms: Fields.Atoms,
+  volume24hBase: Fields.Decimal,
+  openInterestBaseAtoms: Fields.Atoms,
+  openInterestBase: Fields.Decimal,
+  openInterestQuoteAtoms: Fields.Atoms,
+  openInterestQuote: Fields.Decimal,
+  lastPriceAtoms: Fields.Atoms,
+  lastPrice: Fields.Decimal,
+  high24hAtoms: Fields.Atoms,
+  high24h: Fields.Decimal,
+  low24hAtoms: Fields.Atoms,
+  low24h: Fields.Decimal,
+  fundingRateBps: Fields.Bps,
+  predictedFundingRateBps: Fields.Bps,
+  change24hBps: Fields.Bps,
+  nextFundingTimeEpochMs: Fields.EpochMs,
+  fundingIntervalMs: Fields.Count,
+  marketData: Schema.Struct({
+    indexPriceAtoms: Fields.Atoms,
+    indexPrice: Fields.Decimal,
+    markPriceAtoms: Fields.Atoms,
+    markPrice: Fields.Decimal,
+    asOfEpochMs: Fields.EpochMs
+  })
+}).annotations({
+  identifier: "MarketStats",
+  description: "Prices are 0 before there were any. Until marks are computed the mark is the index. "
+    + "Funding is not in force in this version: both rates are 0 and nothing is paid at `nextFundingTimeEpochMs`, "
+    + "which is the next whole interval of the UTC epoch."
+})
+type MarketStats = typeof MarketStats.Type
+
+/** A market's figures. */
+const CompatStats = Schema.Struct({
+  symbol: Fields.Text,
+  ...Fields.moment,
+  high: Fields.Amount,
+  low: Fields.Amount,
+  last: Fields.Amount,
+  baseVolume: Fields.Amount,
+  quoteVolume: Fields.Amount,
+  openInterestAmount: Fields.Amount,
+  openInterestValue: Fields.Amount,
+  markPrice: Fields.Amount,
+  indexPrice: Fields.Amount,
+  fundingRate: Fields.Signed,
+  nextFundingRate: Fields.Signed,
+  nextFundingTimestamp: Fields.EpochMs,
+  nextFundingDatetime: Fields.Text,
+  interval: Fields.Text,
+  info: MarketStats
+}).annotations({
+  identifier: "CompatStats",
+  description: "Prices are 0 before there were any. Funding is not in force in this version: both rates are 0."
+})
+type CompatStats = typeof CompatStats.Type
+
+/** A ticker in the unified shape: what there was nothing for is absent. */
+const CompatTicker = Schema.Struct({
+  symbol: Fields.Text,
+  ...Fields.moment,
+  high: Fields.optional(Fields.Amount),
+  low: Fields.optional(Fields.Amount),
+  bid: Fields.optional(Fields.Amount),
+  bidVolume: Fields.optional(Fields.Amount),
+  ask: Fields.optional(Fields.Amount),
+  askVolume: Fields.optional(Fields.Amount),
+  vwap: Fields.optional(Fields.Amount),
+  open: Fields.optional(Fields.Amount),
+  close: Fields.optional(Fields.Amount),
+  last: Fields.optional(Fields.Amount),
+  change: Fields.optional(Fields.Signed),
+  percentage: Fields.optional(Fields.Signed),
+  average: Fields.optional(Fields.Amount),
+  baseVolume: Fields.Amount,
+  quoteVolume: Fields.Amount,
+  markPrice: Fields.optional(Fields.Amount),
+  indexPrice: Fields.optional(Fields.Amount),
+  info: MarketStats
+}).annotations({ identifier: "CompatTicker", description: "`vwap` is rounded half up to the market's price grid." })
+type CompatTicker = typeof CompatTicker.Type
+
+/** How often funding is due once it is in force: every hour of the UTC epoch. */
+const fundingIntervalMs = 3_600_000
+const fundingInterval = "1h"
+
+/** The next whole interval after a time. */
+const nextFundingEpochMs = (atEpochMs: number): number => (Math.floor(atEpochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+
+/** The decimal string of atoms beyond the safe integers, with exactly `scale` > 0 decimals. */
+const formatLarge = (atoms: bigint, scale: number): string => {
+  const digits = String(atoms).padStart(scale + 1, "0")
+  return `${digits.slice(0, -scale)}.${digits.slice(-scale)}`
+}
+
+const money = (atoms: bigint): number => Number(formatLarge(atoms, Units.moneyScale))
+
+/** `external-market-stats/v1` at the time of the last record. */
+const stats = (view: MarketView, figures: StatsView, atEpochMs: number): MarketStats => {
+  const { marketId, priceScale, quantityScale } = view.parameters
+  const price = (atoms: number): string => Units.formatDecimal(atoms, priceScale)
+  const quantity = (atoms: number): string => Units.formatDecimal(atoms, quantityScale)
+  return {
+    version: "external-market-stats/v1",
+    marketId,
+    volume24hQuoteAtoms: String(figures.volumeQuoteAtoms),
+    volume24hQuote: formatLarge(figures.volumeQuoteAtoms, Units.moneyScale),
+    volume24hBaseAtoms: String(figures.volumeBaseAtoms),
+    volume24hBase: quantity(figures.volumeBaseAtoms),
+    openInterestBaseAtoms: String(figures.openInterestBaseAtoms),
+    openInterestBase: quantity(figures.openInterestBaseAtoms),
+    openInterestQuoteAtoms: String(figures.openInterestQuoteAtoms),
+    openInterestQuote: formatLarge(figures.openInterestQuoteAtoms, Units.moneyScale),
+    lastPriceAtoms: String(figures.lastPriceAtoms),
+    lastPrice: price(figures.lastPriceAtoms),
+    high24hAtoms: String(figures.highAtoms),
+    high24h: price(figures.highAtoms),
+    low24hAtoms: String(figures.lowAtoms),
+    low24h: price(figures.lowAtoms),
+    fundingRateBps: "0",
+    predictedFundingRateBps: "0",
+    change24hBps: String(figures.change24hBps),
+    nextFundingTimeEpochMs: nextFundingEpochMs(atEpochMs),
+    fundingIntervalMs,
+    marketData: {
+      indexPriceAtoms: String(figures.indexPriceAtoms),
+      indexPrice: price(figures.indexPriceAtoms),
+      markPriceAtoms: String(figures.markPriceAtoms),
+      markPrice: price(figures.markPriceAtoms),
+      asOfEpochMs: figures.indexSourceEpochMs
+    }
+  }
+}
+
+/** The figures in the unified vocabulary: every number is there, 0 where there was nothing yet. */
+const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): CompatStats => {
+  const { parameters } = view
+  const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
+  const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)
+  const nextFundingTimestamp = nextFundingEpochMs(atEpochMs)
+  return {
+    symbol: Market.symbol(parameters),
+    timestamp: atEpochMs,
+    datetime: Errors.isoTime(atEpochMs),
+    high: price(figures.highAtoms),
+    low: price(figures.lowAtoms),
+    last: price(figures.lastPriceAtoms),
+    baseVolume: quantity(figures.volumeBaseAtoms),
+    quoteVolume: money(figures.volumeQuoteAtoms),
+    openInterestAmount: quantity(figures.openInterestBaseAtoms),
+    openInterestValue: money(figures.openInterestQuoteAtoms),
+    markPrice: price(figures.markPriceAtoms),
+    indexPrice: price(figures.indexPriceAtoms),
+    fundingRate: 0,
+    nextFundingRate: 0,
+    nextFundingTimestamp,
+    nextFundingDatetime: Errors.isoTime(nextFundingTimestamp),
+    interval: fundingInterval,
+    info: stats(view, figures, atEpochMs)
+  }
+}
+
+/** Volume-weighted price of the day in price atoms, half up; so it lies between low and high. `volumeBaseAtoms` is positive. */
+const vwapAtoms = (market: Market.Parameters, figures: StatsView): number => {
+  const divisor = BigInt(figures.volumeBaseAtoms) * BigInt(Market.notionalFactor(market))
+  return Number((2n * figures.volumeQuoteAtoms + divisor) / (2n * divisor))
+}
+
+/** A ticker in the unified shape. `book` needs its best level only. */
+const compatTicker = (view: MarketView, figures: StatsView, book: BookView, atEpochMs: number): CompatTicker => {
+  const { parameters } = view
+  const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
+  const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)
+  const [bid] = book.bids
+  const [ask] = book.asks
+  const { lastPriceAtoms, openAtoms } = figures
+  const changeAtoms = lastPriceAtoms - openAtoms
+  return {
+    symbol: Market.symbol(parameters),
+    timestamp: atEpochMs,
+    datetime: Errors.isoTime(atEpochMs),
+    ...(bid === undefined ? undefined : { bid: price(bid[0]), bidVolume: quantity(bid[1]) }),
+    ...(ask === undefined ? undefined : { ask: price(ask[0]), askVolume: quantity(ask[1]) }),
+    ...(figures.volumeBaseAtoms === 0
+      ? undefined
+      : { high: price(figures.highAtoms), low: price(figures.lowAtoms), vwap: price(vwapAtoms(parameters, figures)) }),
+    ...(lastPriceAtoms === 0 ? undefined : {
+      open: price(openAtoms),
+      close: price(lastPriceAtoms),
+      last: price(lastPriceAtoms),
+      change: price(changeAtoms),
+      percentage: (changeAtoms * 100) / openAtoms,
+      average: Units.toNumber((lastPriceAtoms + openAtoms) * 5, parameters.priceScale + 1)
+    }),
+    baseVolume: quantity(figures.volumeBaseAtoms),
+    quoteVolume: money(figures.volumeQuoteAtoms),
+    ...(figures.markPriceAtoms === 0 ? undefined : { markPrice: price(figures.markPriceAtoms) }),
+    ...(figures.indexPriceAtoms === 0 ? undefined : { indexPrice: price(figures.indexPriceAtoms) }),
+    info: stats(view, figures, atEpochMs)
+  }
+}
+
+export const getStats = Route.effect({
+  tag: "markets",
+  access: "public",
+  endpoint: HttpApiEndpoint.get("getStats", "/v1/markets/:marketId/stats")
+    .setPath(Fields.MarketPath)
+    .addSuccess(MarketStats)
+    .addError(Failures.native(Failures.publicRead, 404))
+    .annotate(OpenApi.Summary, "Figures of the last 24 h, open interest, prices and funding"),
+  example: { target: `/v1/markets/${Example.marketId}/stats` },
+  handler: ({ state }) => ({ path }) =>
+    withMarket(state, state.findMarket(path.marketId), (view) => json(stats(view, state.stats(view.index), state.atEpochMs)))
+})
+
+export const getCompatStats = Route.effect({
+  tag: "compatMarkets",
+  access: "public",
+  endpoint: HttpApiEndpoint.get("getCompatStats", "/v2/markets/:symbol/stats")
+    .setPath(Fields.SymbolPath)
+    .addSuccess(CompatStats)
+    .addError(Failures.compat(Failures.publicRead, 404))
+    .annotate(OpenApi.Summary, "Figures of the last 24 h, prices and funding"),
+  example: { target: `/v2/markets/${Example.encodedSymbol}/stats` },
+  handler: ({ state }) => ({ path }) =>
+    withMarket(state, state.findSymbol(path.symbol), (view) =>
+      json(compatStats(view, state.stats(view.index), state.atEpochMs)))
+})
+
+export const getCompatTicker = Route.effect({
+  tag: "compatMarkets",
+  access: "public",
+  endpoint: HttpApiEndpoint.get("getCompatTicker", "/v2/markets/:symbol/ticker")
+    .setPath(Fields.SymbolPath)
+    .addSuccess(CompatTicker)
+    .addError(Failures.compat(Failures.publicRead, 404))
+    .annotate(OpenApi.Summary, "The best prices and the figures of the last 24 h"),
+  example: { target: `/v2/markets/${Example.encodedSymbol}/ticker` },
+  handler: ({ state }) => ({ path }) =>
+    withMarket(state, state.findSymbol(path.symbol), (view) =>
+      json(compatTicker(view, state.stats(view.index), state.book(view.index, 1), state.atEpochMs)))
+})

@@ -1,0 +1,73 @@
+/** Cancels on their way to the engine: of named orders, and of all there are. */
+import type * as Command from "../../operations/Operations.js"
+import { assert } from "../../domain/Assert.js"
+import * as Ids from "../../domain/Ids.js"
+import type * as Market from "../../domain/Market.js"
+import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
+import type { Reads } from "../../engine/Reads.js"
+import type { Call } from "../http/Call.js"
+import type { Admitted } from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import * as Grid from "./Grid.js"
+import type { CancelEntry } from "../../operations/orders/CancelOrders.js"
+
+/** One order to cancel; what cannot be any order's id or market is told apart by the text sent. */
+export const prepare = (
+  state: Reads,
+  marketIndex: number,
+  marketText: string,
+  orderId: string
+): { readonly entry: CancelEntry; readonly market: Market.Parameters | undefined } => {
+  const market = Grid.known(state, marketIndex)?.parameters
+  const orderNumber = Ids.parseOrderId(orderId) ?? -1
+  return {
+    market,
+    entry: {
+      market: marketIndex,
+      orderNumber,
+      raw: market === undefined || orderNumber < 0 ? JSON.stringify([marketText, orderId]) : ""
+    }
+  }
+}
+
+/** Cancels named orders in one writer turn; `answer` is called with their decision. */
+export const submit = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Command.Operation,
+  entries: ReadonlyArray<CancelEntry>,
+  answer: (outcome: Outcome) => void
+): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
+
+/** The market of a cancel-all that names none. */
+export const anyMarket = -2
+/** The market of one that names a market that does not exist. */
+const unknownMarket = -1
+
+/** The entry as what a cancel of all orders comes to. */
+export const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
+  assert(decided._tag === "OrdersCanceled", "a cancel of all orders comes to their number")
+  return decided
+}
+
+/** Cancels all open orders of a market, or of any; `answer` is called when that was not refused. */
+export const submitAll = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Command.Operation,
+  market: number,
+  /** The market as sent. */
+  marketText: string | undefined,
+  answer: (decided: OrdersCanceled, outcome: Outcome) => void
+): void =>
+  Submission.submit(call, admitted, {
+    kind: "CancelAllOrders",
+    operation,
+    market,
+    raw: market === unknownMarket ? marketText ?? "" : ""
+  }, (outcome) => {
+    const decided = Submission.decidedEntry(outcome, 0)
+    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
+    answer(asCanceled(decided), outcome)
+  })

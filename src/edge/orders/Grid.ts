@@ -1,0 +1,101 @@
+/**
+ * Prices and quantities of requests as atoms on a market's grid. What no atoms can say is a fault that the engine
+ * is told of and remembers; what the market's bounds refuse is the engine's to say. A fault's comparison is made
+ * of the request and the scales alone, which never change, so that a repeated request is told the same.
+ */
+import * as Market from "../../domain/Market.js"
+import { Refusal } from "../../domain/Refusal.js"
+import * as Units from "../../domain/Units.js"
+import type { MarketView, Reads } from "../../engine/Reads.js"
+import * as Errors from "../http/Errors.js"
+
+/**
+ * A market as the engine knows it, listed or not; undefined where there is none. The engine refuses what is not
+ * listed, so that a key used too early gets the same answer afterwards; nothing of such a market is told.
+ */
+export const known = (state: Reads, market: number): MarketView | undefined => market < 0 ? undefined : state.market(market)
+
+/** Atoms; undefined for what was not sent, and for both where there is a fault. */
+export interface OnGrid {
+  readonly fault: Refusal
+  readonly priceAtoms: number | undefined
+  readonly quantityAtoms: number | undefined
+  /** What the fault compared. */
+  readonly comparison: Errors.Comparison | undefined
+}
+
+/** Of a market that is not there, or that the public may not see, nothing is told. */
+const unknown: OnGrid = {
+  fault: Refusal.marketNotFound,
+  priceAtoms: undefined,
+  quantityAtoms: undefined,
+  comparison: undefined
+}
+
+const faulty = (fault: Refusal, comparison: Errors.Comparison): OnGrid => ({
+  fault,
+  priceAtoms: undefined,
+  quantityAtoms: undefined,
+  comparison
+})
+
+type Parsed = number | Units.DecimalFault | undefined
+
+/**
+ * Decimal strings of a native request. Too many decimals are the client's mistake, not an order. `zeroPrice` says
+ * whether the engine itself can refuse a price of zero: in other commands a zero stands for none.
+ */
+export const ofDecimals = (
+  view: MarketView | undefined,
+  priceText: string | undefined,
+  quantityText: string | undefined,
+  zeroPrice: "refused_by_engine" | "is_none",
+  at = ""
+): OnGrid | Errors.Failure => {
+  if (view === undefined) return unknown
+  const { priceScale, quantityScale } = view.parameters
+  const price: Parsed = priceText === undefined ? undefined : Units.parseDecimal(priceText, priceScale)
+  const quantity: Parsed = quantityText === undefined ? undefined : Units.parseDecimal(quantityText, quantityScale)
+  const isZeroed = price === 0 && zeroPrice === "is_none"
+  if (!Market.isListed(view.status) && (typeof price === "string" || typeof quantity === "string" || isZeroed)) return unknown
+  if (price === "too_fine") return Errors.invalidRequest(`${at}price: has more than ${priceScale} decimals.`)
+  if (quantity === "too_fine") return Errors.invalidRequest(`${at}quantity: has more than ${quantityScale} decimals.`)
+  if (typeof price === "string" || isZeroed) return faulty(Refusal.priceOutOfBounds, { actual: priceText! })
+  if (typeof quantity === "string") return faulty(Refusal.quantityOutOfBounds, { actual: quantityText! })
+  return { fault: Refusal.none, priceAtoms: price, quantityAtoms: quantity, comparison: undefined }
+}
+
+/** Numbers of a compatibility order: off the grid is refused, never rounded. */
+export const ofNumbers = (
+  view: MarketView | undefined,
+  price: number | undefined,
+  amount: number,
+  zeroPrice: "refused_by_engine" | "is_none"
+): OnGrid => {
+  if (view === undefined) return unknown
+  const { priceScale, quantityScale } = view.parameters
+  const priceAtoms: Parsed = price === undefined ? undefined : Units.parseNumber(price, priceScale)
+  const quantityAtoms: Parsed = Units.parseNumber(amount, quantityScale)
+  const isZeroed = priceAtoms === 0 && zeroPrice === "is_none"
+  if (!Market.isListed(view.status) && (typeof priceAtoms === "string" || typeof quantityAtoms === "string" || isZeroed)) {
+    return unknown
+  }
+  if (priceAtoms === "too_fine") return faulty(Refusal.priceOffGrid, offGrid(price!, priceScale))
+  if (typeof priceAtoms === "string" || isZeroed) return faulty(Refusal.priceOutOfBounds, { actual: Units.plainText(price!) })
+  if (quantityAtoms === "too_fine") return faulty(Refusal.quantityOffGrid, offGrid(amount, quantityScale))
+  if (typeof quantityAtoms === "string") return faulty(Refusal.quantityOutOfBounds, { actual: Units.plainText(amount) })
+  return { fault: Refusal.none, priceAtoms, quantityAtoms, comparison: undefined }
+}
+
+/** The grid's step, what was sent, and the nearest step to it (half goes up, but never to zero). */
+const offGrid = (value: number, scale: number): Errors.Comparison => {
+  const text = Units.plainText(value)
+  const [whole = "0", fraction = ""] = text.split(".")
+  const floor = BigInt(whole + fraction.slice(0, scale).padEnd(scale, "0"))
+  const nearest = Number(floor + (fraction.charAt(scale) >= "5" ? 1n : 0n))
+  return {
+    limit: Units.formatDecimal(1, scale),
+    actual: text,
+    ...(Number.isSafeInteger(nearest) ? { nearest: Units.formatDecimal(Math.max(1, nearest), scale) } : undefined)
+  }
+}

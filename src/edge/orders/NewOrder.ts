@@ -1,0 +1,154 @@
+/** An order as a native placement says it: its schema, its hand-written decoder, and its way onto the market's grid. */
+import * as Schema from "effect/Schema"
+import * as Order from "../../domain/Order.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { Reads } from "../../engine/Reads.js"
+import type * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import * as Fields from "../http/Fields.js"
+import * as Requests from "../http/Requests.js"
+import { boolean, type Broken, carries, clientOrderId, decimal, epochMs, Fault, faultOf, name, oneOf, shape } from "../http/Shapes.js"
+import * as Grid from "./Grid.js"
+import type { Prepared } from "./Placing.js"
+
+/** Members that later releases will take: refused with 501 `not_supported` wherever they appear, never ignored. */
+const unsupportedMembers: ReadonlyArray<string> = ["autoClose"]
+
+interface Rules {
+  readonly orderType: "limit" | "market"
+  readonly timeInForce?: "GTC" | "IOC"
+  readonly price?: string
+  readonly postOnly?: boolean
+  readonly expiresAtEpochMs?: number
+}
+
+/** The first rule between the members of a placement that is broken, with the member to blame; undefined when none is. */
+const brokenRule = (body: Rules): Broken | undefined => {
+  if (body.orderType === "limit") {
+    if (body.price === undefined) return { field: "price", message: "a limit order needs a price" }
+    if (body.postOnly === true && body.timeInForce === "IOC") {
+      return { field: "postOnly", message: "a post-only order cannot be immediate-or-cancel" }
+    }
+    return body.expiresAtEpochMs !== undefined && body.timeInForce === "IOC"
+      ? { field: "expiresAtEpochMs", message: "an immediate-or-cancel order cannot expire" }
+      : undefined
+  }
+  if (body.expiresAtEpochMs !== undefined) return { field: "expiresAtEpochMs", message: "a market order cannot expire" }
+  if (body.timeInForce === "GTC") return { field: "timeInForce", message: "a market order is immediate-or-cancel" }
+  if (body.postOnly === true) return { field: "postOnly", message: "a market order cannot be post-only" }
+  return undefined
+}
+
+/** One order to place. */
+export const PlaceOrderBody = Schema.Struct({
+  accountId: Fields.Name,
+  marketId: Fields.Name,
+  clientOrderId: Fields.ClientOrderId,
+  side: Fields.Side,
+  orderType: Fields.OrderType,
+  timeInForce: Fields.optional(Fields.TimeInForce),
+  price: Fields.optional(Fields.DecimalInput),
+  quantity: Fields.DecimalInput,
+  postOnly: Fields.optional(Schema.Boolean),
+  reduceOnly: Fields.optional(Schema.Boolean),
+  selfTradePrevention: Fields.optional(Fields.SelfTradePrevention),
+  expiresAtEpochMs: Fields.optional(Fields.FutureEpochMs)
+}).pipe(Schema.filter((body) => brokenRule(body)?.message, { jsonSchema: {} })).annotations({
+  identifier: "PlaceOrderBody",
+  description: "A limit order needs `price` and defaults to GTC; a market order is IOC and `price` is its worst price. "
+    + "`expiresAtEpochMs` is for GTC orders: what rests then is cancelled (`expired`). "
+    + "`autoClose` is refused with 501 not_supported for now."
+})
+export type PlaceOrderBody = typeof PlaceOrderBody.Type
+
+export const placeShape = shape({
+  accountId: name,
+  marketId: name,
+  clientOrderId,
+  side: oneOf(Order.sides),
+  orderType: oneOf(Order.types),
+  quantity: decimal
+}, {
+  timeInForce: oneOf(Order.timesInForce),
+  price: decimal,
+  postOnly: boolean,
+  reduceOnly: boolean,
+  selfTradePrevention: oneOf(Order.selfTradePreventions),
+  expiresAtEpochMs: epochMs
+}, {
+  timeInForce: (body: PlaceOrderBody) => body.orderType === "market" ? "IOC" : "GTC",
+  postOnly: () => false,
+  reduceOnly: () => false,
+  selfTradePrevention: () => Order.selfTradePreventions[Order.cancelResting]
+})
+
+/** The first fault of an order to place. `at` is the path of the order in its body. */
+export const fault = (value: unknown, at: string): Fault | undefined => {
+  const found = faultOf(value, placeShape, at)
+  if (found !== undefined) return found
+  const broken = brokenRule(value as PlaceOrderBody)
+  return broken === undefined ? undefined : new Fault(at === "" ? broken.field : `${at}.${broken.field}`, broken.message)
+}
+
+/** The first member of a placement, alone or in a batch, that later releases will take; undefined when there is none. */
+export const unsupportedMember = (value: unknown): string | undefined => {
+  for (const member of unsupportedMembers) {
+    if (carries(value, member)) return member
+  }
+  const orders = carries(value, "orders") ? value["orders"] : undefined
+  return Array.isArray(orders)
+    ? unsupportedMembers.find((member) => orders.some((entry) => carries(entry, member)))
+    : undefined
+}
+
+/** Step 7 of a native order: too many decimals are the client's mistake, anything that no atoms can say is out of bounds. */
+export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepared | Errors.Failure => {
+  const index = state.findMarket(body.marketId)
+  const view = Grid.known(state, index)
+  const type = body.orderType === "limit" ? Order.limit : Order.market
+  const grid = Grid.ofDecimals(view, body.price, body.quantity, type === Order.limit ? "refused_by_engine" : "is_none", at)
+  if (Requests.isFailure(grid)) return grid
+  return {
+    market: view?.parameters,
+    comparison: grid.comparison,
+    entry: {
+      market: index,
+      clientOrderId: body.clientOrderId,
+      side: body.side === "buy" ? Order.buy : Order.sell,
+      type,
+      timeInForce: type === Order.market || body.timeInForce === "IOC" ? Order.ioc : Order.gtc,
+      priceAtoms: grid.priceAtoms ?? 0,
+      quantityAtoms: grid.quantityAtoms ?? 0,
+      postOnly: body.postOnly === true,
+      reduceOnly: body.reduceOnly === true,
+      selfTradePrevention: stpCode(body.selfTradePrevention),
+      expiresAtEpochMs: body.expiresAtEpochMs ?? 0,
+      fault: grid.fault,
+      raw: grid.fault === Refusal.none ? "" : JSON.stringify([body.marketId, body.price ?? null, body.quantity])
+    }
+  }
+}
+
+const stpCode = (name: PlaceOrderBody["selfTradePrevention"]): Order.SelfTradePrevention => {
+  switch (name) {
+    case "cancel_incoming":
+      return Order.cancelIncoming
+    case "cancel_both":
+      return Order.cancelBoth
+    case "cancel_resting":
+    case undefined:
+      return Order.cancelResting
+  }
+}
+
+/** The reference's example of one. */
+export const example = {
+  accountId: Example.accountId,
+  marketId: Example.marketId,
+  clientOrderId: "grid-42",
+  side: "buy",
+  orderType: "limit",
+  price: "60000.0",
+  quantity: "0.010",
+  postOnly: true
+}

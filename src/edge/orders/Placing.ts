@@ -1,0 +1,39 @@
+/** Orders on their way to the engine, native and of the compatibility layer, alone and in batches. */
+import type * as Command from "../../operations/Operations.js"
+import type * as Market from "../../domain/Market.js"
+import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { Refused } from "../../operations/Outcome.js"
+import type { Call } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import type { Admitted } from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
+
+/** The market that an answer may speak of. */
+export const told = (market: Market.Parameters | undefined, decided: EntryOutcome): Market.Parameters | undefined =>
+  decided._tag === "Refused" && decided.refusal === Refusal.marketNotFound ? undefined : market
+
+/** One order on its way to the engine, with the market that its answer is written in. */
+export interface Prepared {
+  readonly entry: PlaceEntry
+  readonly market: Market.Parameters | undefined
+  /** What a fault of the entry compared. */
+  readonly comparison: Errors.Comparison | undefined
+}
+
+/** What a refusal compared, whether the edge found it or the engine. */
+export const compared = (prepared: Prepared, decided: Refused): Errors.Comparison | undefined =>
+  prepared.entry.fault !== Refusal.none && decided.refusal === prepared.entry.fault
+    ? prepared.comparison
+    : Errors.comparisonOf(decided, told(prepared.market, decided))
+
+/** Places prepared orders in one writer turn; `answer` is called with their decision. */
+export const submit = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Command.Operation,
+  prepared: ReadonlyArray<Prepared>,
+  answer: (outcome: Outcome) => void
+): void =>
+  Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry) }, answer)

@@ -1,0 +1,128 @@
+/**
+ * `POST /v1/orders/{orderId}/amend`: changes the price or the total quantity of an open order.
+ *
+ * A request needs `price`, `quantity` or both; a zero price is refused like in a placement. Conflicting bodies under
+ * one key are told apart by what was sent, also where the market or the id is none.
+ *
+ * The answer is `external-amend-order/v1`: price, quantities, status and fills as decided, terms from the order's
+ * record as far as they never change, under the amendment's own key. The expiry is not repeated: the record forgets
+ * it when the order ends, and the answer must not change.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import * as Command from "../../operations/Operations.js"
+import type { Outcome } from "../../operations/Operations.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { OrderView } from "../../engine/Reads.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Requests from "../http/Requests.js"
+import * as Route from "../http/Route.js"
+import { type Broken, decimal, feeds, name, ruled, shape } from "../http/Shapes.js"
+import * as Submission from "../http/Submission.js"
+import * as Canceling from "./Canceling.js"
+import * as Grid from "./Grid.js"
+import { orderFields } from "./OrderRecord.js"
+import * as OrderText from "./OrderText.js"
+import { tellOrder } from "./Telling.js"
+
+/** The rule between the members of an amendment, if it is broken. */
+const brokenRule = (body: { readonly price?: string; readonly quantity?: string }): Broken | undefined =>
+  body.price === undefined && body.quantity === undefined
+    ? { field: "price", message: "price or quantity is needed" }
+    : undefined
+
+/** Changes an open order. At least one of price and quantity is there; `quantity` is the new total. */
+const AmendOrderBody = Schema.Struct({
+  accountId: Fields.Name,
+  marketId: Fields.Name,
+  price: Fields.optional(Fields.DecimalInput),
+  quantity: Fields.optional(Fields.DecimalInput)
+}).pipe(Schema.filter((body) => brokenRule(body)?.message, { jsonSchema: {} })).annotations({
+  identifier: "AmendOrderBody",
+  description: "At least one of `price` and `quantity`. `quantity` is the new total: at or under what is filled it cancels the rest. "
+    + "The order keeps its time priority only where the quantity shrinks at the same price."
+})
+type AmendOrderBody = typeof AmendOrderBody.Type
+
+const amendShape = shape({ accountId: name, marketId: name }, { price: decimal, quantity: decimal })
+
+/** What an amendment came to: the order as it was decided, under the amendment's own `idempotencyKey`. */
+const AmendResult = Schema.Struct({
+  version: Schema.Literal("external-amend-order/v1"),
+  accepted: Schema.Literal(true),
+  ...orderFields
+}).annotations({ identifier: "AmendResult" })
+
+/** `external-amend-order/v1`. */
+const amended = (
+  accountId: string,
+  market: OrderText.Scales,
+  view: OrderView,
+  decided: OrderDecided,
+  outcome: Outcome,
+  idempotencyKey: string
+): string => {
+  const { priceAtoms, quantityAtoms } = decided
+  const terms: OrderText.Terms = { ...view, priceAtoms, quantityAtoms, expiresAtEpochMs: 0 }
+  const { atEpochMs, sequence } = outcome
+  return `{"version":"external-amend-order/v1","accepted":true,`
+    + OrderText.members(accountId, market, terms, decided, idempotencyKey, sequence, view.createdAtEpochMs, atEpochMs)
+    + "}"
+}
+
+export const amendOrder = Route.hot({
+  tag: "orders",
+  access: "trade",
+  endpoint: HttpApiEndpoint.post("amendOrder", "/v1/orders/:orderId/amend")
+    .setPath(Fields.OrderPath)
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(AmendOrderBody)
+    .addSuccess(AmendResult)
+    .addError(Failures.native(Failures.command, 404, 422))
+    .annotate(OpenApi.Summary, "Change the price or the total quantity of an open order"),
+  example: {
+    target: `/v1/orders/${Example.orderId}/amend`,
+    body: { accountId: Example.accountId, marketId: Example.marketId, price: "59990.0", quantity: "0.020" }
+  },
+  remembered: { operation: Command.Operation.amendV1, name: "amend_order", tell: tellOrder },
+  decode: (body) => ruled<AmendOrderBody>(body, amendShape, brokenRule),
+  feed: feeds(amendShape),
+  run: (call, admitted) => {
+    const { accountId, body, idempotencyKey, key } = admitted
+    if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
+    const { state } = call.services
+    const orderId = call.params["orderId"] ?? ""
+    const index = state.findMarket(body.marketId)
+    const { entry, market } = Canceling.prepare(state, index, body.marketId, orderId)
+    const grid = Grid.ofDecimals(Grid.known(state, index), body.price, body.quantity, "is_none")
+    if (Requests.isFailure(grid)) return call.failDurably(grid)
+    const isPlain = entry.raw === "" && grid.fault === Refusal.none
+    Submission.submit(call, admitted, {
+      kind: "AmendOrder",
+      operation: Command.Operation.amendV1,
+      market: entry.market,
+      orderNumber: entry.orderNumber,
+      priceAtoms: grid.priceAtoms ?? 0,
+      quantityAtoms: grid.quantityAtoms ?? -1,
+      fault: grid.fault,
+      raw: isPlain ? "" : JSON.stringify([body.marketId, orderId, body.price ?? null, body.quantity ?? null])
+    }, (outcome) => {
+      const decided = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(decided)) {
+        const isFault = grid.fault !== Refusal.none && decided.refusal === grid.fault
+        const comparison = isFault ? grid.comparison : Errors.comparisonOf(decided, market)
+        return Submission.failEntry(call, decided, outcome, comparison)
+      }
+      assert(market !== undefined, "an order without a market cannot be amended")
+      const order = state.findOrder(key.account, Submission.asOrder(decided).orderNumber)
+      if (order === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
+      call.succeed(amended(accountId, market, order, Submission.asOrder(decided), outcome, idempotencyKey))
+    })
+  }
+})

@@ -1,0 +1,83 @@
+/** `POST /v2/orders/{orderId}/cancel`: cancels one order of the compatibility layer. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import * as Command from "../../operations/Operations.js"
+import * as Ids from "../../domain/Ids.js"
+import * as Order from "../../domain/Order.js"
+import type { Outcome } from "../../operations/Operations.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { OrderView } from "../../engine/Reads.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { quote } from "../http/Json.js"
+import * as Route from "../http/Route.js"
+import { feeds, name, plain, shape } from "../http/Shapes.js"
+import * as Submission from "../http/Submission.js"
+import * as Canceling from "./Canceling.js"
+import { AcceptedOrder } from "./CompatOrder.js"
+import * as OrderText from "./OrderText.js"
+import { tellOrder } from "./Telling.js"
+
+const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
+type CancelBody = typeof CancelBody.Type
+
+const cancelShape = shape({ symbol: name })
+
+/** An order of the compatibility layer as cancelled. `view` gives the terms, which never change; all else is the decision's. */
+const compatCanceled = (
+  symbol: string,
+  accountId: string,
+  market: OrderText.Scales,
+  view: OrderView,
+  decided: OrderDecided,
+  outcome: Outcome,
+  idempotencyKey: string
+): string => {
+  const { cancelReason, filledAtoms, orderNumber } = decided
+  const status = Order.statuses[decided.status]
+  return `{"id":"${Ids.orderId(orderNumber)}","symbol":${quote(symbol)},"status":"${status}"`
+    + OrderText.compatTerms(view, market, filledAtoms, view.createdAtEpochMs)
+    + `,"info":${
+      OrderText.thinInfo(orderNumber, accountId, market.marketId, status, cancelReason, outcome.sequence, idempotencyKey)
+    }}`
+}
+
+export const cancelCompatOrder = Route.hot({
+  tag: "compatOrders",
+  access: "trade",
+  endpoint: HttpApiEndpoint.post("cancelCompatOrder", "/v2/orders/:orderId/cancel")
+    .setPath(Fields.OrderPath)
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(CancelBody)
+    .addSuccess(AcceptedOrder)
+    .addError(Failures.compat(Failures.command, 404))
+    .annotate(OpenApi.Summary, "Cancel one order"),
+  example: { target: `/v2/orders/${Example.orderId}/cancel`, body: { symbol: Example.symbol } },
+  remembered: { operation: Command.Operation.cancelV2, name: "cancel_compat_order", tell: tellOrder },
+  decode: (body) => plain<CancelBody>(body, cancelShape),
+  feed: feeds(cancelShape),
+  run: (call, admitted) => {
+    const { accountId, body, idempotencyKey, key } = admitted
+    const { state } = call.services
+    const { entry, market } = Canceling.prepare(
+      state,
+      state.findSymbol(body.symbol),
+      body.symbol,
+      call.params["orderId"] ?? ""
+    )
+    Canceling.submit(call, admitted, Command.Operation.cancelV2, [entry], (outcome) => {
+      const decided = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
+      assert(market !== undefined, "an order without a market cannot be cancelled")
+      const view = state.findOrder(key.account, Submission.asOrder(decided).orderNumber)
+      // Both are kept for 24 h after the order ended; a repeat at the very end may find the order gone first.
+      if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
+      call.succeed(compatCanceled(body.symbol, accountId, market, view, Submission.asOrder(decided), outcome, idempotencyKey))
+    })
+  }
+})

@@ -1,0 +1,65 @@
+/** `POST /v2/order`: places one order of the compatibility layer. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { assert } from "../../domain/Assert.js"
+import * as Command from "../../operations/Operations.js"
+import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
+import * as Ids from "../../domain/Ids.js"
+import type { Outcome } from "../../operations/Operations.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { quote } from "../http/Json.js"
+import * as Route from "../http/Route.js"
+import { feeds } from "../http/Shapes.js"
+import * as Submission from "../http/Submission.js"
+import { AcceptedOrder } from "./CompatOrder.js"
+import * as NewCompatOrder from "./NewCompatOrder.js"
+import * as OrderText from "./OrderText.js"
+import * as Placing from "./Placing.js"
+import { tellOrder } from "./Telling.js"
+
+/** An order of the compatibility layer as accepted: open and unfilled, whatever the same decision made of it. */
+export const compatPlaced = (
+  symbol: string,
+  accountId: string,
+  market: OrderText.Scales,
+  entry: PlaceEntry,
+  decided: OrderDecided,
+  outcome: Outcome,
+  idempotencyKey: string
+): string =>
+  `{"id":"${Ids.orderId(decided.orderNumber)}","symbol":${quote(symbol)},"status":"open"`
+  + OrderText.compatTerms(entry, market, 0, outcome.atEpochMs)
+  + `,"info":${
+    OrderText.thinInfo(decided.orderNumber, accountId, market.marketId, "open", 0, outcome.sequence, idempotencyKey)
+  }}`
+
+export const createOrder = Route.hot({
+  tag: "compatOrders",
+  access: "trade",
+  endpoint: HttpApiEndpoint.post("createOrder", "/v2/order")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(NewCompatOrder.CreateOrderBody)
+    .addSuccess(AcceptedOrder)
+    .addError(Failures.compat(Failures.placement, 404, 422))
+    .annotate(OpenApi.Summary, "Place one order"),
+  example: { target: "/v2/order", body: NewCompatOrder.example },
+  remembered: { operation: Command.Operation.placeV2, name: "create_order", tell: tellOrder },
+  unsupported: NewCompatOrder.unsupportedMember,
+  feed: feeds(NewCompatOrder.createShape),
+  decode: (body) => NewCompatOrder.fault(body) ?? (body as NewCompatOrder.CreateOrderBody),
+  run: (call, admitted) => {
+    const { accountId, body, idempotencyKey } = admitted
+    const prepared = NewCompatOrder.prepare(call.services.state, body)
+    const { entry, market } = prepared
+    Placing.submit(call, admitted, Command.Operation.placeV2, [prepared], (outcome) => {
+      const decided = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(decided)) {
+        return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))
+      }
+      assert(market !== undefined, "an order without a market is refused")
+      call.succeed(compatPlaced(body.symbol, accountId, market, entry, Submission.asOrder(decided), outcome, idempotencyKey))
+    })
+  }
+})

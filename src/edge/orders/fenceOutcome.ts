@@ -1,0 +1,79 @@
+/** `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that what was never seen will never act. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import * as Command from "../../operations/Operations.js"
+import type { Outcome } from "../../operations/Operations.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { quote } from "../http/Json.js"
+import * as Route from "../http/Route.js"
+import { clientOrderId, feeds, idempotencyKey, ruled, shape } from "../http/Shapes.js"
+import * as Submission from "../http/Submission.js"
+import { identityFault } from "./Identity.js"
+
+/** What is to be fenced: a key, or a clientOrderId. */
+const FenceBody = Schema.Struct({
+  idempotencyKey: Fields.optional(Fields.IdempotencyKey),
+  clientOrderId: Fields.optional(Fields.ClientOrderId)
+}).pipe(Schema.filter((body) => identityFault(body)?.message, { jsonSchema: {} })).annotations({
+  identifier: "FenceBody",
+  description: "Exactly one of the two."
+})
+type FenceBody = typeof FenceBody.Type
+
+/** The fence stands: nothing will ever be done under that identity. */
+const FenceResult = Schema.Struct({
+  version: Schema.Literal("external-outcome-fence/v1"),
+  accountId: Fields.Text,
+  fenced: Schema.Literal(true),
+  fencedIdempotencyKey: Fields.optional(Schema.String),
+  fencedClientOrderId: Fields.optional(Fields.ClientOrderId),
+  lastSequence: Fields.Sequence,
+  idempotencyKey: Schema.String,
+  decidedAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "FenceResult" })
+
+const fenceShape = shape({}, { idempotencyKey, clientOrderId })
+
+/** `external-outcome-fence/v1`. */
+const fenced = (accountId: string, body: FenceBody, outcome: Outcome, key: string): string =>
+  `{"version":"external-outcome-fence/v1","accountId":"${accountId}","fenced":true`
+  + (body.idempotencyKey === undefined ? "" : `,"fencedIdempotencyKey":${quote(body.idempotencyKey)}`)
+  + (body.clientOrderId === undefined ? "" : `,"fencedClientOrderId":${quote(body.clientOrderId)}`)
+  + `,"lastSequence":${outcome.sequence},"idempotencyKey":${quote(key)},"decidedAtEpochMs":${outcome.atEpochMs}}`
+
+/** A lookup tells of the fence itself by `fenced`, and lists none of its decisions. */
+export const fenceOutcome = Route.hot({
+  tag: "safety",
+  access: "trade",
+  endpoint: HttpApiEndpoint.post("fenceOutcome", "/v1/accounts/:accountId/outcomes/fence")
+    .setPath(Fields.AccountPath)
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(FenceBody)
+    .addSuccess(FenceResult)
+    .addError(Failures.native(Failures.command, 404))
+    .annotate(OpenApi.Summary, "Make sure that what was never seen will never act"),
+  example: {
+    target: `/v1/accounts/${Example.accountId}/outcomes/fence`,
+    body: { idempotencyKey: "grid-42-attempt" }
+  },
+  decode: (body) => ruled<FenceBody>(body, fenceShape, identityFault),
+  feed: feeds(fenceShape),
+  run: (call, admitted) => {
+    const { accountId, body } = admitted
+    if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
+    Submission.submit(call, admitted, {
+      kind: "FenceOutcome",
+      operation: Command.Operation.fenceV1,
+      fencedKey: body.idempotencyKey ?? "",
+      fencedClientOrderId: body.clientOrderId ?? ""
+    }, (outcome) => {
+      const decided = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
+      call.succeed(fenced(accountId, body, outcome, admitted.idempotencyKey))
+    })
+  }
+})

@@ -1,0 +1,159 @@
+/** `GET /v1/accounts/{accountId}/outcomes`: what is remembered under an identity, for a client whose answer was lost. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import type * as Command from "../../operations/Operations.js"
+import * as Ids from "../../domain/Ids.js"
+import type { EntryOutcome } from "../../operations/Operations.js"
+import * as Refusal from "../../domain/Refusal.js"
+import type { Reads, RememberedOutcome } from "../../engine/Reads.js"
+import { withAccount } from "../accounts/Own.js"
+import * as Envelopes from "../http/Envelopes.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import { fail, Rendered } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { quote } from "../http/Json.js"
+import * as Route from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import { identityFault } from "./Identity.js"
+import { OrderRecord } from "./OrderRecord.js"
+import * as OrderText from "./OrderText.js"
+
+/** What one entry of a remembered decision came to, as it was decided. */
+const DecidedEntry = Schema.Struct({
+  index: Fields.Count,
+  accepted: Schema.Boolean,
+  orderId: Fields.optional(Fields.Text),
+  status: Fields.optional(Fields.OrderStatus),
+  cancelReason: Fields.optional(Fields.CancelReason),
+  filledQuantityAtoms: Fields.optional(Fields.Atoms),
+  canceledQuantityAtoms: Fields.optional(Fields.Atoms),
+  canceledOrders: Fields.optional(Fields.Count),
+  code: Fields.optional(Fields.Text),
+  rejectionGuard: Fields.optional(Envelopes.Guard),
+  retryable: Fields.optional(Schema.Boolean),
+  recoveryActions: Fields.optional(Schema.Array(Schema.Literal(...Refusal.recoveryActions)))
+}).annotations({ identifier: "DecidedEntry" })
+
+/** What is remembered under an Idempotency-Key or a clientOrderId, of operations with these names. */
+const outcomeLookup = <Name extends string>(names: readonly [Name, ...ReadonlyArray<Name>]) => Schema.Struct({
+  version: Schema.Literal("external-outcome/v1"),
+  accountId: Fields.Text,
+  idempotencyKey: Fields.optional(Schema.String),
+  clientOrderId: Fields.optional(Fields.ClientOrderId),
+  outcome: Schema.Literal("accepted", "refused", "never_seen", "unknown_expired"),
+  fenced: Schema.Boolean.annotations({ description: "Nothing will ever be done under it." }),
+  decisions: Schema.Array(Schema.Struct({
+    operation: Schema.Literal(...names),
+    sequence: Fields.Sequence,
+    decidedAtEpochMs: Fields.EpochMs,
+    entries: Schema.Array(DecidedEntry)
+  })).annotations({ description: "One for each operation that the key was used in; empty for a clientOrderId." }),
+  order: Fields.optional(OrderRecord).annotations({ description: "The order of a clientOrderId, as it is now." }),
+  journalSequence: Fields.Sequence
+}).annotations({
+  identifier: "OutcomeLookup",
+  description: "`accepted`: at least one entry was; `refused`: all were. `never_seen` is said only while nothing of the account "
+    + "was forgotten, and an original that is still on its way may act after it: fence the identity first. "
+    + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up."
+})
+
+/** What lookups tell of, by the operation that was decided. */
+type Operations = ReadonlyMap<Command.Operation, Route.Remembered>
+
+const entry = ({ tell }: Route.Remembered, decided: EntryOutcome, index: number) => {
+  if (!Submission.isRefused(decided)) return { index, accepted: true, ...tell(decided) }
+  const orderId = decided.orderNumber < 0 ? undefined : Ids.orderId(decided.orderNumber)
+  const { code, guard, recoveryActions, retryable } = Refusal.describe(decided.refusal)
+  return { index, accepted: false, orderId, code, rejectionGuard: guard, retryable, recoveryActions }
+}
+
+const decision = (operations: Operations, { operation, outcome }: RememberedOutcome) => {
+  const remembered = operations.get(operation)
+  assert(remembered !== undefined, "what is remembered for a client is an operation that lookups tell of")
+  return {
+    operation: remembered.name,
+    sequence: outcome.sequence,
+    decidedAtEpochMs: outcome.atEpochMs,
+    entries: outcome.entries.map((decided, index) => entry(remembered, decided, index))
+  }
+}
+
+const isAccepted = ({ outcome }: RememberedOutcome): boolean => outcome.entries.some((decided) => !Submission.isRefused(decided))
+
+/** Nothing is remembered: whether that means that nothing was ever seen. */
+const absent = (state: Reads, account: number): "never_seen" | "unknown_expired" =>
+  state.hasForgotten(account) ? "unknown_expired" : "never_seen"
+
+/** `external-outcome/v1` of an Idempotency-Key, as JSON. */
+const ofKey = (
+  state: Reads,
+  operations: Operations,
+  account: number,
+  accountId: string,
+  idempotencyKey: string
+): string => {
+  const found = state.findOutcomes(account, idempotencyKey)
+  return JSON.stringify({
+    version: "external-outcome/v1",
+    accountId,
+    idempotencyKey,
+    outcome: found.some(isAccepted) ? "accepted" : found.length > 0 ? "refused" : absent(state, account),
+    fenced: state.isFenced(account, idempotencyKey, ""),
+    decisions: found.map((one) => decision(operations, one)),
+    journalSequence: state.sequence
+  })
+}
+
+/** `external-outcome/v1` of a clientOrderId, as JSON. */
+const ofClientOrder = (state: Reads, account: number, accountId: string, clientOrderId: string): string => {
+  const order = state.findClientOrder(account, clientOrderId)
+  return `{"version":"external-outcome/v1","accountId":${quote(accountId)},"clientOrderId":"${clientOrderId}"`
+    + `,"outcome":"${order === undefined ? absent(state, account) : "accepted"}"`
+    + `,"fenced":${state.isFenced(account, "", clientOrderId)},"decisions":[]`
+    + (order === undefined ? "" : `,"order":${OrderText.order(accountId, state.market(order.market).parameters, order)}`)
+    + `,"journalSequence":${state.sequence}}`
+}
+
+/** The names by which lookups call operations, in the order of their codes. */
+export const namesOf = <Name extends string>(
+  remembered: ReadonlyArray<Route.Remembered<Name>>
+): readonly [Name, ...ReadonlyArray<Name>] => {
+  const [first, ...others] = [...remembered].sort((one, other) => one.operation - other.operation).map(({ name }) => name)
+  assert(first !== undefined, "lookups tell of some operation")
+  return [first, ...others]
+}
+
+/** The route, over the operations that it tells of. */
+export const lookUpOutcome = <Name extends string>(remembered: ReadonlyArray<Route.Remembered<Name>>) => {
+  const operations: Operations = new Map(remembered.map((one) => [one.operation, one]))
+  return Route.effect({
+    tag: "safety",
+    access: "read",
+    endpoint: HttpApiEndpoint.get("lookUpOutcome", "/v1/accounts/:accountId/outcomes")
+      .setPath(Fields.AccountPath)
+      .setUrlParams(Schema.Struct({
+        idempotencyKey: Fields.optional(Fields.IdempotencyKey),
+        clientOrderId: Fields.optional(Fields.ClientOrderId)
+      }))
+      .addSuccess(outcomeLookup(namesOf(remembered)))
+      .addError(Failures.native(Failures.keyedRead, 404))
+      .annotate(OpenApi.Summary, "What became of a request whose answer was lost"),
+    example: { target: `/v1/accounts/${Example.accountId}/outcomes?idempotencyKey=grid-42-attempt` },
+    handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
+      withAccount(state, key, accountId, (account) => {
+        const { clientOrderId, idempotencyKey } = urlParams
+        const fault = identityFault(urlParams)
+        if (fault !== undefined) return fail(Errors.invalidRequest(`${fault.field}: ${fault.message}.`))
+        return Effect.succeed(new Rendered(
+          idempotencyKey !== undefined
+            ? ofKey(state, operations, account, accountId, idempotencyKey)
+            : ofClientOrder(state, account, accountId, clientOrderId!)
+        ))
+      })
+  })
+}

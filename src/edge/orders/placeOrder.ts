@@ -1,0 +1,65 @@
+/** `POST /v1/orders`: places one order. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { assert } from "../../domain/Assert.js"
+import * as Command from "../../operations/Operations.js"
+import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
+import type { Outcome } from "../../operations/Operations.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import { Refusal } from "../../domain/Refusal.js"
+import * as Errors from "../http/Errors.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Requests from "../http/Requests.js"
+import * as Route from "../http/Route.js"
+import { feeds } from "../http/Shapes.js"
+import * as Submission from "../http/Submission.js"
+import * as NewOrder from "./NewOrder.js"
+import { OrderRecord } from "./OrderRecord.js"
+import * as OrderText from "./OrderText.js"
+import * as Placing from "./Placing.js"
+import { tellOrder } from "./Telling.js"
+
+/** `external-order/v1` of an order that was just placed. */
+export const placed = (
+  accountId: string,
+  market: OrderText.Scales,
+  entry: PlaceEntry,
+  decided: OrderDecided,
+  outcome: Outcome,
+  idempotencyKey: string
+): string =>
+  `{"version":"external-order/v1",`
+  + OrderText.members(accountId, market, entry, decided, idempotencyKey, outcome.sequence, outcome.atEpochMs, outcome.atEpochMs)
+  + "}"
+
+export const placeOrder = Route.hot({
+  tag: "orders",
+  access: "trade",
+  endpoint: HttpApiEndpoint.post("placeOrder", "/v1/orders")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(NewOrder.PlaceOrderBody)
+    .addSuccess(OrderRecord)
+    .addError(Failures.native(Failures.placement, 404, 422))
+    .annotate(OpenApi.Summary, "Place one order"),
+  example: { target: "/v1/orders", body: NewOrder.example },
+  remembered: { operation: Command.Operation.placeV1, name: "place_order", tell: tellOrder },
+  unsupported: NewOrder.unsupportedMember,
+  feed: feeds(NewOrder.placeShape),
+  decode: (body) => NewOrder.fault(body, "") ?? (body as NewOrder.PlaceOrderBody),
+  run: (call, admitted) => {
+    const { accountId, body, idempotencyKey } = admitted
+    if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
+    const prepared = NewOrder.prepare(call.services.state, body, "")
+    if (Requests.isFailure(prepared)) return call.failDurably(prepared)
+    const { entry, market } = prepared
+    Placing.submit(call, admitted, Command.Operation.placeV1, [prepared], (outcome) => {
+      const decided = Submission.decidedEntry(outcome, 0)
+      if (Submission.isRefused(decided)) {
+        return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))
+      }
+      assert(market !== undefined, "an order without a market is refused")
+      call.succeed(placed(accountId, market, entry, Submission.asOrder(decided), outcome, idempotencyKey))
+    })
+  }
+})

@@ -1,0 +1,138 @@
+/** `POST /v1/orders/batch`: places orders of one account in one writer turn; a refused entry changes no other. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import * as Command from "../../operations/Operations.js"
+import * as Order from "../../domain/Order.js"
+import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import * as Refusal from "../../domain/Refusal.js"
+import * as Envelopes from "../http/Envelopes.js"
+import * as Errors from "../http/Errors.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Requests from "../http/Requests.js"
+import * as Route from "../http/Route.js"
+import { entries, type Fault, faultOf, feeds, listFault, shape } from "../http/Shapes.js"
+import * as Submission from "../http/Submission.js"
+import * as NewOrder from "./NewOrder.js"
+import { identity, orderFields } from "./OrderRecord.js"
+import * as OrderText from "./OrderText.js"
+import * as Placing from "./Placing.js"
+import { tellOrder } from "./Telling.js"
+import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
+
+const PlaceBatchBody = Schema.Struct({
+  orders: Schema.Array(NewOrder.PlaceOrderBody).pipe(Schema.minItems(1), Schema.maxItems(maxPlaceEntries))
+}).annotations({ identifier: "PlaceBatchBody" })
+type PlaceBatchBody = typeof PlaceBatchBody.Type
+
+/** One accepted entry of a placed batch. */
+const AcceptedEntry = Schema.Struct({ index: Fields.Count, accepted: Schema.Literal(true), ...orderFields }).annotations({
+  identifier: "AcceptedOrderEntry"
+})
+
+/** One refused entry of a placed batch: nothing of it was done. Values are echoed as sent; its id is never listed. */
+const RefusedEntry = Schema.Struct({
+  index: Fields.Count,
+  accepted: Schema.Literal(false),
+  ...identity,
+  status: Schema.Literal("canceled"),
+  clientOrderId: Fields.optional(Fields.ClientOrderId),
+  side: Fields.Side,
+  orderType: Fields.OrderType,
+  timeInForce: Fields.TimeInForce,
+  price: Fields.optional(Fields.DecimalInput),
+  quantity: Fields.DecimalInput,
+  ...Fields.paired("filledQuantity"),
+  postOnly: Schema.Boolean,
+  reduceOnly: Schema.Boolean,
+  selfTradePrevention: Fields.SelfTradePrevention,
+  createdAtEpochMs: Fields.EpochMs,
+  updatedAtEpochMs: Fields.EpochMs,
+  ...Envelopes.Refused,
+  ...Envelopes.Comparison
+}).annotations({ identifier: "RefusedOrderEntry" })
+
+const PlaceBatchResult = Schema.Struct({
+  version: Schema.Literal("external-place-order-batch/v1"),
+  outcomes: Schema.Array(Schema.Union(AcceptedEntry, RefusedEntry))
+}).annotations({ identifier: "PlaceBatchResult" })
+
+const batchShape = shape({ orders: entries(NewOrder.placeShape) })
+
+const decode = (value: unknown): PlaceBatchBody | Fault =>
+  faultOf(value, batchShape, "")
+    ?? listFault((value as { readonly orders: unknown }).orders, maxPlaceEntries, "orders", NewOrder.fault)
+    ?? (value as PlaceBatchBody)
+
+/** One entry of a placed native batch. A refused one echoes what was sent, which may be off any grid. */
+const placedEntry = (
+  index: number,
+  accountId: string,
+  prepared: Placing.Prepared,
+  body: NewOrder.PlaceOrderBody,
+  decided: EntryOutcome,
+  outcome: Outcome,
+  idempotencyKey: string
+): string => {
+  const { entry } = prepared
+  const market = Placing.told(prepared.market, decided)
+  if (!Submission.isRefused(decided) && market !== undefined) {
+    return `{"index":${index},"accepted":true,`
+      + OrderText.members(accountId, market, entry, Submission.asOrder(decided), idempotencyKey, outcome.sequence, outcome.atEpochMs, outcome.atEpochMs)
+      + "}"
+  }
+  assert(Submission.isRefused(decided), "an order without a market is refused")
+  return `{"index":${index},"accepted":false,`
+    + OrderText.identity(decided.orderNumber, accountId, body.marketId, "canceled", outcome.sequence, idempotencyKey)
+    + `,"clientOrderId":"${entry.clientOrderId}"`
+    + `,"side":"${body.side}","orderType":"${body.orderType}","timeInForce":"${Order.timesInForce[entry.timeInForce]}"`
+    + (body.price === undefined ? "" : `,"price":"${body.price}"`)
+    + `,"quantity":"${body.quantity}"`
+    + OrderText.quantity("filledQuantity", 0, market?.quantityScale ?? 0)
+    + `,"postOnly":${entry.postOnly},"reduceOnly":${entry.reduceOnly}`
+    + `,"selfTradePrevention":"${Order.selfTradePreventions[entry.selfTradePrevention]}"`
+    + `,"createdAtEpochMs":${outcome.atEpochMs},"updatedAtEpochMs":${outcome.atEpochMs}`
+    + OrderText.refusal(Refusal.describe(decided.refusal))
+    + OrderText.comparison(Placing.compared(prepared, decided))
+    + "}"
+}
+
+export const placeOrderBatch = Route.hot({
+  tag: "orders",
+  access: "trade",
+  endpoint: HttpApiEndpoint.post("placeOrderBatch", "/v1/orders/batch")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(PlaceBatchBody)
+    .addSuccess(PlaceBatchResult)
+    .addError(Failures.native(Failures.placement, 404))
+    .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn"),
+  example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example] } },
+  remembered: { operation: Command.Operation.placeBatchV1, name: "place_order_batch", tell: tellOrder },
+  unsupported: NewOrder.unsupportedMember,
+  decode,
+  feed: feeds(batchShape),
+  run: (call, admitted) => {
+    const { accountId, body, idempotencyKey } = admitted
+    const prepared: Array<Placing.Prepared> = []
+    for (let index = 0; index < body.orders.length; index++) {
+      const order = body.orders[index]!
+      if (order.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
+      const one = NewOrder.prepare(call.services.state, order, `orders[${index}].`)
+      if (Requests.isFailure(one)) return call.failDurably(one)
+      prepared.push(one)
+    }
+    Placing.submit(call, admitted, Command.Operation.placeBatchV1, prepared, (outcome) => {
+      let text = ""
+      for (let index = 0; index < prepared.length; index++) {
+        const one = prepared[index]!
+        const decided = Submission.decidedEntry(outcome, index)
+        Submission.countRefusal(call, decided)
+        text += (index === 0 ? "" : ",")
+          + placedEntry(index, accountId, one, body.orders[index]!, decided, outcome, idempotencyKey)
+      }
+      call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${text}]}`)
+    })
+  }
+})

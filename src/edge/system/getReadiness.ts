@@ -1,0 +1,70 @@
+/** Whether the process is up, and whether it takes requests: `GET /healthz` and `GET /readyz`. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { Services } from "../http/Call.js"
+import { Rendered } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+
+export const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
+  identifier: "Health"
+})
+
+const readiness = {
+  version: Schema.Literal("readiness/v1"),
+  durableSequence: Fields.Sequence,
+  details: Schema.Record({ key: Schema.String, value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean) })
+}
+
+export const Ready = Schema.Struct({ ...readiness, status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
+
+export const NotReady = Schema.Struct({ ...readiness, status: Schema.Literal("starting", "stopping") }).annotations({
+  identifier: "NotReady",
+  ...HttpApiSchema.annotations({ status: 503 })
+})
+
+/** How long ago the index of any open market was last seen, for the one that is oldest; -1 without such markets. */
+const oldestIndexAgeMs = ({ now, state }: Services): number => {
+  let oldest = -1
+  for (let index = 0; index < state.marketCount; index++) {
+    const market = state.market(index)
+    if (market.status === "open") oldest = Math.max(oldest, now() - market.indexSourceEpochMs)
+  }
+  return oldest
+}
+
+export const getHealth = Route.effect({
+  tag: "system",
+  access: "system",
+  endpoint: HttpApiEndpoint.get("getHealth", "/healthz")
+    .addSuccess(Health)
+    .addError(Failures.native(Failures.system))
+    .annotate(OpenApi.Summary, "Whether the process is up"),
+  example: { target: "/healthz" },
+  handler: () => () => Effect.succeed({ version: "health/v1" as const, status: "up" as const })
+})
+
+export const getReadiness = Route.effect({
+  tag: "system",
+  access: "system",
+  endpoint: HttpApiEndpoint.get("getReadiness", "/readyz")
+    .addSuccess(Ready)
+    .addSuccess(NotReady)
+    .addError(Failures.native(Failures.system))
+    .annotate(OpenApi.Summary, "Whether recovery is done and the writer is live"),
+  example: { target: "/readyz" },
+  handler: (services) => () => {
+    const { barrier, readiness } = services
+    const payload = {
+      version: "readiness/v1" as const,
+      status: readiness.state(),
+      durableSequence: barrier.durableSequence(),
+      details: { ...readiness.details(), oldestIndexAgeMs: oldestIndexAgeMs(services) }
+    }
+    return Effect.succeed(new Rendered(JSON.stringify(payload), payload.status === "ready" ? 200 : 503))
+  }
+})

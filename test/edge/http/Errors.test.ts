@@ -1,0 +1,154 @@
+/** Every failure in both envelopes, through the real routes: `ask` decodes each response with its schema. */
+import { describe, expect, test } from "vitest"
+import { refuse, refusedEntry } from "../../../src/operations/Operations.js"
+import * as Endpoint from "../../../src/edge/http/Endpoint.js"
+import * as Errors from "../../../src/edge/http/Errors.js"
+import { Schema } from "effect"
+import * as Envelopes from "../../../src/edge/http/Envelopes.js"
+import * as Fake from "../FakeVenue.js"
+
+const decidedAt = 1_700_000_123_456
+/** Refusals of stage 1 are made before a record is written. */
+const isStage1 = (refusal: number): boolean => refusal < 20
+const compatBody = { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.5 }
+
+describe.each(Fake.refusals)("refusal %i", (code, description) => {
+  const refusal = code as Parameters<typeof refuse>[0]
+  const outcome = isStage1(code)
+    ? refuse(refusal, 7, decidedAt)
+    : {
+      sequence: 7,
+      atEpochMs: decidedAt,
+      refusal: 0 as const,
+      replayed: false,
+      entries: [refusedEntry(refusal, 449, 10, 2500, 20)]
+    }
+
+  test(`${description.name} alone, native`, async () => {
+    const fake = Fake.make()
+    fake.next = () => outcome
+    const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
+    const body = Fake.json(response)
+    expect(response.status).toBe(description.status)
+    expect(body.code).toBe(description.code)
+    expect(body.rejectionGuard).toBe(description.guard)
+    expect(body.apiKeyRejection).toBe(description.apiKeyRejection)
+    expect(body.requestId).toBe(response.headers["x-request-id"])
+    if (isStage1(code)) expect(body.occurredAtEpochMs).not.toBe(decidedAt)
+    else expect(body.occurredAtEpochMs).toBe(decidedAt)
+  })
+
+  test(`${description.name} alone, compat`, async () => {
+    const fake = Fake.make()
+    fake.next = () => outcome
+    const response = await fake.ask({ target: "/v2/order", body: compatBody, key: fake.keys.alice, idempotencyKey: "k" })
+    const body = Fake.json(response)
+    expect(response.status).toBe(description.status)
+    expect(body.name).toBe(description.compatName)
+    expect(body.info.code).toBe(description.code)
+    expect(new Date(body.datetime).getTime()).toBe(body.timestamp)
+  })
+
+  test(`${description.name} in batches`, async () => {
+    const fake = Fake.make()
+    fake.next = () => outcome
+    const native = await fake.ask({
+      target: "/v1/orders/batch",
+      body: { orders: [Fake.order(fake)] },
+      key: fake.keys.alice,
+      idempotencyKey: "k"
+    })
+    fake.next = () => outcome
+    const compat = await fake.ask({ target: "/v2/orders", body: [compatBody], key: fake.keys.alice, idempotencyKey: "k" })
+    if (isStage1(code)) {
+      expect([native.status, compat.status]).toEqual([description.status, description.status])
+      return
+    }
+    expect([native.status, compat.status]).toEqual([200, 200])
+    const entry = Fake.json(native).outcomes[0]
+    expect(entry).toMatchObject({
+      index: 0,
+      accepted: false,
+      status: "canceled",
+      orderId: "ord_ch",
+      code: description.code,
+      filledQuantityAtoms: "0"
+    })
+    expect(entry.rejectionGuard).toBe(description.guard)
+    const compatEntry = Fake.json(compat)[0]
+    expect(compatEntry).toMatchObject({
+      index: 0,
+      accepted: false,
+      status: "canceled",
+      filled: 0,
+      amount: 0.25,
+      name: description.compatName
+    })
+    expect(compatEntry.info).toMatchObject({
+      index: 0,
+      accepted: false,
+      status: "canceled",
+      code: description.code,
+      idempotencyKey: "k"
+    })
+  })
+})
+
+test("what a refusal compared is told in the guard's unit", async () => {
+  const fake = Fake.make()
+  const told = async (refusal: number, bound = 10, came = 2500): Promise<unknown> => {
+    fake.next = () => ({
+      sequence: 7,
+      atEpochMs: decidedAt,
+      refusal: 0,
+      replayed: false,
+      entries: [refusedEntry(refusal as Parameters<typeof refuse>[0], 449, bound, came, Number.NaN)]
+    })
+    const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
+    const { actual, limit, nearest } = Fake.json(response)
+    return { actual, limit, nearest }
+  }
+  expect(await told(34), "a price").toEqual({ limit: "1.0", actual: "250.0", nearest: undefined })
+  expect(await told(32), "a quantity").toEqual({ limit: "0.0010", actual: "0.2500", nearest: undefined })
+  expect(await told(41), "money").toEqual({ limit: "0.000010", actual: "0.002500", nearest: undefined })
+  expect(await told(35), "a count").toEqual({ limit: "10", actual: "2500", nearest: undefined })
+  expect(await told(43), "a price it met").toEqual({ limit: "1.0", actual: "250.0", nearest: undefined })
+  expect(await told(23, Number.NaN, 5), "a status").toEqual({ limit: undefined, actual: "cancel_only", nearest: undefined })
+  expect(await told(22), "nothing compared").toEqual({ limit: undefined, actual: undefined, nearest: undefined })
+})
+
+test("failures of the edge decode in both envelopes", () => {
+  for (const failure of Errors.all) {
+    for (const family of ["native", "compat"] as const) {
+      const status = failure.description.status as Envelopes.Status
+      const schema = family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status)
+      const body: unknown = JSON.parse(Errors.body(family, failure, "req_1", decidedAt))
+      Schema.decodeUnknownSync(schema as Schema.Schema<unknown>, { onExcessProperty: "error" })(body)
+    }
+  }
+})
+
+test("a defect is answered 500, counted, and tells nothing", async () => {
+  const fake = Fake.make()
+  fake.next = () => {
+    throw new Error("a secret of the engine room")
+  }
+  const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
+  expect(response.status).toBe(500)
+  expect(response.body).not.toContain("secret")
+  expect(Fake.json(response).code).toBe("internal_error")
+  const metrics = await fake.ask({ target: "/metrics" })
+  expect(metrics.body).toContain("venue_refusals_total{name=\"InternalError\"} 1")
+})
+
+test("an outcome without its entry is a defect of the venue, not of the writer", async () => {
+  const fake = Fake.make()
+  fake.next = () => ({ sequence: 7, atEpochMs: decidedAt, refusal: 0, replayed: false, entries: [] })
+  const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
+  expect(response.status).toBe(500)
+})
+
+test("paths belong to the compatibility layer under /v2 and to the native one elsewhere", () => {
+  const families = ["/v2", "/v2/", "/v2/orders", "/v20", "/v1/v2", "/"].map(Endpoint.familyOf)
+  expect(families).toEqual(["compat", "compat", "compat", "native", "native", "native"])
+})

@@ -1,0 +1,271 @@
+/** The real listener on a loopback port: framing, limits, time, and a stop that loses nobody. */
+import * as Net from "node:net"
+import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { afterEach, expect, test } from "vitest"
+import { Listener } from "../../../src/edge/http/Listener.js"
+import type { Application, ListenError } from "../../../src/edge/http/Listener.js"
+import * as NodeListener from "../../../src/edge/http/NodeListener.js"
+import * as Corpora from "../Corpora.js"
+import * as Fake from "../FakeVenue.js"
+
+interface Served {
+  readonly port: number
+  readonly openSockets: () => number
+  readonly close: () => Promise<void>
+}
+
+const open: Array<Served> = []
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((served) => served.close()))
+})
+
+const serve = async (application: Application, options: Partial<NodeListener.Options> = {}): Promise<Served> => {
+  const scope = await Effect.runPromise(Scope.make())
+  const { openSockets, port } = await Effect.runPromise(
+    Effect.flatMap(Listener, (listener) => listener.serve(application)).pipe(
+      Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port: 0, ...options })),
+      Scope.extend(scope)
+    )
+  )
+  const served = {
+    port,
+    openSockets: openSockets ?? (() => -1),
+    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+  open.push(served)
+  return served
+}
+
+/** Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. */
+const exchange = (
+  port: number,
+  bytes: string | Uint8Array,
+  patienceMs = 300
+): Promise<{ readonly text: string; readonly closed: boolean }> =>
+  new Promise((resolve) => {
+    let text = ""
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
+    const finish = (closed: boolean): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve({ text, closed })
+    }
+    let timer = setTimeout(() => finish(false), patienceMs)
+    socket.on("data", (chunk) => {
+      text += chunk.toString("utf8")
+      clearTimeout(timer)
+      timer = setTimeout(() => finish(false), patienceMs)
+    })
+    socket.on("error", () => finish(true))
+    socket.on("close", () => finish(true))
+  })
+
+const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0)
+const bodyOf = (text: string): any => JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))
+
+test("requests arrive whole, with their headers, and are answered", async () => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  const response = await fetch(`http://127.0.0.1:${port}/v1/orders`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json; charset=utf-8",
+      authorization: `Bearer ${fake.keys.alice}`,
+      "idempotency-key": "k"
+    },
+    body: JSON.stringify(Fake.order(fake))
+  })
+  expect(response.status).toBe(200)
+  expect(response.headers.get("x-request-id")).toMatch(/^req_/)
+  expect(await response.json()).toMatchObject({ version: "external-order/v1", status: "open" })
+  const book = await fetch(`http://127.0.0.1:${port}/v2/markets/BTC%2FUSDC%3AUSDC/book?limit=1`)
+  expect(await book.json()).toMatchObject({ symbol: "BTC/USDC:USDC" })
+})
+
+test.each([
+  ["names in any case", "Content-TYPE: application/json", "IDEMPOTENCY-Key: k", (key: string) => `AUTHORIZATION: Bearer ${key}`, 200],
+  ["the first of two credentials", "content-type: application/json", "idempotency-key: k", (key: string) =>
+    `authorization: Bearer ${key}\r\nauthorization: Bearer no`, 200],
+  ["the first of two credentials, a bad one", "content-type: application/json", "idempotency-key: k", (key: string) =>
+    `authorization: Bearer no\r\nauthorization: Bearer ${key}`, 401],
+  ["the first of two types", "content-type: application/json\r\ncontent-type: text/plain", "idempotency-key: k", (key: string) =>
+    `authorization: Bearer ${key}`, 200],
+  ["two keys, which are none", "content-type: application/json", "idempotency-key: k\r\nidempotency-key: k", (key: string) =>
+    `authorization: Bearer ${key}`, 400],
+  ["no type", "x-content-type: application/json", "idempotency-key: k", (key: string) => `authorization: Bearer ${key}`, 415]
+])("of headers, %s", async (_, type, idempotencyKey, credential, status) => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  const body = JSON.stringify(Fake.order(fake))
+  const head = `POST /v1/orders HTTP/1.1\r\nhost: x\r\n${type}\r\n${idempotencyKey}\r\n${credential(fake.keys.alice)}\r\n`
+  const { text } = await exchange(port, `${head}Content-Length: ${body.length}\r\n\r\n${body}`)
+  expect(statusOf(text)).toBe(status)
+})
+
+test("an old version needs no host", async () => {
+  const { port } = await serve(Fake.make().application)
+  expect(statusOf((await exchange(port, "GET /healthz HTTP/1.0\r\n\r\n")).text)).toBe(200)
+})
+
+test("a body in many pieces is one body", async () => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  const body = JSON.stringify(Fake.order(fake))
+  const head = `POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nidempotency-key: k\r\n`
+    + `authorization: Bearer ${fake.keys.alice}\r\ntransfer-encoding: chunked\r\n\r\n`
+  const chunks = [...body].map((character) => `1\r\n${character}\r\n`).join("")
+  const { text } = await exchange(port, `${head}${chunks}0\r\n\r\n`)
+  expect(statusOf(text)).toBe(200)
+})
+
+test("pipelined requests are answered in order on one connection", async () => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  const { text } = await exchange(port, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\nGET /v1/nowhere HTTP/1.1\r\nhost: x\r\n\r\n")
+  expect([...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((match) => match[1])).toEqual(["200", "404"])
+})
+
+test.each([
+  ["no HTTP at all", "hello\r\n\r\n", 400, "invalid_request"],
+  ["no host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "invalid_request"],
+  ["two hosts", "GET /healthz HTTP/1.1\r\nhost: x\r\nHost: y\r\n\r\n", 400, "invalid_request"],
+  ["two hosts of an old version", "GET /healthz HTTP/1.0\r\nhost: x\r\nhost: x\r\n\r\n", 400, "invalid_request"],
+  [
+    "two lengths",
+    "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}",
+    400,
+    "invalid_request"
+  ],
+  [
+    "length and chunks",
+    "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n",
+    400,
+    "invalid_request"
+  ],
+  ["headers beyond the limit", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, 400, "invalid_request"],
+  ["a length beyond the limit", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 65537\r\n\r\n", 413, "payload_too_large"],
+  [
+    "chunks beyond the limit",
+    `POST /v1/orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n11000\r\n${"x".repeat(0x11000)}\r\n`,
+    413,
+    "payload_too_large"
+  ],
+  ["an expectation", "POST /v1/orders HTTP/1.1\r\nhost: x\r\nexpect: tea\r\ncontent-length: 0\r\n\r\n", 400, "invalid_request"],
+  ["a tunnel", "CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n", 400, "invalid_request"]
+])("%s is told so in an envelope, and the connection is closed", async (_, bytes, status, code) => {
+  const { port } = await serve(Fake.make().application)
+  const { closed, text } = await exchange(port, bytes, 2_000)
+  expect({ status: statusOf(text), closed }).toEqual({ status, closed: true })
+  expect(text.toLowerCase()).toContain("x-request-id: req_")
+  const date = /^date: (.+ GMT)\r$/im.exec(text)?.[1] ?? ""
+  expect(Math.abs(Date.parse(date) - Date.now())).toBeLessThan(60_000)
+  expect(bodyOf(text)).toMatchObject({ version: "external-rest-error/v1", code })
+})
+
+test("a client that is too slow is told so and let go", async () => {
+  const { port } = await serve(Fake.make().application, { headersTimeoutMs: 200, requestTimeoutMs: 400 })
+  const headers = await exchange(port, "GET /healthz HTTP/1.1\r\nhost: x\r\n", 3_000)
+  expect([statusOf(headers.text), headers.closed]).toEqual([400, true])
+  const body = await exchange(port, "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\n{", 3_000)
+  expect([statusOf(body.text), body.closed]).toEqual([400, true])
+})
+
+test("a client that goes away in the middle of its body asked for nothing", async () => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application)
+  await new Promise<void>((resolve) => {
+    const socket = Net.connect(port, "127.0.0.1", () => {
+      socket.write(`POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"accountId"`, () => {
+        socket.destroy()
+        resolve()
+      })
+    })
+  })
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+  expect(fake.commands).toEqual([])
+})
+
+test.skipIf(!Corpora.present)("what llhttp is tested with meets an answer or a closed connection", async () => {
+  const fake = Fake.make()
+  const { port } = await serve(fake.application, { headersTimeoutMs: 300, requestTimeoutMs: 300 })
+  const samples = Corpora.llhttp()
+  expect(samples.length).toBeGreaterThan(100)
+  const seen = new Set<number>()
+  for (let at = 0; at < samples.length; at += 16) {
+    const answers = await Promise.all(samples.slice(at, at + 16).map(({ bytes }) => exchange(port, bytes, 100)))
+    for (const { text } of answers) {
+      for (const match of text.matchAll(/HTTP\/1\.1 (\d{3})/g)) seen.add(Number(match[1]))
+    }
+  }
+  expect([...seen].filter((status) => status < 400 || status >= 500)).toEqual([])
+  expect(fake.commands).toEqual([])
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+}, 30_000)
+
+test("a stop answers what is under way and takes nothing new", async () => {
+  const fake = Fake.make()
+  fake.hold = true
+  const served = await serve(fake.application)
+  const pending = fetch(`http://127.0.0.1:${served.port}/v1/orders`, {
+    method: "POST",
+    headers: { "content-type": "application/json", authorization: `Bearer ${fake.keys.alice}`, "idempotency-key": "k" },
+    body: JSON.stringify(Fake.order(fake))
+  })
+  while (fake.commands.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  const stopped = served.close()
+  const late = await exchange(served.port, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+  expect(late).toEqual({ text: "", closed: true })
+  fake.release()
+  const response = await pending
+  expect([response.status, response.headers.get("connection")]).toEqual([200, "close"])
+  await stopped
+})
+
+test("a request that is never answered does not hold a stop for ever", async () => {
+  const fake = Fake.make()
+  fake.hold = true
+  const served = await serve(fake.application, { drainTimeoutMs: 100 })
+  const pending = fetch(`http://127.0.0.1:${served.port}/v1/markets`).then(() => "answered", () => "cut off")
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await served.close()
+  expect(await pending).toBe("cut off")
+})
+
+test("an address in use is an error with its name", async () => {
+  const { port } = await serve(Fake.make().application)
+  const program: Effect.Effect<ListenError | undefined> = Effect.scoped(
+    Effect.flatMap(Listener, (listener) => listener.serve(Fake.make().application)).pipe(
+      Effect.as(undefined),
+      Effect.catchTag("ListenError", (error) => Effect.succeed(error))
+    )
+  ).pipe(Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port })))
+  expect((await Effect.runPromise(program))?.address).toBe(`127.0.0.1:${port}`)
+})
+
+test("interrupting whoever serves is a stop", async () => {
+  const fake = Fake.make()
+  const started = await Effect.runPromise(Deferred.make<number>())
+  const fiber = Effect.runFork(
+    Effect.scoped(
+      Effect.flatMap(Listener, (listener) => listener.serve(fake.application)).pipe(
+        Effect.tap(({ port }) => Deferred.succeed(started, port)),
+        Effect.zipRight(Effect.never)
+      )
+    ).pipe(Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port: 0 })))
+  )
+  const port = await Effect.runPromise(Deferred.await(started))
+  expect((await fetch(`http://127.0.0.1:${port}/healthz`)).status).toBe(200)
+  await Effect.runPromise(Fiber.interrupt(fiber))
+  expect((await exchange(port, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")).text).toBe("")
+})
+
+test("open connections are counted, and no longer once they are gone", async () => {
+  const served = await serve(Fake.make().application)
+  expect(served.openSockets()).toBe(0)
+  const sockets = [1, 2].map(() => Net.connect(served.port, "127.0.0.1"))
+  await expect.poll(served.openSockets).toBe(2)
+  sockets[0]!.destroy()
+  await expect.poll(served.openSockets).toBe(1)
+  sockets[1]!.destroy()
+  await expect.poll(served.openSockets).toBe(0)
+})

@@ -1,0 +1,275 @@
+/** Decoders written by hand accept what their schemas accept, and nothing else. */
+import { Either, Schema } from "effect"
+import * as fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import * as Contract from "../../../src/edge/Contract.js"
+import * as Requests from "../../../src/edge/http/Requests.js"
+import { Fault } from "../../../src/edge/http/Shapes.js"
+import { unsupportedMember } from "../../../src/edge/orders/NewCompatOrder.js"
+import { placeOrderBatch } from "../../../src/edge/orders/placeOrderBatch.js"
+import * as Corpora from "../Corpora.js"
+
+interface Subject {
+  readonly name: string
+  readonly schema: Schema.Schema<any, any>
+  readonly decode: (value: unknown) => object
+  readonly valid: fc.Arbitrary<unknown>
+}
+
+const name = fc.oneof(
+  fc.constantFrom("acc_1s", "BTC-USDC-PERP", "BTC/USDC:USDC", "ord_1"),
+  fc.string({ minLength: 1, maxLength: 128 })
+)
+const clientOrderId = fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/)
+const decimal = fc.oneof(
+  fc.constantFrom("0", "1", "100.5", "0.0001", "9".repeat(40)),
+  fc.tuple(fc.nat(), fc.nat()).map(([whole, part]) => `${whole}.${part}`)
+)
+const present = { requiredKeys: [] as [] }
+const place = fc.oneof(
+  fc.tuple(
+    fc.record({
+      accountId: name,
+      marketId: name,
+      clientOrderId,
+      side: fc.constantFrom("buy", "sell"),
+      orderType: fc.constant("limit"),
+      price: decimal,
+      quantity: decimal
+    }),
+    fc.record(
+      {
+        timeInForce: fc.constant("GTC"),
+        expiresAtEpochMs: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        postOnly: fc.boolean(),
+        reduceOnly: fc.boolean(),
+        selfTradePrevention: fc.constantFrom("cancel_resting", "cancel_incoming", "cancel_both")
+      },
+      present
+    )
+  ),
+  fc.tuple(
+    fc.record({
+      accountId: name,
+      marketId: name,
+      clientOrderId,
+      side: fc.constantFrom("buy", "sell"),
+      orderType: fc.constant("market"),
+      quantity: decimal
+    }),
+    fc.record({ timeInForce: fc.constant("IOC"), price: decimal, postOnly: fc.constant(false) }, present)
+  )
+).map(([required, optional]) => ({ ...required, ...optional }))
+const amount = fc.oneof(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), fc.nat())
+const params = fc.record({ clientOrderId, postOnly: fc.boolean(), reduceOnly: fc.boolean() }, present)
+const createEntry = fc.tuple(
+  fc.record({ symbol: name, type: fc.constant("limit"), side: fc.constantFrom("buy", "sell"), amount, price: amount }),
+  fc.record({ params }, present)
+).map(([required, optional]) => ({ ...required, ...optional }))
+const createMarket = fc.tuple(
+  fc.record({ symbol: name, type: fc.constant("market"), side: fc.constantFrom("buy", "sell"), amount }),
+  fc.record({ price: amount, params: fc.record({ clientOrderId }, present) }, present)
+).map(([required, optional]) => ({ ...required, ...optional }))
+const cancelEntry = fc.record({ accountId: name, marketId: name, orderId: name })
+
+/** Good bodies of every endpoint whose body is decoded by hand. */
+const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  placeOrder: place,
+  placeOrderBatch: fc.record({ orders: fc.array(place, { minLength: 1, maxLength: 32 }) }),
+  cancelOrder: fc.record({ accountId: name, marketId: name }),
+  cancelOrderBatch: fc.record({ orders: fc.array(cancelEntry, { minLength: 1, maxLength: 24 }) }),
+  createOrder: fc.oneof(createEntry, createMarket),
+  createOrders: fc.array(createEntry, { minLength: 1, maxLength: 32 }),
+  amendOrder: fc.oneof(
+    fc.record({ accountId: name, marketId: name, price: decimal }),
+    fc.record({ accountId: name, marketId: name, quantity: decimal }),
+    fc.record({ accountId: name, marketId: name, price: decimal, quantity: decimal })
+  ),
+  cancelAllOrders: fc.record({ accountId: name, marketId: name }, { requiredKeys: ["accountId"] }),
+  cancelAllCompatOrders: fc.record({ symbol: name }, present),
+  setCancelAllAfter: fc.record({ timeoutMs: fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 600_000 })) }),
+  fenceOutcome: fc.oneof(
+    fc.record({ clientOrderId }),
+    fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) })
+  ),
+  cancelCompatOrder: fc.record({ symbol: name })
+}
+
+const subjects: ReadonlyArray<Subject> = Contract.routes.flatMap(({ decode, endpoint }) => {
+  if (decode === undefined) return []
+  const schema = Contract.endpoints.find((one) => one.name === endpoint.name)!.payloadSchema!
+  return [{ name: endpoint.name, schema, decode, valid: valid[endpoint.name]! }]
+})
+
+test("every decoder written by hand is held to its schema", () => {
+  expect(subjects.map((subject) => subject.name).sort()).toEqual(Object.keys(valid).sort())
+  expect(subjects.map((subject) => subject.name).sort()).toEqual([...Contract.commandNames].sort())
+})
+
+const oddities = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    "",
+    "x".repeat(129),
+    0,
+    -1,
+    -0,
+    1e400,
+    1.5,
+    true,
+    [],
+    {},
+    "GTC",
+    "IOC",
+    "limit",
+    "market",
+    "1e5",
+    "-1",
+    "01",
+    "1.",
+    ".5",
+    "+1",
+    " 1"
+  ),
+  fc.jsonValue() as fc.Arbitrary<unknown>
+)
+
+/** Every place in a JSON value: the way to each member and element. */
+const places = (value: unknown, at: ReadonlyArray<string | number> = []): ReadonlyArray<ReadonlyArray<string | number>> => [
+  at,
+  ...(Array.isArray(value)
+    ? value.flatMap((item, index) => places(item, [...at, index]))
+    : typeof value === "object" && value !== null
+    ? Object.entries(value).flatMap(([key, member]) => places(member, [...at, key]))
+    : [])
+]
+
+const edit = (
+  value: unknown,
+  at: ReadonlyArray<string | number>,
+  change: (parent: Record<string, unknown>, key: string) => void
+): unknown => {
+  const copy: unknown = structuredClone(value)
+  const parent = at.slice(0, -1).reduce<unknown>((current, key) => (current as Record<string, unknown>)[key], copy)
+  change(parent as Record<string, unknown>, String(at[at.length - 1]))
+  return copy
+}
+
+/** A valid body with one thing wrong with it, or perhaps not wrong. */
+const nearValid = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.tuple(
+    valid,
+    fc.nat(),
+    fc.constantFrom("replace", "drop", "add", "repeat"),
+    oddities,
+    fc.string()
+  ).map(([body, pick, how, odd, key]) => {
+    const inner = places(body).filter((at) => at.length > 0)
+    const at = inner[pick % Math.max(1, inner.length)]
+    if (at === undefined) return odd
+    return edit(body, at, (parent, member) => {
+      if (how === "replace") parent[member] = odd
+      else if (how === "drop") {
+        if (Array.isArray(parent)) parent.splice(Number(member), 1)
+        else delete parent[member]
+      } else if (how === "add") {
+        if (Array.isArray(parent)) parent.push(odd)
+        else Object.defineProperty(parent, key, { value: odd, enumerable: true, configurable: true, writable: true })
+      } else if (Array.isArray(parent)) {
+        for (let count = 0; count < 40; count++) parent.push(parent[0])
+      } else parent[`${member}2`] = parent[member]
+    })
+  })
+
+/** What a body is after it has travelled as JSON. */
+const travelled = (value: unknown): unknown => JSON.parse(JSON.stringify(value) ?? "null")
+
+const agree = (subject: Subject, value: unknown): boolean => {
+  const expected = Schema.decodeUnknownEither(subject.schema, { onExcessProperty: "error" })(value)
+  const actual = subject.decode(value)
+  const accepted = !(actual instanceof Fault)
+  if (accepted !== Either.isRight(expected)) {
+    throw new Error(`${subject.name} ${accepted ? "accepts" : "refuses"} ${JSON.stringify(value)}: ${JSON.stringify(expected)}`)
+  }
+  if (Either.isRight(expected)) expect(actual).toStrictEqual(expected.right)
+  else expect((actual as Fault).text).toMatch(/\.$/)
+  return accepted
+}
+
+describe.each(subjects)("$name decodes as its schema does", (subject) => {
+  test("valid bodies", () => {
+    fc.assert(fc.property(subject.valid, (value) => {
+      expect(agree(subject, travelled(value))).toBe(true)
+    }), { numRuns: 200 })
+  })
+  test("nearly valid bodies, of which some are refused and some are not", () => {
+    const seen = { accepted: 0, refused: 0 }
+    fc.assert(fc.property(nearValid(subject.valid), (value) => {
+      if (agree(subject, travelled(value))) seen.accepted++
+      else seen.refused++
+    }), { numRuns: 1000 })
+    expect(seen.refused).toBeGreaterThan(100)
+    expect(seen.accepted).toBeGreaterThan(0)
+  })
+  test("any JSON", () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => {
+      agree(subject, travelled(value))
+    }), { numRuns: 300 })
+  })
+  test.skipIf(!Corpora.present)("naughty strings in every place", () => {
+    const [example] = fc.sample(subject.valid, { numRuns: 1, seed: 7 })
+    const inner = places(example).filter((at) => at.length > 0)
+    for (const text of Corpora.naughtyStrings()) {
+      for (const at of inner.slice(0, 12)) {
+        agree(subject, travelled(edit(example, at, (parent, key) => {
+          parent[key] = text
+        })))
+      }
+    }
+  })
+  test.skipIf(!Corpora.present)("the JSON test suite", () => {
+    for (const { bytes } of Corpora.jsonTestSuite()) {
+      const parsed = Requests.parseJson(bytes)
+      if (parsed !== undefined) agree(subject, parsed.value)
+    }
+  })
+})
+
+test.skipIf(!Corpora.present)("bytes parse as the JSON test suite says", () => {
+  for (const { bytes, name } of Corpora.jsonTestSuite()) {
+    const parsed = Requests.parseJson(bytes)
+    if (name.startsWith("y_")) expect(parsed, name).toBeDefined()
+    if (name.startsWith("n_")) expect(parsed, name).toBeUndefined()
+  }
+})
+
+test("the first offending field is named, and nothing that was sent is echoed", () => {
+  const fault = (value: unknown): string => {
+    const result = placeOrderBatch.decode(value)
+    return result instanceof Fault ? result.text : "accepted"
+  }
+  const good = { accountId: "a", marketId: "m", clientOrderId: "c", side: "buy", orderType: "limit", price: "1", quantity: "1" }
+  expect(fault({ orders: [good, { ...good, quantity: "1e5" }] })).toBe(
+    "orders[1].quantity: must be a decimal string of plain digits."
+  )
+  expect(fault({ orders: [{ ...good, secret: "s3cret" }] })).toBe("orders[0]: has a member that this route does not know.")
+  expect(fault({ orders: [] })).toBe("orders: must be an array of 1 to 32 entries.")
+  expect(fault([])).toBe("The body must be an object.")
+  const { price: _price, ...priceless } = good
+  expect(fault({ orders: [priceless] })).toBe("orders[0].price: a limit order needs a price.")
+})
+
+test("timeInForce is found at the top and in params of any entry", () => {
+  const cases: ReadonlyArray<readonly [unknown, boolean]> = [
+    [{ timeInForce: "GTC" }, true],
+    [{ params: { timeInForce: null } }, true],
+    [[{}, { timeInForce: "IOC" }], true],
+    [[{}, { params: { timeInForce: "IOC" } }], true],
+    [{ params: [{ timeInForce: "IOC" }] }, false],
+    [[], false],
+    ["timeInForce", false],
+    [null, false],
+    [{ symbol: "timeInForce" }, false]
+  ]
+  for (const [body, expected] of cases) expect(unsupportedMember(body), JSON.stringify(body)).toBe(expected ? "timeInForce" : undefined)
+})
