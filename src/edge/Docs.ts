@@ -10,6 +10,7 @@ import * as Envelopes from "./contract/Envelopes.js"
 import type { Level } from "./contract/Access.js"
 import { examples } from "./docs/Examples.js"
 import { Html, html, join, prose } from "./docs/Html.js"
+import * as Rules from "./docs/Rules.js"
 import { style } from "./docs/Style.js"
 import * as Types from "./docs/Types.js"
 import * as Errors from "./Errors.js"
@@ -249,6 +250,7 @@ const navigation = (routes: ReadonlyArray<Route>): Html =>
 <li><a href="#idempotency">Idempotency</a></li><li><a href="#errors">Errors</a></li>
 <li><a href="#refusals">Refusals of commands</a></li><li><a href="#failures">Failures of requests</a></li>
 <li><a href="#types">Types</a></li></ul>
+${Rules.navigation()}
 ${
     groups.map(({ tag, title }) =>
       html`<h2>${title}</h2><ul>${
@@ -277,6 +279,7 @@ ${routes.filter(({ operation }) => operation.tags.includes(tag)).map((route) => 
     )
   }
 ${envelopes(schemas)}
+${Rules.sections()}
 <h2 id="types">Types</h2>
 ${Object.keys(schemas).filter(Types.isShown).sort().map((name) => Types.component(name, schemas[name]!))}
 </main></body></html>
