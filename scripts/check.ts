@@ -1,11 +1,12 @@
 /**
  * Checks the whole repository: layering, bans, style, the linter's rules, long functions, circles, exports and packages
- * that nothing uses, and that a clone works anywhere. Prints one line per violation and their number; ends with 1 when
- * there is any.
+ * that nothing uses, documents that are not there, and that a clone works anywhere. Prints one line per violation and
+ * their number; ends with 1 when there is any.
  */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as Bans from "./check/Bans.js"
+import * as Documents from "./check/Documents.js"
 import * as Exceptions from "./check/Exceptions.js"
 import * as Exports from "./check/Exports.js"
 import * as Functions from "./check/Functions.js"
@@ -18,6 +19,7 @@ import { parse, type Source, type Violation } from "./check/Source.js"
 import * as Style from "./check/Style.js"
 
 const checked = /^(?:src|sim|test|scripts)\/.*\.ts$/
+const speaks = /\.(?:ts|md)$/
 const lockPath = "package-lock.json"
 const manifestPath = "package.json"
 
@@ -35,6 +37,7 @@ const checkFile = (path: string): ReadonlyArray<Violation> => {
   if (bytes.includes(0)) return []
   const text = bytes.toString("utf8")
   const found: Array<Violation> = [...Repository.checkText(path, text)]
+  if (speaks.test(path)) found.push(...Documents.check(path, text, files))
   if (path === lockPath) found.push(...Repository.checkLock(path, text))
   if (checked.test(path)) {
     const source = parse(path, text)

@@ -11,6 +11,10 @@ export const granted: Exceptions = {
   circle: [
     "Simulation"
   ],
+  document: [
+    "Margin.risk",
+    "Positions.risk"
+  ],
   "long-function": [
     "Exchanges.write",
     "FakeVenue.make",

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest"
 import * as Bans from "../../scripts/check/Bans.js"
+import * as Documents from "../../scripts/check/Documents.js"
 import * as Exceptions from "../../scripts/check/Exceptions.js"
 import * as Exports from "../../scripts/check/Exports.js"
 import * as Functions from "../../scripts/check/Functions.js"
@@ -419,6 +420,27 @@ describe("packages", () => {
 
   it("programs are not imported", () => {
     expect(found(manifest([], ["typescript", "oxlint"]), {})).toEqual([])
+  })
+})
+
+describe("documents that are spoken of", () => {
+  const file = (name: string) => [name, "md"].join(".")
+  const found = (text: string) => subjects(Documents.check("src/engine/A.ts", text, ["README.md", "src/engine/RULES.md"]))
+
+  it("what is in the repository may be named, by any path", () => {
+    expect(found(`see ${file("RULES")} and ../${file("src/engine/RULES")}, or ${file("./README")}.`)).toEqual([])
+  })
+
+  it("what is not is found, each at its line", () => {
+    expect(found(`one\n(${file("spec/terms")} 3)\n${file("a")}, ${file("b")}`)).toEqual([
+      "src/engine/A.ts:2 A.terms",
+      "src/engine/A.ts:3 A.a",
+      "src/engine/A.ts:3 A.b"
+    ])
+  })
+
+  it("an ending alone names nothing", () => {
+    expect(found(`files that end in .${"md"}, and *.${"md"}`)).toEqual([])
   })
 })
 
