@@ -26,6 +26,17 @@ const sources = ["src", "sim", "test", "scripts"].flatMap((folder) =>
   fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts")).map((name) => `${folder}/${name}`)
 )
 
+/** The text as the formatter leaves it: what one pass breaks, a second may still indent. */
+const settled = (filePath: string, text: string): string => {
+  let before = text
+  for (let pass = 0; pass < 4; pass++) {
+    const after = formatter.formatText({ filePath, fileText: before })
+    if (after === before) return after
+    before = after
+  }
+  throw new Error(`${filePath} looks different after each pass of the formatter`)
+}
+
 /** The first line that differs, from 1. */
 const firstDifference = (text: string, other: string): number => {
   const others = other.split("\n")
@@ -35,7 +46,7 @@ const firstDifference = (text: string, other: string): number => {
 let unformatted = 0
 for (const filePath of positionals.length > 0 ? positionals : sources.sort()) {
   const fileText = fs.readFileSync(filePath, "utf8")
-  const formatted = formatter.formatText({ filePath, fileText })
+  const formatted = settled(filePath, fileText)
   if (formatted === fileText) continue
   unformatted++
   if (values.write) fs.writeFileSync(filePath, formatted)
