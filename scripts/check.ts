@@ -1,17 +1,27 @@
 /**
- * Checks the whole repository: layering, bans, style, and that a clone works anywhere. Prints one line per
- * violation and their number; ends with 1 when there is any.
+ * Checks the whole repository: layering, bans, style, the linter's rules, long functions, circles, exports and packages
+ * that nothing uses, documents that are not there, and that a clone works anywhere. Prints one line per violation and
+ * their number; ends with 1 when there is any.
  */
 import { execFileSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as Bans from "./check/Bans.js"
+import * as Documents from "./check/Documents.js"
+import * as Exceptions from "./check/Exceptions.js"
+import * as Exports from "./check/Exports.js"
+import * as Functions from "./check/Functions.js"
+import * as Graph from "./check/Graph.js"
 import * as Layering from "./check/Layering.js"
+import * as Lint from "./check/Lint.js"
+import * as Packages from "./check/Packages.js"
 import * as Repository from "./check/Repository.js"
-import { parse, type Violation } from "./check/Source.js"
+import { parse, type Source, type Violation } from "./check/Source.js"
 import * as Style from "./check/Style.js"
 
 const checked = /^(?:src|sim|test|scripts)\/.*\.ts$/
+const speaks = /\.(?:ts|md)$/
 const lockPath = "package-lock.json"
+const manifestPath = "package.json"
 
 /** Files that are or will be tracked. */
 const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], { encoding: "utf8" })
@@ -19,20 +29,31 @@ const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--
   .filter((path) => path !== "" && fs.existsSync(path) && fs.statSync(path).isFile())
   .sort()
 
+const sources: Array<Source> = []
+
+/** What a file shows by itself; its source is kept for what only all of them show. */
 const checkFile = (path: string): ReadonlyArray<Violation> => {
   const bytes = fs.readFileSync(path)
   if (bytes.includes(0)) return []
   const text = bytes.toString("utf8")
   const found: Array<Violation> = [...Repository.checkText(path, text)]
+  if (speaks.test(path)) found.push(...Documents.check(path, text, files))
   if (path === lockPath) found.push(...Repository.checkLock(path, text))
   if (checked.test(path)) {
     const source = parse(path, text)
-    found.push(...Layering.check(source), ...Bans.check(source), ...Style.check(source))
+    sources.push(source)
+    found.push(...Layering.check(source), ...Bans.check(source), ...Style.check(source), ...Functions.check(source))
   }
   return found
 }
 
-const violations = files.flatMap(checkFile)
+const alone = files.flatMap(checkFile)
+const together = [
+  ...Graph.circles(sources),
+  ...Exports.unused(sources),
+  ...Packages.check(manifestPath, fs.readFileSync(manifestPath, "utf8"), sources)
+]
+const violations = Exceptions.settle([...alone, ...together, ...Lint.check()], Exceptions.granted)
 for (const { line, message, path, rule } of violations) console.log(`${path}:${line} ${rule} ${message}`)
 console.log(`${files.length} files, ${violations.length} violations`)
 process.exitCode = violations.length === 0 ? 0 : 1

@@ -195,7 +195,7 @@ class Run {
       made = answer
       if (answer?.status !== 200) throw new Error(`the opening ${draft.intent} was answered ${answer?.status}: ${answer?.text}`)
     }
-    const { accounts } = made?.json as { readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }> }
+    const { accounts } = made!.json as { readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }> }
     return accounts.map(({ accountId, apiKey }, account) => ({ client: `trader-${account}`, account, accountId, apiKey }))
   }
 

@@ -24,7 +24,7 @@ export const ListedMarket = Schema.Struct({
 export type ListedMarket = typeof ListedMarket.Type
 
 /** The markets file: a JSON array. */
-export const MarketsFile = Schema.parseJson(Schema.Array(ListedMarket).pipe(Schema.minItems(1), Schema.maxItems(1024)))
+const MarketsFile = Schema.parseJson(Schema.Array(ListedMarket).pipe(Schema.minItems(1), Schema.maxItems(1024)))
 
 /** The markets file breaks a rule. */
 export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()("MarketsFileInvalid", { reason: Schema.String }) {

@@ -9,8 +9,7 @@ import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { defaultCapacity } from "./Venue.js"
 
-export const environments = ["development", "testnet", "staging", "production"] as const
-export type Environment = (typeof environments)[number]
+const environments = ["development", "testnet", "staging", "production"] as const
 
 /** A setting of plain digits between two bounds. Empty is not set, as for texts. */
 const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>

@@ -38,7 +38,7 @@ const targets: ReadonlyMap<string, Target> = new Map([
 ])
 
 /** Whether a result is where it should be; undefined when nothing was asked of it. */
-export const reached = (row: Result): boolean | undefined => {
+const reached = (row: Result): boolean | undefined => {
   const target = targets.get(row.section)
   if (target === undefined) return undefined
   return target.atLeast ? row.ratio >= target.bound : row.ratio <= target.bound

@@ -2,7 +2,7 @@
 import { type Source, type Token, type Violation, violation } from "./Source.js"
 
 /** The leaves are where the outside world comes in: there the clock, chance and timers are real. */
-export const isLeaf = (path: string): boolean =>
+const isLeaf = (path: string): boolean =>
   /(?:^|\/)Node[A-Z][A-Za-z]*(?:\.test)?\.ts$/.test(path)
   || path === "src/main.ts"
   // What they test is that nothing of the JavaScript world is left changed, and that a crash can come between ticks.

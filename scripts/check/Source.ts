@@ -13,6 +13,8 @@ export interface Violation {
   /** The rule's name, in kebab case. */
   readonly rule: string
   readonly message: string
+  /** What is at fault, by a name that stays when the file is moved; only for rules with exceptions. */
+  readonly subject?: string
 }
 
 /** One token and where it starts. */
@@ -51,12 +53,16 @@ export interface Source {
 }
 
 /** A violation in a source. */
-export const violation = (source: Source, line: number, rule: string, message: string): Violation => ({
+export const violation = (source: Source, line: number, rule: string, message: string, subject?: string): Violation => ({
   path: source.path,
   line,
   rule,
-  message
+  message,
+  ...(subject === undefined ? {} : { subject })
 })
+
+/** The file's name without folders and ending. */
+export const basename = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.ts$/, "")
 
 const isComment = (type: string): boolean => type.endsWith("Comment")
 const isSpace = (type: string): boolean => type === "WhiteSpace" || type === "LineTerminatorSequence"
@@ -97,6 +103,39 @@ const endsLine = (raw: ReadonlyArray<{ readonly type: string }>, index: number):
     if (type !== "WhiteSpace" && !isComment(type)) return false
   }
   return true
+}
+
+/** Where the bracket that is opened at `open` is closed. */
+export const closeOf = (tokens: ReadonlyArray<Token>, open: number): number => {
+  const { depth } = tokens[open]!
+  let at = open + 1
+  while (at < tokens.length - 1 && tokens[at]!.depth > depth) at++
+  return at
+}
+
+/** Where the bracket that is closed at `close` was opened. */
+export const openOf = (tokens: ReadonlyArray<Token>, close: number): number => {
+  const { depth } = tokens[close]!
+  let at = close - 1
+  while (at > 0 && tokens[at]!.depth > depth) at--
+  return at
+}
+
+const goesOn: ReadonlySet<string> = new Set(["as", "satisfies", "instanceof", "in", "of", "extends", "implements", "is"])
+const wantsMore: ReadonlySet<string> = new Set([
+  ...goesOn,
+  ..."return yield await typeof new keyof readonly export default".split(" ")
+])
+
+/** Whether the token at `at` begins a statement or a member: on a line of its own, behind something that is complete. */
+export const startsStatement = (tokens: ReadonlyArray<Token>, at: number): boolean => {
+  const token = tokens[at]!
+  const before = tokens[at - 1]
+  if (token.type !== "IdentifierName" || goesOn.has(token.value)) return false
+  if (before === undefined) return true
+  if (!before.endsLine) return false
+  if (before.type === "Punctuator") return [")", "]", "}", ";", ">", "{"].includes(before.value)
+  return !wantsMore.has(before.value)
 }
 
 /** Static, side-effect and dynamic imports, and re-exports. */

@@ -2,7 +2,7 @@
 import { type Source, type Token, type Violation, violation } from "./Source.js"
 
 /** The longest line, in columns: in the simulator and the tests a message may tell a failure whole. */
-export const maxColumns = (path: string): number => path.startsWith("sim/") || path.startsWith("test/") ? 180 : 140
+const maxColumns = (path: string): number => path.startsWith("sim/") || path.startsWith("test/") ? 180 : 140
 
 /** Whether the semicolon at `at` is a loop's whole body, which nothing else can say. */
 const isEmptyBody = (tokens: ReadonlyArray<Token>, at: number): boolean => {

@@ -5,7 +5,7 @@
 import type { DemoAccount } from "./VenueProcess.js"
 
 /** The size of a body in bytes. */
-export const bodyBytes = 250
+const bodyBytes = 250
 
 /** The first fixture market, by its two names. */
 export const marketId = "BTC-USDC-PERP"

@@ -18,7 +18,7 @@ import { type Touch, TouchTally } from "./Touch.js"
 import { type Account, type Call, decoded, unexpected, type Venue } from "./Venue.js"
 
 /** Levels of each side that the maker mirrors. */
-export const mirroredLevels = 20
+const mirroredLevels = 20
 
 /** Entries that a batch may have. */
 const placesPerBatch = 32

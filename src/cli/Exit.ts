@@ -12,7 +12,7 @@ import type { Unknown, Unreadable } from "../journal/Journal.js"
 export class Ended extends Data.TaggedError("Ended")<{ readonly code: number; readonly text: string }> {}
 
 /** The command line or the settings are wrong. */
-export const usageCode = 3
+const usageCode = 3
 /** The tool itself failed (sysexits' EX_SOFTWARE). */
 const bugCode = 70
 const interruptedCode = 130

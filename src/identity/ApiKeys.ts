@@ -4,7 +4,6 @@
  */
 import { createHmac, hash } from "node:crypto"
 import type { KeyGrant } from "../operations/accounts/OpenDemoAccounts.js"
-import { Refusal } from "../domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../engine/Reads.js"
 
 /** Why a credential is no API key that may act: the values of `apiKeyRejection` that need no scope or account. */
@@ -86,12 +85,6 @@ const recognise = (header: string, keys: Pick<Reads, "findApiKey">, tokens: Know
   if (key === undefined || !equalConstantTime(sha256, key.secretSha256)) return "unknown"
   tokens.keep(header, { keyId, sha256 })
   return key
-}
-
-/** The refusals that say the same as a rejection, where the writer can meet them too. */
-export const refusalOf: Readonly<Partial<Record<Rejection, Refusal>>> = {
-  revoked: Refusal.keyRevoked,
-  expired: Refusal.keyExpired
 }
 
 /** A key as it is shown once, and what the venue remembers of it. */

@@ -6,7 +6,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 
 /** A secret could not be read or kept. */
-export class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
+class SecretUnavailable extends Schema.TaggedError<SecretUnavailable>()("SecretUnavailable", {
   file: Schema.String,
   cause: Schema.Defect
 }) {

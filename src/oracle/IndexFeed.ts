@@ -58,7 +58,7 @@ export const layerSynthetic = (walks: ReadonlyArray<Walk>): Layer.Layer<IndexFee
   })
 
 /** Three slow waves of unlike length around a price, within 2 % of it: a minute, seventeen minutes, four hours. */
-export const syntheticPrice = (aroundAtoms: number, phase: number, atEpochMs: number): number => {
+const syntheticPrice = (aroundAtoms: number, phase: number, atEpochMs: number): number => {
   const seconds = Math.floor(atEpochMs / stepMs) % 1_000_000
   const wave = triangle(seconds + phase * 7, 61) * 10
     + triangle(seconds + phase * 131, 1021) * 60

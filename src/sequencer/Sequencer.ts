@@ -18,7 +18,7 @@ import type { Answer } from "./Submit.js"
 import type { Turns } from "./Turns.js"
 
 /** Blocks written and not yet durable. */
-export const maxInFlight = 4
+const maxInFlight = 4
 
 export interface Options {
   readonly inbox: Bounds

@@ -21,7 +21,7 @@ export const generator = (seed: number): () => number => {
 }
 
 /** Segments that a few blocks fill. */
-export const smallOptions: SegmentJournal.Options = { segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }
+const smallOptions: SegmentJournal.Options = { segmentBytes: 8 * 1024, maxBlockBytes: 4 * 1024 }
 
 export const journalOver = (
   disk: Layer.Layer<Disk, DiskError>,

@@ -20,7 +20,7 @@ const text = fc.oneof(
 const operation = fc.constantFrom(...Object.values(Command.Operation))
 const refusal = fc.constantFrom(...Object.values(Refusal))
 
-export const placeEntry: fc.Arbitrary<Command.PlaceEntry> = record({
+const placeEntry: fc.Arbitrary<Command.PlaceEntry> = record({
   market: whole,
   clientOrderId: text,
   side: fc.constantFrom(0 as const, 1 as const),
@@ -45,7 +45,7 @@ export const placeOrders: fc.Arbitrary<Command.PlaceOrders> = record({
   entries: fc.array(placeEntry, { maxLength: Command.maxPlaceEntries })
 })
 
-export const cancelOrders: fc.Arbitrary<Command.CancelOrders> = record({
+const cancelOrders: fc.Arbitrary<Command.CancelOrders> = record({
   kind: fc.constant("CancelOrders" as const),
   operation,
   account: whole,
@@ -57,7 +57,7 @@ export const cancelOrders: fc.Arbitrary<Command.CancelOrders> = record({
 /** What every client's command begins with. */
 const heading = { operation, account: whole, apiKey: whole, idempotencyKey: text }
 
-export const amendOrder: fc.Arbitrary<Command.AmendOrder> = record({
+const amendOrder: fc.Arbitrary<Command.AmendOrder> = record({
   kind: fc.constant("AmendOrder" as const),
   ...heading,
   market: whole,

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest"
 import * as Bans from "../../scripts/check/Bans.js"
+import * as Documents from "../../scripts/check/Documents.js"
+import * as Exceptions from "../../scripts/check/Exceptions.js"
+import * as Exports from "../../scripts/check/Exports.js"
+import * as Functions from "../../scripts/check/Functions.js"
+import * as Graph from "../../scripts/check/Graph.js"
 import * as Layering from "../../scripts/check/Layering.js"
+import * as Lint from "../../scripts/check/Lint.js"
+import * as Packages from "../../scripts/check/Packages.js"
 import * as Repository from "../../scripts/check/Repository.js"
 import { parse, type Violation } from "../../scripts/check/Source.js"
 import * as Style from "../../scripts/check/Style.js"
@@ -241,5 +248,228 @@ describe("the repository", () => {
 
   it("a lock without packages is no lock", () => {
     expect(brief(Repository.checkLock("package-lock.json", "{}"))).toEqual(["1 lock"])
+  })
+})
+
+/** Files by path, parsed. */
+const files = (texts: Readonly<Record<string, string>>) => Object.entries(texts).map(([path, text]) => parse(path, text))
+
+const subjects = (found: ReadonlyArray<Violation>): ReadonlyArray<string> =>
+  found.map(({ path, line, subject }) => `${path}:${line} ${subject}`)
+
+describe("circles", () => {
+  const found = (texts: Readonly<Record<string, string>>) => subjects(Graph.circles(files(texts)))
+  const imports = (...names: ReadonlyArray<string>) => names.map((name) => `import { a } from "./${name}.js"\n`).join("")
+
+  it("files that import down only make none", () => {
+    expect(found({ "src/a.ts": imports("b", "c"), "src/b.ts": imports("c"), "src/c.ts": "" })).toEqual([])
+  })
+
+  it("two files that import each other make one, told once", () => {
+    expect(found({ "src/A.ts": imports("C", "B"), "src/B.ts": imports("A"), "src/C.ts": "" })).toEqual(["src/A.ts:2 A"])
+  })
+
+  it("a type counts like a value", () => {
+    expect(found({ "src/A.ts": imports("B"), "src/B.ts": "import type { a } from \"./A.js\"\n" })).toEqual(["src/A.ts:1 A"])
+  })
+
+  it("a re-export and a dynamic import count like an import", () => {
+    const texts = { "src/A.ts": "export * from \"./B.js\"\n", "src/B.ts": "const a = () => import(\"./A.js\")\n" }
+    expect(found(texts)).toEqual(["src/A.ts:1 A"])
+  })
+
+  it("a file that imports itself makes one", () => {
+    expect(found({ "src/A.ts": imports("A") })).toEqual(["src/A.ts:1 A"])
+  })
+
+  it("circles that hang together are one, told by the shortest way", () => {
+    const texts = { "src/A.ts": imports("B"), "src/B.ts": imports("C"), "src/C.ts": imports("A", "D"), "src/D.ts": imports("C") }
+    expect(Graph.circles(files(texts)).map(({ message }) => message)).toEqual([
+      "4 files import each other in a circle: src/A.ts -> src/B.ts -> src/C.ts -> src/A.ts"
+    ])
+  })
+
+  it("circles that do not hang together are told apart", () => {
+    const texts = { "src/A.ts": imports("B"), "src/B.ts": imports("A", "C"), "src/C.ts": imports("D"), "src/D.ts": imports("C") }
+    expect(found(texts)).toEqual(["src/A.ts:1 A", "src/C.ts:1 C"])
+  })
+})
+
+describe("long functions", () => {
+  const lines = (count: number) => "  one()\n".repeat(count)
+  const found = (text: string, path = "src/edge/A.ts") => subjects(Functions.check(parse(path, text)))
+
+  /** Each with the line in which it starts; around it, as many lines as do not belong to it. */
+  it.each<readonly [what: string, before: string, after: string, found: string, around: number]>([
+    ["a function", "export function* one(a: 1): Generator<1> {", "}", "1 A.one", 0],
+    ["an arrow", "export const two = async (a: { b: 1 }): Promise<1> => {", "}", "1 A.two", 0],
+    ["an arrow of one name", "export const two = a => {", "}", "1 A.two", 0],
+    ["an arrow that returns a type in braces", "const two = (a: 1): { readonly b: 1 } => {", "}", "1 A.two", 0],
+    ["an arrow that is an expression", "const three = () => ({", "})", "1 A.three", 0],
+    ["an effect", "const four = Effect.gen(function*() {", "})", "1 A.four", 0],
+    ["a method", "class A {\n  private five<T>(a: 1): Array<T> {", "}\n}", "2 A.five", 2],
+    ["a method of an object", "const a = {\n  six(a: 1) {", "}\n}", "2 A.six", 2],
+    ["a property of an object", "const a = {\n  seven: (a: 1) => {", "}\n}", "2 A.seven", 2],
+    ["a constructor", "class A {\n  constructor(readonly a: 1) {", "}\n}", "2 A.constructor", 2],
+    ["a callback", "register(() => {", "})", "1 A.register", 0]
+  ])("%s", (_what, before, after, subject, around) => {
+    const brackets = `${before}\n${after}`.split("\n").length - around
+    const long = (count: number) => `${before}\n${lines(count - brackets)}${after}\n`
+    expect(found(long(80))).toEqual([])
+    expect(found(long(81))).toEqual([`src/edge/A.ts:${subject}`])
+  })
+
+  it("an arrow ends where the next statement starts", () => {
+    expect(found(`const a = (b: 1) => b\nconst c = [\n${"  1,\n".repeat(90)}  1\n]\n`)).toEqual([])
+  })
+
+  it("a type is no function", () => {
+    expect(found(`interface A {\n  a(b: 1): 1\n${"  readonly b: 1\n".repeat(90)}}\n`)).toEqual([])
+  })
+
+  it("the function within and the one around are told apart by name, and told once each", () => {
+    const text = `const outer = () => {\n  const inner = () => {\n    both(() => {\n${lines(80)}    })\n  }\n}\n`
+    expect(found(text)).toEqual(["src/edge/A.ts:1 A.outer", "src/edge/A.ts:2 A.inner", "src/edge/A.ts:3 A.both"])
+  })
+
+  it("a list of tests may be long, a test may not", () => {
+    const list = `describe("a", () => {\n${"  it(\"b\", () => {})\n".repeat(90)}})\n`
+    expect(found(list, "test/a.test.ts")).toEqual([])
+    expect(found(`it("a", () => {\n${lines(90)}})\n`, "test/a.test.ts")).toEqual(["test/a.test.ts:1 a.test.it"])
+  })
+})
+
+describe("exports that nothing imports", () => {
+  const found = (texts: Readonly<Record<string, string>>) => subjects(Exports.unused(files(texts)))
+  const exporting = "export const a = 1\nexport function b() {}\nexport abstract class C {}\nexport { d, e as f }\nexport const { g } = h\n"
+
+  it("each kind is found where nobody takes it", () => {
+    expect(found({ "src/A.ts": exporting })).toEqual(
+      ["1 A.a", "2 A.b", "3 A.C", "4 A.d", "4 A.f", "5 A.g"].map((line) => `src/A.ts:${line}`)
+    )
+  })
+
+  it("names in braces are taken, by the name they were exported under", () => {
+    const taking = "import { a as z, type C } from \"./A.js\"\nimport { b, d } from \"./A.js\"\nexport { f } from \"./A.js\"\n"
+    expect(found({ "src/A.ts": exporting, "src/b.ts": taking })).toEqual(["src/A.ts:5 A.g", "src/b.ts:3 b.f"])
+  })
+
+  it("of a namespace what is named is taken", () => {
+    const taking = "import * as A from \"./A.js\"\nconst z = A.a(A.b, x.A.d, { A: 1 })\n"
+    expect(found({ "src/A.ts": exporting, "src/b.ts": taking })).toEqual(
+      ["3 A.C", "4 A.d", "4 A.f", "5 A.g"].map((line) => `src/A.ts:${line}`)
+    )
+  })
+
+  it("a namespace that is handed on takes everything, and so does a dynamic import", () => {
+    expect(found({ "src/A.ts": exporting, "src/b.ts": "import * as A from \"./A.js\"\nuse(A)\n" })).toEqual([])
+    expect(found({ "src/A.ts": exporting, "src/b.ts": "const a = import(\"./A.js\")\n" })).toEqual([])
+  })
+
+  it("an import for its effects takes nothing", () => {
+    expect(found({ "src/A.ts": "export const a = 1\n", "src/b.ts": "import \"./A.js\"\n" })).toEqual(["src/A.ts:1 A.a"])
+  })
+
+  it("a type that its own file speaks of is taken; one that nothing speaks of is not", () => {
+    expect(found({ "src/A.ts": "export interface A {}\nexport type B = 1\nconst a = (b: A) => b\n" })).toEqual(["src/A.ts:2 A.B"])
+  })
+
+  it("what users take away is theirs", () => {
+    expect(found({ "src/client/ccxt/A.ts": exporting })).toEqual([])
+  })
+})
+
+describe("packages", () => {
+  const manifest = (dependencies: ReadonlyArray<string>, devDependencies: ReadonlyArray<string> = []) => {
+    const versions = (names: ReadonlyArray<string>) => Object.fromEntries(names.map((name) => [name, "1"]))
+    return JSON.stringify({ dependencies: versions(dependencies), devDependencies: versions(devDependencies) }, undefined, 2)
+  }
+  const found = (text: string, sources: Readonly<Record<string, string>>) =>
+    Packages.check("package.json", text, files(sources)).map(({ line, message, path }) => `${path}:${line} ${message}`)
+  const using = (...names: ReadonlyArray<string>) => names.map((name) => `import "${name}"\n`).join("")
+
+  it("what is imported and named passes", () => {
+    const sources = { "src/a.ts": using("a/b", "@c/d/e", "node:fs", "fs", "./b.js"), "test/a.ts": using("f", "a") }
+    expect(found(manifest(["a", "@c/d"], ["f"]), sources)).toEqual([])
+  })
+
+  it("what nothing imports is found, in either list", () => {
+    expect(found(manifest(["a"], ["b"]), { "src/a.ts": "" })).toEqual([
+      "package.json:3 a is imported by nothing",
+      "package.json:6 b is imported by nothing"
+    ])
+  })
+
+  it("what src imports is no devDependency", () => {
+    expect(found(manifest([], ["a"]), { "src/a.ts": using("a") })).toEqual(["src/a.ts:1 a is only a devDependency"])
+  })
+
+  it("what only tests import is one", () => {
+    expect(found(manifest(["a"]), { "test/a.ts": using("a") })).toEqual(["package.json:3 a is a devDependency: nothing in src imports it"])
+  })
+
+  it("what is named nowhere is found where it is imported", () => {
+    expect(found(manifest([]), { "scripts/a.ts": using("node:fs", "a") })).toEqual(["scripts/a.ts:2 a is no dependency"])
+  })
+
+  it("types are wanted as long as what they describe", () => {
+    expect(found(manifest(["a"], ["@types/node", "@types/a", "@types/c__d"]), { "src/a.ts": using("a") })).toEqual([
+      "package.json:8 @types/c__d is imported by nothing"
+    ])
+  })
+
+  it("programs are not imported", () => {
+    expect(found(manifest([], ["typescript", "oxlint"]), {})).toEqual([])
+  })
+})
+
+describe("documents that are spoken of", () => {
+  const file = (name: string) => [name, "md"].join(".")
+  const found = (text: string) => subjects(Documents.check("src/engine/A.ts", text, ["README.md", "src/engine/RULES.md"]))
+
+  it("what is in the repository may be named, by any path", () => {
+    expect(found(`see ${file("RULES")} and ../${file("src/engine/RULES")}, or ${file("./README")}.`)).toEqual([])
+  })
+
+  it("what is not is found, each at its line", () => {
+    expect(found(`one\n(${file("spec/terms")} 3)\n${file("a")}, ${file("b")}`)).toEqual([
+      "src/engine/A.ts:2 A.terms",
+      "src/engine/A.ts:3 A.a",
+      "src/engine/A.ts:3 A.b"
+    ])
+  })
+
+  it("an ending alone names nothing", () => {
+    expect(found(`files that end in .${"md"}, and *.${"md"}`)).toEqual([])
+  })
+})
+
+describe("exceptions", () => {
+  const broken = { path: "src/a.ts", line: 1, rule: "long-function", message: "too long", subject: "a.make" }
+
+  it("what is excused passes, and only that", () => {
+    const another = { ...broken, subject: "a.other" }
+    expect(Exceptions.settle([broken, another], { "long-function": ["a.make"] })).toEqual([another])
+    expect(Exceptions.settle([broken], { circle: ["a.make"] })).toContainEqual(broken)
+  })
+
+  it("an exception that excuses nothing is a violation itself", () => {
+    expect(Exceptions.settle([], { "long-function": ["a.make"] })).toEqual([
+      expect.objectContaining({ path: "scripts/check/Exceptions.ts", rule: "long-function" })
+    ])
+  })
+})
+
+describe("the linter", () => {
+  it("what it reports is a violation at its line", () => {
+    const label = { span: { offset: 9, length: 1, line: 7, column: 2 } }
+    const diagnostic = { message: "Use ===", code: "eslint(eqeqeq)", severity: "error", filename: "src/a.ts", labels: [label] }
+    expect(Lint.violationsOf(JSON.stringify({ diagnostics: [diagnostic] }))).toEqual([
+      { path: "src/a.ts", line: 7, rule: "lint", message: "eslint(eqeqeq) Use ===" }
+    ])
+  })
+
+  it("a report of nothing is none", () => {
+    expect(Lint.violationsOf("{\"diagnostics\": []}")).toEqual([])
   })
 })

@@ -26,7 +26,8 @@ const makeClock = (startEpochMs: number) => {
   }
   /** Lets true time pass, a millisecond after the other, and everything that wakes do what it does. */
   const pass = async (millis: number): Promise<void> => {
-    for (let end = passedMs + millis; passedMs < end;) {
+    const end = passedMs + millis
+    while (passedMs < end) {
       passedMs++
       for (const sleeper of sleepers.filter(({ until }) => until <= passedMs)) {
         sleepers.splice(sleepers.indexOf(sleeper), 1)

@@ -32,7 +32,7 @@ import { maker, type Range, TooLarge } from "./Collect.js"
 import * as RawBlocks from "./RawBlocks.js"
 
 /** The journal knows no such account. */
-export class UnknownAccount extends Data.TaggedError("UnknownAccount")<{ readonly accountId: string }> {
+class UnknownAccount extends Data.TaggedError("UnknownAccount")<{ readonly accountId: string }> {
   override get message() {
     return `the journal knows no account ${this.accountId} by then`
   }

@@ -170,7 +170,7 @@ const drawPositions = (engine: Engine, positions: ReadonlyArray<PositionView>): 
   )
 
 /** Orders as a table. */
-export const drawOrders = (engine: Engine, orders: ReadonlyArray<OrderView>): string =>
+const drawOrders = (engine: Engine, orders: ReadonlyArray<OrderView>): string =>
   Format.table(
     ["order", "account", "market", "side", "price>", "size>", "filled>", "left>", "flags", "client id", "created"],
     orders.map((order) => {

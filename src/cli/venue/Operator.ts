@@ -30,17 +30,17 @@ export interface Target {
 }
 
 /** The venue decided against it. */
-export class Refused extends Data.TaggedError("Refused")<{
+class Refused extends Data.TaggedError("Refused")<{
   readonly status: number
   readonly code: string
   readonly text: string
 }> {}
 
 /** The venue gave no answer: whether it did what was asked is unknown. */
-export class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}
+class NoAnswer extends Data.TaggedError("NoAnswer")<{ readonly text: string }> {}
 
 /** The answer is not one of the contract's: another program is listening there. */
-export class Unexpected extends Data.TaggedError("Unexpected")<{ readonly text: string }> {}
+class Unexpected extends Data.TaggedError("Unexpected")<{ readonly text: string }> {}
 
 export type Failure = Refused | NoAnswer | Unexpected
 

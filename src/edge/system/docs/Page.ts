@@ -12,6 +12,7 @@ import * as Errors from "../../http/Errors.js"
 import type { Example } from "../../http/Example.js"
 import { tags } from "../../http/Tags.js"
 import { Html, html, join, prose } from "./Html.js"
+import * as Rules from "./Rules.js"
 import { style } from "./Style.js"
 import * as Types from "./Types.js"
 
@@ -216,6 +217,7 @@ const navigation = (routes: ReadonlyArray<Route>): Html =>
 <li><a href="#idempotency">Idempotency</a></li><li><a href="#errors">Errors</a></li>
 <li><a href="#refusals">Refusals of commands</a></li><li><a href="#failures">Failures of requests</a></li>
 <li><a href="#types">Types</a></li></ul>
+${Rules.navigation()}
 ${
     groups.map(({ tag, title }) =>
       html`<h2>${title}</h2><ul>${
@@ -244,6 +246,7 @@ ${routes.filter(({ operation }) => operation.tags.includes(tag)).map((route) => 
     )
   }
 ${envelopes(schemas)}
+${Rules.sections()}
 <h2 id="types">Types</h2>
 ${Object.keys(schemas).filter(Types.isShown).sort().map((name) => Types.component(name, schemas[name]!))}
 </main></body></html>

@@ -1,0 +1,90 @@
+/**
+ * Exports that no other file takes: whoever reads one looks for its users, and there are none. A type is taken, too,
+ * by what else its file exports: it says what that accepts and gives.
+ */
+import { basename, closeOf, type Source, type Token, type Violation, violation } from "./Source.js"
+
+interface Exported {
+  readonly name: string
+  readonly line: number
+  readonly isType: boolean
+}
+
+const declaring: ReadonlySet<string> = new Set(["const", "let", "function", "class", "interface", "type", "enum"])
+const passedOver: ReadonlySet<string> = new Set(["abstract", "async", "declare", "*"])
+
+/** What a file exports, by declarations and by lists. A default export is called `default`. */
+const exportsOf = ({ tokens }: Source): ReadonlyArray<Exported> =>
+  tokens.flatMap((token, index) => {
+    if (token.value !== "export" || token.depth !== 0 || token.type !== "IdentifierName") return []
+    let at = index + 1
+    while (passedOver.has(tokens[at]?.value ?? "")) at++
+    const first = tokens[at]!
+    if (first.value === "default") return [{ name: "default", line: token.line, isType: false }]
+    if (first.value === "type" && tokens[at + 1]?.value === "{") at++
+    if (tokens[at]!.value === "{") return listed(tokens, at)
+    if (!declaring.has(first.value)) return []
+    while (declaring.has(tokens[at]!.value) || tokens[at]!.value === "*") at++
+    const isType = first.value === "interface" || first.value === "type"
+    return tokens[at]!.value === "{" ? listed(tokens, at) : [{ name: tokens[at]!.value, line: tokens[at]!.line, isType }]
+  })
+
+/** The names that a list in braces makes: those behind `as` or `:` where there is one. */
+const listed = (tokens: ReadonlyArray<Token>, open: number): ReadonlyArray<Exported> =>
+  tokens.slice(open + 1, closeOf(tokens, open)).flatMap(({ line, type, value }, offset) => {
+    const after = tokens[open + offset + 2]!.value
+    const isLast = after === "," || after === "}"
+    return type === "IdentifierName" && value !== "as" && isLast ? [{ name: value, line, isType: false }] : []
+  })
+
+/** Whether a type is named again in its own file. */
+const isNamedAgain = ({ tokens }: Source, { isType, name }: Exported): boolean =>
+  isType && tokens.filter(({ type, value }) => type === "IdentifierName" && value === name).length > 1
+
+/** Everything a module has, for those that take it whole. */
+const everything = "*"
+
+/** The members of the namespace that are used in a file; everything, when the namespace itself is handed on. */
+const membersOf = (tokens: ReadonlyArray<Token>, namespace: string): ReadonlyArray<string> =>
+  tokens.flatMap((token, at) => {
+    const before = tokens[at - 1]?.value
+    if (token.value !== namespace || token.type !== "IdentifierName" || before === "as" || before === "." || before === "?.") return []
+    if (tokens[at + 1]?.value === ".") return [tokens[at + 2]!.value]
+    const isKey = tokens[at + 1]?.value === ":" && (before === "{" || before === ",")
+    return isKey ? [] : [everything]
+  })
+
+/** What a file takes, file by file. */
+const taken = ({ imports, tokens }: Source, note: (path: string, names: ReadonlyArray<string>) => void): void => {
+  for (const { line, names, path, specifier } of imports) {
+    if (path === undefined) continue
+    const literal = tokens.findIndex((token) => token.line === line && token.value.slice(1, -1) === specifier)
+    const namespace = tokens[literal - 2]
+    const isNamespace = tokens[literal - 1]?.value === "from" && tokens[literal - 3]?.value === "as" && tokens[literal - 4]?.value === "*"
+    if (isNamespace) note(path, membersOf(tokens, namespace!.value))
+    else if (names.length > 0) note(path, names)
+    else note(path, tokens[literal - 1]?.value === "import" ? [] : [everything])
+  }
+}
+
+/** What users take away with them is for them. */
+const isForUsers = (path: string): boolean => path.startsWith("src/client/")
+
+/** Every export that no other file takes; `File.name` is its subject. */
+export const unused = (sources: ReadonlyArray<Source>): ReadonlyArray<Violation> => {
+  const used = new Map<string, Set<string>>()
+  for (const source of sources) {
+    taken(source, (path, names) => {
+      const known = used.get(path) ?? new Set()
+      for (const name of names) known.add(name)
+      used.set(path, known)
+    })
+  }
+  return sources.flatMap((source) => {
+    const names = used.get(source.path) ?? new Set()
+    if (names.has(everything) || isForUsers(source.path)) return []
+    return exportsOf(source)
+      .filter((exported) => !names.has(exported.name) && !isNamedAgain(source, exported))
+      .map(({ line, name }) => violation(source, line, "unused-export", `nothing imports ${name}`, `${basename(source.path)}.${name}`))
+  })
+}

@@ -1,0 +1,32 @@
+/** What the linter finds, by the rules of `.oxlintrc.json`: faults that the compiler lets pass. */
+import { spawnSync } from "node:child_process"
+import type { Violation } from "./Source.js"
+
+interface Diagnostic {
+  readonly message: string
+  readonly code?: string
+  readonly filename: string
+  readonly labels: ReadonlyArray<{ readonly span: { readonly line: number } }>
+}
+
+/** The linter's report, in its JSON form. */
+export const violationsOf = (report: string): ReadonlyArray<Violation> =>
+  (JSON.parse(report) as { readonly diagnostics: ReadonlyArray<Diagnostic> }).diagnostics.map(({ code, filename, labels, message }) => ({
+    path: filename.replaceAll("\\", "/"),
+    line: labels[0]?.span.line ?? 1,
+    rule: "lint",
+    message: code === undefined ? message : `${code} ${message}`
+  }))
+
+/** Lints the repository that the process stands in. A linter that does not run is no success. */
+export const check = (): ReadonlyArray<Violation> => {
+  const { error, status, stderr, stdout } = spawnSync(process.execPath, ["node_modules/oxlint/bin/oxlint", "--format=json"], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 26
+  })
+  const found = status === 0 || status === 1 ? violationsOf(stdout) : []
+  if (error !== undefined || status === null || status > 1 || (status === 1 && found.length === 0)) {
+    throw new Error(`the linter did not run: ${error?.message ?? `${stdout}${stderr}`}`)
+  }
+  return found
+}

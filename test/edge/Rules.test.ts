@@ -1,0 +1,32 @@
+/** The engine's rules on the reference page: the documents beside the code, whole and as markup. */
+import * as fs from "node:fs"
+import { describe, expect, it } from "vitest"
+import * as Rules from "../../src/edge/docs/Rules.js"
+
+const shown = Rules.sections().map(({ text }) => text)
+
+const plain = (text: string): string =>
+  text.replaceAll(/<[^>]*>/g, "").replaceAll("&lt;", "<").replaceAll("&gt;", ">").replaceAll("&quot;", "\"").replaceAll("&amp;", "&")
+
+describe.each([["RULES.md", "rules"], ["INVARIANTS.md", "invariants"], ["DECISIONS.md", "decisions"]])("%s", (file, id) => {
+  const source = fs.readFileSync(`src/engine/${file}`, "utf8")
+  const section = shown.find((text) => text.startsWith(`<h2 id="${id}">`))!
+
+  it("every heading is there, under an id of its own", () => {
+    const headings = [...source.matchAll(/^#+ (.*)$/gm)].map((match) => match[1])
+    const found = [...section.matchAll(/<h([234]) id="([^"]+)">(.*?)<\/h\1>/g)]
+    expect(found.map((match) => match[3])).toEqual(headings)
+    expect(new Set(found.map((match) => match[2])).size).toBe(headings.length)
+  })
+
+  it("every word is there, and nothing of the markup", () => {
+    const words = (text: string) => text.split(/[^A-Za-z0-9]+/).filter((word) => word !== "")
+    const linked = source.replaceAll(/\]\([^)]*\)/g, "]").replaceAll(/^\d+\. /gm, "").replaceAll(/^ *\|[-|]*$/gm, "")
+    expect(words(plain(section))).toEqual(words(linked))
+    expect(plain(section)).not.toMatch(/\*\*|^#|\|---/m)
+  })
+
+  it("the navigation leads to it", () => {
+    expect(Rules.navigation().text).toContain(`<a href="#${id}">`)
+  })
+})

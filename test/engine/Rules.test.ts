@@ -1,0 +1,124 @@
+/** The rules as they are written beside the engine: the worked numbers are computed again, the invariants have properties. */
+import * as fs from "node:fs"
+import { describe, expect, it, test } from "vitest"
+import { watchers } from "../../sim/properties/All.js"
+import type * as Market from "../../src/domain/Market.js"
+import { notionalFactor } from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
+import * as Margin from "../../src/engine/Margin.js"
+import { MarketState } from "../../src/engine/Markets.js"
+import * as Positions from "../../src/engine/Positions.js"
+import { parameters } from "./drive.js"
+
+const rules = fs.readFileSync("src/engine/RULES.md", "utf8")
+
+/** A row of a table, by the names of its columns. */
+type Row = Readonly<Record<string, string>>
+
+const cells = (line: string): ReadonlyArray<string> => line.split("|").slice(1, -1).map((cell) => cell.trim())
+
+/** The table behind a heading in the rules. */
+const worked = (title: string): ReadonlyArray<Row> => {
+  const [, behind] = rules.split(`**Worked: ${title}**`)
+  const lines = behind!.split("\n").slice(1)
+  const start = lines.findIndex((line) => line.startsWith("|"))
+  const end = lines.findIndex((line, index) => index > start && !line.startsWith("|"))
+  const [header, , ...rows] = lines.slice(start, end).map(cells)
+  return rows.map((row) => Object.fromEntries(header!.map((name, column) => [name, row[column]!])))
+}
+
+const atoms = (text: string, scale: number): number => {
+  const parsed = parseDecimal(text, scale)
+  if (typeof parsed === "string") throw new Error(`${text} is ${parsed} at scale ${scale}`)
+  return parsed
+}
+
+const money = (row: Row, column: string): number => atoms(row[column]!, moneyScale)
+const whole = (row: Row, column: string): number => atoms(row[column]!, 0)
+const shown = (moneyAtoms: number): string => formatDecimal(moneyAtoms, moneyScale)
+
+/** The tiers that the rules name, read from their text: thresholds in USDC. */
+const tiers: Market.Parameters["maintenanceMarginTiers"] = [...rules.matchAll(/from (\d+)(?: USDC)? at (\d+) bps/g)].map((match) => ({
+  notionalThresholdAtoms: atoms(match[1]!, moneyScale),
+  maintenanceMarginBps: Number(match[2])
+}))
+
+const market = (markAtoms: number, change: Partial<Market.Parameters> = {}): MarketState => {
+  const state = new MarketState(
+    0,
+    parameters("BTC", { priceScale: 2, quantityScale: 4, initialMarginBps: 100, maintenanceMarginTiers: tiers, ...change })
+  )
+  state.setMark(markAtoms)
+  return state
+}
+
+/** What a row must say, computed from what it starts from. */
+const computed: Readonly<Record<string, (row: Row) => Row>> = {
+  notional: (row) => {
+    const scales = { priceScale: whole(row, "priceScale"), quantityScale: whole(row, "quantityScale") }
+    const price = atoms(row["Price"]!, scales.priceScale)
+    const quantity = atoms(row["Quantity"]!, scales.quantityScale)
+    const factor = notionalFactor(scales)
+    return { K: String(factor), "Notional, USDC": shown(price * quantity * factor) }
+  },
+  fee: (row) => ({ "Fee, USDC": shown(Margin.bpsCeil(money(row, "Notional, USDC"), whole(row, "feeBps"))) }),
+  fill: (row) => {
+    const into: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
+    const [position, fill] = [whole(row, "Position"), whole(row, "Fill")]
+    Positions.fill(into, position, whole(row, "Entry notional"), fill > 0, Math.abs(fill), whole(row, "Price"), 1)
+    return {
+      Profit: String(into.realizedPnl),
+      "Position after": String(into.quantity),
+      "Entry notional after": String(into.entryNotional)
+    }
+  },
+  "maintenance margin": (row) => ({ "Maintenance margin, USDC": shown(Margin.maintenance(tiers, money(row, "Notional, USDC"))) }),
+  "initial margin": (row) => ({
+    "Initial margin, USDC": shown(Margin.initial(market(1).parameters, money(row, "Notional, USDC")))
+  }),
+  exposure: (row) => {
+    const into = new Margin.Requirement()
+    const [position, buys, sells] = [whole(row, "Position"), whole(row, "Open buys"), whole(row, "Open sells")]
+    Margin.require(into, market(6_000_000), position, 0, buys, sells, 0, 0)
+    const alone = new Margin.Requirement()
+    Margin.require(alone, market(6_000_000), whole(row, "Exposure"), 0, 0, 0, 0, 0)
+    expect(alone.initialMargin).toBe(into.initialMargin)
+    return { "Initial margin, USDC": shown(into.initialMargin) }
+  },
+  "loss at once": (row) => {
+    const side = row["Side"] === "buy" ? Order.buy : Order.sell
+    const loss = Margin.lossAtOnce(market(whole(row, "Mark")), side, whole(row, "Price"), whole(row, "Size"))
+    return { "Loss, USDC": shown(loss) }
+  },
+  band: (row) => {
+    const { bandHigh, bandLow } = market(whole(row, "Mark"), { priceBandBps: whole(row, "priceBandBps") })
+    return { Lowest: String(bandLow), Highest: String(bandHigh) }
+  }
+}
+
+describe("worked numbers", () => {
+  it("each table has a computation, and each computation a table", () => {
+    const titles = [...rules.matchAll(/\*\*Worked: ([a-z ]+)\*\*/g)].map((match) => match[1])
+    expect(titles).toEqual(Object.keys(computed))
+  })
+
+  it("the tiers are those of the text", () => {
+    expect(tiers.map(({ maintenanceMarginBps }) => maintenanceMarginBps)).toEqual([50, 100, 250])
+  })
+
+  it.each(Object.keys(computed))("%s", (title) => {
+    const rows = worked(title)
+    expect(rows.length).toBeGreaterThan(2)
+    for (const row of rows) expect(row).toMatchObject(computed[title]!(row))
+  })
+})
+
+test("the invariants name every property of the simulator, each under its own number", () => {
+  const text = fs.readFileSync("src/engine/INVARIANTS.md", "utf8")
+  const named = text.split("\n").filter((line) => line.startsWith("| ")).flatMap((line) => {
+    const [number, , properties] = cells(line)
+    return [...(properties ?? "").matchAll(/`([a-z-]+)`/g)].map((match) => `${number} ${match[1]}`)
+  })
+  expect(named.sort()).toEqual(watchers().map(({ invariant, name }) => `${invariant} ${name}`).sort())
+})
