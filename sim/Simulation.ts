@@ -6,7 +6,6 @@
  * same things in the same order, which the digest over all that was seen shows.
  */
 import type { Reads } from "../src/engine/Reads.js"
-import type * as Options from "./faults/Options.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
@@ -15,9 +14,10 @@ import { Follower } from "./run/Follower.js"
 import { Host } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
+import type { Report, Request } from "./run/Request.js"
+import type * as Script from "./run/Script.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
-import type * as Script from "./shrink/Script.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Operator from "./workload/Operator.js"
@@ -26,63 +26,9 @@ import * as Trader from "./workload/Trader.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
-import type * as SimNetwork from "./world/SimNetwork.js"
 
+export type { Failure, Report, Request } from "./run/Request.js"
 export { optionsOf, startEpochMs } from "./run/World.js"
-
-export interface Request {
-  readonly seed: string
-  readonly profile: Options.Profile
-  /** Calls that clients begin before faults stop. */
-  readonly steps: number
-  /** Takes the place of the options that the seed draws. */
-  readonly options?: Options.Options
-  /** Takes the place of everything that workload and faults would draw. */
-  readonly script?: Script.Script
-  /** Whether the report tells the run's script and keeps its journal. */
-  readonly record?: boolean
-  /** Whether the run ends once the venue has healed, without the restarts that prove replay and detection of damage. */
-  readonly unproven?: boolean
-  /** Called with every observation as a line, for traces. */
-  readonly trace?: (step: number, atEpochMs: number, line: string) => void
-  /** Called with every observation; `call` of those about a call is numbered as in the script. */
-  readonly listen?: (atEpochMs: number, seen: Observation) => void
-  /** Called with what the network is about to do to each attempt of a call. */
-  readonly dealt?: (call: Call, fate: SimNetwork.Fate) => void
-}
-
-/** What went wrong. `crash` is a failure of the program itself: a throw, or a run that cannot go on. */
-export interface Failure {
-  readonly kind: "safety" | "liveness" | "crash"
-  /** Names of all properties that broke at the same observation, the first one asked first. */
-  readonly properties: ReadonlyArray<string>
-  readonly invariant: string
-  readonly what: string
-  readonly step: number
-  /** Simulated milliseconds since the run began. */
-  readonly atMs: number
-  /** Whether it was seen before the restarts that prove replay and detection of damage. */
-  readonly unproven: boolean
-}
-
-export interface Report {
-  readonly seed: string
-  readonly options: Options.Options
-  readonly failure: Failure | undefined
-  /** SHA-256 over everything that was seen, and the journal's last digest. */
-  readonly digest: string
-  readonly commands: number
-  readonly records: number
-  readonly fills: number
-  readonly crashes: number
-  readonly simulatedMs: number
-  /** What clients did and which faults struck, if that was to be recorded. */
-  readonly script: Script.Script | undefined
-  /** The journal's durable blocks, as they were written, if the run was to be recorded. */
-  readonly blocks: ReadonlyArray<Uint8Array>
-  /** How often each status was answered, and each observation made. */
-  readonly counts: Readonly<Record<string, number>>
-}
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
 const healingBudgetMs = 120_000

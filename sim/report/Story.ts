@@ -7,8 +7,8 @@ import { formatDecimal } from "../../src/domain/Units.js"
 import type { NaiveDecision } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "../properties/Observation.js"
-import { type FaultStep, isCall, type Script } from "../shrink/Script.js"
-import type { Failure, Report } from "../Simulation.js"
+import { type FaultStep, isCall, type Script } from "../run/Script.js"
+import type { Failure, Report } from "../run/Request.js"
 import type { Fate } from "../world/SimNetwork.js"
 
 export interface Story {

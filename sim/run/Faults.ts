@@ -3,7 +3,7 @@
  * same. What the network does to a call is drawn with the call, not here.
  */
 import * as SimNetwork from "../world/SimNetwork.js"
-import type * as Script from "../shrink/Script.js"
+import type * as Script from "./Script.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type * as SimRandom from "../world/SimRandom.js"
 import type { Host } from "./Host.js"

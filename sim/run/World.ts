@@ -3,8 +3,8 @@
  * and what is written down of it all.
  */
 import * as Options from "../faults/Options.js"
-import type { Step } from "../shrink/Script.js"
-import type { Request } from "../Simulation.js"
+import type { Step } from "./Script.js"
+import type { Request } from "./Request.js"
 import * as SimDisk from "../world/SimDisk.js"
 import * as SimNetwork from "../world/SimNetwork.js"
 import * as SimRandom from "../world/SimRandom.js"

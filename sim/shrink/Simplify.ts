@@ -1,6 +1,6 @@
 /** Smaller ways to say a step, the smallest first. A way that means nothing to the venue only fails to break what was broken. */
 import type { Options } from "../faults/Options.js"
-import { type CallStep, isCall, type Script, type Step } from "./Script.js"
+import { type CallStep, isCall, type Script, type Step } from "../run/Script.js"
 
 /** Fields that hold a size, in the bodies of either version. */
 const sizes: ReadonlySet<string> = new Set(["quantity", "amount"])
