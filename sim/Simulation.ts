@@ -21,7 +21,6 @@ import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Operator from "./workload/Operator.js"
-import { simMarkets } from "./workload/SimMarkets.js"
 import * as Trader from "./workload/Trader.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
@@ -29,6 +28,9 @@ import * as JournalTap from "./world/JournalTap.js"
 
 export type { Failure, Report, Request } from "./run/Request.js"
 export { optionsOf, startEpochMs } from "./run/World.js"
+
+/** Simulated milliseconds in which clients begin a call, at the very least: what goes on besides them never ends. */
+const callBudgetMs = 10_000
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
 const healingBudgetMs = 120_000
@@ -110,11 +112,13 @@ class Run {
   }
 
   private phases(): void {
-    const { clients, host, model, world } = this
+    const { clients, faults, host, model, world } = this
     const desk: Desk = { time: world.plans, model, issue: clients.issue, isOpen: () => clients.open }
-    const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, simMarkets)
+    const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets)
+    faults.beginOpening()
     host.start()
     this.until("the first start", () => host.reads !== undefined, 60_000)
+    faults.endOpening()
     clients.identities = this.prepare(operator)
     this.workload(desk, operator)
     this.heal(operator)
@@ -129,7 +133,7 @@ class Run {
     if (this.witness.failure !== undefined) throw new Stop()
   }
 
-  /** Opens markets and accounts, one thing after the other and without faults. */
+  /** Gives markets a price and opens accounts, one thing after the other and without faults. */
   private prepare(operator: Operator.Operator): ReadonlyArray<Identity> {
     let made: Answer | undefined
     for (const draft of operator.opening) {
@@ -149,14 +153,14 @@ class Run {
   private workload(desk: Desk, operator: Operator.Operator): void {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
-    faults.begin(script)
+    faults.begin()
     if (script === undefined) {
       operator.start()
       clients.identities.forEach((who, index) => Trader.make(desk, who, root.split(`trader-${index}`), options.workload).start())
-      this.until("the workload", () => clients.calls >= steps, Number.POSITIVE_INFINITY)
+      this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
-      this.until("the script", finished, Number.POSITIVE_INFINITY)
+      this.until("the script", finished, script.endMs + healingBudgetMs)
     }
     this.endMs = this.world.elapsedMs()
   }
@@ -180,8 +184,9 @@ class Run {
     time.after(2_000, restore)
   }
 
-  /** Nobody sends anything for a while: what falls due must be done all the same. */
+  /** Nobody sends anything for a while, the index feed neither: what falls due must be done all the same. */
   private letTimePass(): void {
+    this.world.feed?.silence()
     let passed = false
     this.world.time.after(quietMs, () => {
       passed = true

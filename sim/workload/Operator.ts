@@ -1,20 +1,22 @@
 /**
- * The operator: opens the markets and accounts before the run, then moves index prices, now and then beyond
- * the band, moves markets between statuses, and halts the venue and lifts the halt again. Now and then it repeats
- * itself under an old key, with the same body or another.
+ * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
+ * where no markets file does), then moves index prices, now and then beyond the band, moves markets between
+ * statuses, and halts the venue and lifts the halt again. Now and then it repeats itself under an old key, with the
+ * same body or another.
  */
+import type { ListedMarket } from "../../src/Bootstrap.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Calls from "./Calls.js"
 import { decimal } from "./Calls.js"
-import type { SimMarket } from "./SimMarkets.js"
 import type { Desk } from "./Desk.js"
+import { simMarkets, type SimMarkets } from "./SimMarkets.js"
 import * as Twist from "./Twist.js"
 
 export interface Operator {
-  /** What opens markets and accounts, one after the other. */
+  /** What must be answered before anybody trades, one after the other. */
   readonly opening: ReadonlyArray<Calls.Draft>
   readonly start: () => void
   /** What brings the venue back to ordinary trading once faults have stopped. */
@@ -39,7 +41,7 @@ export const make = (
   token: string,
   random: SimRandom,
   options: Options["workload"],
-  markets: ReadonlyArray<SimMarket>
+  markets: SimMarkets | undefined
 ): Operator => {
   const past: Array<Calls.Draft> = []
   let keys = 0
@@ -60,12 +62,16 @@ export const make = (
   const resume = (): Calls.Draft =>
     Calls.operate(token, "resume", "resumeEngine", "ResumeEngine", nextKey(), "DELETE", "/v1/operator/engine/halt", undefined)
 
+  const put = ({ parameters }: ListedMarket): ReadonlyArray<Calls.Draft> => [
+    Calls.operate(token, "put market", "putMarket", "PutMarket", nextKey(), "PUT", path(parameters.marketId), Calls.marketBody(parameters)),
+    setStatus(parameters.marketId, "backfilling"),
+    setStatus(parameters.marketId, "open")
+  ]
+
   const opening = [
-    ...markets.flatMap(({ parameters, startPriceAtoms }) => [
-      Calls.operate(token, "put market", "putMarket", "PutMarket", nextKey(), "PUT", path(parameters.marketId), Calls.marketBody(parameters)),
-      setStatus(parameters.marketId, "backfilling"),
-      setStatus(parameters.marketId, "open"),
-      setIndex({ parameters }, startPriceAtoms)
+    ...(markets?.first ?? simMarkets).flatMap((market) => [
+      ...(markets === undefined ? put(market) : []),
+      setIndex(market, market.developmentIndexPriceAtoms)
     ]),
     Calls.operate(token, "open accounts", "openDemoAccounts", "OpenDemoAccounts", nextKey(), "POST", "/v1/operator/demo/accounts", {
       accounts: options.traders,
