@@ -10,6 +10,7 @@
  */
 import { Effect, Layer, Queue, Stream } from "effect"
 import { IndexFeed, type Sample } from "../../src/oracle/IndexFeed.js"
+import type { Station } from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 
@@ -36,16 +37,11 @@ export interface Quoted {
   readonly maxPriceAtoms: number
 }
 
-/** A process as the feed knows it. */
-export interface Subscriber {
-  readonly ready: (task: () => void) => void
-}
-
 export interface SimIndexFeed {
-  /** The leaf of one process; `ready` of the subscriber puts a sample among what the process has to do. */
-  readonly layerFor: (process: Subscriber) => Layer.Layer<IndexFeed>
+  /** The leaf of one process; its `ready` puts a sample among what the process has to do. */
+  readonly layerFor: (process: Station) => Layer.Layer<IndexFeed>
   /** Ends the connection of a process: it has died. */
-  readonly cut: (process: Subscriber) => void
+  readonly cut: (process: Station) => void
   /** Sends nothing any more, to anyone. */
   readonly silence: () => void
 }
@@ -56,7 +52,7 @@ const widest = 1.2
 const endlessShare = 0.1
 
 interface Connection {
-  readonly process: Subscriber
+  readonly process: Station
   readonly queue: Queue.Queue<Sample>
 }
 
@@ -99,14 +95,14 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
   }
   for (const market of markets) begin(market)
 
-  const connect = (process: Subscriber) =>
+  const connect = (process: Station) =>
     Effect.map(Queue.unbounded<Sample>(), (queue): Connection => {
       connection = { process, queue }
       if (!silent) for (const sample of newest.values()) hand(connection, sample)
       return connection
     })
 
-  const cut = (process: Subscriber): void => {
+  const cut = (process: Station): void => {
     if (connection?.process === process) connection = undefined
   }
 
