@@ -6,7 +6,6 @@
  * same things in the same order, which the digest over all that was seen shows.
  */
 import type { Reads } from "../src/engine/Reads.js"
-import type * as Options from "./faults/Options.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
@@ -15,74 +14,23 @@ import { Follower } from "./run/Follower.js"
 import { Host } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
+import type { Report, Request } from "./run/Request.js"
+import type * as Script from "./run/Script.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
-import type * as Script from "./shrink/Script.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Operator from "./workload/Operator.js"
-import { simMarkets } from "./workload/SimMarkets.js"
 import * as Trader from "./workload/Trader.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
-import type * as SimNetwork from "./world/SimNetwork.js"
 
+export type { Failure, Report, Request } from "./run/Request.js"
 export { optionsOf, startEpochMs } from "./run/World.js"
 
-export interface Request {
-  readonly seed: string
-  readonly profile: Options.Profile
-  /** Calls that clients begin before faults stop. */
-  readonly steps: number
-  /** Takes the place of the options that the seed draws. */
-  readonly options?: Options.Options
-  /** Takes the place of everything that workload and faults would draw. */
-  readonly script?: Script.Script
-  /** Whether the report tells the run's script and keeps its journal. */
-  readonly record?: boolean
-  /** Whether the run ends once the venue has healed, without the restarts that prove replay and detection of damage. */
-  readonly unproven?: boolean
-  /** Called with every observation as a line, for traces. */
-  readonly trace?: (step: number, atEpochMs: number, line: string) => void
-  /** Called with every observation; `call` of those about a call is numbered as in the script. */
-  readonly listen?: (atEpochMs: number, seen: Observation) => void
-  /** Called with what the network is about to do to each attempt of a call. */
-  readonly dealt?: (call: Call, fate: SimNetwork.Fate) => void
-}
-
-/** What went wrong. `crash` is a failure of the program itself: a throw, or a run that cannot go on. */
-export interface Failure {
-  readonly kind: "safety" | "liveness" | "crash"
-  /** Names of all properties that broke at the same observation, the first one asked first. */
-  readonly properties: ReadonlyArray<string>
-  readonly invariant: string
-  readonly what: string
-  readonly step: number
-  /** Simulated milliseconds since the run began. */
-  readonly atMs: number
-  /** Whether it was seen before the restarts that prove replay and detection of damage. */
-  readonly unproven: boolean
-}
-
-export interface Report {
-  readonly seed: string
-  readonly options: Options.Options
-  readonly failure: Failure | undefined
-  /** SHA-256 over everything that was seen, and the journal's last digest. */
-  readonly digest: string
-  readonly commands: number
-  readonly records: number
-  readonly fills: number
-  readonly crashes: number
-  readonly simulatedMs: number
-  /** What clients did and which faults struck, if that was to be recorded. */
-  readonly script: Script.Script | undefined
-  /** The journal's durable blocks, as they were written, if the run was to be recorded. */
-  readonly blocks: ReadonlyArray<Uint8Array>
-  /** How often each status was answered, and each observation made. */
-  readonly counts: Readonly<Record<string, number>>
-}
+/** Simulated milliseconds in which clients begin a call, at the very least: what goes on besides them never ends. */
+const callBudgetMs = 10_000
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
 const healingBudgetMs = 120_000
@@ -164,11 +112,13 @@ class Run {
   }
 
   private phases(): void {
-    const { clients, host, model, world } = this
+    const { clients, faults, host, model, world } = this
     const desk: Desk = { time: world.plans, model, issue: clients.issue, isOpen: () => clients.open }
-    const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, simMarkets)
+    const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets)
+    faults.beginOpening()
     host.start()
     this.until("the first start", () => host.reads !== undefined, 60_000)
+    faults.endOpening()
     clients.identities = this.prepare(operator)
     this.workload(desk, operator)
     this.heal(operator)
@@ -183,7 +133,7 @@ class Run {
     if (this.witness.failure !== undefined) throw new Stop()
   }
 
-  /** Opens markets and accounts, one thing after the other and without faults. */
+  /** Gives markets a price and opens accounts, one thing after the other and without faults. */
   private prepare(operator: Operator.Operator): ReadonlyArray<Identity> {
     let made: Answer | undefined
     for (const draft of operator.opening) {
@@ -203,14 +153,14 @@ class Run {
   private workload(desk: Desk, operator: Operator.Operator): void {
     const { clients, faults, request: { script, steps }, world: { options, root } } = this
     clients.open = true
-    faults.begin(script)
+    faults.begin()
     if (script === undefined) {
       operator.start()
       clients.identities.forEach((who, index) => Trader.make(desk, who, root.split(`trader-${index}`), options.workload).start())
-      this.until("the workload", () => clients.calls >= steps, Number.POSITIVE_INFINITY)
+      this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
-      this.until("the script", finished, Number.POSITIVE_INFINITY)
+      this.until("the script", finished, script.endMs + healingBudgetMs)
     }
     this.endMs = this.world.elapsedMs()
   }
@@ -234,8 +184,9 @@ class Run {
     time.after(2_000, restore)
   }
 
-  /** Nobody sends anything for a while: what falls due must be done all the same. */
+  /** Nobody sends anything for a while, the index feed neither: what falls due must be done all the same. */
   private letTimePass(): void {
+    this.world.feed?.silence()
     let passed = false
     this.world.time.after(quietMs, () => {
       passed = true

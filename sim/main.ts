@@ -13,7 +13,7 @@ import { fileURLToPath } from "node:url"
 import cliProgress from "cli-progress"
 import * as Options from "./faults/Options.js"
 import * as BugFile from "./report/BugFile.js"
-import * as Failures from "./report/Failures.js"
+import * as Failures from "./shrink/Failures.js"
 import * as Filing from "./report/Filing.js"
 import * as Simulation from "./Simulation.js"
 

@@ -2,6 +2,7 @@
  * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
+import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
 /** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
@@ -66,6 +67,20 @@ export interface Options {
     readonly statusShare: number
     readonly weights: Readonly<Record<Intent, number>>
   }
+  /**
+   * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
+   * feed runs, and nothing fails until the workload begins.
+   */
+  readonly listing?: {
+    /** Probability that a start is crashed before the venue has been ready once. */
+    readonly crashShare: number
+    /** Most records of one block: the fewer, the more places at which a start can be cut off. */
+    readonly blockRecords: number
+    /** When a market is added to the file, for the starts from then on; 0 for never. */
+    readonly growsAtMs: number
+  }
+  /** The index feed; there where the markets file is. */
+  readonly feed?: SimIndexFeed.Behaviour
 }
 
 /** What a trader may mean to do. */
@@ -149,7 +164,7 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   malformed: 1
 }
 
-const quiet: Pick<Options, "network" | "disk" | "process" | "clock"> = {
+const quiet: Omit<Options, "workload"> = {
   network: { requestLoss: 0, replyLoss: 0, duplication: 0, halfOpen: 0, maxDelayMs: 3 },
   disk: {
     errorRate: 0,
@@ -162,7 +177,18 @@ const quiet: Pick<Options, "network" | "disk" | "process" | "clock"> = {
     tornRate: 0.9
   },
   process: { meanCrashMs: 0, crashInRecovery: 0, gracefulShare: 0, maxRestartMs: 200, preemption: 0 },
-  clock: { meanFaultMs: 0, maxJumpMs: 0, freezeShare: 0 }
+  clock: { meanFaultMs: 0, maxJumpMs: 0, freezeShare: 0 },
+  listing: { crashShare: 0, blockRecords: 1024, growsAtMs: 0 },
+  feed: {
+    meanPauseMs: 10_000,
+    moveBps: 30,
+    repeatShare: 0,
+    lateShare: 0,
+    maxLateMs: 0,
+    silenceShare: 0,
+    maxSilenceMs: 0,
+    oddShare: 0
+  }
 }
 
 /** A rate in (0, most], or 0: half of the seeds leave the fault off. */
@@ -201,12 +227,29 @@ const mean = (random: SimRandom, least: number, most: number): number => {
   return value === 0 ? 0 : least + value
 }
 
+const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
+  crashShare: swarm(random, 0.9, 0.7),
+  blockRecords: random.pick([1, 2, 1024, 1024, 1024, 1024]),
+  growsAtMs: random.pick([0, 500, 3_000, 10_000])
+})
+
+const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
+  meanPauseMs: random.pick([150, 1_000, 5_000, 30_000]),
+  moveBps: random.pick([5, 30, 200]),
+  repeatShare: swarm(random, 0.5),
+  lateShare: swarm(random, 0.5),
+  maxLateMs: random.pick([100, 2_000, 60_000]),
+  silenceShare: swarm(random, 0.2),
+  maxSilenceMs: random.pick([1_000, 20_000]),
+  oddShare: swarm(random, 0.1, 0.3)
+})
+
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
-  const drawn: Options = {
+  const drawn: Required<Options> = {
     network: {
       requestLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
       replyLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
@@ -236,7 +279,9 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       maxJumpMs: random.pick([1_000, 60_000, 3_600_000, longJumpMs]),
       freezeShare: random.next()
     },
-    workload: workload(random)
+    workload: workload(random),
+    listing: listing(random),
+    feed: feed(random)
   }
   switch (profile) {
     case "swarm":
@@ -263,6 +308,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     case "network":
       return {
         ...quiet,
+        listing: drawn.listing,
+        feed: drawn.feed,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

@@ -13,6 +13,7 @@ import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
+import { marketsOfTheFile } from "./marketsOfTheFile.js"
 import { noDefect } from "./noDefect.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
@@ -41,6 +42,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(dueActsBeforeMatching),
   watch(lookups),
   watch(listings),
+  watch(marketsOfTheFile),
   watch(durability),
   watch(damageIsDetected),
   watch(replay),

@@ -76,7 +76,8 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
-  | { readonly _tag: "Started"; readonly incarnation: number; readonly atEpochMs: number }
+  /** A process starts; `markets` are the ids in the markets file that it finds. */
+  | { readonly _tag: "Started"; readonly incarnation: number; readonly atEpochMs: number; readonly markets: ReadonlyArray<string> }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
   /** The process ended by itself: asked to, or because it could not go on. */

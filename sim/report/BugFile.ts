@@ -10,11 +10,11 @@ import * as Collect from "../../src/cli/bundle/Collect.js"
 import { programVersion } from "../../src/domain/Version.js"
 import * as Block from "../../src/journal/Block.js"
 import * as Options from "../faults/Options.js"
-import type { Script } from "../shrink/Script.js"
+import type { Script } from "../run/Script.js"
 import type * as Shrink from "../shrink/Shrink.js"
 import { capacity } from "../run/Host.js"
-import * as Simulation from "../Simulation.js"
-import * as Failures from "./Failures.js"
+import type { Request } from "../run/Request.js"
+import * as Failures from "../shrink/Failures.js"
 
 /** The file names no more than this program can run: the script's steps are its own. */
 const Envelope = Schema.Struct({
@@ -49,7 +49,7 @@ export interface BugFile extends Omit<typeof Envelope.Type, "options" | "script"
 }
 
 /** A failing run, made smaller, as a file's content. */
-export const make = (request: Pick<Simulation.Request, "seed" | "profile" | "steps">, shrunk: Shrink.Result): BugFile => ({
+export const make = (request: Pick<Request, "seed" | "profile" | "steps">, shrunk: Shrink.Result): BugFile => ({
   format: 1,
   property: shrunk.found.properties[0] ?? "",
   invariant: shrunk.failure.invariant,
@@ -69,7 +69,7 @@ export const make = (request: Pick<Simulation.Request, "seed" | "profile" | "ste
 })
 
 /** The run that a file tells. */
-export const request = (file: BugFile): Simulation.Request => ({
+export const request = (file: BugFile): Request => ({
   seed: file.seed,
   profile: file.profile,
   steps: file.foundWithSteps,

@@ -1,5 +1,5 @@
 /** What the nightly loop makes of what its simulations print: how much ran, and each failure once by its signature. */
-import * as Failures from "./Failures.js"
+import * as Failures from "../shrink/Failures.js"
 
 export interface Ran {
   readonly profile: string

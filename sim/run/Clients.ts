@@ -3,7 +3,7 @@
  * has all that is asked and answered seen.
  */
 import type { Answer, Call } from "../properties/Observation.js"
-import * as Script from "../shrink/Script.js"
+import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"

@@ -3,7 +3,7 @@
  * same. What the network does to a call is drawn with the call, not here.
  */
 import * as SimNetwork from "../world/SimNetwork.js"
-import type * as Script from "../shrink/Script.js"
+import type * as Script from "./Script.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type * as SimRandom from "../world/SimRandom.js"
 import type { Host } from "./Host.js"
@@ -13,36 +13,58 @@ type CrashAtStart = Extract<Script.FaultStep, { readonly do: "crash at start" }>
 type CrashAtEnd = Extract<Script.FaultStep, { readonly do: "crash at the end" }>
 type DiskError = Extract<Script.FaultStep, { readonly do: "disk error" }>
 
+/** Most faults that strike before the venue has been ready once: it must get there. */
+const mostInOpening = 8
+/** Tasks within which a start that is to be crashed dies. A first start puts its markets in the later half of them. */
+const tasksOfStart = 400
+const tasksOfFirstStart = 140
+
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 export class Faults {
   /** Whether faults strike at all. */
   active = false
+  /** Whether the venue has yet to be ready for the first time. */
+  #opening = false
+  /** How many faults struck before it was. */
+  #struckInOpening = 0
   readonly #random: SimRandom.SimRandom
   readonly #clock: SimRandom.SimRandom
   readonly #disk: SimRandom.SimRandom
   /** Disk errors of the script that have not struck. */
-  #diskErrors: Array<DiskError> = []
+  readonly #diskErrors: Array<DiskError>
   /** The same of crashes at starts. */
-  #crashesAtStart: Array<CrashAtStart> = []
+  readonly #crashesAtStart: Array<CrashAtStart>
 
   constructor(readonly world: World, readonly host: Host) {
     this.#random = world.root.split("faults")
     this.#clock = world.root.split("clock")
     this.#disk = world.root.split("disk errors")
+    const steps = world.request.script?.steps ?? []
+    this.#diskErrors = steps.filter((step) => step.do === "disk error")
+    this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
   }
 
-  /** Faults begin: those that are drawn are planned, those of a script that are bound to something lie ready for it. */
-  begin(script: Script.Script | undefined): void {
+  /** The venue starts for the first time: its process and its disk may fail until it is ready. */
+  beginOpening(): void {
+    this.#opening = this.world.options.listing !== undefined
+    this.active = this.#opening
+  }
+
+  /** It is ready, and nothing fails until the workload begins. */
+  endOpening(): void {
+    this.#opening = false
+    this.active = false
+    this.host.dropPlannedCrash()
+  }
+
+  /** Faults begin: those that are drawn are planned; those of a script strike at their times. */
+  begin(): void {
     this.active = true
     this.world.network.setFaults(this.world.options.network)
-    if (script === undefined) {
-      this.#planCrash()
-      this.#planClockFault()
-    } else {
-      this.#diskErrors = script.steps.filter((step) => step.do === "disk error")
-      this.#crashesAtStart = script.steps.filter((step) => step.do === "crash at start")
-    }
+    if (this.world.request.script !== undefined) return
+    this.#planCrash()
+    this.#planClockFault()
   }
 
   /** No fault strikes any more, and what lasts is mended. */
@@ -68,8 +90,10 @@ export class Faults {
       const index = this.#crashesAtStart.findIndex((step) => step.atMs <= elapsedMs())
       return index < 0 ? undefined : this.#crashesAtStart.splice(index, 1)[0]
     }
-    if (!this.#random.chance(options.process.crashInRecovery)) return undefined
-    return this.#struck({ do: "crash at start", atMs: elapsedMs(), tasks: this.#random.between(1, 400), loss: this.#drawLoss() })
+    const share = this.#opening ? options.listing?.crashShare ?? 0 : options.process.crashInRecovery
+    if (!this.#random.chance(share)) return undefined
+    const tasks = this.#random.between(1, this.#opening ? tasksOfFirstStart : tasksOfStart)
+    return this.#struck({ do: "crash at start", atMs: elapsedMs(), tasks, loss: this.#drawLoss() })
   }
 
   /** Does what a fault says. Those bound to a start, to the end or to a disk operation strike there. */
@@ -106,6 +130,7 @@ export class Faults {
 
   /** A fault was drawn: it is written down, and strikes. */
   #struck<S extends Script.FaultStep>(step: S): S {
+    if (this.#opening && ++this.#struckInOpening >= mostInOpening) this.active = false
     this.world.record(step)
     this.strike(step)
     return step

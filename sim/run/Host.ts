@@ -2,6 +2,7 @@
  * The machine that the venue's process runs on, and its supervisor: starts the process, ends it when a crash is
  * due, and starts it again whatever it ended by.
  */
+import type { ListedMarket } from "../../src/Bootstrap.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import type * as Venue from "../../src/Venue.js"
@@ -14,17 +15,22 @@ import { operatorToken, type World } from "./World.js"
 /** The bounds that simulated venues run under. */
 export const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
 
-const venueOptions: Venue.Options = {
+/** How the venue of a run is set up, but for its markets file. */
+const venueOptions = ({ options: { listing } }: World): Venue.Options => ({
   environment: "development",
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   markets: [],
   capacity,
-  sequencer: { ...Sequencer.defaultOptions, fullBytes: 24 * 1024 },
+  sequencer: {
+    ...Sequencer.defaultOptions,
+    fullBytes: 24 * 1024,
+    ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
+  },
   snapshotEveryRecords: 400,
   journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
-}
+})
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
 const hungMs = 1_500
@@ -37,6 +43,8 @@ export interface Countdown {
 
 export class Host {
   process: SimProcess.SimProcess | undefined
+  /** What the markets file lists by now. */
+  #listed: ReadonlyArray<ListedMarket>
   /** The engine, while the process is ready. */
   reads: Reads | undefined
   /** How many crashes struck. */
@@ -58,13 +66,17 @@ export class Host {
     readonly witness: Witness,
     readonly follower: Follower,
     readonly crashAtStart: () => Countdown | undefined
-  ) {}
+  ) {
+    this.#listed = world.markets?.first ?? []
+  }
 
   start(): void {
     const { follower, witness, world: { disk, time } } = this
     this.#incarnation++
     const incarnation = this.#incarnation
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs() })
+    this.#growFile()
+    const markets = this.#listed.map(({ parameters }) => parameters.marketId)
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"
@@ -88,7 +100,7 @@ export class Host {
 
   /** Starts a process that tells of itself to somebody else. */
   startTelling(told: Pick<SimProcess.Parts, "ready" | "ended">): void {
-    const { disk, network, options, schedule, secure, time } = this.world
+    const { disk, feed, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
       time,
       disk,
@@ -96,7 +108,9 @@ export class Host {
       schedule,
       secure,
       preemption: options.process.preemption,
-      venue: venueOptions,
+      venue: venueOptions(this.world),
+      marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
+      feed,
       log: (line) => this.witness.trace(`log ${line}`),
       ...told
     })
@@ -158,6 +172,13 @@ export class Host {
     this.world.time.after(hungMs, () => {
       if (this.process !== undefined && this.#incarnation === incarnation) this.crash("kill")
     })
+  }
+
+  /** Adds the further market once its time has come, though never to the restarts that prove replay: those compare. */
+  #growFile(): void {
+    const { elapsedMs, markets, options: { listing } } = this.world
+    if (markets === undefined || listing === undefined || listing.growsAtMs === 0 || this.witness.proving) return
+    if (elapsedMs() >= listing.growsAtMs) this.#listed = [...markets.first, markets.later]
   }
 
   #restartLater(): void {

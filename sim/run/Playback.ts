@@ -1,5 +1,5 @@
 /** Plays a script back: begins its calls and faults at their times, calls that waited for an answer once it is there. */
-import * as Script from "../shrink/Script.js"
+import * as Script from "./Script.js"
 import type { Clients } from "./Clients.js"
 import type { Faults } from "./Faults.js"
 import { startEpochMs, type World } from "./World.js"

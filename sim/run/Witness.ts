@@ -8,7 +8,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { watchers } from "../properties/All.js"
 import type { Observation } from "../properties/Observation.js"
 import type { Watcher } from "../properties/Property.js"
-import type { Failure } from "../Simulation.js"
+import type { Failure } from "./Request.js"
 import type { World } from "./World.js"
 
 /** How many characters of what was seen are hashed at a time. */

@@ -3,9 +3,11 @@
  * and what is written down of it all.
  */
 import * as Options from "../faults/Options.js"
-import type { Step } from "../shrink/Script.js"
-import type { Request } from "../Simulation.js"
+import type { Step } from "./Script.js"
+import type { Request } from "./Request.js"
+import * as SimMarkets from "../workload/SimMarkets.js"
 import * as SimDisk from "../world/SimDisk.js"
+import * as SimIndexFeed from "../world/SimIndexFeed.js"
 import * as SimNetwork from "../world/SimNetwork.js"
 import * as SimRandom from "../world/SimRandom.js"
 import * as SimTime from "../world/SimTime.js"
@@ -27,6 +29,10 @@ export interface World {
   readonly plans: SimTime.SimTime
   readonly disk: SimDisk.SimDisk
   readonly network: SimNetwork.SimNetwork
+  /** What the markets file lists; undefined where the run has none and its operator makes the markets. */
+  readonly markets: SimMarkets.SimMarkets | undefined
+  /** Where the process hears index prices; undefined: only from the operator. */
+  readonly feed: SimIndexFeed.SimIndexFeed | undefined
   /** Simulated milliseconds since the run began. */
   readonly elapsedMs: () => number
   /** Writes down what a client did or which fault struck, if that is to be recorded. */
@@ -39,6 +45,24 @@ export interface World {
 export const optionsOf = (request: Pick<Request, "seed" | "profile">): Options.Options =>
   Options.draw(request.profile, SimRandom.make(request.seed, "options"))
 
+/** The source knows every market that will ever be listed: a venue hears of some before it has them. */
+const feedOf = (
+  { first, later }: SimMarkets.SimMarkets,
+  behaviour: SimIndexFeed.Behaviour,
+  time: SimTime.SimTime,
+  random: SimRandom.SimRandom
+): SimIndexFeed.SimIndexFeed =>
+  SimIndexFeed.make(
+    time.withTies(random.split("ties")),
+    random,
+    behaviour,
+    [...first, later].map(({ developmentIndexPriceAtoms, parameters: { marketId, maxPriceAtoms } }) => ({
+      marketId,
+      startPriceAtoms: developmentIndexPriceAtoms,
+      maxPriceAtoms
+    }))
+  )
+
 /** A world of the request's seed; `inject` is asked before every operation of the disk. */
 export const make = (request: Request, inject: NonNullable<SimDisk.Options["inject"]>): World => {
   const root = SimRandom.make(request.seed)
@@ -46,6 +70,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
   const schedule = root.split("schedule")
   const time = SimTime.make(startEpochMs, schedule)
   const recorded: Array<Step> = []
+  const markets = options.listing === undefined ? undefined : SimMarkets.draw(root.split("markets"))
   return {
     request,
     options,
@@ -61,6 +86,8 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
       inject
     }),
     network: SimNetwork.make(time, root.split("network"), SimNetwork.noFaults),
+    markets,
+    feed: markets === undefined || options.feed === undefined ? undefined : feedOf(markets, options.feed, time, root.split("feed")),
     elapsedMs: () => time.nowEpochMs() - startEpochMs,
     record: (step) => {
       if (request.record === true) recorded.push(step)

@@ -6,9 +6,9 @@
  * earlier, for callers who have no more time; then the result says so.
  */
 import type { Options } from "../faults/Options.js"
-import * as Failures from "../report/Failures.js"
-import type { Failure } from "../Simulation.js"
-import * as Script from "./Script.js"
+import * as Failures from "./Failures.js"
+import type { Failure } from "../run/Request.js"
+import * as Script from "../run/Script.js"
 import * as Simplify from "./Simplify.js"
 
 /** What is made smaller. */

@@ -1,6 +1,6 @@
 /** Smaller ways to say a step, the smallest first. A way that means nothing to the venue only fails to break what was broken. */
 import type { Options } from "../faults/Options.js"
-import { type CallStep, isCall, type Script, type Step } from "./Script.js"
+import { type CallStep, isCall, type Script, type Step } from "../run/Script.js"
 
 /** Fields that hold a size, in the bodies of either version. */
 const sizes: ReadonlySet<string> = new Set(["quantity", "amount"])
@@ -97,6 +97,13 @@ const quickDisk = (disk: Options["disk"]): Options["disk"] => ({
   maxCallMs: Math.min(disk.maxCallMs, 1)
 })
 
+/** A feed that says nothing but the newest prices, once. */
+const quietFeed = (options: Options): Options =>
+  options.feed === undefined ? options : {
+    ...options,
+    feed: { ...options.feed, meanPauseMs: 10_000_000, repeatShare: 0, lateShare: 0, silenceShare: 0, oddShare: 0 }
+  }
+
 /** Ways to leave off what the options still draw: everything, then one after the other. The faults of the script are steps. */
 export const calmings: ReadonlyArray<(options: Options) => Options> = [
   (options) => ({
@@ -112,5 +119,7 @@ export const calmings: ReadonlyArray<(options: Options) => Options> = [
   })),
   (options) => ({ ...options, network: { ...options.network, maxDelayMs: Math.min(1, options.network.maxDelayMs) } }),
   (options) => ({ ...options, process: { ...options.process, preemption: 0 } }),
-  (options) => ({ ...options, disk: quickDisk(options.disk) })
+  (options) => ({ ...options, disk: quickDisk(options.disk) }),
+  quietFeed,
+  (options) => options.listing === undefined ? options : { ...options, listing: { ...options.listing, growsAtMs: 0 } }
 ]

@@ -1,20 +1,22 @@
 /**
- * The operator: opens the markets and accounts before the run, then moves index prices, now and then beyond
- * the band, moves markets between statuses, and halts the venue and lifts the halt again. Now and then it repeats
- * itself under an old key, with the same body or another.
+ * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
+ * where no markets file does), then moves index prices, now and then beyond the band, moves markets between
+ * statuses, and halts the venue and lifts the halt again. Now and then it repeats itself under an old key, with the
+ * same body or another.
  */
+import type { ListedMarket } from "../../src/Bootstrap.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Calls from "./Calls.js"
 import { decimal } from "./Calls.js"
-import type { SimMarket } from "./SimMarkets.js"
 import type { Desk } from "./Desk.js"
+import { simMarkets, type SimMarkets } from "./SimMarkets.js"
 import * as Twist from "./Twist.js"
 
 export interface Operator {
-  /** What opens markets and accounts, one after the other. */
+  /** What must be answered before anybody trades, one after the other. */
   readonly opening: ReadonlyArray<Calls.Draft>
   readonly start: () => void
   /** What brings the venue back to ordinary trading once faults have stopped. */
@@ -34,44 +36,78 @@ const againShare = 0.05
 /** How many of its past commands it remembers, to repeat them. */
 const memorySize = 20
 
+/** The operator's commands, each under a key of its own. */
+class Commands {
+  #keys = 0
+
+  constructor(readonly token: string) {}
+
+  put({ parameters }: ListedMarket): Calls.Draft {
+    const { marketId } = parameters
+    return this.#draft("put market", "putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, Calls.marketBody(parameters))
+  }
+
+  setStatus(marketId: string, status: Status): Calls.Draft {
+    return this.#draft(`status ${status}`, "setMarketStatus", "SetMarketStatus", "PUT", `/v1/operator/markets/${marketId}/status`, { status })
+  }
+
+  setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft {
+    return setIndexPrice(this.token, this.#nextKey(), parameters, priceAtoms)
+  }
+
+  halt(): Calls.Draft {
+    return this.#draft("halt", "haltEngine", "HaltEngine", "PUT", "/v1/operator/engine/halt", undefined)
+  }
+
+  resume(): Calls.Draft {
+    return this.#draft("resume", "resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined)
+  }
+
+  openAccounts(accounts: number, collateral: number): Calls.Draft {
+    const body = { accounts, collateral: String(collateral) }
+    return this.#draft("open accounts", "openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
+  }
+
+  #nextKey(): string {
+    return `operator-${this.#keys++}`
+  }
+
+  #draft(intent: string, endpoint: string, kind: string, method: "PUT" | "DELETE" | "POST", target: string, body: unknown): Calls.Draft {
+    return Calls.operate(this.token, intent, endpoint, kind, this.#nextKey(), method, target, body)
+  }
+}
+
+/** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
+const openingOf = (commands: Commands, options: Options["workload"], markets: SimMarkets | undefined): ReadonlyArray<Calls.Draft> => {
+  const put = (market: ListedMarket): ReadonlyArray<Calls.Draft> => [
+    commands.put(market),
+    commands.setStatus(market.parameters.marketId, "backfilling"),
+    commands.setStatus(market.parameters.marketId, "open")
+  ]
+  return [
+    ...(markets?.first ?? simMarkets).flatMap((market) => [
+      ...(markets === undefined ? put(market) : []),
+      commands.setIndex(market, market.developmentIndexPriceAtoms)
+    ]),
+    commands.openAccounts(options.traders, options.collateral)
+  ]
+}
+
 export const make = (
   desk: Desk,
   token: string,
   random: SimRandom,
   options: Options["workload"],
-  markets: ReadonlyArray<SimMarket>
+  markets: SimMarkets | undefined
 ): Operator => {
+  const commands = new Commands(token)
+  const opening = openingOf(commands, options, markets)
   const past: Array<Calls.Draft> = []
-  let keys = 0
-  const nextKey = (): string => `operator-${keys++}`
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
     return draft
   }
-  const path = (marketId: string): string => `/v1/operator/markets/${marketId}`
-
-  const setStatus = (marketId: string, status: Status): Calls.Draft =>
-    Calls.operate(token, `status ${status}`, "setMarketStatus", "SetMarketStatus", nextKey(), "PUT", `${path(marketId)}/status`, { status })
-  const setIndex = (market: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft =>
-    setIndexPrice(token, nextKey(), market.parameters, priceAtoms)
-  const halt = (): Calls.Draft =>
-    Calls.operate(token, "halt", "haltEngine", "HaltEngine", nextKey(), "PUT", "/v1/operator/engine/halt", undefined)
-  const resume = (): Calls.Draft =>
-    Calls.operate(token, "resume", "resumeEngine", "ResumeEngine", nextKey(), "DELETE", "/v1/operator/engine/halt", undefined)
-
-  const opening = [
-    ...markets.flatMap(({ parameters, startPriceAtoms }) => [
-      Calls.operate(token, "put market", "putMarket", "PutMarket", nextKey(), "PUT", path(parameters.marketId), Calls.marketBody(parameters)),
-      setStatus(parameters.marketId, "backfilling"),
-      setStatus(parameters.marketId, "open"),
-      setIndex({ parameters }, startPriceAtoms)
-    ]),
-    Calls.operate(token, "open accounts", "openDemoAccounts", "OpenDemoAccounts", nextKey(), "POST", "/v1/operator/demo/accounts", {
-      accounts: options.traders,
-      collateral: String(options.collateral)
-    })
-  ]
 
   const later = (draft: Calls.Draft): void => {
     desk.time.after(random.next() * maxDisturbanceMs, () => desk.issue(draft, () => {}))
@@ -86,7 +122,7 @@ export const make = (
       : options.indexMoveBps * random.next()
     const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
     const price = market.mark + wayUp * step
-    desk.issue(remembered(setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))), () => {})
+    desk.issue(remembered(commands.setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))), () => {})
   }
 
   const act = (): void => {
@@ -98,12 +134,12 @@ export const make = (
       const draft = random.pick(past)
       desk.issue(random.chance(0.5) ? draft : Twist.twisted(draft, random), next)
     } else if (random.chance(options.haltShare)) {
-      desk.issue(halt(), next)
-      later(resume())
+      desk.issue(commands.halt(), next)
+      later(commands.resume())
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
-      desk.issue(remembered(setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))), next)
-      later(setStatus(marketId, "open"))
+      desk.issue(remembered(commands.setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))), next)
+      later(commands.setStatus(marketId, "open"))
     } else {
       moveIndex()
       next()
@@ -116,8 +152,8 @@ export const make = (
       if (options.meanOperatorMs > 0) desk.time.after(options.meanOperatorMs, act)
     },
     restore: () => {
-      desk.issue(resume(), () => {})
-      for (const market of desk.model.markets) desk.issue(setStatus(market.parameters.marketId, "open"), () => {})
+      desk.issue(commands.resume(), () => {})
+      for (const market of desk.model.markets) desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {})
     }
   }
 }

@@ -1,10 +1,15 @@
-/** The markets of a simulation: two ordinary ones, and one whose tick is so coarse that its whole book is a few prices. */
-import type { Parameters } from "../../src/domain/Market.js"
+/**
+ * The markets of a simulation, as its markets file lists them: two ordinary ones, and one whose tick is so coarse that
+ * its whole book is a few prices. What they cost and how far they may move is drawn, and a further market all of it.
+ */
+import type { ListedMarket } from "../../src/Bootstrap.js"
+import { fault, notionalFactor } from "../../src/domain/Market.js"
+import type { SimRandom } from "../world/SimRandom.js"
 
-export interface SimMarket {
-  readonly parameters: Parameters
-  /** Where its index starts, in price atoms. */
-  readonly startPriceAtoms: number
+/** What a markets file lists at first, and what is added to it while the venue trades. */
+export interface SimMarkets {
+  readonly first: ReadonlyArray<ListedMarket>
+  readonly later: ListedMarket
 }
 
 const common = {
@@ -14,9 +19,10 @@ const common = {
   logoUrl: ""
 } as const
 
-export const simMarkets: ReadonlyArray<SimMarket> = [
+/** The three as they are where nothing is drawn. */
+export const simMarkets: ReadonlyArray<ListedMarket> = [
   {
-    startPriceAtoms: 600_000,
+    developmentIndexPriceAtoms: 600_000,
     parameters: {
       ...common,
       marketId: "BTC-USDC-PERP",
@@ -42,7 +48,7 @@ export const simMarkets: ReadonlyArray<SimMarket> = [
     }
   },
   {
-    startPriceAtoms: 300_000,
+    developmentIndexPriceAtoms: 300_000,
     parameters: {
       ...common,
       marketId: "ETH-USDC-PERP",
@@ -68,7 +74,7 @@ export const simMarkets: ReadonlyArray<SimMarket> = [
     }
   },
   {
-    startPriceAtoms: 20,
+    developmentIndexPriceAtoms: 20,
     parameters: {
       ...common,
       marketId: "TINY-USDC-PERP",
@@ -90,3 +96,60 @@ export const simMarkets: ReadonlyArray<SimMarket> = [
     }
   }
 ]
+
+/** A market with its costs and bounds drawn anew: its grid and its sizes stay. */
+const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
+  const initialMarginBps = parameters.initialMarginBps * random.pick([1, 1, 2])
+  return {
+    developmentIndexPriceAtoms: Math.round(developmentIndexPriceAtoms * (0.7 + 0.6 * random.next())),
+    parameters: {
+      ...parameters,
+      initialMarginBps,
+      maxLeverageX: Math.floor(10_000 / initialMarginBps),
+      makerFeeBps: random.pick([0, 1, parameters.makerFeeBps]),
+      takerFeeBps: random.pick([0, 30, parameters.takerFeeBps, parameters.takerFeeBps]),
+      priceBandBps: random.pick([100, parameters.priceBandBps, parameters.priceBandBps, 5_000])
+    }
+  }
+}
+
+/** A market on a drawn grid. */
+const further = (random: SimRandom): ListedMarket => {
+  const priceScale = random.between(0, 4)
+  const quantityScale = random.between(0, 6 - priceScale)
+  const maxPriceAtoms = 2_000_000
+  const largest = Math.floor(5e15 / (maxPriceAtoms * notionalFactor({ priceScale, quantityScale })))
+  const maxPositionQuantityAtoms = Math.min(1_000_000, largest)
+  return {
+    developmentIndexPriceAtoms: Math.round(50 * 10 ** (3 * random.next())),
+    parameters: {
+      ...common,
+      marketId: "LATE-USDC-PERP",
+      baseAsset: "LATE",
+      underlyingSymbol: "LATE",
+      priceScale,
+      quantityScale,
+      minPriceAtoms: 1,
+      maxPriceAtoms,
+      minQuantityAtoms: 1,
+      maxQuantityAtoms: Math.ceil(maxPositionQuantityAtoms / 2),
+      maxPositionQuantityAtoms,
+      initialMarginBps: 400,
+      maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 150 }],
+      maxLeverageX: 25,
+      makerFeeBps: random.between(0, 10),
+      takerFeeBps: random.between(0, 20),
+      priceBandBps: random.pick([200, 1_000])
+    }
+  }
+}
+
+/** The markets of one run; `random` is the generator named `markets`. */
+export const draw = (random: SimRandom): SimMarkets => {
+  const markets = { first: simMarkets.map((market) => drawnFrom(market, random)), later: further(random) }
+  for (const { parameters } of [...markets.first, markets.later]) {
+    const wrong = fault(parameters)
+    if (wrong !== undefined) throw new Error(`the simulator drew the market ${parameters.marketId}, and ${wrong}`)
+  }
+  return markets
+}

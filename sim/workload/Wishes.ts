@@ -9,79 +9,112 @@ import type { SimRandom } from "../world/SimRandom.js"
 import type { Identity, Wish } from "./Calls.js"
 
 /** What one trader wishes for next, drawn from its generator. */
-export const make = (
-  model: NaiveVenue,
-  who: Identity,
-  random: SimRandom,
-  options: Options["workload"],
-  nextClientOrderId: () => string
-) => {
-  const me = (): NaiveAccount => model.accounts[who.account]!
-  const tradable = (): NaiveMarket => {
-    const markets = model.markets.filter((market) => market.mark > 0)
-    return random.pick(markets.length === 0 ? model.markets : markets)
+export class Wishes {
+  constructor(
+    readonly model: NaiveVenue,
+    readonly who: Identity,
+    readonly random: SimRandom,
+    readonly options: Options["workload"],
+    readonly nextClientOrderId: () => string
+  ) {}
+
+  me(): NaiveAccount {
+    return this.model.accounts[this.who.account]!
   }
-  const held = (market: NaiveMarket): number => me().positions.get(market.index)?.quantity ?? 0
-  const unit = (market: NaiveMarket): number => Math.max(1, Math.round(market.mark / 2_000))
-  const clampPrice = (market: NaiveMarket, price: number): number =>
-    Math.min(market.parameters.maxPriceAtoms, Math.max(market.parameters.minPriceAtoms, Math.round(price)))
-  const clampQuantity = (market: NaiveMarket, quantity: number): number =>
-    Math.min(market.parameters.maxQuantityAtoms, Math.max(market.parameters.minQuantityAtoms, Math.floor(quantity)))
+
+  /** A market that has a price, where one has. */
+  tradable(): NaiveMarket {
+    const markets = this.model.markets.filter((market) => market.mark > 0)
+    return this.random.pick(markets.length === 0 ? this.model.markets : markets)
+  }
+
+  /** Its position there, signed size atoms. */
+  held(market: NaiveMarket): number {
+    return this.me().positions.get(market.index)?.quantity ?? 0
+  }
+
+  /** A step of price that matters there, price atoms. */
+  unit(market: NaiveMarket): number {
+    return Math.max(1, Math.round(market.mark / 2_000))
+  }
+
+  clampPrice(market: NaiveMarket, price: number): number {
+    return Math.min(market.parameters.maxPriceAtoms, Math.max(market.parameters.minPriceAtoms, Math.round(price)))
+  }
+
+  clampQuantity(market: NaiveMarket, quantity: number): number {
+    return Math.min(market.parameters.maxQuantityAtoms, Math.max(market.parameters.minQuantityAtoms, Math.floor(quantity)))
+  }
 
   /** A size whose notional is a share of what the account could carry. */
-  const ordinaryQuantity = (market: NaiveMarket): number => {
+  #ordinaryQuantity(market: NaiveMarket): number {
     const perAtom = Math.max(1, market.mark) * Number(market.factor)
-    const carry = (options.collateral * 1e6 * 10_000) / market.parameters.initialMarginBps
-    return clampQuantity(market, (carry * (0.002 + 0.06 * random.next() ** 2)) / perAtom)
+    const carry = (this.options.collateral * 1e6 * 10_000) / market.parameters.initialMarginBps
+    return this.clampQuantity(market, (carry * (0.002 + 0.06 * this.random.next() ** 2)) / perAtom)
   }
 
-  const side = (): "buy" | "sell" => (random.next() < 0.5 ? "buy" : "sell")
-  const away = (of: "buy" | "sell", by: number): number => (of === "buy" ? -by : by)
+  side(): "buy" | "sell" {
+    return this.random.next() < 0.5 ? "buy" : "sell"
+  }
 
-  const wish = (market: NaiveMarket, change: Partial<Wish>): Wish => {
-    const way = change.side ?? side()
-    const steps = Math.floor(12 * random.next() ** 2)
+  /** A distance away from the other side of the book, signed. */
+  away(of: "buy" | "sell", by: number): number {
+    return of === "buy" ? -by : by
+  }
+
+  /** An ordinary limit order near the mark, but for what `change` says. */
+  wish(market: NaiveMarket, change: Partial<Wish>): Wish {
+    const way = change.side ?? this.side()
+    const steps = Math.floor(12 * this.random.next() ** 2)
     return {
       market: market.parameters,
       side: way,
       type: "limit",
-      priceAtoms: clampPrice(market, market.mark + away(way, unit(market) * steps)),
-      quantityAtoms: ordinaryQuantity(market),
-      clientOrderId: nextClientOrderId(),
-      ...(random.chance(0.3)
-        ? { selfTradePrevention: random.pick(["cancel_resting", "cancel_incoming", "cancel_both"] as const) }
+      priceAtoms: this.clampPrice(market, market.mark + this.away(way, this.unit(market) * steps)),
+      quantityAtoms: this.#ordinaryQuantity(market),
+      clientOrderId: this.nextClientOrderId(),
+      ...(this.random.chance(0.3)
+        ? { selfTradePrevention: this.random.pick(["cancel_resting", "cancel_incoming", "cancel_both"] as const) }
         : {}),
       ...change
     }
   }
 
-  const crossing = (market: NaiveMarket, way: "buy" | "sell"): number =>
-    clampPrice(market, market.mark - away(way, unit(market) * random.between(0, 10)))
+  /** A price at the mark or beyond it, where the other side of the book is. */
+  crossing(market: NaiveMarket, way: "buy" | "sell"): number {
+    return this.clampPrice(market, market.mark - this.away(way, this.unit(market) * this.random.between(0, 10)))
+  }
 
-  const ofMine = (filter: (order: NaiveOrder) => boolean): NaiveOrder | undefined => {
-    const found = me().placed.slice(-80).filter(filter)
-    return found.length === 0 ? undefined : random.pick(found)
+  /** One of its last orders for which this holds. */
+  ofMine(filter: (order: NaiveOrder) => boolean): NaiveOrder | undefined {
+    const found = this.me().placed.slice(-80).filter(filter)
+    return found.length === 0 ? undefined : this.random.pick(found)
   }
-  const myOpen = (): NaiveOrder | undefined => {
-    const { open } = me()
-    return open.length === 0 ? undefined : random.pick(open)
+
+  myOpen(): NaiveOrder | undefined {
+    const { open } = this.me()
+    return open.length === 0 ? undefined : this.random.pick(open)
   }
-  const marketIdOf = (order: NaiveOrder): string => model.markets[order.market]!.parameters.marketId
+
+  marketIdOf(order: NaiveOrder): string {
+    return this.model.markets[order.market]!.parameters.marketId
+  }
 
   /** A reduce-only or closing side for what is held; undefined when flat. */
-  const closing = (): { readonly market: NaiveMarket; readonly side: "buy" | "sell"; readonly size: number } | undefined => {
-    const positions = [...me().positions.keys()]
+  closing(): { readonly market: NaiveMarket; readonly side: "buy" | "sell"; readonly size: number } | undefined {
+    const positions = [...this.me().positions.keys()]
     if (positions.length === 0) return undefined
-    const market = model.markets[random.pick(positions)]!
-    const quantity = held(market)
+    const market = this.model.markets[this.random.pick(positions)]!
+    const quantity = this.held(market)
     return { market, side: quantity > 0 ? "sell" : "buy", size: Math.abs(quantity) }
   }
 
-  const badWish = (): Wish => {
-    const market = tradable()
+  /** An order with one thing out of bounds or off the grid. */
+  badWish(): Wish {
+    const market = this.tradable()
     const { parameters } = market
     const odd: ReadonlyArray<Partial<Wish>> = [
-      { priceAtoms: parameters.maxPriceAtoms + random.between(1, 5) },
+      { priceAtoms: parameters.maxPriceAtoms + this.random.between(1, 5) },
       { priceAtoms: Math.max(1, parameters.minPriceAtoms - 1) },
       { quantityAtoms: parameters.maxQuantityAtoms + 1 },
       { quantityAtoms: parameters.maxQuantityAtoms },
@@ -89,42 +122,37 @@ export const make = (
       { quantityText: `1.${"0".repeat(parameters.quantityScale)}5` },
       { quantityText: "0" },
       { market: { ...parameters, marketId: "NONE-USDC-PERP" } },
-      { priceAtoms: clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + random.between(-1, 1)), side: "buy" },
-      { priceAtoms: clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + random.between(-1, 1)), side: "sell" },
+      { priceAtoms: this.clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)), side: "buy" },
+      { priceAtoms: this.clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)), side: "sell" },
       { quantityText: "99999999999999999999" }
     ]
-    return wish(market, random.pick(odd))
+    return this.wish(market, this.random.pick(odd))
   }
 
-  const mixedWishes = (): ReadonlyArray<Wish> => {
-    const count = random.chance(0.1) ? 32 : random.between(1, 6)
+  /** Good, bad and crossing orders for a batch, some under one clientOrderId. */
+  mixedWishes(): ReadonlyArray<Wish> {
+    const count = this.random.chance(0.1) ? 32 : this.random.between(1, 6)
     const wishes: Array<Wish> = []
     for (let index = 0; index < count; index++) {
-      const kind = random.next()
-      const market = tradable()
-      const way = side()
+      const kind = this.random.next()
+      const market = this.tradable()
+      const way = this.side()
       wishes.push(
         kind < 0.15
-          ? badWish()
+          ? this.badWish()
           : kind < 0.3
-          ? wish(market, { side: way, priceAtoms: crossing(market, way) })
+          ? this.wish(market, { side: way, priceAtoms: this.crossing(market, way) })
           : kind < 0.4 && wishes.length > 0
-          ? wish(market, { clientOrderId: random.pick(wishes).clientOrderId })
-          : wish(market, {})
+          ? this.wish(market, { clientOrderId: this.random.pick(wishes).clientOrderId })
+          : this.wish(market, {})
       )
     }
     return wishes
   }
 
   /** The endpoint layer of /v2 takes limit orders on the grid only: what has no number form is left out. */
-  const compatWishes = (): ReadonlyArray<Wish> => {
-    const wishes = mixedWishes().filter((each) => each.type === "limit" && each.priceText === undefined && each.quantityText === undefined)
-    return wishes.length === 0 ? [wish(tradable(), {})] : wishes
-  }
-
-  return {
-    me, tradable, held, unit, clampPrice, clampQuantity,
-    side, away, wish, crossing, ofMine, myOpen,
-    marketIdOf, closing, badWish, mixedWishes, compatWishes
+  compatWishes(): ReadonlyArray<Wish> {
+    const wishes = this.mixedWishes().filter((each) => each.type === "limit" && each.priceText === undefined && each.quantityText === undefined)
+    return wishes.length === 0 ? [this.wish(this.tradable(), {})] : wishes
   }
 }

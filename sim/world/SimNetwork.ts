@@ -7,8 +7,9 @@
  * lost after the venue acted. A refused connection means that nothing listened when the request arrived, and
  * so that nothing was done. Everything else that is not a reply means unknown. Bytes are never changed.
  */
-import { Effect, Layer } from "effect"
-import { type Application, Listener, type Request, type Response } from "../../src/edge/http/Listener.js"
+import type { Layer } from "effect"
+import type { Listener, Request, Response } from "../../src/edge/http/Listener.js"
+import * as SimListener from "./SimListener.js"
 import type { SimRandom } from "./SimRandom.js"
 import type { SimTime } from "./SimTime.js"
 
@@ -45,65 +46,22 @@ export interface SimNetwork {
    * it; a generator of its own keeps its fate whatever else is sent.
    */
   readonly send: (request: Request, timeoutMs: number, settle: (result: Result) => void, fate?: SimRandom) => Fate
-  /** The listener of one process; `wake` puts a delivery among what the process has to do. */
-  readonly layerFor: (process: Station) => Layer.Layer<Listener>
+  /** The listener of one process; its `ready` puts a delivery among what the process has to do. */
+  readonly layerFor: (process: SimListener.Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
-  readonly cut: (process: Station) => void
+  readonly cut: (process: SimListener.Station) => void
   readonly setFaults: (faults: Faults) => void
   /** Requests that were delivered to a process and have no reply yet. */
   readonly underWay: () => number
 }
 
-/** A process as the network knows it. */
-export interface Station {
-  readonly ready: (task: () => void) => void
-}
-
-interface Service {
-  readonly station: Station
-  readonly application: Application
-  open: boolean
-  /** What tells the senders of requests under way that their connection was cut. */
-  readonly pending: Set<() => void>
-  drained: (() => void) | undefined
-}
-
-/** How long a closing listener waits for requests under way, as the real one does. */
-const drainTimeoutMs = 5_000
-
-/** Cuts the connections of all requests under way. */
-const notifyAll = (service: Service): void => {
-  const notices = [...service.pending]
-  service.pending.clear()
-  for (const notice of notices) notice()
-}
+/** Nobody hears what becomes of a copy; each is its own among the requests under way. */
+const unheard = (): SimListener.Delivery => ({ answered: () => {}, refused: () => {}, wasCut: () => {} })
 
 /** A network with these faults; `random` is its own generator. */
 export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetwork => {
   let faults = initial
-  let service: Service | undefined
-
-  /** Hands a request to whatever listens now. Exactly one of the three is called, once. */
-  const deliver = (
-    request: Request,
-    answered: (response: Response) => void,
-    refused: () => void,
-    wasCut: () => void
-  ): void => {
-    const at = service
-    if (at === undefined || !at.open) return refused()
-    at.pending.add(wasCut)
-    at.station.ready(() => {
-      let replied = false
-      at.application.handle(request, (response) => {
-        if (replied) throw new Error(`${request.method} ${request.target} was replied to twice`)
-        replied = true
-        if (!at.pending.delete(wasCut)) return
-        answered(response)
-        if (at.pending.size === 0 && at.drained !== undefined) at.drained()
-      })
-    })
-  }
+  const listener = SimListener.make(time)
 
   const send = (request: Request, timeoutMs: number, settle: (result: Result) => void, fate: SimRandom = random): Fate => {
     const delay = (): number => fate.next() * faults.maxDelayMs
@@ -120,73 +78,36 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     const lostOut = fate.chance(faults.replyLoss)
     const duplicated = fate.chance(faults.duplication)
     if (duplicated) {
-      time.after(delay() + delay(), () => deliver(request, () => {}, () => {}, () => {}))
+      time.after(delay() + delay(), () => listener.deliver(request, unheard()))
     }
     time.after(delay(), () => {
       if (lostIn) {
         if (!halfOpen) time.after(delay(), () => once({ _tag: "Lost" }))
         return
       }
-      deliver(
-        request,
-        (response) => {
+      listener.deliver(request, {
+        answered: (response) => {
           if (halfOpen) return
           time.after(delay(), () => once(lostOut ? { _tag: "Lost" } : { _tag: "Replied", response }))
         },
-        () => {
+        refused: () => {
           time.after(delay(), () => once({ _tag: "Refused" }))
         },
-        () => {
+        wasCut: () => {
           if (!halfOpen) time.after(delay(), () => once({ _tag: "Lost" }))
         }
-      )
+      })
     })
     return { halfOpen, requestLost: lostIn, replyLost: lostOut, duplicated }
   }
 
-  const layerFor = (station: Station): Layer.Layer<Listener> =>
-    Layer.succeed(Listener, {
-      serve: (application) =>
-        Effect.acquireRelease(
-          Effect.sync(() => {
-            const opened: Service = { station, application, open: true, pending: new Set(), drained: undefined }
-            service = opened
-            return opened
-          }),
-          (opened) =>
-            Effect.async<void>((resume) => {
-              opened.open = false
-              const close = (): void => {
-                if (service === opened) service = undefined
-                station.ready(() => resume(Effect.void))
-              }
-              if (opened.pending.size === 0) return close()
-              const patience = time.after(drainTimeoutMs, () => {
-                opened.drained = undefined
-                notifyAll(opened)
-                close()
-              })
-              opened.drained = () => {
-                patience()
-                close()
-              }
-            })
-        ).pipe(Effect.as({ address: "sim", port: 80 }))
-    })
-
   return {
     send,
-    layerFor,
-    cut: (station) => {
-      if (service === undefined || service.station !== station) return
-      const dead = service
-      dead.open = false
-      service = undefined
-      notifyAll(dead)
-    },
+    layerFor: listener.layerFor,
+    cut: listener.cut,
     setFaults: (next) => {
       faults = next
     },
-    underWay: () => service?.pending.size ?? 0
+    underWay: listener.underWay
   }
 }

@@ -8,12 +8,14 @@
  */
 import { Cause, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
+import * as Bootstrap from "../../src/Bootstrap.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
 import type { SimDisk } from "./SimDisk.js"
+import type { SimIndexFeed } from "./SimIndexFeed.js"
 import type { SimNetwork } from "./SimNetwork.js"
 import type { SimRandom } from "./SimRandom.js"
 import * as SimScheduler from "./SimScheduler.js"
@@ -30,6 +32,10 @@ export interface Parts {
   /** Probability per fiber step that it yields. */
   readonly preemption: number
   readonly venue: Venue.Options
+  /** What the markets file holds; undefined: there is none, and `venue` says which markets there are. */
+  readonly marketsFile: string | undefined
+  /** Where index prices come from; undefined: only from the operator. */
+  readonly feed: SimIndexFeed | undefined
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads) => void
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
@@ -51,7 +57,7 @@ export interface SimProcess {
 
 /** Starts a process. */
 export const start = (parts: Parts): SimProcess => {
-  const { network, schedule, secure, time } = parts
+  const { feed, marketsFile, network, schedule, secure, time } = parts
   const scheduler = SimScheduler.make(schedule, parts.preemption)
   const clock = SimClock.make(time, scheduler.ready)
   const station = { ready: scheduler.ready }
@@ -62,14 +68,17 @@ export const start = (parts: Parts): SimProcess => {
     network.layerFor(station),
     Layer.succeed(Turns, { schedule: scheduler.ready }),
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
-    IndexFeed.layerPush
+    feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
+  const venue = marketsFile === undefined
+    ? Venue.layer(parts.venue)
+    : Layer.unwrapEffect(Effect.map(Bootstrap.parseMarkets(marketsFile), (markets) => Venue.layer({ ...parts.venue, markets })))
   const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
     if (alive) parts.ready(venue.reads)
     return Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
   }).pipe(
-    Effect.provide(Layer.provide(Venue.layer(parts.venue), leaves)),
+    Effect.provide(Layer.provide(venue, leaves)),
     Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger))
   )
   const fiber = Effect.runFork(program, { scheduler })
@@ -79,6 +88,7 @@ export const start = (parts: Parts): SimProcess => {
     scheduler.abandon()
     clock.abandon()
     network.cut(station)
+    feed?.cut(station)
   }
 
   fiber.addObserver((exit) => {

@@ -116,7 +116,7 @@ const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: numb
 
 const opening = (collateralAtoms: number): ReadonlyArray<Command> => [
   { kind: "OpenVenue", environment: "development", rules: 1 },
-  ...simMarkets.flatMap(({ parameters, startPriceAtoms }, market): ReadonlyArray<Command> => [
+  ...simMarkets.flatMap(({ parameters, developmentIndexPriceAtoms: startPriceAtoms }, market): ReadonlyArray<Command> => [
     { kind: "PutMarket", idempotencyKey: `put${market}`, parameters },
     { kind: "SetMarketStatus", idempotencyKey: `back${market}`, market, status: "backfilling" },
     { kind: "SetMarketStatus", idempotencyKey: `open${market}`, market, status: "open" },

@@ -1,7 +1,7 @@
 /** A run follows its script as it went, and the shrinker leaves what a failure needs and no more. */
 import { describe, expect, test } from "vitest"
 import type { Profile } from "../../sim/faults/Options.js"
-import { isCall, type Script, type Step } from "../../sim/shrink/Script.js"
+import { isCall, type Script, type Step } from "../../sim/run/Script.js"
 import * as Shrink from "../../sim/shrink/Shrink.js"
 import * as Simplify from "../../sim/shrink/Simplify.js"
 import * as Simulation from "../../sim/Simulation.js"

@@ -21,6 +21,55 @@ describe("a run", () => {
     expect(report.crashes).toBeGreaterThan(2)
   }, 60_000)
 
+  test("puts the markets of its file once, wherever starts are cut off, and again from its script", () => {
+    const options = Simulation.optionsOf({ seed: "5", profile: "crash" })
+    const listing = { crashShare: 0.9, blockRecords: 1, growsAtMs: 200 }
+    const cutAt = new Set<number>()
+    for (let seed = 1; seed <= 8; seed++) {
+      let sequence = 0
+      let ready = false
+      const puts: Array<string> = []
+      const request = { seed: String(seed), profile: "crash", steps: 60, options: { ...options, listing } } as const
+      const report = Simulation.run({
+        ...request,
+        record: true,
+        listen: (_, seen) => {
+          if (seen._tag === "Ready") ready = true
+          if (seen._tag === "Crashed" && !ready) cutAt.add(sequence)
+          if (seen._tag !== "Committed") return
+          ;({ record: { sequence } } = seen)
+          const { command } = seen.record
+          if (command.kind === "PutMarket") puts.push(command.parameters.marketId)
+        }
+      })
+      expect(report.failure).toBe(undefined)
+      expect(puts.slice(0, 3)).toEqual(["BTC-USDC-PERP", "ETH-USDC-PERP", "TINY-USDC-PERP"])
+      expect([3, 4]).toContain(puts.length)
+      const { script } = report
+      expect(Simulation.run({ ...request, ...(script === undefined ? {} : { script }) }).digest).toBe(report.digest)
+    }
+    // Before the first record, between markets and within one.
+    expect(cutAt.has(0)).toBe(true)
+    expect([...cutAt].some((sequence) => sequence > 1 && sequence % 3 !== 1)).toBe(true)
+  }, 60_000)
+
+  test("hears its feed beside its operator", () => {
+    let fed = 0
+    let set = 0
+    const report = Simulation.run({
+      seed: "6",
+      profile: "swarm",
+      steps: 400,
+      listen: (_, seen) => {
+        if (seen._tag !== "Committed" || seen.record.command.kind !== "SetIndexPrice") return
+        if (seen.record.command.idempotencyKey === "") fed++
+        else set++
+      }
+    })
+    expect(report.failure).toBe(undefined)
+    expect([fed > 3, set > 3]).toEqual([true, true])
+  }, 60_000)
+
   test("sees the same again for the same seed, and something else for another", () => {
     const first = run("11", "swarm")
     expect(run("11", "swarm").digest).toBe(first.digest)

@@ -1,8 +1,10 @@
 /** The world's leaves keep their fault models. */
-import { Duration, Effect, Exit, Scope } from "effect"
+import { Duration, Effect, Exit, Scope, Stream } from "effect"
 import { describe, expect, test } from "vitest"
 import { type Application, Listener } from "../../src/edge/http/Listener.js"
+import { IndexFeed, type Sample } from "../../src/oracle/IndexFeed.js"
 import * as SimClock from "../../sim/world/SimClock.js"
+import * as SimIndexFeed from "../../sim/world/SimIndexFeed.js"
 import * as SimNetwork from "../../sim/world/SimNetwork.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 import * as SimScheduler from "../../sim/world/SimScheduler.js"
@@ -94,6 +96,53 @@ describe("SimScheduler", () => {
     scheduler.ready(() => expect.unreachable())
     scheduler.abandon()
     expect(scheduler.runOne()).toBe(false)
+  })
+})
+
+describe("SimIndexFeed", () => {
+  const honest: SimIndexFeed.Behaviour = {
+    meanPauseMs: 100, moveBps: 30, repeatShare: 0, lateShare: 0, maxLateMs: 500, silenceShare: 0, maxSilenceMs: 0, oddShare: 0
+  }
+  const quoted = [{ marketId: "A-USDC-PERP", startPriceAtoms: 1_000, maxPriceAtoms: 5_000 }]
+
+  /** What a process hears that connects after `fromMs` and lives for ten seconds; with when it heard it. */
+  const hear = (behaviour: Partial<SimIndexFeed.Behaviour>, fromMs = 0, cutMs = Number.POSITIVE_INFINITY) => {
+    const time = SimTime.make(0, SimRandom.make("1"))
+    const feed = SimIndexFeed.make(time, SimRandom.make("1", "feed"), { ...honest, ...behaviour }, quoted)
+    const scheduler = SimScheduler.make(SimRandom.make("1"), 0)
+    const heard: Array<Sample & { readonly atMs: number }> = []
+    const listening = Effect.flatMap(IndexFeed, ({ samples }) =>
+      Stream.runForEach(samples, (sample) => Effect.sync(() => void heard.push({ ...sample, atMs: time.nowEpochMs() }))))
+    time.after(fromMs, () => Effect.runFork(Effect.provide(listening, feed.layerFor(scheduler)), { scheduler }))
+    if (cutMs < 10_000) time.after(cutMs, () => feed.cut(scheduler))
+    while (scheduler.runOne() || (time.nextEpochMs() <= 10_000 && time.advance()));
+    return heard
+  }
+
+  test("sends each market's price in order, near where it started, and equal for equal seeds", () => {
+    const heard = hear({})
+    expect(heard.length).toBeGreaterThan(50)
+    heard.forEach(({ atMs, priceAtoms, sourceEpochMs }) => {
+      expect(sourceEpochMs).toBe(Math.floor(atMs))
+      expect(Math.abs(priceAtoms - 1_000)).toBeLessThanOrEqual(200)
+    })
+    expect(hear({})).toEqual(heard)
+  })
+
+  test("tells a process that connects the newest price first, and one that was cut off nothing", () => {
+    const late = hear({}, 5_000)
+    expect(late[0]?.atMs).toBe(5_000)
+    expect(late[0]?.sourceEpochMs).toBeLessThan(5_000)
+    expect(hear({}, 0, 1_000).every(({ atMs }) => atMs <= 1_000)).toBe(true)
+  })
+
+  test("repeats, comes late, leaves the bounds and falls silent where it is to", () => {
+    const repeated = hear({ repeatShare: 1 })
+    expect(new Set(repeated.map(({ sourceEpochMs }) => sourceEpochMs)).size).toBeLessThan(repeated.length * 0.7)
+    const stale = hear({ lateShare: 1 })
+    expect(stale.some(({ sourceEpochMs }, at) => at > 0 && sourceEpochMs < stale[at - 1]!.sourceEpochMs)).toBe(true)
+    expect(hear({ oddShare: 1 }).every(({ priceAtoms }) => priceAtoms > 5_000)).toBe(true)
+    expect(hear({ silenceShare: 1, maxSilenceMs: 60_000 }).length).toBeLessThan(5)
   })
 })
 

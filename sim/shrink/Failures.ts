@@ -1,5 +1,5 @@
-/** What makes two failures the same one, and what each property claims in a sentence. */
-import type { Failure } from "../Simulation.js"
+/** What makes two failures the same one. */
+import type { Failure } from "../run/Request.js"
 
 /** A message with all that differs from run to run taken out: numbers, ids, digests, names of clients. */
 export const normalised = (message: string): string =>

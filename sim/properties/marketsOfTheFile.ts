@@ -1,0 +1,72 @@
+/**
+ * Safety. Whenever the venue takes requests, every market of its markets file is there and was opened, and over the
+ * whole journal each is put and opened exactly once, wherever starts were cut off. A market that has been open is
+ * an operator's from then on: no start touches it again.
+ */
+import type { Command } from "../../src/operations/Operations.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Listed {
+  readonly marketId: string
+  puts: number
+  /** Whether it has been open, whatever it is now. */
+  opened: boolean
+}
+
+interface State {
+  /** What the running process found in its markets file. */
+  file: ReadonlyArray<string>
+  /** In the order in which they were put, which is that of their indices. */
+  readonly markets: Array<Listed>
+}
+
+/** What a start journals is told from what an operator does by its keys. */
+const isOfStart = (key: string): boolean => key.startsWith("bootstrap/")
+
+/** Folds a command that was accepted. */
+const fold = (state: State, command: Command): Verdict => {
+  if (command.kind === "PutMarket") {
+    const { marketId } = command.parameters
+    const known = state.markets.find((market) => market.marketId === marketId)
+    if (known === undefined) state.markets.push({ marketId, puts: 1, opened: false })
+    else known.puts++
+    return known === undefined || !isOfStart(command.idempotencyKey) ? holds : broken(`a start put ${marketId} again`)
+  }
+  if (command.kind !== "SetMarketStatus") return holds
+  const market = state.markets[command.market]
+  if (market === undefined) return broken(`market ${command.market} moved to ${command.status} and was never put`)
+  if (market.opened && isOfStart(command.idempotencyKey)) return broken(`a start moved ${market.marketId} to ${command.status}, which had been open`)
+  if (command.status === "open") market.opened = true
+  return holds
+}
+
+const whole = ({ file, markets }: State): Verdict => {
+  for (const marketId of file) {
+    const market = markets.find((each) => each.marketId === marketId)
+    if (market === undefined) return broken(`the venue takes requests and has no market ${marketId}`)
+    if (market.puts !== 1) return broken(`${marketId} of the markets file was put ${market.puts} times`)
+    if (!market.opened) return broken(`the venue takes requests and ${marketId} was never opened`)
+  }
+  return holds
+}
+
+export const marketsOfTheFile: Property<State> = {
+  name: "markets-of-the-file-are-opened-once",
+  invariant: "bootstrap",
+  kind: "safety",
+  initial: () => ({ file: [], markets: [] }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.file = seen.markets
+        return holds
+      case "Committed":
+        return seen.decision.outcomes.every((outcome) => outcome.refusal === Refusal.none) ? fold(state, seen.record.command) : holds
+      case "Ready":
+        return whole(state)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/** Orders that a trader places: across the book and into it, at the edge of its margin, out of its position, in batches. */
+import type { Intent } from "../faults/Options.js"
+import * as Calls from "./Calls.js"
+import type { Draft } from "./Calls.js"
+import type { Drafting, Seat } from "./Seat.js"
+
+/** An ordinary order near the mark, which mostly rests. */
+export const makeOrder = ({ nextKey, who, wishes }: Seat, intent: Intent): Draft =>
+  Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {}))
+
+/** An order that reaches across the book. */
+export const takeOrder = ({ nextKey, who, wishes }: Seat, intent: Intent): Draft => {
+  const market = wishes.tradable()
+  const way = wishes.side()
+  return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, priceAtoms: wishes.crossing(market, way) }))
+}
+
+/** As much as the account can just carry, an atom or two more or less. */
+const marginEdge = ({ model, nextKey, random, who, wishes }: Seat, intent: Intent): Draft => {
+  const market = wishes.tradable()
+  const way = wishes.side()
+  const margin = model.margin(wishes.me(), undefined)
+  const free = Number(margin.marginEquity - margin.orderLoss - margin.initialMargin)
+  const perAtom = (Math.max(1, market.mark) * Number(market.factor) * market.parameters.initialMarginBps) / 10_000
+  const sameWay = wishes.held(market) > 0 === (way === "buy") ? 0 : 2 * Math.abs(wishes.held(market))
+  const quantity = Math.max(0, free) / perAtom + sameWay + random.between(-2, 2)
+  return Calls.place(who, intent, nextKey(), wishes.wish(market, {
+    side: way,
+    quantityAtoms: wishes.clampQuantity(market, quantity),
+    priceAtoms: random.chance(0.5) ? wishes.crossing(market, way) : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market)))
+  }))
+}
+
+export const placing = {
+  make: makeOrder,
+  take: takeOrder,
+  "market order": ({ nextKey, random, who, wishes }, intent) => {
+    const market = wishes.tradable()
+    const way = wishes.side()
+    return Calls.place(who, intent, nextKey(), wishes.wish(market, {
+      side: way,
+      type: "market",
+      priceAtoms: random.chance(0.4) ? wishes.crossing(market, way) : 0
+    }))
+  },
+  "post only": ({ nextKey, random, who, wishes }, intent) => {
+    const market = wishes.tradable()
+    const way = wishes.side()
+    const price = random.chance(0.3)
+      ? wishes.crossing(market, way)
+      : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market) * random.between(0, 5)))
+    return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, postOnly: true, priceAtoms: price }))
+  },
+  "reduce only": ({ nextKey, random, who, wishes }, intent) => {
+    const position = wishes.closing()
+    if (position === undefined) return Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), { reduceOnly: true }))
+    const { market, side: way, size } = position
+    return Calls.place(who, intent, nextKey(), wishes.wish(market, {
+      side: way,
+      reduceOnly: true,
+      quantityAtoms: wishes.clampQuantity(market, size * random.pick([0.3, 0.5, 1, 1.01])),
+      priceAtoms: random.chance(0.4)
+        ? wishes.crossing(market, way)
+        : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market) * random.between(1, 6)))
+    }))
+  },
+  "close whole position": (seat, intent) => {
+    const { nextKey, random, who, wishes } = seat
+    const position = wishes.closing()
+    if (position === undefined) return takeOrder(seat, "take")
+    const { market, side: way, size } = position
+    return Calls.place(who, intent, nextKey(), wishes.wish(market, {
+      side: way,
+      reduceOnly: true,
+      type: random.pick(["market", "limit"] as const),
+      timeInForce: "IOC",
+      quantityAtoms: wishes.clampQuantity(market, size),
+      priceAtoms: wishes.crossing(market, way)
+    }))
+  },
+  flip: (seat, intent) => {
+    const { nextKey, who, wishes } = seat
+    const position = wishes.closing()
+    if (position === undefined) return takeOrder(seat, "take")
+    const { market, side: way, size } = position
+    return Calls.place(who, intent, nextKey(), wishes.wish(market, {
+      side: way,
+      quantityAtoms: wishes.clampQuantity(market, size * 2),
+      priceAtoms: wishes.crossing(market, way)
+    }))
+  },
+  "margin edge": marginEdge,
+  immediate: ({ nextKey, who, wishes }, intent) => {
+    const market = wishes.tradable()
+    const way = wishes.side()
+    return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, timeInForce: "IOC", priceAtoms: wishes.crossing(market, way) }))
+  },
+  "bad value": ({ nextKey, who, wishes }, intent) => Calls.place(who, intent, nextKey(), wishes.badWish()),
+  "place batch": ({ nextKey, who, wishes }, intent) => Calls.placeBatch(who, intent, nextKey(), wishes.mixedWishes()),
+  "old clientOrderId": ({ nextKey, who, wishes }, intent) => {
+    const order = wishes.ofMine((each) => each.clientOrderId !== "")
+    return Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), order === undefined ? {} : { clientOrderId: order.clientOrderId }))
+  },
+  "expiring order": ({ model, nextKey, random, time, who, wishes }, intent) =>
+    Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {
+      expiresAtEpochMs: Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs) + random.between(-20, random.pick([100, 500, 3_000]))
+    }))
+} satisfies Partial<Record<Intent, Drafting>>

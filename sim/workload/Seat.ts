@@ -1,0 +1,48 @@
+/**
+ * What one trader drafts its calls from: who it is, what it knows and wishes, its generator, the names it gives to
+ * keys and orders, and the calls that it remembers, to repeat them.
+ */
+import type { Intent, Options } from "../faults/Options.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { SimTime } from "../world/SimTime.js"
+import type { Draft, Identity } from "./Calls.js"
+import type { Desk } from "./Desk.js"
+import { Wishes } from "./Wishes.js"
+
+/** Drafts a call for what the trader means to do. */
+export type Drafting = (seat: Seat, intent: Intent) => Draft
+
+/** How many of its past calls a trader remembers. */
+const memorySize = 40
+
+export class Seat {
+  readonly model: NaiveVenue
+  readonly time: SimTime
+  readonly wishes: Wishes
+  /** The calls it remembers, oldest first. */
+  readonly past: Array<Draft> = []
+  #keys = 0
+  #clientOrderIds = 0
+
+  constructor(readonly desk: Desk, readonly who: Identity, readonly random: SimRandom, options: Options["workload"]) {
+    this.model = desk.model
+    this.time = desk.time
+    this.wishes = new Wishes(desk.model, who, random, options, () => `${who.client}.${this.#clientOrderIds++}`)
+  }
+
+  readonly nextKey = (): string => `${this.who.client}-k${this.#keys++}`
+
+  /** The key that it will give after so many others. */
+  readonly keyAhead = (count: number): string => `${this.who.client}-k${this.#keys + count}`
+
+  /** The same of clientOrderIds. */
+  readonly clientOrderIdAhead = (count: number): string => `${this.who.client}.${this.#clientOrderIds + count}`
+
+  /** Keeps a command that it insists on, to repeat it some time. */
+  readonly remember = (draft: Draft): void => {
+    if (draft.scope === undefined || !draft.persistent) return
+    this.past.push(draft)
+    if (this.past.length > memorySize) this.past.shift()
+  }
+}

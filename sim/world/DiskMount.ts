@@ -1,0 +1,187 @@
+/** The simulated disk as one process sees it: the `Disk` leaf, until the disk crashes. */
+import { Effect } from "effect"
+import type { Context, Scope } from "effect"
+import { type Disk, DiskError, type File, Locked } from "../../src/journal/Disk.js"
+import type { DiskCalls, Operation, Steps } from "./DiskCalls.js"
+import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
+
+const error = (operation: Operation, path: string, code: string): Effect.Effect<never, DiskError> =>
+  Effect.fail(new DiskError({ operation, path, code }))
+
+export class DiskMount {
+  /** After how many crashes of the disk it was mounted. */
+  readonly #born: number
+
+  /** `locks`: paths that a process of the same time holds. */
+  constructor(readonly platter: Platter, readonly calls: DiskCalls, readonly locks: Set<string>) {
+    this.#born = calls.crashes
+  }
+
+  /** What the process is given. */
+  service(): Context.Tag.Service<typeof Disk> {
+    return {
+      open: (path, mode) => this.#openFile(path, mode),
+      makeDirectory: (path) =>
+        this.#ofNames("makeDirectory", path, () => Effect.sync(() => this.platter.makeDirectory(path))),
+      list: (path) =>
+        this.#ofNames("list", path, () => {
+          const directory = this.platter.directories.get(path)
+          return directory === undefined ? error("list", path, "ENOENT") : Effect.succeed([...directory.current.keys()].sort())
+        }),
+      rename: (from, to) => this.#ofNames("rename", from, () => this.#rename(from, to)),
+      remove: (path) => this.#ofNames("remove", path, () => this.#remove(path)),
+      syncDirectory: (path) => this.#syncDirectory(path),
+      lock: (path) => this.#lock(path)
+    }
+  }
+
+  #perform<A, B, E>(operation: Operation, path: string, probability: number, steps: Steps<A, B, E>): Effect.Effect<A, DiskError | E> {
+    return this.calls.perform(this.#born, operation, path, probability, steps)
+  }
+
+  /** An operation that is done in one go. */
+  #atOnce<A, E = never>(
+    operation: Operation,
+    path: string,
+    probability: () => number,
+    act: () => Effect.Effect<A, E>
+  ): Effect.Effect<A, DiskError | E> {
+    return Effect.suspend(() => this.#perform(operation, path, probability(), { begin: () => undefined, end: act }))
+  }
+
+  /** The same of one about names. */
+  #ofNames<A, E = never>(operation: Operation, path: string, act: () => Effect.Effect<A, E>): Effect.Effect<A, DiskError | E> {
+    return this.#atOnce(operation, path, () => this.calls.faults.other, act)
+  }
+
+  /** The directory that a path lies in. */
+  #directoryOf(operation: Operation, path: string): Effect.Effect<Directory, DiskError> {
+    const directory = this.platter.directories.get(split(path)[0])
+    return directory === undefined ? error(operation, path, "ENOENT") : Effect.succeed(directory)
+  }
+
+  #rename(from: string, to: string): Effect.Effect<void, DiskError> {
+    return Effect.flatMap(this.#directoryOf("rename", from), (directory) => {
+      const [home, name] = split(from)
+      const node = directory.current.get(name)
+      if (node === undefined) return error("rename", from, "ENOENT")
+      if (split(to)[0] !== home) return error("rename", from, "EXDEV")
+      return Effect.sync(() => this.platter.apply(directory, { _tag: "Rename", from: name, to: split(to)[1], node }))
+    })
+  }
+
+  #remove(path: string): Effect.Effect<void, DiskError> {
+    return Effect.flatMap(this.#directoryOf("remove", path), (directory) => {
+      const name = split(path)[1]
+      if (!directory.current.has(name)) return error("remove", path, "ENOENT")
+      return Effect.sync(() => this.platter.apply(directory, { _tag: "Unlink", name }))
+    })
+  }
+
+  #syncDirectory(path: string): Effect.Effect<void, DiskError> {
+    const { platter } = this
+    return Effect.suspend(() =>
+      this.#perform<void, ReadonlyArray<Change>, DiskError>("syncDirectory", path, this.calls.faults.other, {
+        begin: () => [...(platter.directories.get(path)?.unsynced ?? [])],
+        end: (covered) => {
+          const directory = platter.directories.get(path)
+          if (directory === undefined) return error("syncDirectory", path, "ENOENT")
+          platter.syncNames(directory, covered)
+          return Effect.void
+        }
+      })
+    )
+  }
+
+  #lock(path: string): Effect.Effect<void, Locked | DiskError, Scope.Scope> {
+    const { locks } = this
+    return Effect.asVoid(Effect.acquireRelease(
+      this.#atOnce<void, Locked>("lock", path, () => 0, () => {
+        if (locks.has(path)) return Effect.fail(new Locked({ path }))
+        locks.add(path)
+        return Effect.void
+      }),
+      () => Effect.sync(() => void locks.delete(path))
+    ))
+  }
+
+  #open(path: string, mode: "read" | "write" | "create"): Effect.Effect<Node, DiskError> {
+    return this.#atOnce("open", path, () => mode === "create" ? this.calls.faults.other : 0, () =>
+      Effect.flatMap(this.#directoryOf("open", path), (directory) => {
+        const name = split(path)[1]
+        const there = directory.current.get(name)
+        if (mode !== "create") return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
+        if (there !== undefined) return error("open", path, "EEXIST")
+        const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
+        this.platter.apply(directory, { _tag: "Link", name, node })
+        return Effect.succeed(node)
+      }))
+  }
+
+  #openFile(path: string, mode: "read" | "write" | "create"): Effect.Effect<File, DiskError, Scope.Scope> {
+    return Effect.suspend(() => {
+      let isOpen = true
+      return Effect.map(
+        Effect.acquireRelease(this.#open(path, mode), () => Effect.sync(() => void (isOpen = false))),
+        (node) => this.#fileOf(path, node, () => isOpen, mode !== "read")
+      )
+    })
+  }
+
+  #fileOf(path: string, node: Node, isOpen: () => boolean, writable: boolean): File {
+    const whenOpen = <A>(operation: Operation, effect: Effect.Effect<A, DiskError>): Effect.Effect<A, DiskError> =>
+      Effect.suspend(() => isOpen() ? effect : error(operation, path, "EBADF"))
+    const reading = <A>(operation: Operation, read: () => A): Effect.Effect<A, DiskError> =>
+      whenOpen(operation, this.#atOnce(operation, path, () => this.calls.faults.read, () => Effect.sync(read)))
+    return {
+      path,
+      writeAt: (position, bytes) =>
+        whenOpen("writeAt", writable ? this.#writeAt(path, node, position, bytes) : error("writeAt", path, "EBADF")),
+      dataSync: whenOpen("dataSync", this.#dataSync(path, node)),
+      readAt: (position, length) => reading("readAt", () => node.current.slice(position, position + length)),
+      readInto: (position, into) =>
+        reading("readAt", () => {
+          const found = node.current.slice(position, position + into.length)
+          into.set(found)
+          return found.length
+        }),
+      size: reading("size", () => node.current.length)
+    }
+  }
+
+  #writeAt(path: string, node: Node, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> {
+    const { calls, platter } = this
+    return Effect.suspend(() => {
+      const grows = Math.max(0, position + bytes.length - node.current.length)
+      const capacityBytes = calls.options.capacityBytes ?? Number.MAX_SAFE_INTEGER
+      if (grows > 0 && platter.usedBytes() + grows > capacityBytes) return error("writeAt", path, "ENOSPC")
+      return this.#perform<void, Write, never>("writeAt", path, calls.faults.write, {
+        begin: (misdirected) => {
+          const write: Write = {
+            position: misdirected ? platter.elsewhere(node, position, bytes.length) : position,
+            bytes: bytes.slice(),
+            finished: false
+          }
+          node.unsynced.push(write)
+          return write
+        },
+        end: (write) =>
+          Effect.sync(() => {
+            node.current.write(write.position, write.bytes)
+            write.finished = true
+          }),
+        abort: (write) => platter.breakOff(node, write)
+      })
+    })
+  }
+
+  #dataSync(path: string, node: Node): Effect.Effect<void, DiskError> {
+    return Effect.suspend(() =>
+      this.#perform<void, ReadonlyArray<Write>, never>("dataSync", path, this.calls.faults.sync, {
+        begin: () => node.unsynced.filter((write) => write.finished),
+        end: (covered) => Effect.sync(() => this.platter.sync(node, covered)),
+        abort: (covered) => this.platter.failSync(node, covered)
+      })
+    )
+  }
+}

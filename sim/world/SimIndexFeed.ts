@@ -1,0 +1,123 @@
+/**
+ * The source of index prices outside the venue, and the connection over which one process at a time hears it. Each
+ * market's price wanders around where it started; what is sent when is drawn from the seed and goes on whether or
+ * not anything listens.
+ *
+ * Fault model: samples come at uneven pauses; one is sent again, at once or later; one arrives late, behind newer
+ * ones and with the time at which it was taken; a market falls silent for a while or for good; a price lies out of
+ * every bound of its market. A process that connects is sent the newest price of each market. What is sent while
+ * nothing listens is lost, and so is all that a process which dies had not taken.
+ */
+import { Effect, Layer, Queue, Stream } from "effect"
+import { IndexFeed, type Sample } from "../../src/oracle/IndexFeed.js"
+import type { Station } from "./SimListener.js"
+import type { SimRandom } from "./SimRandom.js"
+import type { SimTime } from "./SimTime.js"
+
+/** How the source behaves. Shares are probabilities per sample, times simulated milliseconds. */
+export interface Behaviour {
+  /** Mean pause between two samples of one market. */
+  readonly meanPauseMs: number
+  /** How far a price goes from one sample to the next at most. */
+  readonly moveBps: number
+  readonly repeatShare: number
+  readonly lateShare: number
+  /** How much later a repeated or late sample arrives at most. */
+  readonly maxLateMs: number
+  readonly silenceShare: number
+  /** How long a market is silent at most; one silence in ten has no end. */
+  readonly maxSilenceMs: number
+  readonly oddShare: number
+}
+
+/** A market as the source knows it. Prices in price atoms. */
+export interface Quoted {
+  readonly marketId: string
+  readonly startPriceAtoms: number
+  readonly maxPriceAtoms: number
+}
+
+export interface SimIndexFeed {
+  /** The leaf of one process; its `ready` puts a sample among what the process has to do. */
+  readonly layerFor: (process: Station) => Layer.Layer<IndexFeed>
+  /** Ends the connection of a process: it has died. */
+  readonly cut: (process: Station) => void
+  /** Sends nothing any more, to anyone. */
+  readonly silence: () => void
+}
+
+/** A price stays within this factor of where it started, either way. */
+const widest = 1.2
+/** How many silences have no end. */
+const endlessShare = 0.1
+
+interface Connection {
+  readonly process: Station
+  readonly queue: Queue.Queue<Sample>
+}
+
+/** A source that begins to send now. `time` has its own ties, `random` is its own generator. */
+export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, markets: ReadonlyArray<Quoted>): SimIndexFeed => {
+  let connection: Connection | undefined
+  let silent = false
+  const newest = new Map<string, Sample>()
+
+  const hand = ({ process, queue }: Connection, sample: Sample): void => process.ready(() => void Queue.unsafeOffer(queue, sample))
+
+  const send = (sample: Sample, delayMs: number): void => {
+    const arrive = (): void => {
+      if (!silent && connection !== undefined) hand(connection, sample)
+    }
+    if (delayMs === 0) arrive()
+    else time.after(delayMs, arrive)
+  }
+
+  const begin = ({ marketId, maxPriceAtoms, startPriceAtoms }: Quoted): void => {
+    const own = random.split(marketId)
+    const late = (share: number): number => own.chance(share) ? own.next() * behaviour.maxLateMs : 0
+    let price = startPriceAtoms
+
+    const pauseMs = (): number => -Math.log(1 - own.next()) * behaviour.meanPauseMs
+
+    const quote = (): void => {
+      if (silent) return
+      const moved = price * (1 + ((2 * own.next() - 1) * behaviour.moveBps) / 10_000)
+      price = Math.min(startPriceAtoms * widest, Math.max(startPriceAtoms / widest, moved))
+      const priceAtoms = own.chance(behaviour.oddShare) ? maxPriceAtoms + own.between(1, 1_000) : Math.max(1, Math.round(price))
+      const sample = { marketId, priceAtoms, sourceEpochMs: Math.floor(time.nowEpochMs()) }
+      newest.set(marketId, sample)
+      send(sample, late(behaviour.lateShare))
+      if (own.chance(behaviour.repeatShare)) send(sample, late(0.5))
+      if (!own.chance(behaviour.silenceShare)) time.after(pauseMs(), quote)
+      else if (!own.chance(endlessShare)) time.after(own.next() * behaviour.maxSilenceMs, quote)
+    }
+    time.after(pauseMs(), quote)
+  }
+  for (const market of markets) begin(market)
+
+  const connect = (process: Station) =>
+    Effect.map(Queue.unbounded<Sample>(), (queue): Connection => {
+      connection = { process, queue }
+      if (!silent) for (const sample of newest.values()) hand(connection, sample)
+      return connection
+    })
+
+  const cut = (process: Station): void => {
+    if (connection?.process === process) connection = undefined
+  }
+
+  return {
+    layerFor: (process) =>
+      Layer.scoped(
+        IndexFeed,
+        Effect.map(
+          Effect.acquireRelease(connect(process), () => Effect.sync(() => cut(process))),
+          ({ queue }) => ({ samples: Stream.fromQueue(queue) })
+        )
+      ),
+    cut,
+    silence: () => {
+      silent = true
+    }
+  }
+}

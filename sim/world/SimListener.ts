@@ -1,0 +1,115 @@
+/**
+ * The venue's end of the simulated network: the application that listens, if one does, and the requests that were
+ * delivered to it and have no reply yet. A process that dies cuts them all; one that stops answers them first.
+ *
+ * Faults: none of its own. What befalls requests on their way is the network's.
+ */
+import { Effect, Layer } from "effect"
+import { type Application, Listener, type Request, type Response } from "../../src/edge/http/Listener.js"
+import type { SimTime } from "./SimTime.js"
+
+/** A process as what is outside knows it: `ready` puts a task among what it has to do. */
+export interface Station {
+  readonly ready: (task: () => void) => void
+}
+
+/** What comes of a request once it has arrived: exactly one of the three is called, once. */
+export interface Delivery {
+  readonly answered: (response: Response) => void
+  readonly refused: () => void
+  readonly wasCut: () => void
+}
+
+export interface SimListener {
+  /** Hands a request to whatever listens now. */
+  readonly deliver: (request: Request, delivery: Delivery) => void
+  /** The leaf of one process. */
+  readonly layerFor: (process: Station) => Layer.Layer<Listener>
+  /** Cuts every connection to a process: it has died. */
+  readonly cut: (process: Station) => void
+  /** Requests that were delivered and have no reply yet. */
+  readonly underWay: () => number
+}
+
+interface Service {
+  readonly station: Station
+  readonly application: Application
+  open: boolean
+  /** What tells the senders of requests under way that their connection was cut. */
+  readonly pending: Set<() => void>
+  drained: (() => void) | undefined
+}
+
+/** How long a closing listener waits for requests under way, as the real one does. */
+const drainTimeoutMs = 5_000
+
+/** Cuts the connections of all requests under way. */
+const notifyAll = (service: Service): void => {
+  const notices = [...service.pending]
+  service.pending.clear()
+  for (const notice of notices) notice()
+}
+
+/** Nothing listens yet. */
+export const make = (time: SimTime): SimListener => {
+  let service: Service | undefined
+
+  const deliver = (request: Request, { answered, refused, wasCut }: Delivery): void => {
+    const at = service
+    if (at === undefined || !at.open) return refused()
+    at.pending.add(wasCut)
+    at.station.ready(() => {
+      let replied = false
+      at.application.handle(request, (response) => {
+        if (replied) throw new Error(`${request.method} ${request.target} was replied to twice`)
+        replied = true
+        if (!at.pending.delete(wasCut)) return
+        answered(response)
+        if (at.pending.size === 0 && at.drained !== undefined) at.drained()
+      })
+    })
+  }
+
+  const layerFor = (station: Station): Layer.Layer<Listener> =>
+    Layer.succeed(Listener, {
+      serve: (application) =>
+        Effect.acquireRelease(
+          Effect.sync(() => {
+            const opened: Service = { station, application, open: true, pending: new Set(), drained: undefined }
+            service = opened
+            return opened
+          }),
+          (opened) =>
+            Effect.async<void>((resume) => {
+              opened.open = false
+              const close = (): void => {
+                if (service === opened) service = undefined
+                station.ready(() => resume(Effect.void))
+              }
+              if (opened.pending.size === 0) return close()
+              const patience = time.after(drainTimeoutMs, () => {
+                opened.drained = undefined
+                notifyAll(opened)
+                close()
+              })
+              opened.drained = () => {
+                patience()
+                close()
+              }
+            })
+        ).pipe(Effect.as({ address: "sim", port: 80 }))
+    })
+
+  return {
+    deliver,
+    layerFor,
+    cut: (station) => {
+      if (service === undefined || service.station !== station) return
+      const dead = service
+      dead.open = false
+      service = undefined
+      notifyAll(dead)
+    },
+    underWay: () => service?.pending.size ?? 0
+  }
+}
