@@ -6,16 +6,11 @@
  * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
  * place says what was chosen.
  */
-import type {
-  AmendOrder,
-  CancelEntry,
-  ClientCommand,
-  Command,
-  FenceOutcome,
-  PlaceEntry,
-  PlaceOrders
-} from "../../src/operations/Operations.js"
-import { isClient, isTrading } from "../../src/operations/Operations.js"
+import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
+import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
+import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
+import type { FenceOutcome } from "../../src/operations/orders/FenceOutcome.js"
+import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { ordinal } from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -62,21 +57,10 @@ export const scopeOf = (account: number, operation: number, key: string): string
 
 /** The scope that a command is remembered under, or undefined where it carries no key. */
 export const scopeOfCommand = (command: Command): string | undefined => {
-  switch (command.kind) {
-    case "PlaceOrders":
-    case "CancelOrders":
-      return scopeOf(command.account, command.operation, command.idempotencyKey)
-    case "OpenVenue":
-    case "PassTime":
-      return undefined
-    case "AmendOrder":
-    case "CancelAllOrders":
-    case "SetCancelAllAfter":
-    case "FenceOutcome":
-      return scopeOf(command.account, command.operation, command.idempotencyKey)
-    default:
-      return command.idempotencyKey === "" ? undefined : `operator/${command.kind}/${command.idempotencyKey}`
-  }
+  if (command.idempotencyKey === "") return undefined
+  return isClient(command)
+    ? scopeOf(command.account, command.operation, command.idempotencyKey)
+    : `operator/${command.kind}/${command.idempotencyKey}`
 }
 
 const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
@@ -279,7 +263,7 @@ export class NaiveVenue {
     const { command } = record
     if (this.halted && isTrading(command)) return "a trading command was journaled under a global halt"
     if (isTrading(command)) {
-      const { account, idempotencyKey } = command as ClientCommand
+      const { account, idempotencyKey } = command
       if (this.isFenced(account, "key", idempotencyKey, record.atEpochMs)) return `key ${idempotencyKey} was fenced and journaled`
     }
     const scope = scopeOfCommand(command)
@@ -312,6 +296,7 @@ export class NaiveVenue {
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":
+      case "StartVenue":
         return [done(-1)]
       case "PutMarket":
         return [this.#putMarket(command.parameters)]

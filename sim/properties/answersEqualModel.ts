@@ -3,7 +3,7 @@
  * says the committed record came to: the same acceptance or refusal with the same code and guard, the same
  * ids, fills and cancelled sizes. What is refused without a record has none.
  */
-import { maxPlaceEntries } from "../../src/operations/Operations.js"
+import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { orderId as textOf } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"

@@ -3,7 +3,8 @@
  * refusal changes no sibling (that each entry came to what it alone deserves is the model's to say); bounds
  * hold; any `timeInForce` on /v2 refuses all, with nothing placed.
  */
-import { maxCancelEntries, maxPlaceEntries } from "../../src/operations/Operations.js"
+import { maxCancelEntries } from "../../src/operations/orders/CancelOrders.js"
+import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { idsPerRecord, parseOrderId } from "../../src/domain/Ids.js"
 import { broken, holds, type Property } from "./Property.js"
 

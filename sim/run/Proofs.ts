@@ -4,11 +4,10 @@
  */
 import { Effect, Exit, Layer, Stream } from "effect"
 import { Engine } from "../../src/engine/Engine.js"
-import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { applyBlock } from "../../src/sequencer/Recovery.js"
-import * as Writer from "../../src/sequencer/Writer.js"
+import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import * as Operator from "../workload/Operator.js"
 import * as SimClock from "../world/SimClock.js"
 import * as SimScheduler from "../world/SimScheduler.js"
@@ -56,7 +55,7 @@ export class Proofs {
       _tag: "Replayed",
       from: "the snapshot",
       sequence: reads.sequence,
-      digest: stateDigest(reads),
+      digest: stateDigest(reads.state),
       fault: reads.sequence === model.sequence ? undefined : `it stands at ${reads.sequence}, the journal ends at ${model.sequence}`
     })
     follower.inspect(true)
@@ -128,8 +127,6 @@ export class Proofs {
     })
     while (exit === undefined && (scheduler.runOne() || time.advance()));
     if (exit === undefined || Exit.isFailure(exit)) fault = `it failed: ${exit === undefined ? "it never ended" : String(exit.cause)}`
-    this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine), fault })
+    this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault })
   }
 }
-
-const stateDigest = (engine: Engine): string => Buffer.from(Writer.sectionsDigest(Snapshot.encode(engine.state))).toString("hex")
