@@ -12,7 +12,7 @@ import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import * as Block from "../journal/Block.js"
 import type { Corrupt, Journal, Unknown } from "../journal/Journal.js"
-import type { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { Snapshot as Stored, SnapshotStore } from "../journal/SnapshotStore.js"
 import type { DiskError } from "../journal/Disk.js"
 
 /** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
@@ -54,7 +54,7 @@ export class CapacityTooSmall extends Schema.TaggedError<CapacityTooSmall>()("Ca
 }
 
 /** Runs what may be out of room, and fails with the setting that is too small. */
-const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
+export const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
   Effect.suspend(() => {
     try {
       return Effect.succeed(run())
@@ -94,14 +94,8 @@ export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undef
 type JournalService = Context.Tag.Service<typeof Journal>
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore>
 
-/** The engine as of the newest snapshot the journal vouches for, or a new one. */
-const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
-  const ahead = (yield* snapshots.list).at(-1)
-  if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
-    return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
-  }
-  const snapshot = yield* snapshots.latest
-  if (snapshot === undefined) return Engine.make(capacity)
+/** The engine of a snapshot that the journal vouches for: it names the block that ends there. Otherwise undefined, and that is said. */
+const restore = Effect.fnUntraced(function*(journal: JournalService, snapshot: Stored, capacity: Capacity) {
   const vouched = yield* journal.replay(snapshot.sequence).pipe(Stream.take(1), Stream.runCollect)
   for (const block of vouched) {
     if (block.lastSequence === snapshot.sequence && Buffer.from(block.digest).equals(snapshot.blockDigest)) {
@@ -109,7 +103,45 @@ const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: Sn
     }
   }
   yield* Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} does not belong to this journal and is passed over`)
-  return Engine.make(capacity)
+  return undefined
+})
+
+/**
+ * An engine that stands before a sequence, at a block's end: as of the newest snapshot there that the journal vouches
+ * for, or a new one.
+ */
+export const engineBefore = (
+  journal: JournalService,
+  snapshots: SnapshotsService,
+  capacity: Capacity,
+  sequence: number
+): Effect.Effect<Engine, Corrupt | Unknown | DiskError | CapacityTooSmall> =>
+  Effect.gen(function*() {
+    for (const at of (yield* snapshots.list).toReversed()) {
+      if (at >= sequence) continue
+      const stored = yield* snapshots.load(at).pipe(
+        // The writer removes old ones while this reads.
+        Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+      )
+      if (typeof stored === "string") {
+        yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${stored}`)
+        continue
+      }
+      const engine = yield* restore(journal, stored, capacity)
+      if (engine !== undefined) return engine
+    }
+    return Engine.make(capacity)
+  })
+
+/** The engine as of the newest snapshot the journal vouches for, or a new one. */
+const start = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
+  const ahead = (yield* snapshots.list).at(-1)
+  if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
+    return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
+  }
+  const snapshot = yield* snapshots.latest
+  const restored = snapshot === undefined ? undefined : yield* restore(journal, snapshot, capacity)
+  return restored ?? Engine.make(capacity)
 })
 
 /** An engine that has applied the whole journal. */
