@@ -86,15 +86,25 @@ export const layerReadOnly: Layer.Layer<Journal, Corrupt | DiskError, Disk> = La
   Effect.gen(function*() {
     const disk = yield* Disk
     const end = yield* Scan.readAllBeside(yield* Scan.segments)
-    const refusal = new Fenced({ reason: "the journal was opened for reading only" })
-    return Journal.of({
-      opened: headOf(end),
-      begin: (_block, _fence, done) => done(refusal),
-      append: () => Effect.fail(refusal),
-      replay: (fromSequence) => replay(disk, end.waypoints, fromSequence, () => end.chain.nextSequence - 1)
-    })
+    return readOnly(disk, end, () => end.waypoints, () => end.chain.nextSequence - 1)
   })
 )
+
+/** A journal that ended at `end` when it was opened and is durable up to `durableSequence` by now. Appends are refused. */
+export const readOnly = (
+  disk: Disk["Type"],
+  end: Scan.End,
+  waypoints: () => ReadonlyArray<Scan.Waypoint>,
+  durableSequence: () => number
+): Journal["Type"] => {
+  const refusal = new Fenced({ reason: "the journal was opened for reading only" })
+  return Journal.of({
+    opened: headOf(end),
+    begin: (_block, _fence, done) => done(refusal),
+    append: () => Effect.fail(refusal),
+    replay: (fromSequence) => replay(disk, waypoints(), fromSequence, durableSequence)
+  })
+}
 
 const headOf = (end: Scan.End): Head => ({
   epoch: end.chain.epoch + 1,

@@ -9,6 +9,7 @@
  */
 import * as Chunk from "effect/Chunk"
 import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
 import * as Effect from "effect/Effect"
 import * as Exit from "effect/Exit"
 import * as Option from "effect/Option"
@@ -20,6 +21,7 @@ import { type DecodedEvent, decode } from "../engine/EventLog.js"
 import type { Capacity } from "../engine/State.js"
 import type * as Block from "../journal/Block.js"
 import type { DiskError } from "../journal/Disk.js"
+import type { Following } from "../journal/Following.js"
 import type { Corrupt, Journal, Unknown } from "../journal/Journal.js"
 import type { Record } from "../journal/Record.js"
 import type { SnapshotStore } from "../journal/SnapshotStore.js"
@@ -241,7 +243,8 @@ const stream = <A>(open: Effect.Effect<Reading<A>, Unreadable>): Stream.Stream<A
 
 const standing = (source: Source, sequence: number): Stream.Stream<Standing, Unreadable> =>
   stream(Effect.gen(function*() {
-    const engine = yield* engineBefore(source.journal, source.snapshots, source.capacity, sequence)
+    const { capacity, head, journal, snapshots } = source
+    const engine = yield* engineBefore(journal, snapshots, capacity, Math.min(sequence, head.durableSequence() + 1))
     const cursor = new Cursor(source, engine.sequence + 1)
     const next: Effect.Effect<Standing, Unreadable> = Effect.gen(function*() {
       const { block } = yield* cursor.next
@@ -256,3 +259,21 @@ export const make = (source: Source): Feed["Type"] => ({
   from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
   standingFrom: (sequence) => standing(source, sequence)
 })
+
+/**
+ * The feed of a data directory beside whoever writes to it. Nothing is in memory: every reader runs an engine. What
+ * stood when the journal was opened is durable by the time this returns.
+ */
+export const beside = (
+  following: Following,
+  snapshots: Source["snapshots"],
+  capacity: Capacity,
+  lookEvery: Duration.Duration
+): Effect.Effect<Feed["Type"], Corrupt | DiskError> => {
+  const { durableSequence, journal, look } = following
+  const later = Effect.zipRight(Effect.sleep(lookEvery), look)
+  const reached = (sequence: number): Effect.Effect<void, Unreadable> =>
+    Effect.suspend(() => durableSequence() >= sequence ? Effect.void : Effect.zipRight(later, reached(sequence)))
+  const head: Head = { durableSequence, at: () => undefined, reached }
+  return Effect.as(later, make({ journal, snapshots, capacity, head, pause: Effect.void }))
+}

@@ -150,7 +150,7 @@ describe("whatever memory keeps", () => {
       })))
     for (const command of stream(7, 60)) {
       await venue.submit([command])
-      await new Promise((resolve) => setImmediate(resolve))
+      await Effect.runPromise(Effect.sleep(1))
     }
     const last = venue.lastSequence()
     const more = await collect(venue.feed.from(last), last)
@@ -164,7 +164,7 @@ describe("whatever memory keeps", () => {
     const venue = await start(newDisk(), roomy)
     await venue.submit(stream(8, 20))
     const waiting = Effect.runFork(Stream.runHead(venue.feed.from(venue.lastSequence() + 100)))
-    await new Promise((resolve) => setImmediate(resolve))
+    await Effect.runPromise(Effect.sleep(1))
     expect(Exit.isInterrupted(await Effect.runPromise(Fiber.interrupt(waiting)))).toBe(true)
     await venue.stop()
   })
@@ -191,7 +191,7 @@ describe("whatever memory keeps", () => {
     expect(behind).toBeLessThan(last - 100)
     while (seen.at(-1)!.block.lastSequence < last) {
       gate.release()
-      await new Promise((resolve) => setImmediate(resolve))
+      await Effect.runPromise(Effect.sleep(1))
     }
     await Effect.runPromise(Fiber.interrupt(reading))
     expectWhole(seen, 1, last)
