@@ -10,6 +10,7 @@ import { Cause, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
@@ -32,6 +33,8 @@ export interface Parts {
   readonly venue: Venue.Options
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads) => void
+  /** What runs in the process beside the venue, from when it takes requests. */
+  readonly beside?: (feed: Feed["Type"]) => Effect.Effect<void>
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
   readonly ended: (failure: string | undefined) => void
   readonly log: (line: string) => void
@@ -67,7 +70,8 @@ export const start = (parts: Parts): SimProcess => {
   const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
     if (alive) parts.ready(venue.reads)
-    return Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
+    const stopped = Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
+    return parts.beside === undefined ? stopped : Effect.zipRight(Effect.fork(parts.beside(venue.feed)), stopped)
   }).pipe(
     Effect.provide(Layer.provide(Venue.layer(parts.venue), leaves)),
     Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger))
