@@ -43,7 +43,7 @@ interface State {
 }
 
 /** Looks that are kept for a reader that is behind. */
-const mostLooked = 8
+const mostLooked = 100
 
 const textOf = (levels: Iterable<readonly [number, number]>): string => [...levels].map(([price, size]) => `${size}@${price}`).join(" ")
 

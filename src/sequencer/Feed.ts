@@ -32,7 +32,7 @@ export type { DecodedEvent }
 /** A durable block, and what its records decided. */
 export interface Committed {
   readonly block: Block.Block
-  /** The words of an `EventLog`, those of each record behind those of the one before. Shared: nobody writes to them. */
+  /** The words of an `EventLog`, those of each record behind those of the one before. */
   readonly events: Float64Array
 }
 

@@ -43,8 +43,8 @@ export interface Leaves {
   /** Called once, when the writer has stopped for good. */
   readonly failed: (failure: Failure) => void
   /**
-   * Called when a block has been handed to the journal, with the events that it came to, which are the callee's: the
-   * engine stands at its last sequence.
+   * Called when a block has been handed to the journal, with the events that it came to, which hold until this returns:
+   * the engine stands at its last sequence.
    */
   readonly built: (block: Block.Encoded, events: Float64Array) => void
   /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
@@ -192,8 +192,6 @@ export class Sequencer {
     if (this.builder.count === 0) return
     const { events } = engine.state
     const encoded = this.builder.finish(Block.sha256(events.bytes()))
-    const decided = events.words.slice(0, events.length)
-    events.clear()
     const fence = { epoch: journal.opened.epoch, previousDigest: this.previousDigest }
     this.previousDigest = encoded.digest
     this.inFlight.push(block)
@@ -201,7 +199,8 @@ export class Sequencer {
       if (failure === undefined) this.committed(block)
       else this.fail(failure)
     })
-    this.leaves.built(encoded, decided)
+    this.leaves.built(encoded, events.words.subarray(0, events.length))
+    events.clear()
   }
 
   /** Answers what was decided without a record, once the state it was decided on is durable. */

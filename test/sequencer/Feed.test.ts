@@ -18,7 +18,7 @@ import { Recent } from "../../src/sequencer/Recent.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { Submit } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
-import { RandomDriver } from "../engine/drive.js"
+import { generator, RandomDriver } from "../engine/drive.js"
 
 const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 
@@ -42,7 +42,7 @@ interface Sizes {
   readonly snapshotEveryRecords: number
 }
 
-const roomy: Sizes = { blocks: 10_000, bytes: 1 << 30, snapshotEveryRecords: 0 }
+const roomy: Sizes = { blocks: 10_000, bytes: 1 << 26, snapshotEveryRecords: 0 }
 
 /** A writer with its feed, over a disk in memory. */
 interface Running {
@@ -306,6 +306,33 @@ describe("memory", () => {
       expect(recent.at(sequence)?.block.lastSequence).toBe(sequence)
     }
     expect(Option.fromNullable(recent.at(4_996))).toEqual(Option.none())
+  })
+
+  test("round and round, with blocks of all sizes and several on their way, what it shows is what it was given", () => {
+    const next = generator(77)
+    for (const bytes of [2_000, 5_000, 30_000]) {
+      const recent = new Recent({ blocks: 40, bytes }, 0)
+      const given = new Map<number, Float64Array>()
+      let durable = 0
+      let shown = 0
+      for (let sequence = 1; sequence <= 800; sequence++) {
+        const events = Float64Array.from({ length: next() % 400 }, (_, index) => sequence * 1_000 + index)
+        given.set(sequence, events)
+        recent.take(blockOf(sequence), events)
+        if (next() % 3 > 0) continue
+        durable = sequence - (next() % 2)
+        if (durable > recent.durableSequence) recent.commit(durable)
+        for (let at = Math.max(1, sequence - 60); at <= sequence; at++) {
+          const found = recent.at(at)
+          if (found === undefined) continue
+          shown++
+          expect(at).toBeLessThanOrEqual(durable)
+          expect(found.block).toMatchObject({ firstSequence: at, lastSequence: at, records: [{ sequence: at, command: { kind: "PassTime" } }] })
+          expect(found.events).toEqual(given.get(at))
+        }
+      }
+      expect(shown).toBeGreaterThan(100)
+    }
   })
 
   test("calls back once per commit, and not who called it off", () => {
