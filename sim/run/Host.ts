@@ -24,7 +24,7 @@ const venueOptions: Venue.Options = {
   capacity,
   sequencer: { ...Sequencer.defaultOptions, fullBytes: 24 * 1024 },
   snapshotEveryRecords: 400,
-  feed: { blocks: 12, bytes: 48 * 1024 },
+  feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
 }
 
