@@ -1,12 +1,16 @@
 /**
  * Records the fixtures anew: golden journals and HTTP exchanges. What it writes depends on nothing but the
  * program, so a run without a change of rules or formats changes no file; tests compare byte for byte.
+ *
+ * `node dist/scripts/record-fixtures.js version NAME` keeps data directories of this version instead, under
+ * fixtures/versions/NAME and fixtures/versions/NAME-crashed. It refuses to write over one that is there.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Exchanges from "./fixtures/Exchanges.js"
 import * as Journals from "./fixtures/Journals.js"
 import { memoryDisk } from "./fixtures/MemoryDisk.js"
+import * as Version from "./fixtures/Version.js"
 
 const write = (directory: string, files: ReadonlyMap<string, Uint8Array | string>): void => {
   fs.mkdirSync(directory, { recursive: true })
@@ -15,5 +19,25 @@ const write = (directory: string, files: ReadonlyMap<string, Uint8Array | string
   process.stdout.write(`${directory}: ${files.size} files\n`)
 }
 
-for (const golden of Journals.goldens) write(`fixtures/journals/${golden.name}`, await Journals.files(golden, memoryDisk()))
-write("fixtures/http", await Exchanges.files())
+const recordAll = async (): Promise<void> => {
+  for (const golden of Journals.goldens) write(`fixtures/journals/${golden.name}`, await Journals.files(golden, memoryDisk()))
+  write("fixtures/http", await Exchanges.files())
+}
+
+const recordVersion = async (name: string): Promise<void> => {
+  const there = [name, `${name}-crashed`].find((each) => fs.existsSync(`fixtures/versions/${each}/data`))
+  if (there !== undefined) {
+    process.stderr.write(`fixtures/versions/${there} is there already, and a kept version is never recorded anew\n`)
+    process.exit(1)
+  }
+  await Version.record(`fixtures/versions/${name}`, "stopped")
+  await Version.record(`fixtures/versions/${name}-crashed`, "killed")
+}
+
+const [what, name] = process.argv.slice(2)
+if (what === undefined) await recordAll()
+else if (what === "version" && name !== undefined && /^[a-z0-9-]+$/.test(name)) await recordVersion(name)
+else {
+  process.stderr.write("record-fixtures takes nothing, or: version NAME\n")
+  process.exit(3)
+}

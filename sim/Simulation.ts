@@ -10,6 +10,7 @@ import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
 import { Faults } from "./run/Faults.js"
+import { FeedReader } from "./run/FeedReader.js"
 import { Follower } from "./run/Follower.js"
 import { Host } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
@@ -75,7 +76,8 @@ class Run {
     this.world = world
     this.witness = new Witness(world, this.model, engine)
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
-    this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart())
+    const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
+    this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
     this.clients = new Clients(world, this.witness, this.follower)
     this.faults = new Faults(world, this.host)
     this.proofs = new Proofs(world, this.witness, this.follower, this.host, this.clients, this.until)

@@ -30,6 +30,8 @@ import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import { drive, IndexFeed } from "./oracle/IndexFeed.js"
+import { Feed } from "./sequencer/Feed.js"
+import type * as Recent from "./sequencer/Recent.js"
 import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
 import { Barrier, State, Submit } from "./sequencer/Submit.js"
@@ -48,6 +50,8 @@ export interface Options {
   readonly sequencer: Sequencer.Options
   readonly snapshotEveryRecords: number
   readonly journal: Partial<SegmentJournal.Options>
+  /** What the feed of committed blocks keeps in memory. */
+  readonly feed?: Partial<Recent.Bounds>
 }
 
 export const defaultCapacity: Capacity = { orders: 2_000_000, idempotencyKeys: 2_000_000 }
@@ -61,6 +65,8 @@ export class Venue extends Context.Tag("venue/Venue")<Venue, {
   readonly recovered: { readonly fromSequence: number; readonly records: number }
   /** The engine's state as it is now, not behind the barrier: for whoever watches the process from inside. */
   readonly reads: Reads
+  /** Committed blocks, likewise. */
+  readonly feed: Feed["Type"]
 }>() {}
 
 /** The writer stopped for good: whatever is not durable is unknown, and only a new start can tell. */
@@ -96,7 +102,8 @@ const writerLayer = (options: Options) =>
   Writer.layer({
     capacity: options.capacity,
     sequencer: options.sequencer,
-    snapshotEveryRecords: options.snapshotEveryRecords
+    snapshotEveryRecords: options.snapshotEveryRecords,
+    ...(options.feed === undefined ? undefined : { feed: options.feed })
   }).pipe(
     Layer.provideMerge(SegmentJournal.layer(options.journal)),
     Layer.provideMerge(SnapshotStore.layer)
@@ -153,7 +160,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
   yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))
-  return Venue.of({ address, port, failure: writer.failure, recovered: writer.recovered, reads: state })
+  return Venue.of({ address, port, failure: writer.failure, recovered: writer.recovered, reads: state, feed: Context.get(writing, Feed) })
 })
 
 export const layer = (options: Options): Layer.Layer<Venue, StartError, Leaves> => Layer.scoped(Venue, make(options))

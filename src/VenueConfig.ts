@@ -7,6 +7,7 @@ import * as ConfigError from "effect/ConfigError"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
 
 const environments = ["development", "testnet", "staging", "production"] as const
@@ -51,6 +52,8 @@ const settings = Config.all({
   capacity,
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
   snapshotEveryRecords: between("SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000, 1_000_000),
+  feedBlocks: between("FEED_MEMORY_BLOCKS", 0, 1_000_000, defaultBounds.blocks),
+  feedMiB: between("FEED_MEMORY_MIB", 0, 4_096, defaultBounds.bytes >> 20),
   segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64)
 })
 

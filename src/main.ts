@@ -81,7 +81,8 @@ const launch = Effect.gen(function*() {
       }
     },
     snapshotEveryRecords: settings.snapshotEveryRecords,
-    journal: { segmentBytes: settings.segmentMiB * 2 ** 20 }
+    journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
+    feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
   })
   return yield* Effect.flatMap(Venue.Venue, (running) =>
     Effect.gen(function*() {

@@ -9,6 +9,7 @@ import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
+import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
 import { listings } from "./listings.js"
@@ -34,6 +35,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(conservation),
   watch(zeroSum),
   watch(book),
+  watch(feedRebuildsBook),
   watch(quantity),
   watch(idempotency),
   watch(batch),

@@ -3,6 +3,7 @@
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
 import type { Record } from "../../src/journal/Record.js"
+import type { Decided } from "../../src/sequencer/Feed.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
@@ -78,6 +79,10 @@ export type Observation =
   }
   /** A process starts; `markets` are the ids in the markets file that it finds. */
   | { readonly _tag: "Started"; readonly incarnation: number; readonly atEpochMs: number; readonly markets: ReadonlyArray<string> }
+  /** A reader of the venue's feed was given a record with what it decided. */
+  | { readonly _tag: "Fed"; readonly decided: Decided }
+  /** It cannot be given any more, and not for a fault of the disk. */
+  | { readonly _tag: "FeedBroke"; readonly why: string }
   | { readonly _tag: "Ready"; readonly incarnation: number; readonly sequence: number; readonly atEpochMs: number }
   | { readonly _tag: "Crashed"; readonly incarnation: number; readonly ready: boolean; readonly atEpochMs: number }
   /** The process ended by itself: asked to, or because it could not go on. */

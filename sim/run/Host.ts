@@ -8,6 +8,7 @@ import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import type * as Venue from "../../src/Venue.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as SimProcess from "../world/SimProcess.js"
+import type { FeedReader } from "./FeedReader.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
@@ -29,6 +30,7 @@ const venueOptions = ({ options: { listing } }: World): Venue.Options => ({
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
   snapshotEveryRecords: 400,
+  feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
 })
 
@@ -65,7 +67,8 @@ export class Host {
     readonly world: World,
     readonly witness: Witness,
     readonly follower: Follower,
-    readonly crashAtStart: () => Countdown | undefined
+    readonly crashAtStart: () => Countdown | undefined,
+    readonly reader: FeedReader
   ) {
     this.#listed = world.markets?.first ?? []
   }
@@ -81,6 +84,7 @@ export class Host {
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"
     this.startTelling({
+      beside: (feed) => this.reader.read(feed),
       ready: (reads) => {
         this.reads = reads
         follower.drain()
@@ -99,7 +103,7 @@ export class Host {
   }
 
   /** Starts a process that tells of itself to somebody else. */
-  startTelling(told: Pick<SimProcess.Parts, "ready" | "ended">): void {
+  startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">): void {
     const { disk, feed, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
       time,

@@ -153,6 +153,10 @@ const describe = (seen: Observation): string => {
       return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
     case "Inspected":
       return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
+    case "Fed":
+      return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
+    case "FeedBroke":
+      return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":
       return `started ${seen.incarnation} at ${seen.atEpochMs}`
     case "Ready":

@@ -11,6 +11,7 @@ import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
 import * as Venue from "../../src/Venue.js"
 import * as SimClock from "./SimClock.js"
@@ -38,6 +39,8 @@ export interface Parts {
   readonly feed: SimIndexFeed | undefined
   /** Called when the venue takes requests. */
   readonly ready: (reads: Reads) => void
+  /** What runs in the process beside the venue, from when it takes requests. */
+  readonly beside?: (feed: Feed["Type"]) => Effect.Effect<void>
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
   readonly ended: (failure: string | undefined) => void
   readonly log: (line: string) => void
@@ -76,7 +79,8 @@ export const start = (parts: Parts): SimProcess => {
   const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
     if (alive) parts.ready(venue.reads)
-    return Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
+    const stopped = Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))
+    return parts.beside === undefined ? stopped : Effect.zipRight(Effect.fork(parts.beside(venue.feed)), stopped)
   }).pipe(
     Effect.provide(Layer.provide(venue, leaves)),
     Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger))

@@ -56,6 +56,10 @@ export const settle = <R>(
     )
   )
 
+/** The same for a tool that goes on until it is interrupted: that is its way to be done. */
+export const teardownOfFollowing = <E, A>(exit: Exit.Exit<E, A>, onExit: (code: number) => void): void =>
+  teardown(exit, (code) => onExit(code === interruptedCode ? 0 : code))
+
 /** Ends the process with what `settle` came to. */
 export const teardown = <E, A>(exit: Exit.Exit<E, A>, onExit: (code: number) => void): void => {
   if (Exit.isSuccess(exit)) return onExit(typeof exit.value === "number" ? exit.value : 0)

@@ -17,10 +17,12 @@ import * as Config from "effect/Config"
 import * as Console from "effect/Console"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Logger from "effect/Logger"
 import * as Option from "effect/Option"
 import * as ParseResult from "effect/ParseResult"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
 import { randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -33,14 +35,23 @@ import type { Disk, DiskError } from "../journal/Disk.js"
 import * as NodeDisk from "../journal/NodeDisk.js"
 import * as SnapshotStore from "../journal/SnapshotStore.js"
 import { operatorTokenFile } from "../identity/NodeSecrets.js"
-import { capacity } from "./Capacity.js"
-import { Ended, settle, teardown, unreadable, usage } from "./Exit.js"
+import { capacity, settingTooSmall } from "./Capacity.js"
+import { Ended, settle, teardown, teardownOfFollowing, unreadable, unreadableCode, usage } from "./Exit.js"
 import * as Format from "./replay/Format.js"
 import * as BundleTask from "./venue/BundleTask.js"
 import * as JournalTasks from "./venue/JournalTasks.js"
 import * as Metrics from "./venue/Metrics.js"
 import * as Operator from "./venue/Operator.js"
 import { programVersion } from "../domain/Version.js"
+import * as Tail from "./venue/Tail.js"
+
+/** Why a data directory's journal cannot be read, as a tool ends. */
+const endedUnreadable = {
+  JournalCorrupt: unreadable,
+  JournalNewerFormat: unreadable,
+  JournalOlderFormat: unreadable,
+  DiskError: unreadable
+} as const
 
 const refusedCode = 1
 const noAnswerCode = 2
@@ -230,7 +241,7 @@ const sayLines = (lines: ReadonlyArray<string>) => Console.log(lines.join("\n"))
 const journalInfo = Cli.make("info", { data }, (parsed) =>
   onDisk(parsed.data, JournalTasks.info).pipe(
     Effect.flatMap(sayLines),
-    Effect.catchTags({ JournalCorrupt: unreadable, JournalNewerFormat: unreadable, JournalOlderFormat: unreadable, DiskError: unreadable })
+    Effect.catchTags(endedUnreadable)
   )).pipe(Cli.withDescription("Where a journal ends, its segments and snapshots; checks every block"))
 
 const lockedError = () => new Ended({ code: refusedCode, text: "refused: a venue is running on this data directory" })
@@ -255,13 +266,55 @@ const journalCut = Cli.make("cut", {
     yield* onDisk(parsed.data, JournalTasks.unlocked)
     if (!parsed.yes) yield* confirm(parsed.at, parsed.data)
     yield* sayLines(yield* onDisk(parsed.data, JournalTasks.cut(parsed.at)))
-  }).pipe(Effect.catchTags({ Locked: lockedError, JournalCorrupt: unreadable, JournalNewerFormat: unreadable, JournalOlderFormat: unreadable, DiskError: unreadable }))).pipe(
+  }).pipe(Effect.catchTags({ Locked: lockedError, ...endedUnreadable }))).pipe(
     Cli.withDescription("Gives up everything from a sequence on: the way on from a damaged journal")
   )
 
+/** Standard output is the records' alone. */
+const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger))
+
+const journalTail = Cli.make("tail", {
+  data,
+  account: CliOptions.text("account").pipe(CliOptions.withDescription("Only what concerns an account (acc_...)"), CliOptions.optional),
+  market: CliOptions.text("market").pipe(
+    CliOptions.withDescription("Only what concerns a market (BTC-USDC-PERP)"),
+    CliOptions.optional
+  ),
+  from: CliOptions.integer("from").pipe(
+    CliOptions.withDescription("The first sequence; without it the last 20 records"),
+    CliOptions.optional
+  ),
+  json: CliOptions.boolean("json").pipe(CliOptions.withDescription("Prints one JSON object a record")),
+  follow: CliOptions.boolean("follow").pipe(
+    CliOptions.withDescription("Goes on as records become durable, until interrupted")
+  )
+}, (parsed) =>
+  Effect.gen(function*() {
+    const from = Option.getOrUndefined(parsed.from)
+    if (from !== undefined && from < 1) return yield* usage("--from is a sequence, from 1")
+    const asked: Tail.Asked = {
+      from,
+      accountId: Option.getOrUndefined(parsed.account),
+      marketId: Option.getOrUndefined(parsed.market),
+      json: parsed.json,
+      follow: parsed.follow,
+      capacity: yield* capacity
+    }
+    yield* onDisk(parsed.data, Stream.runForEach(Tail.lines(asked), (line) => Console.log(line)))
+  }).pipe(
+    Effect.provide(warningsAside),
+    settingTooSmall,
+    Effect.catchTags({
+      ...endedUnreadable,
+      JournalUnknown: unreadable,
+      ReplayDiverged: (error) => new Ended({ code: unreadableCode, text: `another version decided this: ${error.message}` }),
+      CapacityTooSmall: (error) => usage(error.message)
+    })
+  )).pipe(Cli.withDescription("What records asked for and decided, the last ones or from a sequence on"))
+
 const journal = Cli.make("journal").pipe(
   Cli.withDescription("A data directory's journal"),
-  Cli.withSubcommands([journalInfo, journalCut])
+  Cli.withSubcommands([journalInfo, journalTail, journalCut])
 )
 
 const bundle = Cli.make("bundle", {
@@ -290,7 +343,7 @@ const bundle = Cli.make("bundle", {
       capacity: yield* capacity
     }
     yield* sayLines(yield* onDisk(parsed.data, BundleTask.make(asked)))
-  }).pipe(Effect.catchTags({ JournalCorrupt: unreadable, JournalNewerFormat: unreadable, JournalOlderFormat: unreadable, DiskError: unreadable }))).pipe(
+  }).pipe(Effect.catchTags(endedUnreadable))).pipe(
     Cli.withDescription("Writes an incident bundle: all it takes to replay a stretch of the journal elsewhere, in one file")
   )
 
@@ -301,4 +354,11 @@ const command = Cli.make("venue").pipe(
 
 const run = Cli.run(command, { name: "venue", version: programVersion })
 
-run(process.argv).pipe(settle, Effect.provide(NodeContext.layer), NodeRuntime.runMain({ teardown, disableErrorReporting: true }))
+run(process.argv).pipe(
+  settle,
+  Effect.provide(NodeContext.layer),
+  NodeRuntime.runMain({
+    teardown: process.argv.includes("--follow") ? teardownOfFollowing : teardown,
+    disableErrorReporting: true
+  })
+)

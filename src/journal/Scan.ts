@@ -250,7 +250,7 @@ const movingTailTries = 4
 const movingTailPause = "50 millis"
 
 /** `readTail` beside a writer. Where the next block turns up by itself, it was the writer's and all is well. */
-const readMovingTail = (
+export const readMovingTail = (
   file: File,
   segment: Segment.Header,
   offset: number,

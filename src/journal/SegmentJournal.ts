@@ -73,7 +73,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
       Effect.async((resume) =>
         writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
       ),
-    ...reading(disk, end.waypoints, () => writer.durableSequence)
+    ...reading(disk, () => end.waypoints, () => writer.durableSequence)
   })
 })
 
@@ -86,15 +86,25 @@ export const layerReadOnly: Layer.Layer<Journal, Corrupt | NewerFormat | DiskErr
   Effect.gen(function*() {
     const disk = yield* Disk
     const end = yield* Scan.readAllBeside(yield* Scan.segments)
-    const refusal = new Fenced({ reason: "the journal was opened for reading only" })
-    return Journal.of({
-      opened: headOf(end),
-      begin: (_block, _fence, done) => done(refusal),
-      append: () => Effect.fail(refusal),
-      ...reading(disk, end.waypoints, () => end.chain.nextSequence - 1)
-    })
+    return readOnly(disk, end, () => end.waypoints, () => end.chain.nextSequence - 1)
   })
 )
+
+/** A journal that ended at `end` when it was opened and is durable up to `durableSequence` by now. Appends are refused. */
+export const readOnly = (
+  disk: Disk["Type"],
+  end: Scan.End,
+  waypoints: () => ReadonlyArray<Scan.Waypoint>,
+  durableSequence: () => number
+): Journal["Type"] => {
+  const refusal = new Fenced({ reason: "the journal was opened for reading only" })
+  return Journal.of({
+    opened: headOf(end),
+    begin: (_block, _fence, done) => done(refusal),
+    append: () => Effect.fail(refusal),
+    ...reading(disk, waypoints, durableSequence)
+  })
+}
 
 const headOf = (end: Scan.End): Head => ({
   epoch: end.chain.epoch + 1,
@@ -394,9 +404,9 @@ const failureOf = (cause: Cause.Cause<DiskError>): Failure => {
 /** What a block found in a segment is given as. */
 type Give<A> = (piece: Scan.Piece, found: Scan.Found, segment: Segment.Header, offset: number) => Effect.Effect<A, Unreadable>
 
-const reading = (disk: Disk["Type"], waypoints: ReadonlyArray<Scan.Waypoint>, durableSequence: () => number) => ({
-  replay: (fromSequence: number) => read(disk, waypoints, fromSequence, durableSequence, decode),
-  links: (fromSequence: number) => read(disk, waypoints, fromSequence, durableSequence, link)
+const reading = (disk: Disk["Type"], waypoints: () => ReadonlyArray<Scan.Waypoint>, durableSequence: () => number) => ({
+  replay: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, decode),
+  links: (fromSequence: number) => read(disk, waypoints(), fromSequence, durableSequence, link)
 })
 
 /** Blocks that hold `fromSequence` or a later one, up to what was durable when the stream began. */

@@ -18,6 +18,13 @@ export interface Pseudonyms {
   readonly fingerprint: (owner: number, fingerprint: Fingerprint) => Fingerprint
 }
 
+const asIs = (_: number, text: string): string => text
+
+const hidden: Pseudonyms = { text: asIs, apiKey: asIs, secret: () => "redacted", fingerprint: (_, fingerprint) => fingerprint }
+
+/** A command to be shown: as it is, but for the digests of credentials. */
+export const withoutSecrets = (command: Command): Command => redact(command, hidden, () => false)
+
 type Named = Readonly<Record<string, unknown>>
 
 /** The command under pseudonyms of its sender's. `keepsEntry` says which accounts that it opens are told as they are. */

@@ -58,7 +58,7 @@ export class CapacityTooSmall extends Schema.TaggedError<CapacityTooSmall>()("Ca
 }
 
 /** Runs what may be out of room, and fails with the setting that is too small. */
-const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
+export const withinRoom = <A>(run: () => A): Effect.Effect<A, CapacityTooSmall> =>
   Effect.suspend(() => {
     try {
       return Effect.succeed(run())
@@ -189,6 +189,35 @@ const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: 
   yield* Effect.logWarning(`the state of the last step is passed over${typeof step === "string" ? `: ${step}` : ""}`)
   return undefined
 })
+
+/**
+ * An engine that stands before a sequence, at a block's end: as of the newest snapshot there that the journal vouches
+ * for, or the state that the last step began with, or a new one.
+ */
+export const engineBefore = (
+  journal: JournalService,
+  snapshots: SnapshotsService,
+  capacity: Capacity,
+  sequence: number
+): Effect.Effect<Engine, Unreadable | Unknown | DiskError | CapacityTooSmall> =>
+  Effect.gen(function*() {
+    for (const at of (yield* snapshots.list).toReversed()) {
+      if (at >= sequence) continue
+      const stored = yield* snapshots.load(at).pipe(
+        // The writer removes old ones while this reads.
+        Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+      )
+      if (typeof stored === "string") {
+        yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${stored}`)
+        continue
+      }
+      if (Snapshot.isKnown(stored.schema) && (yield* isVouched(journal, stored))) return yield* engineOf(stored, capacity)
+      yield* Effect.logWarning(`the snapshot at sequence ${at} does not belong to this journal and is passed over`)
+    }
+    const step = yield* snapshots.latestStep
+    const usable = step !== undefined && typeof step !== "string" && step.sequence < sequence && (yield* isVouched(journal, step))
+    return usable ? yield* engineOf(step, capacity) : Engine.make(capacity)
+  })
 
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
 const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {

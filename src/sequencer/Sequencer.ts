@@ -41,8 +41,11 @@ export interface Leaves {
   readonly now: () => number
   /** Called once, when the writer has stopped for good. */
   readonly failed: (failure: Failure) => void
-  /** Called when a block has been handed to the journal: the engine stands at its last sequence. */
-  readonly built: (block: Block.Encoded) => void
+  /**
+   * Called when a block has been handed to the journal, with the events that it came to, which hold until this returns:
+   * the engine stands at its last sequence.
+   */
+  readonly built: (block: Block.Encoded, events: Float64Array) => void
   /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
   readonly committed: (lastSequence: number) => void
 }
@@ -188,7 +191,6 @@ export class Sequencer {
     if (this.builder.count === 0) return
     const { events } = engine.state
     const encoded = this.builder.finish(Block.sha256(events.bytes()))
-    events.clear()
     const fence = { epoch: journal.opened.epoch, previousDigest: this.previousDigest }
     this.previousDigest = encoded.digest
     this.inFlight.push(block)
@@ -196,7 +198,8 @@ export class Sequencer {
       if (failure === undefined) this.committed(block)
       else this.fail(failure)
     })
-    this.leaves.built(encoded)
+    this.leaves.built(encoded, events.words.subarray(0, events.length))
+    events.clear()
   }
 
   /** Answers what was decided without a record, once the state it was decided on is durable. */

@@ -1,6 +1,6 @@
 /**
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
- * Provides the way in (`Submit`), the way out (`Barrier`) and the state to read (`State`).
+ * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`State`) and the committed blocks (`Feed`).
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -14,6 +14,8 @@ import type { Capacity, State as EngineState } from "../engine/State.js"
 import type { DiskError } from "../journal/Disk.js"
 import { Journal } from "../journal/Journal.js"
 import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
+import * as Feed from "./Feed.js"
+import * as Recent from "./Recent.js"
 import { recover, type RecoveryError, type Step } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
@@ -25,6 +27,8 @@ export interface Options {
   readonly sequencer: Sequencer.Options
   /** A snapshot is taken after this many records; 0: only at a graceful stop. */
   readonly snapshotEveryRecords: number
+  /** What the feed keeps in memory. */
+  readonly feed?: Partial<Recent.Bounds>
 }
 
 export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
@@ -43,7 +47,7 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
 export const layer = (
   options: Options
 ): Layer.Layer<
-  Writer | Submit | Barrier | State,
+  Writer | Submit | Barrier | State | Feed.Feed,
   RecoveryError,
   Journal | SnapshotStore | Turns
 > =>
@@ -59,6 +63,21 @@ const keepStep = (
   blockDigest: Uint8Array
 ): Effect.Effect<void, DiskError> =>
   snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) })
+
+const headOf = (recent: Recent.Recent): Feed.Head => ({
+  durableSequence: () => recent.durableSequence,
+  at: (sequence) => recent.at(sequence),
+  reached: (sequence) =>
+    Effect.async<void>((resume) => {
+      let callOff = (): void => {}
+      const look = (): void => {
+        if (recent.durableSequence >= sequence) resume(Effect.void)
+        else callOff = recent.whenCommitted(look)
+      }
+      look()
+      return Effect.sync(() => callOff())
+    })
+})
 
 /** How long a graceful stop waits for its snapshot: what the listener's drain leaves of 10 s, and some to spare. */
 const lastSnapshotMs = 5_000
@@ -84,6 +103,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
     lastSnapshot = engine.sequence
   }
 
+  const recent = new Recent.Recent({ ...Recent.defaultBounds, ...options.feed }, engine.sequence)
+  /** Lets what is waiting be done, the writer's turns among it. */
+  const pause = Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))
+
   const oneAtATime = yield* Effect.makeSemaphore(1)
   const save = oneAtATime.withPermits(1)(Effect.suspend(() => {
     const snapshot = taken
@@ -106,12 +129,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
       failed = true
       Deferred.unsafeDone(failure, Effect.succeed(why))
     },
-    built: (block) => {
+    built: (block, events) => {
+      recent.take(block, events)
       timers.arm()
       if (options.snapshotEveryRecords === 0 || saving || taken !== undefined) return
       if (block.lastSequence - lastSnapshot >= options.snapshotEveryRecords) takeSnapshot(block.digest)
     },
     committed: (lastSequence) => {
+      recent.commit(lastSequence)
       if (saving || taken === undefined || taken.sequence > lastSequence) return
       saving = true
       Runtime.runFork(runtime)(Effect.ensuring(save, Effect.sync(() => {
@@ -158,6 +183,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       whenDurable: (sequence, callback) => sequencer.whenDurable(sequence, callback),
       durableSequence: () => sequencer.durableSequence
     }),
-    Context.add(State, engine)
+    Context.add(State, engine),
+    Context.add(Feed.Feed, Feed.make({ journal, snapshots, capacity: options.capacity, head: headOf(recent), pause }))
   )
 })

@@ -11,6 +11,9 @@ export interface Who {
   readonly market: number
 }
 
+/** Nobody: to be told of one thing, that is put in its place. */
+export const nobody: Who = { orderNumber: -1, account: -1, market: -1 }
+
 /** Whoever: every line is told. */
 export const everyone: Who = { orderNumber: Number.NaN, account: Number.NaN, market: Number.NaN }
 

@@ -9,7 +9,7 @@ import { Principal } from "../../operations/Header.js"
 import type { Diverged } from "../../sequencer/Recovery.js"
 import { follow, passive, type Source, type Visitor } from "./Follow.js"
 import { linesOf } from "./Lines.js"
-import type { Who } from "./Names.js"
+import { nobody, type Who } from "./Names.js"
 
 /** Whom a story is about, by the id that clients know. */
 export type Subject =
@@ -77,8 +77,6 @@ export const tell = (
     }
     return Effect.map(follow(journal, capacity, visitor), (engine): Story => ({ lines, more, feedSamples, known, engine }))
   })
-
-const nobody: Who = { orderNumber: -1, account: -1, market: -1 }
 
 const resolve = (state: State, subject: Subject): Who => {
   switch (subject._tag) {

@@ -1,0 +1,155 @@
+/**
+ * Safety (I3). Whoever follows the venue's feed from the first record on is given every durable record once, in order,
+ * and none before it is durable, however slow it is and whatever crashes in between; and the events that come with them,
+ * replayed onto an empty book, give the venue's own book wherever that was looked at.
+ */
+import type { DecodedEvent } from "../../src/sequencer/Feed.js"
+import type { Glance } from "./Glance.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+const depth = 100_000
+
+/** An order that rests, as its events tell. */
+interface Resting {
+  readonly market: number
+  readonly side: number
+  price: number
+  remaining: number
+}
+
+interface Placed {
+  readonly market: number
+  readonly side: number
+  readonly price: number
+}
+
+/** The venue's books at a record, each as a text. */
+interface Looked {
+  readonly sequence: number
+  readonly books: ReadonlyArray<string>
+}
+
+interface State {
+  /** The last record seen durable. */
+  durable: number
+  /** The last record that the reader was given. */
+  given: number
+  /** Times of records that the reader was not given yet. */
+  readonly times: Map<number, number>
+  readonly placed: Map<number, Placed>
+  readonly resting: Map<number, Resting>
+  /** Looks that the reader has not come to yet, oldest first. */
+  readonly looked: Array<Looked>
+}
+
+/** Looks that are kept for a reader that is behind. */
+const mostLooked = 100
+
+const textOf = (levels: Iterable<readonly [number, number]>): string => [...levels].map(([price, size]) => `${size}@${price}`).join(" ")
+
+const booksOf = (reads: Glance): ReadonlyArray<string> =>
+  Array.from({ length: reads.marketCount }, (_, market) => {
+    const { asks, bids } = reads.book(market, depth)
+    return `${textOf(bids)} | ${textOf(asks)}`
+  })
+
+/** The book of a market as the events made it. */
+const rebuilt = ({ resting }: State, market: number): string => {
+  const sides = [new Map<number, number>(), new Map<number, number>()] as const
+  for (const order of resting.values()) {
+    if (order.market !== market) continue
+    const levels = sides[order.side === 0 ? 0 : 1]
+    levels.set(order.price, (levels.get(order.price) ?? 0) + order.remaining)
+  }
+  const [bids, asks] = sides.map((levels) => [...levels].sort(([a], [b]) => a - b))
+  return `${textOf(bids!.reverse())} | ${textOf(asks!)}`
+}
+
+const compare = (state: State, { books, sequence }: Looked): Verdict => {
+  for (const [market, book] of books.entries()) {
+    const made = rebuilt(state, market)
+    if (made !== book) return broken(`at record ${sequence} the feed makes the book of market ${market} ${made}, and it is ${book}`)
+  }
+  return holds
+}
+
+/** Does to the book what an event says; what is wrong with it, if anything is. */
+const replay = ({ placed, resting }: State, event: DecodedEvent): Verdict => {
+  switch (event.event) {
+    case "OrderAccepted":
+      placed.set(event.orderNumber, { market: event.market, side: event.side, price: event.priceAtoms })
+      return holds
+    case "OrderRested": {
+      const order = resting.get(event.orderNumber) ?? placed.get(event.orderNumber)
+      if (order === undefined) return broken(`order ${event.orderNumber} rests and was never accepted`)
+      resting.set(event.orderNumber, { market: order.market, side: order.side, price: order.price, remaining: event.remainingAtoms })
+      placed.delete(event.orderNumber)
+      return holds
+    }
+    case "Traded": {
+      const maker = resting.get(event.makerOrder)
+      if (maker === undefined || maker.price !== event.priceAtoms) {
+        return broken(`order ${event.makerOrder} trades as maker at ${event.priceAtoms} and does not rest there`)
+      }
+      maker.remaining -= event.sizeAtoms
+      return holds
+    }
+    case "OrderTrimmed":
+    case "OrderTermsChanged": {
+      const order = resting.get(event.orderNumber)
+      if (order === undefined) return broken(`order ${event.orderNumber} is changed and does not rest`)
+      order.remaining = event.remainingAtoms
+      if (event.event === "OrderTermsChanged") order.price = event.priceAtoms
+      return holds
+    }
+    case "OrderEnded":
+      placed.delete(event.orderNumber)
+      resting.delete(event.orderNumber)
+      return holds
+    default:
+      return holds
+  }
+}
+
+export const feedRebuildsBook: Property<State> = {
+  name: "feed-gives-each-record-once-and-rebuilds-the-book",
+  invariant: "I3",
+  kind: "safety",
+  initial: () => ({ durable: 0, given: 0, times: new Map(), placed: new Map(), resting: new Map(), looked: [] }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Committed":
+        state.durable = seen.record.sequence
+        state.times.set(seen.record.sequence, seen.record.atEpochMs)
+        return holds
+      case "Fed": {
+        const { events, record: { atEpochMs, sequence } } = seen.decided
+        if (sequence > state.durable) return broken(`record ${sequence} was given when only ${state.durable} was durable`)
+        if (sequence !== state.given + 1) return broken(`record ${sequence} was given behind ${state.given}`)
+        if (atEpochMs !== state.times.get(sequence)) return broken(`record ${sequence} was given with another time`)
+        state.times.delete(sequence)
+        state.given = sequence
+        for (const event of events) {
+          const verdict = replay(state, event)
+          if (verdict !== holds) return verdict
+        }
+        if (state.looked[0]?.sequence !== sequence) return holds
+        return compare(state, state.looked.shift()!)
+      }
+      case "FeedBroke":
+        return broken(`the feed cannot be read on behind record ${state.given}: ${seen.why}`)
+      case "Inspected": {
+        const { reads: { sequence } } = seen
+        if (sequence < state.given || sequence <= (state.looked.at(-1)?.sequence ?? 0)) return holds
+        if (sequence === state.given) return compare(state, { sequence, books: booksOf(seen.reads) })
+        if (state.looked.length < mostLooked) state.looked.push({ sequence, books: booksOf(seen.reads) })
+        return holds
+      }
+      case "Finished":
+        if (!seen.ready || state.given === state.durable) return holds
+        return broken(`all is quiet, and a reader of the feed has only been given ${state.given} of ${state.durable} records`)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * `venue journal tail`: a data directory's journal, record by record, with what each decided; also beside a running
+ * venue, and on as its blocks become durable.
+ */
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Stream from "effect/Stream"
+import type { Command, Outcome } from "../../operations/Operations.js"
+import { withoutSecrets } from "../../operations/Redaction.js"
+import type { Capacity, State } from "../../engine/State.js"
+import type { Disk, DiskError } from "../../journal/Disk.js"
+import * as Following from "../../journal/Following.js"
+import type { Unreadable } from "../../journal/Journal.js"
+import { SnapshotStore } from "../../journal/SnapshotStore.js"
+import * as Feed from "../../sequencer/Feed.js"
+import { type Ended, usage } from "../Exit.js"
+import * as Format from "../replay/Format.js"
+import * as Lines from "../replay/Lines.js"
+import { nobody, type Who } from "../replay/Names.js"
+
+export interface Asked {
+  /** The first sequence; undefined for the last few. */
+  readonly from: number | undefined
+  /** Only what concerns this account. */
+  readonly accountId: string | undefined
+  /** Only what concerns this market. */
+  readonly marketId: string | undefined
+  /** One JSON object a record. */
+  readonly json: boolean
+  /** Goes on with what is written from now on. */
+  readonly follow: boolean
+  readonly capacity: Capacity
+}
+
+/** Records shown where no first one was asked for. */
+const lastFew = 20
+
+/** How often a running venue's journal is looked at. */
+const lookEvery = Duration.millis(250)
+
+/**
+ * The lines of all records asked for, oldest first. Without `follow` it ends where the journal ends by now, and an
+ * account or a market that is not known there is a wrong command line.
+ */
+export const lines = (
+  asked: Asked
+): Stream.Stream<string, Feed.ReadError | Unreadable | DiskError | Ended, Disk | SnapshotStore> =>
+  Stream.unwrap(Effect.gen(function*() {
+    const following = yield* Following.open
+    const snapshots = yield* SnapshotStore
+    const last = following.journal.opened.nextSequence - 1
+    const from = asked.from ?? Math.max(1, last - lastFew + 1)
+    if (!asked.follow && from > last) return Stream.empty
+    const feed = yield* Feed.beside(following, snapshots, asked.capacity, lookEvery)
+    const standing = feed.standingFrom(from)
+    const wanted = asked.follow ? standing : Stream.takeUntil(standing, ({ block }) => block.lastSequence >= last)
+    return Stream.mapConcatEffect(wanted, (each) => {
+      const { state } = each.engine
+      const unknown = !asked.follow && each.block.lastSequence >= last ? unknownOf(state, asked) : undefined
+      if (unknown !== undefined) return usage(`the journal knows no ${unknown}`)
+      const records = Feed.decided(each)
+        .map((decided, index): Told => ({ ...decided, outcome: each.outcomes[index]! }))
+        .filter(({ record: { sequence } }) => sequence >= from)
+      return Effect.succeed(records.flatMap((decided) => linesOf(state, decided, asked)))
+    })
+  }))
+
+const marketOf = ({ marketById, marketBySymbol }: State, name: string): number => marketById.get(name) ?? marketBySymbol.get(name) ?? -1
+
+/** What was asked for and does not exist. */
+const unknownOf = (state: State, { accountId, marketId }: Asked): string | undefined => {
+  if (accountId !== undefined && state.accounts.find(accountId) < 0) return `account ${accountId}`
+  return marketId !== undefined && marketOf(state, marketId) < 0 ? `market ${marketId}` : undefined
+}
+
+/** A record with all that is known of it. */
+interface Told extends Feed.Decided {
+  readonly outcome: Outcome
+}
+
+/** What is told of a record; nothing where it does not concern whom was asked for. */
+const linesOf = (state: State, decided: Told, asked: Asked): ReadonlyArray<string> => {
+  const told = concerning(state, decided, asked)
+  if (told === undefined) return []
+  const { events, outcome: { entries }, record: { atEpochMs, command, sequence } } = decided
+  if (asked.json) return [JSON.stringify({ sequence, atEpochMs, command: withoutSecrets(command), entries, events })]
+  const heading = `${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}`
+  return (told.length === 0 ? [command.kind] : told).map((text) => `${heading}  ${text}`)
+}
+
+/** The lines that concern whom was asked for; undefined for a record that does not. */
+const concerning = (state: State, { events, outcome, record }: Told, asked: Asked): ReadonlyArray<string> | undefined => {
+  const { accountId, marketId } = asked
+  if (accountId === undefined && marketId === undefined) return Lines.allLinesOf(state, record, outcome, events)
+  const whos: ReadonlyArray<Who> = [
+    ...(accountId === undefined ? [] : [{ ...nobody, account: state.accounts.find(accountId) }]),
+    ...(marketId === undefined ? [] : [{ ...nobody, market: marketOf(state, marketId) }])
+  ]
+  const [first, ...others] = whos.map((who) => Lines.linesOf(state, record, outcome, events, who))
+  const told = first!.filter((line) => others.every((lines) => lines.includes(line)))
+  return told.length === 0 && !isOwn(state, record.command, asked) ? undefined : told
+}
+
+/** Whether an account that was asked for sent the command: it is told of also where it changed nothing. */
+const isOwn = (state: State, command: Command, { accountId, marketId }: Asked): boolean =>
+  accountId !== undefined && marketId === undefined && command.account === state.accounts.find(accountId)

@@ -1,0 +1,114 @@
+/**
+ * The journal of another process, read on and on: what `SegmentJournal.layerReadOnly` reads up to where the writer was
+ * when it was opened, this reads up to wherever the writer gets. Takes no lock and writes nothing.
+ *
+ * From outside one sees what was written, not what was synced. A block is called durable here once one behind it says
+ * that it was, or a later segment shows it, or it was there at one look and still is at the next: a writer whose sync
+ * has failed by then has ended, and the next one begins behind every whole block that it finds. What is then taken back
+ * only a loss of power in between explains, or `journal cut`, after which a follower has to be opened anew.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Block from "./Block.js"
+import { Disk, type DiskError } from "./Disk.js"
+import { Corrupt, type Journal, type NewerFormat } from "./Journal.js"
+import * as Scan from "./Scan.js"
+import * as Segment from "./Segment.js"
+import * as SegmentJournal from "./SegmentJournal.js"
+
+export interface Following {
+  /** Reads up to what is called durable by then. Nothing can be appended to it. */
+  readonly journal: Context.Tag.Service<typeof Journal>
+  /** 0 before the first look. */
+  readonly durableSequence: () => number
+  /** Looks for what was written since the last time. Two looks are as far apart as a sync may well take. */
+  readonly look: Effect.Effect<void, Corrupt | NewerFormat | DiskError>
+}
+
+/** Where the reading has got to. */
+interface Place {
+  readonly segment: Segment.Header
+  readonly offset: number
+  readonly chain: Scan.Chain
+}
+
+/** The latest places that are kept, one a look at least: further back, reading begins at a segment's start. */
+const waypointsKept = 4_096
+
+class Follower {
+  /** All up to here is durable. */
+  durable = 0
+  waypoints: ReadonlyArray<Scan.Waypoint>
+  private place: Place
+  /** Where something stood at the last look that was no block, or not whole. */
+  private unfinished: Place | undefined
+
+  constructor(end: Scan.End) {
+    this.waypoints = end.waypoints
+    this.place = end
+  }
+
+  readonly look: Effect.Effect<void, Corrupt | NewerFormat | DiskError, Disk> = Effect.gen(this, function*() {
+    const stood = this.place.chain.nextSequence - 1
+    let more = true
+    while (more) more = (yield* this.readPiece) || (yield* this.nextSegment)
+    this.durable = Math.max(this.durable, stood)
+  })
+
+  /** Reads the blocks that are there by now, a piece of them; false at their end. */
+  private readonly readPiece: Effect.Effect<boolean, Corrupt | NewerFormat | DiskError, Disk> = Effect.scoped(Effect.gen(this, function*() {
+    const { chain, offset, segment } = this.place
+    if (offset >= segment.segmentBytes) return false
+    const disk = yield* Disk
+    const file = yield* disk.open(Segment.pathOf(segment.firstSequence), "read")
+    const piece = yield* Scan.readPiece(file, segment, offset, chain)
+    if (piece.malformed !== undefined) return yield* piece.malformed
+    const last = piece.blocks.at(-1)
+    if (last !== undefined) {
+      this.durable = Math.max(this.durable, last.header.syncedSequence)
+      this.waypoints = [...this.waypoints, { segment: segment.firstSequence, offset, chain }].slice(-waypointsKept)
+      this.place = { segment, offset: piece.nextOffset, chain: piece.chain }
+      return true
+    }
+    const { place, unfinished } = this
+    this.unfinished = piece.bytes.subarray(0, Block.sectorBytes).some((byte) => byte !== 0) ? place : undefined
+    // What has stood so for a whole look is an unfinished write of a writer that ended, or damage.
+    if (this.unfinished === undefined || unfinished !== place) return false
+    const tail = yield* Scan.readMovingTail(file, segment, offset, chain)
+    if (tail._tag !== "Damage") return false
+    const { nextSequence: sequence } = chain
+    return yield* new Corrupt({ segment: Segment.pathOf(segment.firstSequence), offset: tail.offset, sequence, reason: tail.reason })
+  }))
+
+  /** Goes over to the next segment, if there is one. */
+  private readonly nextSegment: Effect.Effect<boolean, Corrupt | NewerFormat | DiskError, Disk> = Effect.scoped(Effect.gen(this, function*() {
+    const { chain, segment } = this.place
+    const { nextSequence } = chain
+    if (nextSequence === segment.firstSequence || !(yield* Scan.segments).includes(nextSequence)) return false
+    const disk = yield* Disk
+    const path = Segment.pathOf(nextSequence)
+    const header = yield* Scan.readSegmentHeader(yield* disk.open(path, "read"), nextSequence)
+    if (Buffer.compare(header.previousDigest, chain.digest) !== 0) {
+      const reason = "its header names another block before it"
+      return yield* new Corrupt({ segment: path, offset: 0, sequence: nextSequence, reason })
+    }
+    // It was begun when all before it was durable.
+    this.durable = nextSequence - 1
+    this.place = { segment: header, offset: Block.sectorBytes, chain }
+    return true
+  }))
+}
+
+/** Reads and checks all there is, to follow it from there. */
+export const open: Effect.Effect<Following, Corrupt | NewerFormat | DiskError, Disk> = Effect.gen(function*() {
+  const disk = yield* Disk
+  const end = yield* Scan.readAllBeside(yield* Scan.segments)
+  const follower = new Follower(end)
+  const oneAtATime = yield* Effect.makeSemaphore(1)
+  const durableSequence = (): number => follower.durable
+  return {
+    journal: SegmentJournal.readOnly(disk, end, () => follower.waypoints, durableSequence),
+    durableSequence,
+    look: oneAtATime.withPermits(1)(Effect.provideService(follower.look, Disk, disk))
+  }
+})

@@ -1,0 +1,284 @@
+/**
+ * Committed blocks with the events they came to, in order, from any sequence on, at each reader's own pace.
+ *
+ * Near the head a reader is given what the writer decided, from memory (`Recent`). One that begins behind that, or is
+ * too slow for it, reads the segments and runs their records again on an engine of its own, from the newest snapshot
+ * before them, comparing each block's digest; once it has caught up it lets the engine go. Either way it is given the
+ * same blocks, each once, and none before it is durable. A reader holds one piece of the journal and at most one
+ * engine, and the writer never waits for any.
+ */
+import * as Chunk from "effect/Chunk"
+import * as Context from "effect/Context"
+import type * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Option from "effect/Option"
+import * as Scope from "effect/Scope"
+import * as Stream from "effect/Stream"
+import { assert } from "../domain/Assert.js"
+import type { Engine } from "../engine/Engine.js"
+import { type DecodedEvent, decode } from "../engine/EventLog.js"
+import type { Capacity } from "../engine/State.js"
+import type * as Block from "../journal/Block.js"
+import type { DiskError } from "../journal/Disk.js"
+import type { Following } from "../journal/Following.js"
+import type { Journal, Unknown, Unreadable } from "../journal/Journal.js"
+import type { Record } from "../journal/Record.js"
+import type { SnapshotStore } from "../journal/SnapshotStore.js"
+import type { Outcome } from "../operations/Operations.js"
+import { type CapacityTooSmall, type Diverged, divergence, engineBefore, runBlock, withinRoom } from "./Recovery.js"
+
+export type { DecodedEvent }
+
+/** A durable block, and what its records decided. */
+export interface Committed {
+  readonly block: Block.Block
+  /** The words of an `EventLog`, those of each record behind those of the one before. */
+  readonly events: Float64Array
+}
+
+/** The same with an engine that stands at the block's last record, until the next block is asked for. */
+export interface Standing extends Committed {
+  readonly engine: Engine
+  /** What each record came to. */
+  readonly outcomes: ReadonlyArray<Outcome>
+}
+
+/** Why the journal cannot be read on. A reader may begin anew where it was. */
+export type ReadError = Unreadable | Unknown | DiskError | Diverged | CapacityTooSmall
+
+export class Feed extends Context.Tag("venue/sequencer/Feed")<Feed, {
+  /** Blocks that hold `sequence` or a later one, oldest first. At the head it waits for the next; it never ends. */
+  readonly from: (sequence: number) => Stream.Stream<Committed, ReadError>
+  /** The same, for readers that need the state: each runs an engine of its own all the time. */
+  readonly standingFrom: (sequence: number) => Stream.Stream<Standing, ReadError>
+}>() {}
+
+/** A record and what it decided. */
+export interface Decided {
+  readonly record: Record
+  readonly events: ReadonlyArray<DecodedEvent>
+}
+
+/** A block's records, each with its own events, of which `RecordDecided` is the last. */
+export const decided = ({ block, events }: Committed): ReadonlyArray<Decided> => {
+  const all = decode(events, 0, events.length)
+  let from = 0
+  return block.records.map((record) => {
+    const end = all.findIndex((event, index) => index >= from && event.event === "RecordDecided") + 1
+    assert(end > from, "every record ends what it decided")
+    const own = all.slice(from, end)
+    from = end
+    return { record, events: own }
+  })
+}
+
+/** Where the journal ends, and what of it is in memory. */
+export interface Head {
+  /** The last durable sequence. */
+  readonly durableSequence: () => number
+  /** The durable block that holds a sequence, if it is in memory. */
+  readonly at: (sequence: number) => Committed | undefined
+  /** Waits until a sequence is durable. */
+  readonly reached: (sequence: number) => Effect.Effect<void, ReadError>
+}
+
+export interface Source {
+  readonly journal: Context.Tag.Service<typeof Journal>
+  readonly snapshots: Context.Tag.Service<typeof SnapshotStore>
+  /** The bounds of engines that run records again. */
+  readonly capacity: Capacity
+  readonly head: Head
+  /** Lets other work in after a block was run again: it is done beside the writer. */
+  readonly pause: Effect.Effect<void>
+}
+
+/** A block from memory with its events, or one from the segments without. */
+interface Found {
+  readonly block: Block.Block
+  readonly events: Float64Array | undefined
+}
+
+/** Reads blocks one by one, from memory where it can. Moves over from the segments at any block. */
+class Cursor {
+  private segments: Segments | undefined
+
+  constructor(private readonly source: Source, private nextSequence: number) {}
+
+  /** Reads on from another sequence. */
+  readonly seek = (sequence: number): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      this.nextSequence = sequence
+      return this.leaveSegments
+    })
+
+  /** The block that holds the next sequence, once it is durable. */
+  readonly next: Effect.Effect<Found, ReadError> = Effect.suspend(() => {
+    const { head } = this.source
+    const held = head.at(this.nextSequence)
+    if (held !== undefined) return Effect.as(this.leaveSegments, this.move(held))
+    if (this.nextSequence <= head.durableSequence()) return this.fromSegments
+    return Effect.zipRight(head.reached(this.nextSequence), this.next)
+  })
+
+  /** Ends the reading of segments, if they are being read. */
+  readonly leaveSegments: Effect.Effect<void> = Effect.suspend(() => {
+    const { segments } = this
+    this.segments = undefined
+    return segments === undefined ? Effect.void : segments.close
+  })
+
+  private readonly fromSegments: Effect.Effect<Found, ReadError> = Effect.gen(this, function*() {
+    const { nextSequence, source: { journal } } = this
+    this.segments ??= yield* Segments.open(journal.replay(nextSequence))
+    const block = yield* this.segments.next
+    if (block !== undefined) return this.move({ block, events: undefined })
+    // They were read up to what was durable when they were opened; more is by now.
+    assert(!this.segments.unused, "what is durable can be read")
+    yield* this.leaveSegments
+    return yield* this.next
+  })
+
+  private move(found: Found): Found {
+    const { firstSequence, lastSequence } = found.block
+    assert(firstSequence <= this.nextSequence && this.nextSequence <= lastSequence, "blocks follow each other")
+    this.nextSequence = lastSequence + 1
+    return found
+  }
+}
+
+type Pull = Effect.Effect<Chunk.Chunk<Block.Block>, Option.Option<Unreadable | Unknown>>
+
+/** Segments that are being read, a piece at a time. */
+class Segments {
+  /** Nothing was read. */
+  unused = true
+  private blocks: ReadonlyArray<Block.Block> = []
+  private index = 0
+
+  private constructor(private readonly pull: Pull, private readonly scope: Scope.CloseableScope) {}
+
+  static readonly open = Effect.fnUntraced(function*(blocks: Stream.Stream<Block.Block, Unreadable | Unknown>) {
+    const scope = yield* Scope.make()
+    return new Segments(yield* Scope.extend(Stream.toPull(blocks), scope), scope)
+  })
+
+  /** The next block; undefined at the end. */
+  readonly next: Effect.Effect<Block.Block | undefined, Unreadable | Unknown> = Effect.suspend(() => {
+    const block = this.blocks[this.index++]
+    if (block !== undefined) {
+      this.unused = false
+      return Effect.succeed(block)
+    }
+    return Effect.matchEffect(this.pull, {
+      onSuccess: (chunk) => {
+        this.blocks = Chunk.toReadonlyArray(chunk)
+        this.index = 0
+        return this.next
+      },
+      onFailure: (ended): Effect.Effect<undefined, Unreadable | Unknown> =>
+        Option.isNone(ended) ? Effect.succeed(undefined) : Effect.fail(ended.value)
+    })
+  })
+
+  readonly close: Effect.Effect<void> = Effect.suspend(() => Scope.close(this.scope, Exit.void))
+}
+
+/** Runs a block again, compares what it decides, and lets other work in. */
+const rerun = (source: Source, engine: Engine, block: Block.Block): Effect.Effect<Standing, Diverged | CapacityTooSmall> =>
+  Effect.gen(function*() {
+    const outcomes = yield* withinRoom(() => runBlock(engine, block))
+    const diverged = divergence(engine, block)
+    if (diverged !== undefined) return yield* diverged
+    const { events } = engine.state
+    const own = events.words.slice(0, events.length)
+    events.clear()
+    yield* source.pause
+    return { block, events: own, engine, outcomes }
+  })
+
+/** One reader: where it is, and the engine it runs while it reads what memory does not have. */
+class Reader {
+  private readonly cursor: Cursor
+  private engine: Engine | undefined
+
+  constructor(private readonly source: Source, sequence: number) {
+    this.cursor = new Cursor(source, sequence)
+  }
+
+  readonly next: Effect.Effect<Committed, ReadError> = Effect.gen(this, function*() {
+    const { block, events } = yield* this.cursor.next
+    if (events !== undefined) {
+      this.engine = undefined
+      return { block, events }
+    }
+    if (this.engine?.sequence !== block.firstSequence - 1) return yield* this.behind(block)
+    const { events: own } = yield* rerun(this.source, this.engine, block)
+    return { block, events: own }
+  })
+
+  /** Ends the reading. */
+  get close(): Effect.Effect<void> {
+    return this.cursor.leaveSegments
+  }
+
+  /** Makes an engine that stands where a block begins, by what the journal has before it, and gives the block. */
+  private behind(block: Block.Block): Effect.Effect<Committed, ReadError> {
+    return Effect.gen(this, function*() {
+      const { capacity, journal, snapshots } = this.source
+      const engine = yield* engineBefore(journal, snapshots, capacity, block.firstSequence)
+      yield* this.cursor.seek(engine.sequence + 1)
+      while (engine.sequence < block.firstSequence - 1) yield* rerun(this.source, engine, (yield* this.cursor.next).block)
+      this.engine = engine
+      return yield* this.next
+    })
+  }
+}
+
+interface Reading<A> {
+  readonly next: Effect.Effect<A, ReadError>
+  readonly close: Effect.Effect<void>
+}
+
+/** What is read, one after the other, until nobody wants more. */
+const stream = <A>(open: Effect.Effect<Reading<A>, ReadError>): Stream.Stream<A, ReadError> =>
+  Stream.unwrapScoped(
+    Effect.map(Effect.acquireRelease(open, ({ close }) => close), ({ next }) => Stream.repeatEffect(next))
+  )
+
+const standing = (source: Source, sequence: number): Stream.Stream<Standing, ReadError> =>
+  stream(Effect.gen(function*() {
+    const { capacity, head, journal, snapshots } = source
+    const engine = yield* engineBefore(journal, snapshots, capacity, Math.min(sequence, head.durableSequence() + 1))
+    const cursor = new Cursor(source, engine.sequence + 1)
+    const next: Effect.Effect<Standing, ReadError> = Effect.gen(function*() {
+      const { block } = yield* cursor.next
+      const committed = yield* rerun(source, engine, block)
+      return block.lastSequence < sequence ? yield* next : committed
+    })
+    return { next, close: cursor.leaveSegments }
+  }))
+
+/** The feed of a source. */
+export const make = (source: Source): Feed["Type"] => ({
+  from: (sequence) => stream(Effect.sync(() => new Reader(source, sequence))),
+  standingFrom: (sequence) => standing(source, sequence)
+})
+
+/**
+ * The feed of a data directory beside whoever writes to it. Nothing is in memory: every reader runs an engine. What
+ * stood when the journal was opened is durable by the time this returns.
+ */
+export const beside = (
+  following: Following,
+  snapshots: Source["snapshots"],
+  capacity: Capacity,
+  lookEvery: Duration.Duration
+): Effect.Effect<Feed["Type"], Unreadable | DiskError> => {
+  const { durableSequence, journal, look } = following
+  const later = Effect.zipRight(Effect.sleep(lookEvery), look)
+  const reached = (sequence: number): Effect.Effect<void, ReadError> =>
+    Effect.suspend(() => durableSequence() >= sequence ? Effect.void : Effect.zipRight(later, reached(sequence)))
+  const head: Head = { durableSequence, at: () => undefined, reached }
+  return Effect.as(later, make({ journal, snapshots, capacity, head, pause: Effect.void }))
+}

@@ -1,0 +1,350 @@
+/**
+ * The feed over the real writer and journal: whatever memory keeps of them, readers are given the same blocks with the
+ * same events, each once and none before it is durable.
+ */
+import { Chunk, Context, Effect, Exit, Fiber, Layer, Option, Scope, Stream } from "effect"
+import { describe, expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import type { Command } from "../../src/operations/Operations.js"
+import type { Outcome } from "../../src/operations/Operations.js"
+import { Engine } from "../../src/engine/Engine.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
+import * as Block from "../../src/journal/Block.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import * as Feed from "../../src/sequencer/Feed.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import { Recent } from "../../src/sequencer/Recent.js"
+import { defaultOptions } from "../../src/sequencer/Sequencer.js"
+import { Submit } from "../../src/sequencer/Submit.js"
+import * as Writer from "../../src/sequencer/Writer.js"
+import { generator, RandomDriver } from "../engine/drive.js"
+
+const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
+
+/** Commands as a random driver would run them, from the opening on. */
+const stream = (seed: number, count: number): ReadonlyArray<Command> => {
+  const commands: Array<Command> = [{ kind: "OpenVenue", environment: "development", rules: 1 }]
+  class Noting extends RandomDriver {
+    override run(command: Command): Outcome {
+      commands.push(command)
+      return super.run(command)
+    }
+  }
+  const driver = new Noting(seed)
+  while (commands.length < count) driver.step()
+  return commands
+}
+
+interface Sizes {
+  readonly blocks: number
+  readonly bytes: number
+  readonly snapshotEveryRecords: number
+}
+
+const roomy: Sizes = { blocks: 10_000, bytes: 1 << 26, snapshotEveryRecords: 0 }
+
+/** A writer with its feed, over a disk in memory. */
+interface Running {
+  readonly feed: Feed.Feed["Type"]
+  readonly submit: (commands: ReadonlyArray<Command>) => Promise<ReadonlyArray<Outcome>>
+  readonly lastSequence: () => number
+  readonly stop: () => Promise<void>
+}
+
+const start = async (disk: SimDisk.SimDisk, sizes: Sizes): Promise<Running> => {
+  const { snapshotEveryRecords, ...feed } = sizes
+  const storage = Layer.mergeAll(SegmentJournal.layer({ segmentBytes: 64 * 1024, maxBlockBytes: 32 * 1024 }), SnapshotStore.layer).pipe(
+    Layer.provide(disk.mount())
+  )
+  const sequencer = { ...defaultOptions, maxRecords: 8, fullBytes: 16 * 1024 }
+  const layer = Writer.layer({ capacity, sequencer, snapshotEveryRecords, feed }).pipe(
+    Layer.provide(storage),
+    Layer.provide(NodeTurns.layer)
+  )
+  const scope = Effect.runSync(Scope.make())
+  const context = await Effect.runPromise(Layer.buildWithScope(layer, scope))
+  const { submit } = Context.get(context, Submit)
+  return {
+    feed: Context.get(context, Feed.Feed),
+    submit: (commands) => Promise.all(commands.map((command) => new Promise<Outcome>((resolve) => submit(command, resolve)))),
+    lastSequence: () => Context.get(context, Writer.Writer).durableSequence(),
+    stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+}
+
+const newDisk = (): SimDisk.SimDisk => SimDisk.make({ random: () => 0.5 })
+
+type Blocks = Stream.Stream<Feed.Committed, Feed.Unreadable>
+
+const collect = async (blocks: Blocks, last: number): Promise<ReadonlyArray<Feed.Committed>> => {
+  const upTo = Stream.takeUntil(blocks, ({ block }) => block.lastSequence >= last)
+  return Chunk.toReadonlyArray(await Effect.runPromise(Stream.runCollect(upTo)))
+}
+
+/** All that a reader can tell of a block. */
+const told = ({ block, events }: Feed.Committed) => ({ ...block, digest: Buffer.from(block.digest).toString("hex"), events: [...events] })
+
+/** The blocks are all from `from` to `to`, each once, with the events that their digests are over. */
+const expectWhole = (blocks: ReadonlyArray<Feed.Committed>, from: number, to: number): void => {
+  let next = from
+  for (const { block, events } of blocks) {
+    expect(block.firstSequence).toBe(next)
+    next = block.lastSequence + 1
+    expect(Block.sha256(new Uint8Array(events.buffer, events.byteOffset, events.byteLength))).toEqual(Buffer.from(block.outcomeDigest))
+  }
+  expect(next).toBe(to + 1)
+}
+
+const canonical = (engine: Engine): string => {
+  const lines: Array<string> = []
+  Snapshot.canonical(engine.state, (line) => lines.push(line))
+  return lines.join("\n")
+}
+
+describe("whatever memory keeps", () => {
+  test.each([
+    ["everything", roomy],
+    ["nothing", { ...roomy, blocks: 0 }],
+    ["no bytes", { ...roomy, bytes: 0 }],
+    ["seven blocks", { ...roomy, blocks: 7 }],
+    ["a few kilobytes", { ...roomy, bytes: 20_000 }],
+    ["seven blocks, with snapshots", { ...roomy, blocks: 7, snapshotEveryRecords: 60 }],
+    ["nothing, with snapshots", { ...roomy, blocks: 0, snapshotEveryRecords: 60 }]
+  ])("%s: the same blocks from the first on, as those of a feed that keeps all", async (_, sizes) => {
+    const disk = newDisk()
+    const venue = await start(disk, sizes)
+    const commands = stream(5, 400)
+    for (let from = 0; from < commands.length; from += 40) await venue.submit(commands.slice(from, from + 40))
+    const last = venue.lastSequence()
+    const blocks = await collect(venue.feed.from(1), last)
+    expectWhole(blocks, 1, last)
+    await venue.stop()
+
+    // A writer that has just started keeps nothing in memory: all of it comes from the segments.
+    const again = await start(disk, roomy)
+    expect((await collect(again.feed.from(1), last)).map(told)).toEqual(blocks.map(told))
+    await again.stop()
+  })
+
+  test("a reader may begin anywhere, also within a block, also behind what memory keeps", async () => {
+    const venue = await start(newDisk(), { ...roomy, blocks: 9, snapshotEveryRecords: 50 })
+    const commands = stream(6, 300)
+    for (let from = 0; from < commands.length; from += 30) await venue.submit(commands.slice(from, from + 30))
+    const last = venue.lastSequence()
+    const all = await collect(venue.feed.from(1), last)
+    for (let from = 1; from <= last; from += 17) {
+      const blocks = await collect(venue.feed.from(from), last)
+      expect(blocks.map(told)).toEqual(all.filter(({ block }) => block.lastSequence >= from).map(told))
+    }
+    await venue.stop()
+  })
+
+  test("a reader at the head waits, and is given each block when it is durable", async () => {
+    const venue = await start(newDisk(), { ...roomy, blocks: 3 })
+    const seen: Array<number> = []
+    const reading = Effect.runFork(Stream.runForEach(venue.feed.from(1), ({ block }) =>
+      Effect.sync(() => {
+        expect(block.lastSequence).toBeLessThanOrEqual(venue.lastSequence())
+        for (const { sequence } of block.records) seen.push(sequence)
+      })))
+    for (const command of stream(7, 60)) {
+      await venue.submit([command])
+      await Effect.runPromise(Effect.sleep(1))
+    }
+    const last = venue.lastSequence()
+    const more = await collect(venue.feed.from(last), last)
+    expect(more).toHaveLength(1)
+    await Effect.runPromise(Fiber.interrupt(reading))
+    expect(seen).toEqual(Array.from({ length: last }, (_, index) => index + 1))
+    await venue.stop()
+  })
+
+  test("one that waits for what is not there yet ends when it is interrupted", async () => {
+    const venue = await start(newDisk(), roomy)
+    await venue.submit(stream(8, 20))
+    const waiting = Effect.runFork(Stream.runHead(venue.feed.from(venue.lastSequence() + 100)))
+    await Effect.runPromise(Effect.sleep(1))
+    expect(Exit.isInterrupted(await Effect.runPromise(Fiber.interrupt(waiting)))).toBe(true)
+    await venue.stop()
+  })
+
+  test("a slow reader holds nobody up, falls out of memory, and goes on from the segments by itself", async () => {
+    const venue = await start(newDisk(), { ...roomy, blocks: 4, snapshotEveryRecords: 80 })
+    const commands = stream(9, 600)
+    await venue.submit(commands.slice(0, 20))
+    const seen: Array<Feed.Committed> = []
+    const gate: { release: () => void } = { release: () => {} }
+    const reading = Effect.runFork(Stream.runForEach(venue.feed.from(1), (each) => {
+      seen.push(each)
+      return seen.length % 5 === 0 ? Effect.async<void>((resume) => {
+        gate.release = () => resume(Effect.void)
+      }) : Effect.void
+    }))
+    for (let from = 20; from < commands.length; from += 20) {
+      // Answered although nobody reads.
+      await venue.submit(commands.slice(from, from + 20))
+      if (from % 100 === 0) gate.release()
+    }
+    const last = venue.lastSequence()
+    const behind = seen.at(-1)!.block.lastSequence
+    expect(behind).toBeLessThan(last - 100)
+    while (seen.at(-1)!.block.lastSequence < last) {
+      gate.release()
+      await Effect.runPromise(Effect.sleep(1))
+    }
+    await Effect.runPromise(Fiber.interrupt(reading))
+    expectWhole(seen, 1, last)
+    await venue.stop()
+  })
+
+  test("readers that need the state have an engine that stands at each block", async () => {
+    const disk = newDisk()
+    const venue = await start(disk, { ...roomy, blocks: 5, snapshotEveryRecords: 70 })
+    const commands = stream(10, 300)
+    for (let from = 0; from < commands.length; from += 30) await venue.submit(commands.slice(from, from + 30))
+    const last = venue.lastSequence()
+    const plain = await collect(venue.feed.from(100), last)
+    const expected = Engine.make(capacity)
+    const states = new Map<number, string>()
+    for (const { block } of await collect(venue.feed.from(1), last)) {
+      for (const record of block.records) expected.apply(record.command, record.sequence, record.atEpochMs)
+      states.set(block.lastSequence, canonical(expected))
+    }
+    const standing: Array<Feed.Committed> = []
+    await Effect.runPromise(venue.feed.standingFrom(100).pipe(
+      Stream.tap(({ block, engine }) => Effect.sync(() => expect(canonical(engine)).toBe(states.get(block.lastSequence)))),
+      Stream.tap(({ block, events }) => Effect.sync(() => standing.push({ block, events }))),
+      Stream.takeUntil(({ block }) => block.lastSequence >= last),
+      Stream.runDrain
+    ))
+    expect(standing.map(told)).toEqual(plain.map(told))
+    await venue.stop()
+  })
+
+  test("each record has its own events", async () => {
+    const venue = await start(newDisk(), roomy)
+    await venue.submit(stream(11, 200))
+    const last = venue.lastSequence()
+    const records = (await collect(venue.feed.from(1), last)).flatMap(Feed.decided)
+    expect(records.map(({ record }) => record.sequence)).toEqual(Array.from({ length: last }, (_, index) => index + 1))
+    for (const { events, record } of records) {
+      expect(events.filter(({ event }) => event === "RecordDecided")).toHaveLength(1)
+      expect(events.at(-1)).toMatchObject({ event: "RecordDecided", sequence: record.sequence, atEpochMs: record.atEpochMs })
+    }
+    expect(records.some(({ events }) => events.some(({ event }) => event === "Traded"))).toBe(true)
+    await venue.stop()
+  })
+})
+
+describe("over crashes", () => {
+  test.each([1, 2, 3, 4, 5, 6])("what a reader was given stays, and it goes on where it was (seed %i)", async (seed) => {
+    const random = { state: seed * 7919 }
+    const disk = SimDisk.make({
+      random: () => {
+        random.state = (random.state * 48_271) % 2_147_483_647
+        return random.state / 2_147_483_647
+      }
+    })
+    const commands = stream(50 + seed, 300)
+    const first = await start(disk, { ...roomy, blocks: 3, snapshotEveryRecords: 40 })
+    const seen: Array<Feed.Committed> = []
+    Effect.runFork(Stream.runForEach(first.feed.from(1), (each) => Effect.sync(() => void seen.push(each))))
+    const crashed = new Promise<void>((resolve) => {
+      let answered = 0
+      for (const command of commands) {
+        void first.submit([command]).then(() => {
+          if (++answered !== 60 + seed * 20) return
+          disk.crash("power")
+          resolve()
+        })
+      }
+    })
+    await crashed
+    const before = seen.slice()
+    const second = await start(disk, { ...roomy, blocks: 3, snapshotEveryRecords: 40 })
+    const next = before.at(-1)!.block.lastSequence + 1
+    expect(second.lastSequence()).toBeGreaterThanOrEqual(next - 1)
+    await second.submit(commands.filter((command) => command.kind !== "OpenVenue"))
+    const last = second.lastSequence()
+    const after = await collect(second.feed.from(next), last)
+    expectWhole([...before, ...after], 1, last)
+    expect((await collect(second.feed.from(1), last)).map(told)).toEqual([...before, ...after].map(told))
+    await second.stop()
+  })
+})
+
+describe("memory", () => {
+  const blockOf = (firstSequence: number): Block.Encoded => {
+    const builder = new Block.Builder()
+    builder.begin({ epoch: 1, firstSequence, previousDigest: Block.genesisDigest })
+    builder.add(firstSequence, 1000, { kind: "PassTime" })
+    const encoded = builder.finish(Block.sha256(Buffer.alloc(0)))
+    Block.place(encoded, { segment: 1, offset: 512 }, 0)
+    return encoded
+  }
+
+  test("shows nothing before it is durable, and drops the oldest by count", () => {
+    const recent = new Recent({ blocks: 3, bytes: 1 << 20 }, 10)
+    for (let sequence = 11; sequence <= 20; sequence++) {
+      recent.take(blockOf(sequence), Float64Array.of(sequence))
+      expect(recent.at(sequence)).toBeUndefined()
+      recent.commit(sequence)
+      expect(recent.at(sequence)?.events).toEqual(Float64Array.of(sequence))
+    }
+    expect(recent.length).toBe(3)
+    expect([17, 18, 19, 20, 21].map((sequence) => recent.at(sequence)?.block.firstSequence)).toEqual([undefined, 18, 19, 20, undefined])
+  })
+
+  test("drops by bytes, and goes on after thousands of blocks", () => {
+    const block = blockOf(1)
+    const recent = new Recent({ blocks: 1 << 20, bytes: 4 * (block.bytes.length + 8) }, 0)
+    for (let sequence = 1; sequence <= 5_000; sequence++) {
+      recent.take(blockOf(sequence), Float64Array.of(sequence))
+      recent.commit(sequence)
+      expect(recent.length).toBe(Math.min(sequence, 4))
+      expect(recent.at(sequence)?.block.lastSequence).toBe(sequence)
+    }
+    expect(Option.fromNullable(recent.at(4_996))).toEqual(Option.none())
+  })
+
+  test("round and round, with blocks of all sizes and several on their way, what it shows is what it was given", () => {
+    const next = generator(77)
+    for (const bytes of [2_000, 5_000, 30_000]) {
+      const recent = new Recent({ blocks: 40, bytes }, 0)
+      const given = new Map<number, Float64Array>()
+      let durable = 0
+      let shown = 0
+      for (let sequence = 1; sequence <= 800; sequence++) {
+        const events = Float64Array.from({ length: next() % 400 }, (_, index) => sequence * 1_000 + index)
+        given.set(sequence, events)
+        recent.take(blockOf(sequence), events)
+        if (next() % 3 > 0) continue
+        durable = sequence - (next() % 2)
+        if (durable > recent.durableSequence) recent.commit(durable)
+        for (let at = Math.max(1, sequence - 60); at <= sequence; at++) {
+          const found = recent.at(at)
+          if (found === undefined) continue
+          shown++
+          expect(at).toBeLessThanOrEqual(durable)
+          expect(found.block).toMatchObject({ firstSequence: at, lastSequence: at, records: [{ sequence: at, command: { kind: "PassTime" } }] })
+          expect(found.events).toEqual(given.get(at))
+        }
+      }
+      expect(shown).toBeGreaterThan(100)
+    }
+  })
+
+  test("calls back once per commit, and not who called it off", () => {
+    const recent = new Recent({ blocks: 3, bytes: 1 << 20 }, 0)
+    const heard: Array<string> = []
+    recent.whenCommitted(() => heard.push("kept"))
+    recent.whenCommitted(() => heard.push("called off"))()
+    recent.take(blockOf(1), new Float64Array(0))
+    recent.take(blockOf(2), new Float64Array(0))
+    expect(heard).toEqual([])
+    recent.commit(1)
+    recent.commit(2)
+    expect(heard).toEqual(["kept"])
+  })
+})
