@@ -33,9 +33,9 @@ export class Proofs {
     readonly until: Until
   ) {}
 
-  /** Whether the write of the journal that begins now is the one that goes astray. */
+  /** Whether the write of the journal that begins now is the one that goes astray: one of a block, not of a segment's zeros. */
   takesAstray(path: string): boolean {
-    if (this.#astray !== "armed") return false
+    if (this.#astray !== "armed" || !path.endsWith(".seg")) return false
     this.#astray = path
     return true
   }
