@@ -16,7 +16,15 @@ export interface Measured {
 }
 
 const orders = 1_000_000
-const shape: EngineCommands.Shape = { markets: 100, accounts: 10_000, resting: orders, liveLimit: orders, count: 0, seed: 17, msPerBlock: 1 }
+const shape: EngineCommands.Shape = {
+  markets: 100,
+  accounts: 10_000,
+  resting: orders,
+  liveLimit: orders,
+  count: 0,
+  seed: 17,
+  msPerBlock: 1
+}
 
 const used = (): { readonly heap: number; readonly buffers: number } => {
   global.gc!()

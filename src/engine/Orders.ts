@@ -523,7 +523,7 @@ export class Orders {
     return this.words[slot << 4 | clientHashWord]!
   }
 
-  /** The hash of an account's clientOrderId under the pool's key. That of the last one asked for is kept: an order is looked for, then indexed. */
+  /** The hash of an account's clientOrderId under the pool's key. The last one is kept: an order is looked for, then indexed. */
   hashClient(account: number, clientOrderId: string): number {
     if (account === this.hashedAccount && clientOrderId === this.hashedId) return this.hashed
     this.hashedAccount = account
