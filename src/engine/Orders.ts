@@ -114,10 +114,6 @@ export class Orders {
   /** Slots by hash of account and clientOrderId. */
   private readonly clientTable: ProbingTable
   private tableMask: number
-  /** The clientOrderId that was hashed last, whose it is, and its hash. */
-  private hashedId = ""
-  private hashedAccount = none
-  private hashed = 0
 
   /** `initial` rows are there from the start: a pool that is given all of its capacity never stops to copy what it has. */
   constructor(capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots) {
@@ -523,12 +519,9 @@ export class Orders {
     return this.words[slot << 4 | clientHashWord]!
   }
 
-  /** The hash of an account's clientOrderId under the pool's key. The last one is kept: an order is looked for, then indexed. */
+  /** The hash of an account's clientOrderId under the pool's key: for one who looks for an order, then indexes it. */
   hashClient(account: number, clientOrderId: string): number {
-    if (account === this.hashedAccount && clientOrderId === this.hashedId) return this.hashed
-    this.hashedAccount = account
-    this.hashedId = clientOrderId
-    return this.hashed = hashText(this.key0, this.key1, account, clientOrderId)
+    return hashText(this.key0, this.key1, account, clientOrderId)
   }
 
   /** A copy of everything but the tables and the levels, which restoring builds again. */
