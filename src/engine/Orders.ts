@@ -492,21 +492,26 @@ export class Orders {
 
   /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
   findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
+    return this.clientTable.entryAt(this.clientPlace(account, clientOrderId, hash))
+  }
+
+  /** Where in the table an account's clientOrderId is, or would be. */
+  private clientPlace(account: number, clientOrderId: string, hash: number): number {
     const { clientTable } = this
-    for (let place = clientTable.seek(hash, hash); place !== none; place = clientTable.seek(hash, place + 1)) {
+    for (let place = clientTable.seek(hash, hash);; place = clientTable.seek(hash, place + 1)) {
       const slot = clientTable.entryAt(place)
-      if (this.account(slot) === account && this.clientOrderId[slot] === clientOrderId) return slot
+      if (slot === none || (this.account(slot) === account && this.clientOrderId[slot] === clientOrderId)) return place
     }
-    return none
   }
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId[slot]!)): void {
     const clientOrderId = this.clientOrderId[slot]!
     assert(clientOrderId !== "", "an empty clientOrderId is not indexed")
-    assert(this.findClient(this.account(slot), clientOrderId, hash) === none, "an account's clientOrderId is indexed once")
+    const place = this.clientPlace(this.account(slot), clientOrderId, hash)
+    assert(this.clientTable.entryAt(place) === none, "an account's clientOrderId is indexed once")
     this.words[slot << 4 | clientHashWord] = hash
-    this.clientTable.insert(hash, slot)
+    this.clientTable.put(hash, place, slot)
   }
 
   /** Takes an indexed slot out of the clientOrderId index. */

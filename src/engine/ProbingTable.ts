@@ -11,7 +11,7 @@
  */
 import { assert } from "../domain/Assert.js"
 
-/** No place, and no entry. */
+/** No entry. */
 export const none = -1
 
 /** Bits of a place that say how far the entry lies from its own: nothing in a table half full lies 128 places off. */
@@ -43,31 +43,41 @@ export class ProbingTable {
     return this.used
   }
 
-  /** The first place from a place on that holds an entry of a hash, or of another with the same bits; -1 when there is none. */
+  /**
+   * The first place from a place on that may hold an entry of a hash, or that is free: then no further one does. An
+   * owner looks from the hash itself on, compares the row of each entry found, and goes on from the next place.
+   */
   seek(hash: number, from: number): number {
     const { entryMask, homeBits, mask, places } = this
     const tag = (hash >>> homeBits) | (hash << (32 - homeBits))
     for (let place = from & mask;; place = (place + 1) & mask) {
       const held = places[place]!
-      if (held === 0) return none
-      if (((held ^ tag) & ~entryMask) === 0) return place
+      if (held === 0 || ((held ^ tag) & ~entryMask) === 0) return place
     }
   }
 
-  /** The entry at a place that `seek` found. */
+  /** The entry at a place, or -1 where it is free. */
   entryAt(place: number): number {
     return (this.places[place]! & this.entryMask) - 1
   }
 
-  /** Puts in an entry that is not in. */
-  insert(hash: number, entry: number): void {
+  /** Puts an entry that is not in at the free place where `seek` ended. */
+  put(hash: number, place: number, entry: number): void {
     const { entryMask, homeBits, mask, places } = this
-    assert(++this.used * 2 <= places.length, "a table is at most half full")
-    let place = hash & mask
-    while (places[place] !== 0) place = (place + 1) & mask
+    assert(places[place] === 0, "an entry is put at a free place")
+    assert(this.used * 2 < places.length, "a table is at most half full")
+    this.used++
     places[place] = (((hash >>> homeBits) | (hash << (32 - homeBits))) & ~entryMask) | (entry + 1)
     const distance = (place - hash) & mask
     if (distance > this.furthest) this.furthest = distance
+  }
+
+  /** Puts in an entry that is not in. */
+  insert(hash: number, entry: number): void {
+    const { mask, places } = this
+    let place = hash & mask
+    while (places[place] !== 0) place = (place + 1) & mask
+    this.put(hash, place, entry)
   }
 
   /** Takes out an entry by the hash it was put in under. */

@@ -8,10 +8,10 @@ const make = (capacity: number, initial: number) => {
   const table = new ProbingTable(capacity, initial, (entry) => hashes.get(entry)!)
   /** As an owner looks for an entry: by its hash, then by its row. */
   const find = (entry: number, hash: number): number => {
-    for (let place = table.seek(hash, hash); place !== none; place = table.seek(hash, place + 1)) {
-      if (table.entryAt(place) === entry) return entry
+    for (let place = table.seek(hash, hash);; place = table.seek(hash, place + 1)) {
+      const found = table.entryAt(place)
+      if (found === none || found === entry) return found
     }
-    return none
   }
   return { find, hashes, table }
 }
@@ -55,12 +55,14 @@ describe("ProbingTable", () => {
       table.insert(hashes.get(entry)!, entry)
     }
     for (const [entry, hash] of hashes) table.remove(hash, entry)
-    for (let hash = 0; hash < 512; hash++) expect(table.seek(hash, hash)).toBe(none)
+    for (let hash = 0; hash < 512; hash++) expect(table.entryAt(table.seek(hash, hash))).toBe(none)
   })
 
   it("refuses more entries than it has room for, and to take out what is not in", () => {
     const { table } = make(100, 8)
-    for (let entry = 0; entry < 8; entry++) table.insert(entry, entry)
+    for (let entry = 0; entry < 7; entry++) table.insert(entry, entry)
+    expect(() => table.put(0, 0, 9)).toThrow("an entry is put at a free place")
+    table.insert(7, 7)
     expect(() => table.insert(8, 8)).toThrow("a table is at most half full")
     expect(() => table.remove(9, 9)).toThrow("only an entry that is in is taken out")
   })
