@@ -14,14 +14,19 @@ import { assert } from "../domain/Assert.js"
 /** No entry. */
 export const none = -1
 
-/** Bits of a place that say how far the entry lies from its own: nothing in a table half full lies 128 places off. */
-const mostHomeBits = 7
+/** The uppermost bits of a place, which say how far the entry lies from its own: in a table half full nothing lies 128 places off. */
+const homeBits = 7
+const homeMask = (1 << homeBits) - 1
+
+/** The bits of a hash in the order in which a place holds as many as it has room for: the lowest ones first. */
+const tagOf = (hash: number): number => (hash >>> homeBits) | (hash << (32 - homeBits))
 
 export class ProbingTable {
   private places: Int32Array
   private mask: number
   private readonly entryMask: number
-  private readonly homeBits: number
+  /** Whether places have room for `homeBits`. */
+  private readonly tellsHome: boolean
   /** The furthest that an entry was ever put from its own place. */
   private furthest = 0
   private used = 0
@@ -33,7 +38,7 @@ export class ProbingTable {
   constructor(capacity: number, initial: number, private readonly hashOf: (entry: number) => number) {
     assert(capacity > 0 && capacity < 2 ** 30, "an entry leaves room for bits of its hash")
     this.entryMask = 2 ** (32 - Math.clz32(capacity)) - 1
-    this.homeBits = Math.min(mostHomeBits, Math.clz32(capacity))
+    this.tellsHome = Math.clz32(capacity) >= homeBits
     this.places = new Int32Array(placesFor(initial))
     this.mask = this.places.length - 1
   }
@@ -48,8 +53,8 @@ export class ProbingTable {
    * owner looks from the hash itself on, compares the row of each entry found, and goes on from the next place.
    */
   seek(hash: number, from: number): number {
-    const { entryMask, homeBits, mask, places } = this
-    const tag = (hash >>> homeBits) | (hash << (32 - homeBits))
+    const { entryMask, mask, places } = this
+    const tag = tagOf(hash)
     for (let place = from & mask;; place = (place + 1) & mask) {
       const held = places[place]!
       if (held === 0 || ((held ^ tag) & ~entryMask) === 0) return place
@@ -63,11 +68,11 @@ export class ProbingTable {
 
   /** Puts an entry that is not in at the free place where `seek` ended. */
   put(hash: number, place: number, entry: number): void {
-    const { entryMask, homeBits, mask, places } = this
+    const { entryMask, mask, places } = this
     assert(places[place] === 0, "an entry is put at a free place")
     assert(this.used * 2 < places.length, "a table is at most half full")
     this.used++
-    places[place] = (((hash >>> homeBits) | (hash << (32 - homeBits))) & ~entryMask) | (entry + 1)
+    places[place] = (tagOf(hash) & ~entryMask) | (entry + 1)
     const distance = (place - hash) & mask
     if (distance > this.furthest) this.furthest = distance
   }
@@ -82,20 +87,19 @@ export class ProbingTable {
 
   /** Takes out an entry by the hash it was put in under. */
   remove(hash: number, entry: number): void {
-    const { entryMask, homeBits, mask, places } = this
+    const { entryMask, mask, places } = this
     let hole = hash & mask
     while ((places[hole]! & entryMask) !== entry + 1) {
       assert(places[hole] !== 0, "only an entry that is in is taken out")
       hole = (hole + 1) & mask
     }
     this.used--
-    const homeMask = mask & ((1 << homeBits) - 1)
-    const told = this.furthest <= homeMask
+    const told = this.tellsHome && this.furthest <= homeMask
     // What lies behind, up to the next free place, moves up where its own place is not past the hole.
     for (let place = (hole + 1) & mask; places[place] !== 0; place = (place + 1) & mask) {
       const held = places[place]!
       const distance = told
-        ? (place - (held >>> (32 - homeBits))) & homeMask
+        ? (place - (held >>> (32 - homeBits))) & homeMask & mask
         : (place - this.hashOf((held & entryMask) - 1)) & mask
       if (distance >= ((place - hole) & mask)) {
         places[hole] = held

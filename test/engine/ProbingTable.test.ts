@@ -26,7 +26,7 @@ const Step = fc.oneof(
 )
 
 describe("ProbingTable", () => {
-  // With the largest capacity two bits of the hash are kept, so that the table has to ask for the others.
+  // With the largest capacity a place has room for two bits of the hash, so that the table has to ask for the others.
   it.each([[61], [1_000], [2 ** 24], [2 ** 30 - 1]])("finds exactly what was put in and not taken out, of %i entries", (capacity) => {
     fc.assert(fc.property(fc.array(Step, { maxLength: 150, size: "max" }), (steps) => {
       const { find, hashes, table } = make(capacity, 61)
