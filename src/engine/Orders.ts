@@ -492,26 +492,28 @@ export class Orders {
 
   /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
   findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
-    return this.clientTable.entryAt(this.clientPlace(account, clientOrderId, hash))
-  }
-
-  /** Where in the table an account's clientOrderId is, or would be. */
-  private clientPlace(account: number, clientOrderId: string, hash: number): number {
     const { clientTable } = this
     for (let place = clientTable.seek(hash, hash);; place = clientTable.seek(hash, place + 1)) {
       const slot = clientTable.entryAt(place)
-      if (slot === none || (this.account(slot) === account && this.clientOrderId[slot] === clientOrderId)) return place
+      if (slot === none || (this.account(slot) === account && this.clientOrderId[slot] === clientOrderId)) return slot
     }
   }
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId[slot]!)): void {
-    const clientOrderId = this.clientOrderId[slot]!
-    assert(clientOrderId !== "", "an empty clientOrderId is not indexed")
-    const place = this.clientPlace(this.account(slot), clientOrderId, hash)
-    assert(this.clientTable.entryAt(place) === none, "an account's clientOrderId is indexed once")
+    const { clientTable } = this
+    assert(this.clientOrderId[slot] !== "", "an empty clientOrderId is not indexed")
+    let place = clientTable.seek(hash, hash)
+    for (let other = clientTable.entryAt(place); other !== none; other = clientTable.entryAt(place)) {
+      assert(!this.isSameClient(other, slot), "an account's clientOrderId is indexed once")
+      place = clientTable.seek(hash, place + 1)
+    }
     this.words[slot << 4 | clientHashWord] = hash
-    this.clientTable.put(hash, place, slot)
+    clientTable.put(hash, place, slot)
+  }
+
+  private isSameClient(one: number, other: number): boolean {
+    return this.account(one) === this.account(other) && this.clientOrderId[one] === this.clientOrderId[other]
   }
 
   /** Takes an indexed slot out of the clientOrderId index. */

@@ -38,9 +38,20 @@ export const hashText = (key0: number, key1: number, salt: number, text: string)
   let word = 0
   for (; at < length; at = (at + 1) | 0) word = (word << 8) ^ text.charCodeAt(at)
   word ^= length << 24
-  // Then three rounds over nothing, which finish it.
-  for (let round = 0; round < 4; round++) {
-    v3 ^= word
+  v3 ^= word
+  v0 = (v0 + v1) | 0
+  v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
+  v0 = (v0 << 16) | (v0 >>> 16)
+  v2 = (v2 + v3) | 0
+  v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
+  v0 = (v0 + v3) | 0
+  v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
+  v2 = (v2 + v1) | 0
+  v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
+  v2 = (v2 << 16) | (v2 >>> 16)
+  v0 ^= word
+  v2 ^= 0xff
+  for (let round = 0; round < 3; round++) {
     v0 = (v0 + v1) | 0
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
     v0 = (v0 << 16) | (v0 >>> 16)
@@ -51,9 +62,6 @@ export const hashText = (key0: number, key1: number, salt: number, text: string)
     v2 = (v2 + v1) | 0
     v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
     v2 = (v2 << 16) | (v2 >>> 16)
-    v0 ^= word
-    if (round === 0) v2 ^= 0xff
-    word = 0
   }
   return v1 ^ v3
 }
