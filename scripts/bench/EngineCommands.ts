@@ -165,7 +165,8 @@ const place = (
   }]
 })
 
-const cancel = (account: number, serial: number, market: number, orderNumber: number): CancelOrders => withFields("CancelOrders", client(Operation.cancelV1, account, serial), { entries: [{ market, orderNumber, raw: "" }] })
+const cancel = (account: number, serial: number, market: number, orderNumber: number): CancelOrders =>
+  withFields("CancelOrders", client(Operation.cancelV1, account, serial), { entries: [{ market, orderNumber, raw: "" }] })
 
 /** One of an account's markets: all markets have equally many accounts. */
 const marketOf = ({ markets }: Shape, account: number, draw: (below: number) => number): number => {
