@@ -202,7 +202,7 @@ describe("a bundle of a journal", () => {
       [changed(/"lastSequence":\d/, "\"lastSequence\":9"), "its last block is not the one its manifest names"],
       [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it"],
       [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first sequence is not the one behind its state"],
-      [changed(/\["blocks",\d/, (found) => `["blocks",${found.endsWith("9") ? 8 : 9}`), "its sections have other lengths than its manifest says"],
+      [changed(/(?<=\["blocks",)\d+/, (length) => String(Number(length) + 1)), "its sections have other lengths than its manifest says"],
       [changed(/"rules":0/, "\"rules\":x"), "its manifest is not one"]
     ]
     for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
