@@ -5,11 +5,20 @@
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** No slot, no index. */
 export const none = -1
 
-/** What of the accounts a snapshot holds: rows, without the sums over their positions, which are made anew. */
+/** What is shown of an account beside its money. */
+export interface AccountView {
+  readonly account: number
+  readonly accountId: string
+  /** The last record that changed the account. */
+  readonly lastSequence: number
+}
+
+/** What of the accounts' rows a snapshot holds: rows, without the sums over their positions, which are made anew. */
 export interface AccountsDump {
   readonly rows: Uint8Array
 }
@@ -168,6 +177,26 @@ export class Accounts {
   private grow(accounts: number): void {
     this.numbers = growFloats(this.numbers, accounts * rowNumbers)
     this.words = wordsOf(this.numbers)
+  }
+
+  /** What is shown of an account beside its money. */
+  view(account: number): AccountView {
+    const born = this.born(account)
+    assert(account >= 0 && account < this.count, "an account index is one that was opened")
+    return { account, accountId: Ids.accountId(born), lastSequence: this.lastSequence(account) }
+  }
+
+  /** Feeds what an account is, whatever its slot: a line, and one more for each thing it has that others have not. */
+  canonical(account: number, feed: (line: string) => void): void {
+    feed(`account ${account} ${this.born(account)} ${this.collateral(account)} ${this.lastSequence(account)} ${this.evicted(account)}`)
+  }
+
+  encode(into: SectionWriter): void {
+    into.bytes("accounts.rows", this.dump().rows)
+  }
+
+  static decode(from: SectionReader): Accounts {
+    return Accounts.restore({ rows: from.bytes("accounts.rows") })
   }
 
   dump(): AccountsDump {
