@@ -14,6 +14,8 @@ export const none = -1
 export interface AccountView {
   readonly account: number
   readonly accountId: string
+  /** Empty until one is set. */
+  readonly displayHandle: string
   /** The last record that changed the account. */
   readonly lastSequence: number
 }
@@ -35,6 +37,8 @@ export class Accounts {
   private words = wordsOf(this.numbers)
 
   private readonly byId = new Map<string, number>()
+  /** What others may see each account by; empty until one is set. */
+  private displayHandles: Array<string> = []
 
   collateral(account: number): number {
     return this.numbers[account << 4 | 0]!
@@ -161,7 +165,12 @@ export class Accounts {
     this.setNewestOrder(account, none)
     this.setFirstPosition(account, none)
     this.byId.set(Ids.accountId(born), account)
+    this.displayHandles.push("")
     return account
+  }
+
+  setDisplayHandle(account: number, handle: string): void {
+    this.displayHandles[account] = handle
   }
 
   /** Index by id, or -1. */
@@ -183,20 +192,30 @@ export class Accounts {
   view(account: number): AccountView {
     const born = this.born(account)
     assert(account >= 0 && account < this.count, "an account index is one that was opened")
-    return { account, accountId: Ids.accountId(born), lastSequence: this.lastSequence(account) }
+    return {
+      account,
+      accountId: Ids.accountId(born),
+      displayHandle: this.displayHandles[account]!,
+      lastSequence: this.lastSequence(account)
+    }
   }
 
   /** Feeds what an account is, whatever its slot: a line, and one more for each thing it has that others have not. */
   canonical(account: number, feed: (line: string) => void): void {
     feed(`account ${account} ${this.born(account)} ${this.collateral(account)} ${this.lastSequence(account)} ${this.evicted(account)}`)
+    const handle = this.displayHandles[account]!
+    if (handle !== "") feed(`handle ${account} ${handle}`)
   }
 
   encode(into: SectionWriter): void {
     into.bytes("accounts.rows", this.dump().rows)
+    into.texts("accounts.displayHandles", this.displayHandles)
   }
 
   static decode(from: SectionReader): Accounts {
-    return Accounts.restore({ rows: from.bytes("accounts.rows") })
+    const accounts = Accounts.restore({ rows: from.bytes("accounts.rows") })
+    accounts.displayHandles = from.textsOrEmpty("accounts.displayHandles", accounts.count)
+    return accounts
   }
 
   dump(): AccountsDump {
