@@ -6,7 +6,7 @@
 import { Digest128 } from "../../domain/Digest128.js"
 import type { Fingerprint } from "../../operations/Fingerprint.js"
 import type { Fields } from "../../operations/Field.js"
-import { type Command, of } from "../../operations/Operations.js"
+import { type Command, of as declarationOf } from "../../operations/Operations.js"
 
 const digest = new Digest128()
 
@@ -64,7 +64,7 @@ const feed = (command: Command): void => {
       }
       return
     default:
-      feedFields(of(command).fields, command as unknown as Readonly<Record<string, unknown>>)
+      feedFields(declarationOf(command).fields, command as unknown as Readonly<Record<string, unknown>>)
   }
 }
 
