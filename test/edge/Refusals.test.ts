@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest"
 import * as Refusal from "../../src/domain/Refusal.js"
+import type { Unit } from "../../src/domain/Unit.js"
 import { refusalOf } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
@@ -313,6 +314,29 @@ test.each(rows)("$refusal", async ({ actual, ask, capacity, limit, nearest, refu
 test("no refusal is left out", () => {
   const reached = new Set([...rows.map((row) => row.refusal as string), ...Object.keys(elsewhere)])
   expect(Object.keys(Refusal.Refusal).filter((name) => name !== "none" && !reached.has(name))).toEqual([])
+})
+
+/** How a value of each unit that a refusal compares is told, in a market of one and three decimals. */
+const forms: Partial<Readonly<Record<Unit, RegExp>>> = {
+  // What is off the grid, or beyond any price, is told as it was sent.
+  price_atoms: /^\d+(?:\.\d{1,2})?$/,
+  size_atoms: /^\d+\.\d{3,7}$/,
+  money_atoms: /^\d+\.\d{6}$/,
+  epoch_ms: /^\d{13}$/,
+  count: /^\d+$/,
+  market_status: /^[a-z_]+$/
+}
+
+test("what compares something is told with numbers in its unit, and nothing else is", () => {
+  for (const [code, { compares, name }] of Refusal.all) {
+    const told = rows.filter((row) => Refusal.Refusal[row.refusal] === code)
+      .flatMap(({ actual, limit, nearest }) => [limit, actual, nearest].filter((value) => value !== undefined))
+    if (compares === undefined) expect(told, name).toEqual([])
+    else {
+      expect(told.length, name).toBeGreaterThan(0)
+      for (const value of told) expect(value, name).toMatch(forms[compares]!)
+    }
+  }
 })
 
 /** Names of the library's error classes that this release can answer, each by one request. */
