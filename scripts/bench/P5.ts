@@ -5,7 +5,9 @@
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
-import * as Command from "../../src/operations/Operations.js"
+import { Principal } from "../../src/operations/Header.js"
+import { Operation } from "../../src/operations/Operations.js"
+import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
@@ -17,17 +19,19 @@ const directory = `data/bench-P5-${process.pid}`
 const blocksPerRun = 2_000
 const sliceBlocks = 100
 const recordBytes = 200
-/** What frames a record's payload. */
-const recordHeaderBytes = 21
+/** What frames a record's payload: its length, sequence, time and kind, and the header but for the key. */
+const recordHeaderBytes = 21 + 27
 const firstEpochMs = 1_700_000_000_000
 
 /** A placement whose record takes 200 bytes. */
-const commandOf = (sequence: number): Command.PlaceOrders => {
+const commandOf = (sequence: number): PlaceOrders => {
   const idempotencyKey = `00000000-0000-4000-8000-${String(sequence).padStart(12, "0")}`
-  const known = `[3,41,17,"${idempotencyKey}",2,"",9,6512345,250000]`.length
+  const known = idempotencyKey.length + `[2,"",9,6512345,250000]`.length
   return {
     kind: "PlaceOrders",
-    operation: Command.Operation.placeV2,
+    principal: Principal.key,
+    fingerprint: { a: sequence, b: ~sequence, c: Math.imul(sequence, 0x9e3779b1), d: 1 },
+    operation: Operation.placeV2,
     account: 41,
     apiKey: 17,
     idempotencyKey,

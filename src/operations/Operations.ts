@@ -17,6 +17,7 @@ import { AmendOrder } from "./orders/AmendOrder.js"
 import { CancelAllOrders } from "./orders/CancelAllOrders.js"
 import { CancelOrders } from "./orders/CancelOrders.js"
 import { FenceOutcome } from "./orders/FenceOutcome.js"
+import { OrderDecided } from "./orders/OrderDecided.js"
 import { PlaceOrders } from "./orders/PlaceOrders.js"
 import { SetCancelAllAfter } from "./orders/SetCancelAllAfter.js"
 import { HaltEngine } from "./venue/HaltEngine.js"
@@ -173,6 +174,7 @@ export const allOutcomes: ReadonlyArray<AnyOutcome> = [...outcomes.values()]
 
 /** Packs what an entry came to. */
 export const pack = (outcome: EntryOutcome, into: Packed): void => {
+  if (outcome._tag === "OrderDecided") return OrderDecided.pack(outcome, into)
   if (outcome._tag === "Refused") return packRefused(outcome, into)
   const declared = outcomes.get(outcome._tag)
   assert(declared !== undefined, "an outcome is declared by an operation")

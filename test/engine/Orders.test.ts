@@ -114,7 +114,7 @@ describe("Orders", () => {
     const other = orders.allocate()
     orders.setNumber(other, 2)
     expect(() => orders.unindex(other)).toThrow("only an indexed order is unindexed")
-    expect(() => orders.unindexClient(other)).toThrow("only an indexed order is unindexed")
+    expect(() => orders.unindexClient(other)).toThrow("only an entry that is in is taken out")
     expect(() => orders.indexClient(other)).toThrow("an empty clientOrderId is not indexed")
     orders.release(other)
     expect(() => orders.release(other)).toThrow("only a slot that holds an order is released")

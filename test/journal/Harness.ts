@@ -31,9 +31,15 @@ export const journalOver = (
 
 export const outcome = (sequence: number): Uint8Array => Block.sha256(Buffer.from(String(sequence)))
 
-/** A command of about `bytes` bytes. */
+/** A command whose record is about as long as its own 21 bytes and `bytes` more, of which the header takes 33. */
 export const commandOf = (sequence: number, bytes: number): Command =>
-  complete({ kind: "CancelAllOrders", account: 0, idempotencyKey: `key-${sequence}`, market: -1, raw: "-".repeat(bytes) })
+  complete({
+    kind: "CancelAllOrders",
+    account: 0,
+    idempotencyKey: `key-${sequence}`,
+    market: -1,
+    raw: "-".repeat(Math.max(0, bytes - 38))
+  })
 
 /** The chain that a writer builds, ahead of what is durable. */
 export class Chain {
