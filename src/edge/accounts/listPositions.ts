@@ -20,7 +20,7 @@ import { money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
 /** A position that is not flat. `quantity` is unsigned: `side` says the direction. */
-export const Position = Schema.Struct({
+const Position = Schema.Struct({
   positionId: Fields.Text,
   marketId: Fields.Text,
   side: Schema.Literal("long", "short"),
@@ -34,7 +34,7 @@ export const Position = Schema.Struct({
   openedAtEpochMs: Fields.EpochMs,
   lastSequence: Fields.Sequence
 }).annotations({ identifier: "Position" })
-export type Position = typeof Position.Type
+type Position = typeof Position.Type
 
 const PositionList = Schema.Struct({
   version: Schema.Literal("external-position-list/v1"),

@@ -1,9 +1,8 @@
 /** Cancels on their way to the engine: of named orders, and of all there are. */
-import type * as Command from "../../operations/Operations.js"
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Call } from "../http/Call.js"
@@ -35,7 +34,7 @@ export const prepare = (
 export const submit = (
   call: Call,
   admitted: Admitted<object>,
-  operation: Command.Operation,
+  operation: Operation,
   entries: ReadonlyArray<CancelEntry>,
   answer: (outcome: Outcome) => void
 ): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
@@ -55,7 +54,7 @@ export const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
 export const submitAll = (
   call: Call,
   admitted: Admitted<object>,
-  operation: Command.Operation,
+  operation: Operation,
   market: number,
   /** The market as sent. */
   marketText: string | undefined,

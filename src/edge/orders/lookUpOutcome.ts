@@ -4,9 +4,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import type * as Command from "../../operations/Operations.js"
 import * as Ids from "../../domain/Ids.js"
-import type { EntryOutcome } from "../../operations/Operations.js"
+import type { EntryOutcome, Operation } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import type { Reads, RememberedOutcome } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
@@ -63,7 +62,7 @@ const outcomeLookup = <Name extends string>(names: readonly [Name, ...ReadonlyAr
 })
 
 /** What lookups tell of, by the operation that was decided. */
-type Operations = ReadonlyMap<Command.Operation, Route.Remembered>
+type Operations = ReadonlyMap<Operation, Route.Remembered>
 
 const entry = ({ tell }: Route.Remembered, decided: EntryOutcome, index: number) => {
   if (!Submission.isRefused(decided)) return { index, accepted: true, ...tell(decided) }
