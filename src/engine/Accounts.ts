@@ -4,10 +4,8 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
+import { none } from "../domain/None.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
-
-/** No slot, no index. */
-export const none = -1
 
 /** What of the accounts a snapshot holds: rows, without the sums over their positions, which are made anew. */
 export interface AccountsDump {

@@ -2,7 +2,7 @@
  * The latest fills of the whole venue, bounded: a ring from which the public trades of a market and an
  * account's own fills are read, newest first. Part of the state, so that a restart from a snapshot has them.
  */
-import { none } from "./Accounts.js"
+import { none } from "../domain/None.js"
 import { growFloats, grownLength, growInts } from "./Columns.js"
 
 /** One fill, with both sides. */

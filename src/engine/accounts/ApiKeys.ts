@@ -3,10 +3,8 @@
  * line, and two texts: whatever decides whether it may act lies in the row.
  */
 import { assert } from "../../domain/Assert.js"
+import { none } from "../../domain/None.js"
 import { growFloats, grownLength, wordsOf } from "../Columns.js"
-
-/** No slot, no index. */
-const none = -1
 
 /** A key as plain data. */
 export interface ApiKey {

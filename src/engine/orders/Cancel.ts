@@ -1,10 +1,10 @@
 /** Cancelling orders: one, or all of an account. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { CancelEntry, CancelOrders } from "../../operations/orders/CancelOrders.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"

@@ -1,9 +1,9 @@
 /** How commands about orders are decided. */
 import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { done, refused } from "../../operations/Outcome.js"
-import { none } from "../Accounts.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"

@@ -1,6 +1,6 @@
 /** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
+import { none } from "../../domain/None.js"
 import { lookedUp } from "../../operations/Operations.js"
-import { none } from "../Accounts.js"
 import { AccountReads } from "../accounts/Reads.js"
 import type { OrderFilter, OrderPage, OrderView, RememberedOutcome } from "../Reads.js"
 import { isKeyFenced } from "./Fences.js"
