@@ -19,7 +19,6 @@ export const granted: Exceptions = {
     "Writer.make"
   ],
   "unused-export": [
-    "Book.none",
     "Calls.nativeBody",
     "Determinism.resetFiberIds",
     "EventLog.EventFields",

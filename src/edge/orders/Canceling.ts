@@ -2,6 +2,7 @@
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import type { Reads } from "../../engine/Reads.js"
@@ -19,7 +20,7 @@ export const prepare = (
   orderId: string
 ): { readonly entry: CancelEntry; readonly market: Market.Parameters | undefined } => {
   const market = Grid.known(state, marketIndex)?.parameters
-  const orderNumber = Ids.parseOrderId(orderId) ?? -1
+  const orderNumber = Ids.parseOrderId(orderId) ?? none
   return {
     market,
     entry: {
@@ -38,11 +39,6 @@ export const submit = (
   entries: ReadonlyArray<CancelEntry>,
   answer: (outcome: Outcome) => void
 ): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
-
-/** The market of a cancel-all that names none. */
-export const anyMarket = -2
-/** The market of one that names a market that does not exist. */
-const unknownMarket = -1
 
 /** The entry as what a cancel of all orders comes to. */
 export const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
@@ -64,7 +60,7 @@ export const submitAll = (
     kind: "CancelAllOrders",
     operation,
     market,
-    raw: market === unknownMarket ? marketText ?? "" : ""
+    raw: market === none ? marketText ?? "" : ""
   }, (outcome) => {
     const decided = Submission.decidedEntry(outcome, 0)
     if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)

@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import { anyMarket } from "../../domain/None.js"
 import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import * as Errors from "../http/Errors.js"
@@ -92,7 +93,7 @@ export const cancelAllOrders = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
-    const market = body.marketId === undefined ? Canceling.anyMarket : call.services.state.findMarket(body.marketId)
+    const market = body.marketId === undefined ? anyMarket : call.services.state.findMarket(body.marketId)
     Canceling.submitAll(call, admitted, Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
       call.succeed(canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
   }
@@ -114,7 +115,7 @@ export const cancelAllCompatOrders = Route.hot({
   run: (call, admitted) => {
     const { accountId, body: { symbol }, idempotencyKey } = admitted
     const { state } = call.services
-    const market = symbol === undefined ? Canceling.anyMarket : state.findSymbol(symbol)
+    const market = symbol === undefined ? anyMarket : state.findSymbol(symbol)
     const marketId = market < 0 ? undefined : state.market(market).parameters.marketId
     Canceling.submitAll(call, admitted, Operation.cancelAllV2, market, symbol, (decided, outcome) =>
       call.succeed(compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
