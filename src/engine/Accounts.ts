@@ -4,11 +4,9 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
+import { none } from "../domain/None.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
-
-/** No slot, no index. */
-export const none = -1
 
 /** What is shown of an account beside its money. */
 export interface AccountView {

@@ -5,12 +5,12 @@
  */
 import { assert } from "../domain/Assert.js"
 import { Digest128 } from "../domain/Digest128.js"
+import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers } from "../operations/Outcome.js"
-import { none } from "./Accounts.js"
 import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"

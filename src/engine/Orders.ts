@@ -13,15 +13,13 @@
  */
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
+import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
 import { ProbingTable } from "./ProbingTable.js"
 import { type HashKey, hashText } from "./SipHash.js"
 
 export type { HashKey } from "./SipHash.js"
-
-/** No slot: the end of a chain, or nothing found. */
-export const none = -1
 
 const sideBit = 1
 const typeBit = 1 << 1

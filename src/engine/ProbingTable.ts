@@ -11,9 +11,6 @@
  */
 import { assert } from "../domain/Assert.js"
 
-/** No entry. */
-export const none = -1
-
 /** The uppermost bits of a place, which say how far the entry lies from its own: in a table half full nothing lies 128 places off. */
 const homeBits = 7
 const homeMask = (1 << homeBits) - 1

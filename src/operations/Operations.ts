@@ -125,10 +125,17 @@ const requestsByCode: ReadonlyMap<number, { readonly name: string; readonly requ
 /** A request by its code. */
 export const requestOf = (code: number) => requestsByCode.get(code)
 
+/** What lookups call requests. */
+export type LookupName = Exclude<{ readonly [N in keyof RequestsByName]: RequestsByName[N] extends { readonly lookup: infer L } ? L : never }[keyof RequestsByName], null>
+
 /** Requests whose outcome a client may ask for by its key. */
 export const lookedUp: ReadonlyArray<Operation> = requestsByName
   .filter(([, { lookup }]) => lookup !== null)
   .map(([, { code }]) => code as Operation)
+  .sort((one, other) => one - other)
+
+/** The names by which lookups call them, in the order of their codes. */
+export const lookupNames = lookedUp.map((operation) => requestsByCode.get(operation)!.request.lookup) as ReadonlyArray<LookupName>
 
 // ---- what follows from a declaration
 

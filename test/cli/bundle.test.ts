@@ -13,6 +13,7 @@ import * as Story from "../../src/cli/replay/Story.js"
 import * as Verify from "../../src/cli/replay/Verify.js"
 import { programVersion } from "../../src/domain/Version.js"
 import * as Ids from "../../src/domain/Ids.js"
+import { anyMarket } from "../../src/domain/None.js"
 import type { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { State } from "../../src/engine/State.js"
@@ -384,7 +385,7 @@ describe("a redacted bundle", () => {
 
   it("keeps every text of the account itself", async () => {
     const engine = await followed(whole)
-    expect(engine.openOrders(kept, -1)).toEqual(recording.openOrders(kept, -1))
+    expect(engine.openOrders(kept, anyMarket)).toEqual(recording.openOrders(kept, anyMarket))
     expect(engine.state.apiKeys.all().filter(({ account }) => account === kept)).toEqual(
       recording.state.apiKeys.all().filter(({ account }) => account === kept)
     )
@@ -401,7 +402,7 @@ describe("a redacted bundle", () => {
       for (const account of accounts) {
         expect(engine.balance(account)).toEqual(recording.balance(account))
         expect(engine.positions(account)).toEqual(recording.positions(account))
-        expect(engine.fills(account, -1, Infinity, Infinity)).toEqual(recording.fills(account, -1, Infinity, Infinity))
+        expect(engine.fills(account, anyMarket, Infinity, Infinity)).toEqual(recording.fills(account, anyMarket, Infinity, Infinity))
       }
     }
   })

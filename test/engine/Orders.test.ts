@@ -1,7 +1,8 @@
+import { none } from "../../src/domain/None.js"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
-import { none, Orders, packFlags } from "../../src/engine/Orders.js"
+import { Orders, packFlags } from "../../src/engine/Orders.js"
 
 const capacity = 24
 

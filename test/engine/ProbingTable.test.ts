@@ -1,6 +1,7 @@
+import { none } from "../../src/domain/None.js"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { none, ProbingTable } from "../../src/engine/ProbingTable.js"
+import { ProbingTable } from "../../src/engine/ProbingTable.js"
 
 /** A table with what its owner keeps: the hash of every entry. */
 const make = (capacity: number, initial: number) => {

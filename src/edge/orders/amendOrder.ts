@@ -12,8 +12,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { OrderView } from "../../engine/Reads.js"
@@ -103,7 +102,7 @@ export const amendOrder = Route.hot({
     const isPlain = entry.raw === "" && grid.fault === Refusal.none
     Submission.submit(call, admitted, {
       kind: "AmendOrder",
-      operation: Command.Operation.amendV1,
+      operation: Operation.amendV1,
       market: entry.market,
       orderNumber: entry.orderNumber,
       priceAtoms: grid.priceAtoms ?? 0,

@@ -2,8 +2,8 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import * as Command from "../../operations/Operations.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { anyMarket } from "../../domain/None.js"
+import { type Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -90,8 +90,8 @@ export const cancelAllOrders = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
-    const market = body.marketId === undefined ? Canceling.anyMarket : call.services.state.findMarket(body.marketId)
-    Canceling.submitAll(call, admitted, Command.Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
+    const market = body.marketId === undefined ? anyMarket : call.services.state.findMarket(body.marketId)
+    Canceling.submitAll(call, admitted, Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
       call.succeed(canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
   }
 })
@@ -111,9 +111,9 @@ export const cancelAllCompatOrders = Route.hot({
   run: (call, admitted) => {
     const { accountId, body: { symbol }, idempotencyKey } = admitted
     const { state } = call.services
-    const market = symbol === undefined ? Canceling.anyMarket : state.findSymbol(symbol)
+    const market = symbol === undefined ? anyMarket : state.findSymbol(symbol)
     const marketId = market < 0 ? undefined : state.market(market).parameters.marketId
-    Canceling.submitAll(call, admitted, Command.Operation.cancelAllV2, market, symbol, (decided, outcome) =>
+    Canceling.submitAll(call, admitted, Operation.cancelAllV2, market, symbol, (decided, outcome) =>
       call.succeed(compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
   }
 })

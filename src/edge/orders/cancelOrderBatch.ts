@@ -3,9 +3,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import type * as Market from "../../domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
@@ -107,7 +106,7 @@ export const cancelOrderBatch = Route.hot({
       entries.push(entry)
       markets.push(market)
     }
-    Canceling.submit(call, admitted, Command.Operation.cancelBatchV1, entries, (outcome) => {
+    Canceling.submit(call, admitted, Operation.cancelBatchV1, entries, (outcome) => {
       let text = ""
       for (let index = 0; index < entries.length; index++) {
         const { marketId, orderId } = body.orders[index]!

@@ -2,10 +2,9 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 import * as Ids from "../../domain/Ids.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
@@ -51,7 +50,7 @@ export const createOrder = Route.hot({
     const { accountId, body, idempotencyKey } = admitted
     const prepared = NewCompatOrder.prepare(call.services.state, body)
     const { entry, market } = prepared
-    Placing.submit(call, admitted, Command.Operation.placeV2, [prepared], (outcome) => {
+    Placing.submit(call, admitted, Operation.placeV2, [prepared], (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) {
         return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))

@@ -3,10 +3,9 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
@@ -112,7 +111,7 @@ export const createOrders = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     const prepared = body.map((order) => NewCompatOrder.prepare(call.services.state, order))
-    Placing.submit(call, admitted, Command.Operation.placeBatchV2, prepared, (outcome) => {
+    Placing.submit(call, admitted, Operation.placeBatchV2, prepared, (outcome) => {
       let text = ""
       for (let index = 0; index < prepared.length; index++) {
         const one = prepared[index]!

@@ -4,7 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
-import { type EntryOutcome, lookedUp, requestOf } from "../../operations/Operations.js"
+import { type EntryOutcome, lookupNames, requestOf } from "../../operations/Operations.js"
 import type { Refused } from "../../operations/Outcome.js"
 import * as Refusal from "../../domain/Refusal.js"
 import type { Reads, RememberedOutcome } from "../../engine/Reads.js"
@@ -22,9 +22,6 @@ import { identityFault } from "./Identity.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import { tellOrder } from "./Telling.js"
-
-/** The names by which lookups call operations, as they are declared. */
-const operationNames = lookedUp.map((operation) => requestOf(operation)!.request.lookup!)
 
 /** What one entry of a remembered decision came to, as it was decided. */
 const DecidedEntry = Schema.Struct({
@@ -51,7 +48,7 @@ const OutcomeLookup = Schema.Struct({
   outcome: Schema.Literal("accepted", "refused", "never_seen", "unknown_expired"),
   fenced: Schema.Boolean.annotations({ description: "Nothing will ever be done under it." }),
   decisions: Schema.Array(Schema.Struct({
-    operation: Schema.Literal(...operationNames),
+    operation: Schema.Literal(...lookupNames),
     sequence: Fields.Sequence,
     decidedAtEpochMs: Fields.EpochMs,
     entries: Schema.Array(DecidedEntry)

@@ -2,9 +2,8 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import * as Errors from "../http/Errors.js"
@@ -51,7 +50,7 @@ export const placeOrder = Route.hot({
     const prepared = NewOrder.prepare(call.services.state, body, "")
     if (Requests.isFailure(prepared)) return call.failDurably(prepared)
     const { entry, market } = prepared
-    Placing.submit(call, admitted, Command.Operation.placeV1, [prepared], (outcome) => {
+    Placing.submit(call, admitted, Operation.placeV1, [prepared], (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) {
         return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))

@@ -1,10 +1,10 @@
 /** How commands about accounts are decided: opening them, crediting them, issuing their keys. */
 import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { AccountOpened, OpenDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import { handleOf } from "../../operations/accounts/SetDisplayHandle.js"
 import { done, type Refused, refused } from "../../operations/Outcome.js"
-import { none } from "../Accounts.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"

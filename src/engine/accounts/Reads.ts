@@ -1,7 +1,8 @@
 /** What is read of accounts: their money, positions, fills and keys. */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
-import { type AccountView, none } from "../Accounts.js"
+import type { AccountView } from "../Accounts.js"
+import { none } from "../../domain/None.js"
 import * as Margin from "../Margin.js"
 import { MarketReads } from "../markets/Reads.js"
 import type { ApiKeyView, BalanceView, Fill, PositionView } from "../Reads.js"

@@ -1,10 +1,10 @@
 /** Changing the price or the total of an open order. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { AmendOrder } from "../../operations/orders/AmendOrder.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"

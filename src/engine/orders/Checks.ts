@@ -3,11 +3,11 @@
  * liquidity. They change nothing, and the same ones are held for an order whose terms are changed.
  */
 import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
-import { none } from "../Accounts.js"
 import type { Book } from "../Book.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"

@@ -1,6 +1,6 @@
 /** What must hold of orders and books, found by adding everything up anew. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
-import { none } from "../Accounts.js"
 import type { State } from "../State.js"
 
 /** The first thing found wrong, as a sentence; undefined when all holds. */

@@ -1,12 +1,12 @@
 /** Placing an order: the checks, then matching. A refusal leaves no trace but its event. */
 import { ordinal } from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
