@@ -8,6 +8,7 @@ import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import type { Corrupt, Fenced, Full, Head, Unknown } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { complete } from "../engine/commands.js"
 
 /** A generator of numbers from 0 to below 1 (mulberry32). */
 export const generator = (seed: number): () => number => {
@@ -30,11 +31,15 @@ export const journalOver = (
 
 export const outcome = (sequence: number): Uint8Array => Block.sha256(Buffer.from(String(sequence)))
 
-/** A command of about `bytes` bytes. */
-export const commandOf = (sequence: number, bytes: number): Command => ({
-  kind: "HaltEngine",
-  idempotencyKey: `key-${sequence}`.padEnd(bytes, "-")
-})
+/** A command whose record is about as long as its own 21 bytes and `bytes` more, of which the header takes 33. */
+export const commandOf = (sequence: number, bytes: number): Command =>
+  complete({
+    kind: "CancelAllOrders",
+    account: 0,
+    idempotencyKey: `key-${sequence}`,
+    market: -1,
+    raw: "-".repeat(Math.max(0, bytes - 38))
+  })
 
 /** The chain that a writer builds, ahead of what is durable. */
 export class Chain {
