@@ -39,7 +39,7 @@ export const check = (
   number: number
 ): Refused | undefined => {
   const { positions } = state
-  const { parameters, status } = market
+  const { status } = market
   const quantity = positions.quantity(slot)
   const buying = entry.side === Order.buy
   const opposed = buying ? quantity < 0 : quantity > 0
@@ -54,73 +54,15 @@ export const check = (
     }
   }
   if (market.mark === 0) return refused(Refusal.marketNotAccepting, number)
-
-  if (entry.priceAtoms !== 0 || entry.type === Order.limit) {
-    if (entry.priceAtoms < parameters.minPriceAtoms) {
-      return refused(Refusal.priceOutOfBounds, number, parameters.minPriceAtoms, entry.priceAtoms, parameters.minPriceAtoms)
-    }
-    if (entry.priceAtoms > parameters.maxPriceAtoms) {
-      return refused(Refusal.priceOutOfBounds, number, parameters.maxPriceAtoms, entry.priceAtoms, parameters.maxPriceAtoms)
-    }
-  }
-  if (orderedAtoms < parameters.minQuantityAtoms) {
-    return refused(
-      Refusal.quantityOutOfBounds,
-      number,
-      parameters.minQuantityAtoms,
-      orderedAtoms,
-      parameters.minQuantityAtoms
-    )
-  }
-  if (orderedAtoms > parameters.maxQuantityAtoms) {
-    return refused(
-      Refusal.quantityOutOfBounds,
-      number,
-      parameters.maxQuantityAtoms,
-      orderedAtoms,
-      parameters.maxQuantityAtoms
-    )
-  }
-  if (entry.type === Order.limit && !entry.postOnly && beyondBand(state, market, book, entry)) {
-    const touch = book.bestPrice(buying ? Order.sell : Order.buy)
-    if (buying ? touch < market.bandLow : touch > market.bandHigh) {
-      // What it would meet first lies outside on the good side of the mark: only a price that rests passes.
-      const bound = buying ? market.bandLow : market.bandHigh
-      return refused(Refusal.priceBandExceeded, number, bound, touch, restingPrice(market, entry.side, touch))
-    }
-    const bound = buying ? market.bandHigh : market.bandLow
-    return refused(Refusal.priceBandExceeded, number, bound, entry.priceAtoms, bound)
-  }
+  const outside = outOfBounds(market, entry, orderedAtoms, number) ?? outOfBand(state, market, book, entry, number)
+  if (outside !== undefined) return outside
   if (entry.timeInForce === Order.gtc && positions.openCount(slot) >= maxOpenOrders) {
     return refused(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount(slot) + 1)
   }
-  if (!entry.reduceOnly) {
-    // Orders against the position are counted as if it were flat: reduce-only ones may close it first.
-    const reached = (opposed ? 0 : held) + growing + entry.quantityAtoms
-    if (reached > parameters.maxPositionQuantityAtoms) {
-      const nearest = entry.quantityAtoms - (reached - parameters.maxPositionQuantityAtoms)
-      return refused(
-        Refusal.positionLimit,
-        number,
-        parameters.maxPositionQuantityAtoms,
-        reached,
-        nearest >= parameters.minQuantityAtoms ? nearest : Number.NaN
-      )
-    }
-  } else {
-    const claimed = entry.quantityAtoms + (entry.timeInForce === Order.gtc ? reducing : 0)
-    const allowed = opposed ? held : 0
-    if (claimed > allowed) {
-      const nearest = entry.quantityAtoms - (claimed - allowed)
-      return refused(
-        Refusal.reduceOnlyWouldIncrease,
-        number,
-        allowed,
-        claimed,
-        nearest >= parameters.minQuantityAtoms ? nearest : Number.NaN
-      )
-    }
-  }
+  const unfit = entry.reduceOnly
+    ? wouldIncrease(market, entry, opposed ? held : 0, reducing, number)
+    : beyondPositionLimit(market, entry, (opposed ? 0 : held) + growing, number)
+  if (unfit !== undefined) return unfit
   if (!backed(state, market, slot, entry, opposed, growing, held)) {
     return refused(Refusal.marginInsufficient, number, state.availableAtoms, state.requiredAtoms)
   }
@@ -130,6 +72,69 @@ export const check = (
   }
   return entry.type === Order.market ? unmet(market, entry, best, number) : undefined
 }
+
+/** The refusal of a price or a quantity beyond the market's bounds. */
+const outOfBounds = (market: MarketState, entry: Terms, orderedAtoms: number, number: number): Refused | undefined => {
+  const { maxPriceAtoms, maxQuantityAtoms, minPriceAtoms, minQuantityAtoms } = market.parameters
+  if (entry.priceAtoms !== 0 || entry.type === Order.limit) {
+    if (entry.priceAtoms < minPriceAtoms) {
+      return refused(Refusal.priceOutOfBounds, number, minPriceAtoms, entry.priceAtoms, minPriceAtoms)
+    }
+    if (entry.priceAtoms > maxPriceAtoms) {
+      return refused(Refusal.priceOutOfBounds, number, maxPriceAtoms, entry.priceAtoms, maxPriceAtoms)
+    }
+  }
+  if (orderedAtoms < minQuantityAtoms) {
+    return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, minQuantityAtoms)
+  }
+  return orderedAtoms > maxQuantityAtoms
+    ? refused(Refusal.quantityOutOfBounds, number, maxQuantityAtoms, orderedAtoms, maxQuantityAtoms)
+    : undefined
+}
+
+/** The refusal of a limit order that would trade outside the price band. */
+const outOfBand = (state: State, market: MarketState, book: Book, entry: Terms, number: number): Refused | undefined => {
+  if (entry.type !== Order.limit || entry.postOnly || !beyondBand(state, market, book, entry)) return undefined
+  const buying = entry.side === Order.buy
+  const touch = book.bestPrice(buying ? Order.sell : Order.buy)
+  if (buying ? touch < market.bandLow : touch > market.bandHigh) {
+    // What it would meet first lies outside on the good side of the mark: only a price that rests passes.
+    const bound = buying ? market.bandLow : market.bandHigh
+    return refused(Refusal.priceBandExceeded, number, bound, touch, restingPrice(market, entry.side, touch))
+  }
+  const bound = buying ? market.bandHigh : market.bandLow
+  return refused(Refusal.priceBandExceeded, number, bound, entry.priceAtoms, bound)
+}
+
+/**
+ * The refusal of an order with which position and open orders would exceed the market's limit. Orders against the
+ * position are counted as if it were flat: reduce-only ones may close it first.
+ */
+const beyondPositionLimit = (market: MarketState, entry: Terms, before: number, number: number): Refused | undefined => {
+  const { maxPositionQuantityAtoms } = market.parameters
+  const reached = before + entry.quantityAtoms
+  return reached > maxPositionQuantityAtoms
+    ? refused(Refusal.positionLimit, number, maxPositionQuantityAtoms, reached, lessBy(market, entry, reached - maxPositionQuantityAtoms))
+    : undefined
+}
+
+/** The refusal of a reduce-only order for more than is held against it; `reducing` is what resting ones have claimed. */
+const wouldIncrease = (
+  market: MarketState,
+  entry: Terms,
+  allowed: number,
+  reducing: number,
+  number: number
+): Refused | undefined => {
+  const claimed = entry.quantityAtoms + (entry.timeInForce === Order.gtc ? reducing : 0)
+  return claimed > allowed
+    ? refused(Refusal.reduceOnlyWouldIncrease, number, allowed, claimed, lessBy(market, entry, claimed - allowed))
+    : undefined
+}
+
+/** The quantity less the excess; NaN where that is too little for the market. */
+const lessBy = ({ parameters: { minQuantityAtoms } }: MarketState, { quantityAtoms }: Terms, excess: number): number =>
+  quantityAtoms - excess >= minQuantityAtoms ? quantityAtoms - excess : Number.NaN
 
 /** The refusal of a market order whose best opposite price is none, outside the band, or worse than its own worst. */
 const unmet = (market: MarketState, entry: Terms, best: number, number: number): Refused | undefined => {
