@@ -105,7 +105,7 @@ const writerLayer = (options: Options) =>
     snapshotEveryRecords: options.snapshotEveryRecords,
     ...(options.feed === undefined ? undefined : { feed: options.feed })
   }).pipe(
-    Layer.provideMerge(SegmentJournal.layer(options.journal)),
+    Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
     Layer.provideMerge(SnapshotStore.layer)
   )
 

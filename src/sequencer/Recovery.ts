@@ -172,21 +172,51 @@ const isVouched = (journal: JournalService, snapshot: Stored): Effect.Effect<boo
 export const engineOf = (stored: Stored, capacity: Capacity): Effect.Effect<Engine, CapacityTooSmall> =>
   withinRoom(() => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(stored.sections, stored.schema), capacity)))
 
+/** Why a stored state cannot be begun with; undefined where it can. */
+const objection = (journal: JournalService, stored: Stored): Effect.Effect<string | undefined, Unreadable | Unknown> =>
+  Snapshot.isKnown(stored.schema)
+    ? Effect.map(isVouched(journal, stored), (vouched) => vouched ? undefined : "it does not belong to this journal")
+    : Effect.succeed(
+      stored.schema > Snapshot.schema
+        ? `a newer version wrote it (schema ${stored.schema}, and this program reads up to ${Snapshot.schema})`
+        : `it is of schema ${stored.schema}, which this program does not read any more`
+    )
+
+/** A snapshot that may be gone by the time it is read: whoever writes beside this removes old ones. */
+const loadIfThere = (snapshots: SnapshotsService, sequence: number): Effect.Effect<Stored | string, DiskError> =>
+  Effect.catchIf(snapshots.load(sequence), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+
 /** The newest snapshot that the journal vouches for and this program can read, or else the state that its last step began with. */
 const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService) {
   const latest = yield* snapshots.latest
   if (latest !== undefined) {
-    if (latest.schema > Snapshot.schema) {
-      yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is of a newer version and is passed over`)
-    } else if (!Snapshot.isKnown(latest.schema)) {
-      yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is of schema ${latest.schema} and is passed over`)
-    } else if (yield* isVouched(journal, latest)) return latest
-    else yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} does not belong to this journal and is passed over`)
+    const objected = yield* objection(journal, latest)
+    if (objected === undefined) return latest
+    yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is passed over: ${objected}`)
+    return yield* newestBefore(journal, snapshots, latest.sequence)
   }
+  return yield* stepBefore(journal, snapshots, Number.POSITIVE_INFINITY)
+})
+
+/** The same of what stands before a sequence. */
+const newestBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
+  for (const at of (yield* snapshots.list).toReversed()) {
+    if (at >= sequence) continue
+    const stored = yield* loadIfThere(snapshots, at)
+    const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
+    if (typeof stored !== "string" && objected === undefined) return stored
+    yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${objected}`)
+  }
+  return yield* stepBefore(journal, snapshots, sequence)
+})
+
+/** The state that the last step began with, where that is before a sequence. */
+const stepBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
   const step = yield* snapshots.latestStep
-  if (step === undefined) return undefined
-  if (typeof step !== "string" && Snapshot.isKnown(step.schema) && (yield* isVouched(journal, step))) return step
-  yield* Effect.logWarning(`the state of the last step is passed over${typeof step === "string" ? `: ${step}` : ""}`)
+  if (step === undefined || typeof step !== "string" && step.sequence >= sequence) return undefined
+  const objected = typeof step === "string" ? step : yield* objection(journal, step)
+  if (typeof step !== "string" && objected === undefined) return step
+  yield* Effect.logWarning(`the state that the last step began with is passed over: ${objected}`)
   return undefined
 })
 
@@ -200,24 +230,8 @@ export const engineBefore = (
   capacity: Capacity,
   sequence: number
 ): Effect.Effect<Engine, Unreadable | Unknown | DiskError | CapacityTooSmall> =>
-  Effect.gen(function*() {
-    for (const at of (yield* snapshots.list).toReversed()) {
-      if (at >= sequence) continue
-      const stored = yield* snapshots.load(at).pipe(
-        // The writer removes old ones while this reads.
-        Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
-      )
-      if (typeof stored === "string") {
-        yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${stored}`)
-        continue
-      }
-      if (Snapshot.isKnown(stored.schema) && (yield* isVouched(journal, stored))) return yield* engineOf(stored, capacity)
-      yield* Effect.logWarning(`the snapshot at sequence ${at} does not belong to this journal and is passed over`)
-    }
-    const step = yield* snapshots.latestStep
-    const usable = step !== undefined && typeof step !== "string" && step.sequence < sequence && (yield* isVouched(journal, step))
-    return usable ? yield* engineOf(step, capacity) : Engine.make(capacity)
-  })
+  Effect.flatMap(newestBefore(journal, snapshots, sequence), (stored) =>
+    stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
 
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
 const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {

@@ -89,7 +89,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const clock = yield* Clock.clockWith(Effect.succeed)
   const runtime = yield* Effect.runtime()
   const failure = yield* Deferred.make<Sequencer.Failure>()
+  // Whatever refuses the start does so before anything on the disk is changed.
   const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity)
+  yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
 
   let failed = false
