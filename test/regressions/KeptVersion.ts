@@ -140,3 +140,12 @@ export const diskOf = async (name: Name, options: Partial<SimDisk.Options> = {})
   await Effect.runPromise(Effect.provide(lay(filesOf(name)), disk.mount()))
   return disk
 }
+
+/** Writes what is on a simulated disk into a real directory, which a tool can be run over. */
+export const writeOut = (disk: SimDisk.SimDisk, directory: string): void => {
+  for (const file of disk.files()) {
+    if (file.startsWith("lock.db")) continue
+    fs.mkdirSync(path.join(directory, path.dirname(file)), { recursive: true })
+    fs.writeFileSync(path.join(directory, file), disk.bytes(file))
+  }
+}
