@@ -7,13 +7,20 @@
  * The same shape and seed give the same stream, and every command in it needs a record.
  */
 import { assert } from "../../src/domain/Assert.js"
-import * as Command from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { Event, type EventLog } from "../../src/engine/EventLog.js"
 import type { Capacity } from "../../src/engine/State.js"
+import { type KeyGrant, maxDemoAccounts, scopeRead, scopeTrade } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import { noFingerprint } from "../../src/operations/Fingerprint.js"
+import { type Header, internal, Principal } from "../../src/operations/Header.js"
+import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
+import { refusedCode } from "../../src/operations/Outcome.js"
+import type { CancelOrders } from "../../src/operations/orders/CancelOrders.js"
+import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { uniform } from "./BookOperations.js"
 
 export interface Shape {
@@ -31,8 +38,8 @@ export interface Shape {
 export interface Stream {
   readonly shape: Shape
   /** Opens venue, markets and accounts, and places what rests before: whole blocks. */
-  readonly setup: ReadonlyArray<Command.Command>
-  readonly commands: ReadonlyArray<Command.Command>
+  readonly setup: ReadonlyArray<Command>
+  readonly commands: ReadonlyArray<Command>
   /** How often each thing happened in the stream. */
   readonly fills: number
   readonly refused: number
@@ -81,32 +88,53 @@ const parameters = (index: number): Market.Parameters => ({
   priceBandBps: 1000
 })
 
+/** The header of an operator's command. */
+const operator = (operation: Operation, idempotencyKey: string): Header => ({
+  ...internal(Principal.operator),
+  operation,
+  idempotencyKey
+})
+
+/** The header of a client's command, under its only key. */
+const client = (operation: Operation, account: number, serial: number): Header => ({
+  principal: Principal.key,
+  account,
+  apiKey: account,
+  operation,
+  idempotencyKey: keyOf(serial),
+  fingerprint: noFingerprint
+})
+
 /** Opens venue, markets and accounts. */
-export const opening = ({ accounts, markets }: Shape): Array<Command.Command> => {
-  const commands: Array<Command.Command> = [{ kind: "OpenVenue", environment: "development", rules: 1 }]
+export const opening = ({ accounts, markets }: Shape): Array<Command> => {
+  const commands: Array<Command> = [
+    withFields("OpenVenue", internal(Principal.venue), { environment: "development", ...versions })
+  ]
   for (let market = 0; market < markets; market++) {
     commands.push(
-      { kind: "PutMarket", idempotencyKey: `put-${market}`, parameters: parameters(market) },
-      { kind: "SetMarketStatus", idempotencyKey: `backfill-${market}`, market, status: "backfilling" },
-      { kind: "SetMarketStatus", idempotencyKey: `open-${market}`, market, status: "open" },
-      { kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms: mid, sourceEpochMs: 0 }
+      withFields("PutMarket", operator(Operation.putMarket, `put-${market}`), { parameters: parameters(market) }),
+      withFields("SetMarketStatus", operator(Operation.setMarketStatus, `backfill-${market}`), { market, status: "backfilling" }),
+      withFields("SetMarketStatus", operator(Operation.setMarketStatus, `open-${market}`), { market, status: "open" }),
+      withFields("SetIndexPrice", internal(Principal.feed), { market, priceAtoms: mid, sourceEpochMs: 0 })
     )
   }
-  for (let from = 0; from < accounts; from += Command.maxDemoAccounts) {
-    const keys: Array<Command.KeyGrant> = []
-    for (let account = from; account < Math.min(accounts, from + Command.maxDemoAccounts); account++) {
+  for (let from = 0; from < accounts; from += maxDemoAccounts) {
+    const keys: Array<KeyGrant> = []
+    for (let account = from; account < Math.min(accounts, from + maxDemoAccounts); account++) {
       keys.push({
         keyId: `key${account}`,
         displayPrefix: `key${account}`,
         secretSha256: account.toString(16).padStart(64, "0"),
-        scopes: Command.scopeRead | Command.scopeTrade,
+        scopes: scopeRead | scopeTrade,
         expiresAtEpochMs: farFuture
       })
     }
-    commands.push({ kind: "OpenDemoAccounts", idempotencyKey: `accounts-${from}`, collateralAtoms, keys })
+    commands.push(withFields("OpenDemoAccounts", operator(Operation.openDemoAccounts, `accounts-${from}`), { collateralAtoms, keys }))
   }
   return commands
 }
+
+const passTime = withFields("PassTime", internal(Principal.timer), {})
 
 /** A text with the length and the look of a UUID, its own for every serial. Flat: as if it came off the wire. */
 const keyOf = (serial: number): string =>
@@ -118,13 +146,8 @@ const clientOrderIdOf = (serial: number): string => Buffer.from(`o${serial}`).to
 const place = (
   account: number,
   serial: number,
-  entry: Pick<Command.PlaceEntry, "market" | "side" | "type" | "timeInForce" | "priceAtoms" | "quantityAtoms">
-): Command.PlaceOrders => ({
-  kind: "PlaceOrders",
-  operation: Command.Operation.placeV1,
-  account,
-  apiKey: account,
-  idempotencyKey: keyOf(serial),
+  entry: Pick<PlaceEntry, "market" | "side" | "type" | "timeInForce" | "priceAtoms" | "quantityAtoms">
+): PlaceOrders => withFields("PlaceOrders", client(Operation.placeV1, account, serial), {
   entries: [{
     market: entry.market,
     clientOrderId: clientOrderIdOf(serial),
@@ -142,14 +165,8 @@ const place = (
   }]
 })
 
-const cancel = (account: number, serial: number, market: number, orderNumber: number): Command.CancelOrders => ({
-  kind: "CancelOrders",
-  operation: Command.Operation.cancelV1,
-  account,
-  apiKey: account,
-  idempotencyKey: keyOf(serial),
-  entries: [{ market, orderNumber, raw: "" }]
-})
+const cancel = (account: number, serial: number, market: number, orderNumber: number): CancelOrders =>
+  withFields("CancelOrders", client(Operation.cancelV1, account, serial), { entries: [{ market, orderNumber, raw: "" }] })
 
 /** One of an account's markets: all markets have equally many accounts. */
 const marketOf = ({ markets }: Shape, account: number, draw: (below: number) => number): number => {
@@ -158,7 +175,7 @@ const marketOf = ({ markets }: Shape, account: number, draw: (below: number) => 
 }
 
 /** Places what rests before the stream begins, each on its side of the mid. */
-export function* resting(shape: Shape): Generator<Command.PlaceOrders> {
+export function* resting(shape: Shape): Generator<PlaceOrders> {
   const draw = uniform(shape.seed + 1)
   for (let serial = 0; serial < shape.resting; serial++) {
     const account = draw(shape.accounts)
@@ -223,14 +240,14 @@ export const generate = (shape: Shape): Stream => {
   let fills = 0
   let refused = 0
 
-  const run = (command: Command.Command): void => {
+  const run = (command: Command): void => {
     assert(engine.admit(command, atEpochMs(engine.sequence + 1)) === undefined, "every command of a stream needs a record")
     engine.apply(command, engine.sequence + 1, atEpochMs(engine.sequence + 1))
     eachEvent(events, (code, at) => {
       if (code === Event.Traded) fills++
       else if (code === Event.OrderRested) live.add(orders.find(events.words[at]!))
       else if (code === Event.OrderEnded) live.drop(orders.find(events.words[at]!))
-      else if (code === Event.EntryDecided && events.words[at] !== Refusal.none) refused++
+      else if (code === Event.EntryDecided && (events.words[at]! & 0xff) === refusedCode) refused++
     })
     events.clear()
   }
@@ -245,12 +262,12 @@ export const generate = (shape: Shape): Stream => {
   assert(refused === 0, "what is to rest rests")
   // The stream begins with a block.
   while (engine.sequence % commandsPerBlock !== 0) {
-    run({ kind: "PassTime" })
-    setup.push({ kind: "PassTime" })
+    run(passTime)
+    setup.push(passTime)
   }
 
   fills = 0
-  const commands: Array<Command.Command> = []
+  const commands: Array<Command> = []
   for (let at = 0; at < shape.count; at++) {
     const account = draw(shape.accounts)
     const market = marketOf(shape, account, draw)
@@ -258,7 +275,7 @@ export const generate = (shape: Shape): Stream => {
     const share = draw(100)
     const side = draw(2) === 0 ? Order.buy : Order.sell
     const quantityAtoms = 1 + draw(100)
-    let command: Command.Command
+    let command: Command
     if (share >= 95) {
       const ioc = at % 2 === 0
       command = place(account, serial++, {

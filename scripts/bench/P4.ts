@@ -4,7 +4,7 @@
  * requests a second. Load comes from a process of its own, the same for both.
  */
 import * as fs from "node:fs"
-import { maxPlaceEntries } from "../../src/operations/Operations.js"
+import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { startBare } from "../load/BareProcess.js"
 import { load, type Report } from "../load/Task.js"
 import { VenueProcess } from "../load/VenueProcess.js"

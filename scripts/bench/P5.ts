@@ -5,11 +5,14 @@
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
-import * as Command from "../../src/operations/Operations.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { noFingerprint } from "../../src/operations/Fingerprint.js"
+import { Principal } from "../../src/operations/Header.js"
+import { Operation, withFields } from "../../src/operations/Operations.js"
+import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { format, median, type Options, result, type Result, type Section } from "./Section.js"
 
 /** Inside the project, so that it is a disk and not memory; removed afterwards. */
@@ -17,20 +20,19 @@ const directory = `data/bench-P5-${process.pid}`
 const blocksPerRun = 2_000
 const sliceBlocks = 100
 const recordBytes = 200
-/** What frames a record's payload. */
+/** What frames a record, and a client's header in it without its Idempotency-Key. */
 const recordHeaderBytes = 21
+const commandHeaderBytes = 27
 const firstEpochMs = 1_700_000_000_000
 
+const principal = Principal.key
+
 /** A placement whose record takes 200 bytes. */
-const commandOf = (sequence: number): Command.PlaceOrders => {
+const commandOf = (sequence: number): PlaceOrders => {
   const idempotencyKey = `00000000-0000-4000-8000-${String(sequence).padStart(12, "0")}`
-  const known = `[3,41,17,"${idempotencyKey}",2,"",9,6512345,250000]`.length
-  return {
-    kind: "PlaceOrders",
-    operation: Command.Operation.placeV2,
-    account: 41,
-    apiKey: 17,
-    idempotencyKey,
+  const header = { principal, account: 41, apiKey: 17, operation: Operation.placeV2, idempotencyKey, fingerprint: noFingerprint }
+  const known = commandHeaderBytes + idempotencyKey.length + `[2,"",9,6512345,250000]`.length
+  return withFields("PlaceOrders", header, {
     entries: [{
       market: 2,
       clientOrderId: String(sequence).padStart(recordBytes - recordHeaderBytes - known, "o"),
@@ -46,7 +48,7 @@ const commandOf = (sequence: number): Command.PlaceOrders => {
       fault: 0,
       raw: ""
     }]
-  }
+  })
 }
 
 const outcomeDigest = Buffer.alloc(Block.digestBytes, 1)

@@ -1,7 +1,9 @@
 /** A recording in which every text can be told: long, and naming whose it is. What redaction must hide is grepped for. */
-import type { ClientCommand, Command } from "../../src/operations/Operations.js"
-import { Operation } from "../../src/operations/Operations.js"
+import * as crypto from "node:crypto"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { Field, Fields } from "../../src/operations/Field.js"
+import { type Command, of, Operation } from "../../src/operations/Operations.js"
+import { complete, completeAny } from "../engine/commands.js"
 import { type Driver, generator, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 
@@ -25,7 +27,9 @@ export const labelled = (seed: number, steps: number): Labelled => {
   const texts = new Map<number, Set<string>>()
   const label = (owner: number, kind: string, text: string): string => {
     if (text === "") return ""
-    const named = `${kind}-of-${owner === -1 ? "operator" : `account${owner}`}-${text}`
+    const said = `${kind}-of-${owner === -1 ? "operator" : `account${owner}`}-${text}`
+    // The digest of a secret is one, whatever it is of.
+    const named = kind === "secret" ? crypto.createHash("sha256").update(said).digest("hex") : said
     const others = texts.get(owner)
     if (others === undefined) texts.set(owner, new Set([named]))
     else others.add(named)
@@ -48,7 +52,7 @@ const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number,
   switch (next() % 7) {
     case 0:
       if (open === undefined) return
-      driver.run({
+      driver.send({
         kind: "AmendOrder",
         operation: Operation.amendV1,
         ...heading,
@@ -62,20 +66,20 @@ const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number,
       return
     case 1: {
       const market = (next() % 3) - 1
-      driver.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...heading, market, raw: market < 0 ? "no market" : "" })
+      driver.send({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...heading, market, raw: market < 0 ? "no market" : "" })
       return
     }
     case 2:
-      driver.run({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...heading, timeoutMs: 2_000 })
+      driver.send({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...heading, timeoutMs: 2_000 })
       return
     case 3:
-      driver.run({ kind: "FenceOutcome", ...fence, ...heading, fencedKey: `late-${next() % 100}`, fencedClientOrderId: "" })
+      driver.send({ kind: "FenceOutcome", ...fence, ...heading, fencedKey: `late-${next() % 100}`, fencedClientOrderId: "" })
       return
     case 4:
-      driver.run({ kind: "FenceOutcome", ...fence, ...heading, fencedKey: "", fencedClientOrderId: `c${next() % 50}` })
+      driver.send({ kind: "FenceOutcome", ...fence, ...heading, fencedKey: "", fencedClientOrderId: `c${next() % 50}` })
       return
     case 5:
-      driver.run({
+      driver.send({
         kind: "CancelOrders",
         operation: Operation.cancelV1,
         ...heading,
@@ -83,7 +87,7 @@ const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number,
       })
       return
     default:
-      driver.run({
+      driver.run(complete({
         ...driver.placement(account, {
           clientOrderId: `faulty-${next() % 50}`,
           priceAtoms: 0,
@@ -91,64 +95,38 @@ const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number,
           raw: `["AAA","${next()}"]`
         }),
         ...heading
-      })
+      }))
   }
 }
 
 type Label = (owner: number, kind: string, text: string) => string
 
+type Named = Readonly<Record<string, unknown>>
+
+/** The same command with every text that its declaration does not call plain named anew; a grant's are the account's it opens. */
 const relabel = (command: Command, firstAccount: number, label: Label): Command => {
-  switch (command.kind) {
-    case "OpenVenue":
-    case "PassTime":
-      return command
-    case "OpenDemoAccounts":
-      return {
-        ...command,
-        idempotencyKey: label(-1, "key", command.idempotencyKey),
-        keys: command.keys.map((grant, index) => ({
-          ...grant,
-          keyId: label(firstAccount + index, "keyId", grant.keyId),
-          displayPrefix: label(firstAccount + index, "prefix", grant.displayPrefix),
-          secretSha256: label(firstAccount + index, "sha256", grant.secretSha256)
-        }))
-      }
-    case "PutMarket":
-    case "SetMarketStatus":
-    case "SetIndexPrice":
-    case "HaltEngine":
-    case "ResumeEngine":
-      return { ...command, idempotencyKey: label(-1, "key", command.idempotencyKey) }
-    default:
-      return relabelClient(command, label)
-  }
+  const owner = command.account
+  const values = relabelFields(of(command).fields, command as unknown as Named, owner, firstAccount, label)
+  return completeAny({ ...command, ...values, idempotencyKey: label(owner, "as_sent", command.idempotencyKey) } as Command)
 }
 
-const relabelClient = (client: ClientCommand, label: Label): Command => {
-  const owner = client.account
-  const command = { ...client, idempotencyKey: label(owner, "key", client.idempotencyKey) }
-  switch (command.kind) {
-    case "PlaceOrders":
-      return {
-        ...command,
-        entries: command.entries.map((entry) => ({
-          ...entry,
-          clientOrderId: label(owner, "client", entry.clientOrderId),
-          raw: label(owner, "raw", entry.raw)
-        }))
-      }
-    case "CancelOrders":
-      return { ...command, entries: command.entries.map((entry) => ({ ...entry, raw: label(owner, "raw", entry.raw) })) }
-    case "AmendOrder":
-    case "CancelAllOrders":
-      return { ...command, raw: label(owner, "raw", command.raw) }
-    case "FenceOutcome":
-      return {
-        ...command,
-        fencedKey: label(owner, "key", command.fencedKey),
-        fencedClientOrderId: label(owner, "client", command.fencedClientOrderId)
-      }
+const relabelFields = (fields: Fields, values: Named, owner: number, firstAccount: number, label: Label): Named =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, field]) => [name, relabelValue(field, values[name], owner, firstAccount, label)])
+  )
+
+const relabelValue = ({ mark, shape }: Field<unknown>, value: unknown, owner: number, firstAccount: number, label: Label): unknown => {
+  switch (shape.type) {
+    case "text":
+      return mark === "plain" ? value : label(owner, mark, value as string)
+    case "record":
+      return relabelFields(shape.fields, value as Named, owner, firstAccount, label)
+    case "list":
+      return (value as ReadonlyArray<Named>).map((entry, index) => {
+        const owns = shape.owner === "opened_account" ? firstAccount + index : owner
+        return relabelFields(shape.fields, entry, owns, firstAccount, label)
+      })
     default:
-      return command
+      return value
   }
 }

@@ -14,6 +14,7 @@ import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
+import { complete } from "../engine/commands.js"
 import { Driver, parameters, RandomDriver } from "../engine/drive.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
@@ -331,12 +332,54 @@ describe("stories", () => {
     expect(lines.filter(({ text }) => / sold .* maker /.test(text))).toHaveLength(2)
   })
 
+  it("tell what an account asked of its open orders, by whom and what it came to, also where nothing was done", async () => {
+    const { id, maker, recording, taker } = scene()
+    const driver = new Driver(recording)
+    driver.atEpochMs = recording.atEpochMs
+    const [one, other] = [recording.accountId(maker), recording.accountId(taker)]
+    const keyId = recording.state.apiKeys.keyId(maker)
+    const { orderNumber } = driver.place(maker, { priceAtoms: 980, quantityAtoms: 500 })
+    const amend = (idempotencyKey: string, account: number, apiKey: number, priceAtoms: number) =>
+      driver.send({
+        kind: "AmendOrder",
+        account,
+        apiKey,
+        idempotencyKey,
+        market: 0,
+        orderNumber,
+        priceAtoms,
+        quantityAtoms: 400,
+        fault: 0,
+        raw: ""
+      })
+    amend("by-owner", maker, -1, 0)
+    amend("by-key", maker, maker, 970)
+    amend("refused", maker, maker, 100_001)
+    amend("foreign", taker, -1, 960)
+    driver.send({ kind: "SetCancelAllAfter", account: maker, idempotencyKey: "switch", timeoutMs: 5_000 })
+    driver.send({ kind: "CancelAllOrders", account: maker, idempotencyKey: "all", market: -2, raw: "" })
+    const { lines } = await told(recording, { _tag: "Account", accountId: one })
+    const asked = lines.map(({ text }) => text).filter((text) => / asked by /.test(text)).slice(1)
+    const terms = (price: string) => `amendment (market AAA-USDC-PERP, orderNumber ${id(orderNumber)}, ${price}quantity 0.400)`
+    expect(asked).toEqual([
+      `${terms("price 0.0, ")} asked by ${one} (amendV1, idempotency key by-owner): done`,
+      `${terms("price 97.0, ")} asked by ${one} with ${keyId} (amendV1, idempotency key by-key): done`,
+      `${terms("price 10000.1, ")} asked by ${one} with ${keyId} (amendV1, idempotency key refused): `
+      + "refused: PriceOutOfBounds (limit 10000.0, actual 10000.1, nearest 10000.0). The price is outside the market's bounds.",
+      `${terms("price 96.0, ")} asked by ${other} (amendV1, idempotency key foreign): refused: OrderNotFound. There is no such open order.`,
+      `dead-man switch (timeout 5000 ms) asked by ${one} (cancelAllAfterV1, idempotency key switch): done`,
+      `cancel of all orders (market all) asked by ${one} (cancelAllV1, idempotency key all): done`
+    ])
+    // Each change that was made follows what asked for it.
+    expect(lines.map(({ text }) => text)).toContain(`${id(orderNumber)} changed to 0.400 at 97.0, 0.400 left`)
+  })
+
   it("draw the book as a person would", async () => {
     const { maker, recording } = scene()
     const driver = new Driver(recording)
     driver.atEpochMs = recording.atEpochMs
     const rest = (idempotencyKey: string, side: Order.Side, priceAtoms: number, quantityAtoms: number) =>
-      driver.run({ ...driver.placement(maker, { side, priceAtoms, quantityAtoms }), idempotencyKey })
+      driver.run(complete({ ...driver.placement(maker, { side, priceAtoms, quantityAtoms }), idempotencyKey }))
     rest("rest-1", Order.buy, 990, 500)
     rest("rest-2", Order.buy, 990, 500)
     rest("rest-3", Order.buy, 980, 250)

@@ -133,7 +133,9 @@ describe("what is no state is not read", () => {
   const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
   test.each(sections.map(({ name }) => name))("without its section %s", (name) => {
-    expect(() => Snapshot.unsafeDecode(sections.filter((section) => section.name !== name), capacity)).toThrow(`section ${name}`)
+    // The fills take whatever there is under their names, and name none that they miss.
+    const message = name.startsWith("fills.") ? undefined : `section ${name}`
+    expect(() => Snapshot.unsafeDecode(sections.filter((section) => section.name !== name), capacity)).toThrow(message)
   })
 
   test("with more orders than there is room for", () => {

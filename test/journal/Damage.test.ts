@@ -104,8 +104,8 @@ describe("A damaged journal", () => {
     const chain = new Chain({ epoch: end.chain.epoch, nextSequence: end.chain.nextSequence, digest: end.chain.digest })
     const block = chain.next(3, 10)
     // The second record claims another sequence, and the digests are made to fit.
-    const second = block.bytes.indexOf(Buffer.from("[\"key-")) + 6 + 10
-    const forged = forge(block.bytes, (bytes) => bytes.writeUInt32LE(99, bytes.indexOf("[\"key-", second) - 17))
+    const second = firstRecordAt + recordHeaderBytes + block.bytes.readUInt32LE(firstRecordAt)
+    const forged = forge(block.bytes, (bytes) => bytes.writeUInt32LE(99, second + 4))
     Block.place({ ...block, bytes: forged }, { segment: end.segment.firstSequence, offset: end.offset }, end.chain.nextSequence - 1)
     disk.overwrite(segmentFiles(disk).at(-1)!, end.offset, forged)
     expect(await openingCorrupt(disk)).toMatchObject({ offset: end.offset, sequence: block.firstSequence + 1 })
@@ -117,7 +117,7 @@ describe("A damaged journal", () => {
     const { disk } = await smallJournal()
     const end = await lastBlock(disk)
     const block = new Chain({ epoch: end.chain.epoch, nextSequence: end.chain.nextSequence, digest: end.chain.digest }).next()
-    const forged = forge(block.bytes, (bytes) => void (bytes[bytes.indexOf("[\"key-") - 1] = 250))
+    const forged = forge(block.bytes, (bytes) => void (bytes[firstRecordAt + 20] = 250))
     Block.place({ ...block, bytes: forged }, { segment: end.segment.firstSequence, offset: end.offset }, end.chain.nextSequence - 1)
     disk.overwrite(segmentFiles(disk).at(-1)!, end.offset, forged)
     const failure = await session(disk, Effect.flip(replayed()), options)
@@ -132,6 +132,10 @@ const removeFile = (path: string) =>
     yield* disk.remove(path)
     yield* disk.syncDirectory("journal")
   })
+
+/** Where a block's first record lies: its length (4 bytes), sequence (8), time (8) and kind (1), then what the length counts. */
+const firstRecordAt = 128
+const recordHeaderBytes = 21
 
 /** Changes a block's records and gives it the digest of what it then holds. */
 const forge = (original: Buffer, change: (bytes: Buffer) => void): Buffer => {

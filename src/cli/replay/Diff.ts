@@ -173,28 +173,23 @@ const marketName = (state: State, market: string | undefined): string =>
 
 /** Lines of words: `Snapshot.canonical` has them in this order. */
 export const shapes: Readonly<Record<string, Shape>> = {
-  venue: {
+  totals: {
     group: "Venue",
-    name: () => "venue",
+    name: () => "totals",
     naming: 0,
-    fields: [
-      "sequence",
-      "atEpochMs",
-      "environment",
-      "rules",
-      "halted",
-      "registrySequence",
-      "episodes",
-      "feesAtoms",
-      "creditedAtoms",
-      "hasFences"
-    ]
+    fields: ["feesAtoms", "creditedAtoms"]
   },
   account: {
     group: "Accounts",
     name: ([account], state) => accountName(state, account),
     naming: 1,
-    fields: ["born", "collateralAtoms", "lastSequence", "evicted", "cancelAllAtEpochMs"]
+    fields: ["born", "collateralAtoms", "lastSequence", "evicted"]
+  },
+  switch: {
+    group: "Accounts",
+    name: ([account], state) => `dead-man switch of ${accountName(state, account)}`,
+    naming: 1,
+    fields: ["cancelAllAtEpochMs"]
   },
   position: {
     group: "Positions",
@@ -260,7 +255,6 @@ const contentOf = (state: State): Content => {
     else members.push(member)
   }
   let owner = ""
-  let position = ""
   Snapshot.canonical(state, (line) => {
     const space = line.indexOf(" ")
     const kind = line.slice(0, space)
@@ -269,18 +263,19 @@ const contentOf = (state: State): Content => {
     const shape = shapes[kind]
     if (shape !== undefined) {
       const name = shape.name(words, state)
-      if (kind === "account") owner = name
-      if (kind === "position") position = name
+      // The lists of an account's orders follow its switch.
+      if (kind === "switch") owner = accountName(state, words[0])
       put(shape.group, name, fieldsOf(words.slice(shape.naming), shape.fields))
     } else if (kind === "own") listed(`all orders of ${owner}`, orderName(words[0]))
-    else if (kind === "open") listed(`open orders of ${position}`, orderName(words[0]))
+    else if (kind === "open") listed(`open orders of ${owner} in ${marketOfOrder(state, words[0])}`, orderName(words[0]))
     else if (kind === "ended") listed("ended orders, oldest first", orderName(words[0]))
     else if (kind === "resting") {
       const [market, side, priceAtoms, number, remainingAtoms] = words
       const book = `${marketName(state, market)} ${side === "0" ? "bids" : "asks"}`
       put("Books", `${book} ${orderName(number)}`, new Map([["priceAtoms", priceAtoms!], ["remainingAtoms", remainingAtoms!]]))
       listed(`${book}, best first`, orderName(number))
-    } else if (kind === "market") putMarket(put, rest)
+    } else if (kind === "venue") put("Venue", "venue", parse(rest))
+    else if (kind === "market") putMarket(put, rest)
     else if (kind === "fill") {
       const fill = parse(rest)
       put("Fills", `fill ${fill.get("ordinal") ?? rest}`, fill)
@@ -290,6 +285,11 @@ const contentOf = (state: State): Content => {
     } else putKey(put, words, rest, state)
   })
   return { things, lists }
+}
+
+const marketOfOrder = (state: State, number: string | undefined): string => {
+  const slot = state.orders.find(Number(number))
+  return marketName(state, slot < 0 ? undefined : String(state.orders.market(slot)))
 }
 
 type Put = (group: GroupName, name: string, fields: Fields) => void

@@ -1,0 +1,64 @@
+/** Two bodies have one fingerprint exactly when they say the same. */
+import * as fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import * as Fingerprint from "../../src/operations/Fingerprint.js"
+import { all } from "../../src/operations/Operations.js"
+import { ofFields } from "../journal/arbitraries.js"
+
+const taken = (feed: (into: Fingerprint.Canonical) => void): Fingerprint.Fingerprint => {
+  const canonical = new Fingerprint.Canonical()
+  feed(canonical.begin())
+  return canonical.end()
+}
+
+describe("a fingerprint", () => {
+  test.each(all.filter(({ fields }) => Object.keys(fields).length > 0).map((declaration) => [declaration.kind, declaration.fields] as const))(
+    "of a %s is another for any other fields",
+    (_, fields) => {
+      fc.assert(
+        fc.property(ofFields(fields), ofFields(fields), (one, other) => {
+          const same = JSON.stringify(one) === JSON.stringify(other)
+          expect(Fingerprint.equal(Fingerprint.ofFields(fields, one), Fingerprint.ofFields(fields, other))).toBe(same)
+          expect(Fingerprint.equal(Fingerprint.ofFields(fields, one), Fingerprint.ofFields(fields, { ...one }))).toBe(true)
+        })
+      )
+    }
+  )
+
+  test.each([
+    ["1", "1"],
+    ["1.0", "1"],
+    ["1.50", "1.5"],
+    ["100", "100"],
+    ["0.10", "0.1"],
+    ["10.00", "10"]
+  ])("of the decimal %s is that of %s", (written, plain) => {
+    expect(Fingerprint.plainDecimal(written)).toBe(plain)
+    expect(taken((into) => into.decimal(written))).toEqual(taken((into) => into.decimal(plain)))
+  })
+
+  test("tells kinds of parts apart, and where each ends", () => {
+    const parts: ReadonlyArray<(into: Fingerprint.Canonical) => void> = [
+      () => {},
+      (into) => into.absent(),
+      (into) => into.flag(false),
+      (into) => into.flag(true),
+      (into) => into.whole(1),
+      (into) => into.text("1"),
+      (into) => into.decimal("1"),
+      (into) => into.list(1),
+      (into) => into.text(""),
+      (into) => {
+        into.text("a")
+        into.text("b")
+      },
+      (into) => into.text("ab"),
+      (into) => {
+        into.text("ab")
+        into.text("")
+      }
+    ]
+    const seen = parts.map((part) => JSON.stringify(taken(part)))
+    expect(new Set(seen).size).toBe(parts.length)
+  })
+})

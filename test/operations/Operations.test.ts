@@ -1,0 +1,111 @@
+/** What every declaration must say, and say but once: codes that journals hold, who sends, and by which requests. */
+import { describe, expect, test } from "vitest"
+import { Principal } from "../../src/operations/Header.js"
+import { all, capabilities, declarations, lookedUp, of, ofCode, Operation, requestOf } from "../../src/operations/Operations.js"
+
+const requests = all.flatMap((declaration) => Object.entries(declaration.requests).map(([name, request]) => ({ name, ...request, declaration })))
+
+/** Codes that journals hold: what is added gets one of its own, and none of these ever moves. */
+const journaled: Readonly<Record<string, number>> = {
+  PlaceOrders: 1,
+  CancelOrders: 2,
+  OpenVenue: 3,
+  PutMarket: 4,
+  SetMarketStatus: 5,
+  SetIndexPrice: 6,
+  HaltEngine: 7,
+  ResumeEngine: 8,
+  OpenDemoAccounts: 9,
+  AmendOrder: 10,
+  CancelAllOrders: 11,
+  SetCancelAllAfter: 12,
+  FenceOutcome: 13,
+  PassTime: 14,
+  StartVenue: 15
+}
+
+const journaledRequests: Readonly<Record<string, number>> = {
+  placeV1: 1,
+  placeBatchV1: 2,
+  placeV2: 3,
+  placeBatchV2: 4,
+  cancelV1: 5,
+  cancelBatchV1: 6,
+  cancelV2: 7,
+  amendV1: 8,
+  cancelAllV1: 9,
+  cancelAllV2: 10,
+  cancelAllAfterV1: 11,
+  fenceV1: 12,
+  putMarket: 20,
+  setMarketStatus: 21,
+  setIndexPrice: 22,
+  haltEngine: 23,
+  resumeEngine: 24,
+  openDemoAccounts: 25
+}
+
+describe("the declarations", () => {
+  test("are of every capability, each under its own kind, and found by kind and code", () => {
+    expect(Object.keys(declarations)).toEqual(Object.values(capabilities).flatMap((operations) => Object.keys(operations)))
+    for (const [kind, declaration] of Object.entries(declarations)) {
+      expect(declaration.kind).toBe(kind)
+      expect(of(declaration)).toBe(declaration)
+      expect(ofCode(declaration.code)).toBe(declaration)
+    }
+    expect(ofCode(0)).toBe(undefined)
+    expect(ofCode(255)).toBe(undefined)
+  })
+
+  test("have codes from 1 to 255, each but once, and those that journals hold", () => {
+    expect(new Set(all.map(({ code }) => code)).size).toBe(all.length)
+    for (const { code } of all) expect(Number.isInteger(code) && code >= 1 && code <= 255).toBe(true)
+    expect(Object.fromEntries(all.map(({ code, kind }) => [kind, code]))).toMatchObject(journaled)
+  })
+
+  test("have labels of their own, in plain words", () => {
+    expect(new Set(all.map(({ label }) => label)).size).toBe(all.length)
+    for (const { label } of all) expect(label).toMatch(/^[a-z][a-z -]+$/)
+  })
+
+  test("have request codes from 1 to 99, each but once, below the scopes of fences, and those that journals hold", () => {
+    expect(new Set(requests.map(({ code }) => code)).size).toBe(requests.length)
+    expect(new Set(requests.map(({ name }) => name)).size).toBe(requests.length)
+    for (const { code, declaration, name } of requests) {
+      expect(code >= 1 && code < 100).toBe(true)
+      expect(requestOf(code)).toMatchObject({ name, declaration })
+    }
+    expect(Operation).toMatchObject(journaledRequests)
+  })
+
+  test.each(all.map((declaration) => [declaration.kind, declaration] as const))("%s is sent, permitted and keyed in a way that fits together", (_, {
+    keyScope,
+    permission,
+    principals,
+    requests
+  }) => {
+    const byClients = principals.some((principal) => principal === Principal.key || principal === Principal.session)
+    expect(principals.length).toBeGreaterThan(0)
+    expect(new Set(principals).size).toBe(principals.length)
+    expect(keyScope === "account").toBe(byClients)
+    expect(keyScope === "none").toBe(Object.keys(requests).length === 0)
+    expect(permission === "internal").toBe(keyScope === "none")
+    expect(permission === "operator").toBe(principals.includes(Principal.operator))
+    if (byClients) {
+      // A key and the signed-in owner may do the same, and nobody else does it for them.
+      expect([...principals].sort()).toEqual([Principal.key, Principal.session])
+      expect(permission).toBe("trade")
+    } else {
+      for (const { lookup } of Object.values(requests)) expect(lookup).toBe(null)
+    }
+  })
+
+  test("can be looked up by a client under names of their own: everything it sends but fences", () => {
+    const names = requests.flatMap(({ lookup }) => lookup === null ? [] : [lookup])
+    expect(new Set(names).size).toBe(names.length)
+    expect([...lookedUp].sort((one, other) => one - other)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11])
+    for (const { declaration, lookup } of requests) {
+      if (declaration.keyScope === "account" && declaration.kind !== "FenceOutcome") expect(lookup).not.toBe(null)
+    }
+  })
+})
