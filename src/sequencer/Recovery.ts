@@ -107,6 +107,18 @@ export class MigrationDiffers extends Schema.TaggedError<MigrationDiffers>()("Mi
   }
 }
 
+/** The state that a step begins with could not be kept. Nothing of the step was journaled: the start may be tried again. */
+export class StepNotKept extends Schema.TaggedError<StepNotKept>()("StepNotKept", {
+  sequence: Schema.Number,
+  /** The operation of the disk that failed, and its code. */
+  reason: Schema.String
+}) {
+  override get message() {
+    return `the state at sequence ${this.sequence} is to be taken over from another version and could not be kept: ${this.reason}. `
+      + "Nothing has been changed; with room on the disk the start may be tried again, by this version or the one before"
+  }
+}
+
 /** A step from other rules: digests of the state before and after the migration, lowercase hex. */
 export interface Step {
   readonly before: string
@@ -301,6 +313,7 @@ export type RecoveryError =
   | UndecidedByOther
   | NewerRules
   | MigrationDiffers
+  | StepNotKept
 
 /** An engine that has applied the whole journal. */
 export const recover = (

@@ -11,12 +11,11 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity, State as EngineState } from "../engine/State.js"
-import type { DiskError } from "../journal/Disk.js"
 import { Journal } from "../journal/Journal.js"
 import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
 import * as Recent from "./Recent.js"
-import { recover, type RecoveryError, type Step } from "./Recovery.js"
+import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
@@ -61,8 +60,10 @@ const keepStep = (
   snapshots: Context.Tag.Service<typeof SnapshotStore>,
   state: EngineState,
   blockDigest: Uint8Array
-): Effect.Effect<void, DiskError> =>
-  snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) })
+): Effect.Effect<void, StepNotKept> =>
+  snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) }).pipe(
+    Effect.mapError((error) => new StepNotKept({ sequence: state.sequence, reason: error.message }))
+  )
 
 const headOf = (recent: Recent.Recent): Feed.Head => ({
   durableSequence: () => recent.durableSequence,

@@ -62,6 +62,8 @@ const followed = (bytes: Uint8Array): Promise<Engine> => {
 }
 
 const noSnapshots = SnapshotStore.of({
+  saveStep: () => Effect.void,
+  latestStep: Effect.succeed(undefined),
   save: () => Effect.void,
   latest: Effect.succeed(undefined),
   list: Effect.succeed([]),
