@@ -17,7 +17,7 @@ import type { SnapshotStore, Stored } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { DiskError } from "../journal/Disk.js"
 import { stateDigest } from "./StateDigest.js"
-import { versions } from "./Versions.js"
+import type { Versions } from "../operations/Versions.js"
 
 /** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
 export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
@@ -87,11 +87,13 @@ export class UndecidedByOther extends Schema.TaggedError<UndecidedByOther>()("Un
 /** The journal goes on under rules that this program does not know: a newer version has been here. */
 export class NewerRules extends Schema.TaggedError<NewerRules>()("NewerRules", {
   rules: Schema.Number,
-  program: Schema.String
+  program: Schema.String,
+  /** The rules of this program. */
+  known: Schema.Number
 }) {
   override get message() {
     return `this journal is under rules ${this.rules}, as version ${this.program} decides, and this program knows up to `
-      + `${versions.rules}: start it with that version or a later one`
+      + `${this.known}: start it with that version or a later one`
   }
 }
 
@@ -246,7 +248,12 @@ export const engineBefore = (
     stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
 
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
-const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
+const begin = Effect.fnUntraced(function*(
+  journal: JournalService,
+  snapshots: SnapshotsService,
+  capacity: Capacity,
+  versions: Versions
+) {
   const ahead = (yield* snapshots.list).at(-1)
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
     return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
@@ -254,14 +261,20 @@ const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: Sn
   const snapshot = yield* vouched(journal, snapshots)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
   const engine = yield* engineOf(snapshot, capacity)
-  if (engine.rules > versions.rules) return yield* new NewerRules({ rules: engine.rules, program: engine.state.program })
+  if (engine.rules > versions.rules) {
+    return yield* new NewerRules({ rules: engine.rules, program: engine.state.program, known: versions.rules })
+  }
   if (engine.rules === versions.rules) return { engine, step: undefined } satisfies Beginning
   const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
   return { engine, step } satisfies Beginning
 })
 
 /** Why the first block behind a state may not be replayed: another version decided it. */
-const undecided = (journal: JournalService, engine: Engine): Effect.Effect<void, Unreadable | Unknown | UndecidedByOther> =>
+const undecided = (
+  journal: JournalService,
+  engine: Engine,
+  versions: Versions
+): Effect.Effect<void, Unreadable | Unknown | UndecidedByOther> =>
   journal.links(engine.sequence + 1).pipe(
     Stream.take(1),
     Stream.runHead,
@@ -280,13 +293,15 @@ const undecided = (journal: JournalService, engine: Engine): Effect.Effect<void,
 /** Whether a block may be replayed on a state: its rules are this program's, or it begins with the step to them. */
 const refusal = (
   journal: JournalService,
-  engine: Engine,
-  step: Step | undefined,
-  block: Block.Block
+  { engine, step }: Beginning,
+  block: Block.Block,
+  versions: Versions
 ): UndecidedByOther | NewerRules | MigrationDiffers | undefined => {
   const { command } = block.records[0]!
   const starts = command.kind === "StartVenue" || command.kind === "OpenVenue" ? command : undefined
-  if (starts !== undefined && starts.rules > versions.rules) return new NewerRules({ rules: starts.rules, program: starts.program })
+  if (starts !== undefined && starts.rules > versions.rules) {
+    return new NewerRules({ rules: starts.rules, program: starts.program, known: versions.rules })
+  }
   const rules = starts?.rules ?? engine.rules
   if (rules !== versions.rules) {
     return new UndecidedByOther({
@@ -315,22 +330,24 @@ export type RecoveryError =
   | MigrationDiffers
   | StepNotKept
 
-/** An engine that has applied the whole journal. */
+/** An engine that has applied the whole journal, for a program of these versions to go on with. */
 export const recover = (
   journal: JournalService,
   snapshots: SnapshotsService,
-  capacity: Capacity
+  capacity: Capacity,
+  versions: Versions
 ): Effect.Effect<Recovered, RecoveryError> =>
   Effect.gen(function*() {
-    const { engine, step } = yield* begin(journal, snapshots, capacity)
+    const beginning = yield* begin(journal, snapshots, capacity, versions)
+    const { engine, step } = beginning
     const fromSequence = engine.sequence
     const replays = fromSequence + 1 < journal.opened.nextSequence
     if (replays) {
-      yield* undecided(journal, engine)
+      yield* undecided(journal, engine, versions)
       yield* journal.replay(fromSequence + 1).pipe(
         Stream.runForEach((block) =>
           Effect.suspend((): Effect.Effect<void, RecoveryError> => {
-            const refused = refusal(journal, engine, step, block)
+            const refused = refusal(journal, beginning, block, versions)
             if (refused !== undefined) return refused
             return Effect.flatMap(
               withinRoom(() => applyBlock(engine, block)),

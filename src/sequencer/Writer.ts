@@ -12,6 +12,7 @@ import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity, State as EngineState } from "../engine/State.js"
 import { Journal } from "../journal/Journal.js"
+import type { Versions } from "../operations/Versions.js"
 import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
 import * as Recent from "./Recent.js"
@@ -20,12 +21,15 @@ import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
 import { Turns } from "./Turns.js"
+import { versions } from "./Versions.js"
 
 export interface Options {
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
   /** A snapshot is taken after this many records; 0: only at a graceful stop. */
   readonly snapshotEveryRecords: number
+  /** The versions that it decides and writes under: this program's, but where a test is of another. */
+  readonly versions?: Versions
   /** What the feed keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
 }
@@ -91,7 +95,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const runtime = yield* Effect.runtime()
   const failure = yield* Deferred.make<Sequencer.Failure>()
   // Whatever refuses the start does so before anything on the disk is changed.
-  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity)
+  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity, options.versions ?? versions)
   yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
 
