@@ -1,6 +1,7 @@
 /**
- * Records the fixtures anew: golden journals and HTTP exchanges. What it writes depends on nothing but the
- * program, so a run without a change of rules or formats changes no file; tests compare byte for byte.
+ * Records fixtures: golden journals of the present rules where there are none yet, and HTTP exchanges anew. What it
+ * writes depends on nothing but the program, so a run without a change changes no file; tests compare byte for byte. A
+ * golden journal that is there is never written over: where it would come out otherwise, this says so and ends with 1.
  *
  * `node dist/scripts/record-fixtures.js version NAME` keeps data directories of this version instead, under
  * fixtures/versions/NAME and fixtures/versions/NAME-crashed. It refuses to write over one that is there.
@@ -19,8 +20,18 @@ const write = (directory: string, files: ReadonlyMap<string, Uint8Array | string
   process.stdout.write(`${directory}: ${files.size} files\n`)
 }
 
+/** Keeps a golden journal that is not there yet. */
+const keepGolden = (directory: string, files: ReadonlyMap<string, Uint8Array>): void => {
+  if (!fs.existsSync(directory)) return write(directory, files)
+  const isSame = fs.readdirSync(directory).length === files.size
+    && [...files].every(([name, bytes]) => fs.existsSync(path.join(directory, name)) && fs.readFileSync(path.join(directory, name)).equals(bytes))
+  if (isSame) return void process.stdout.write(`${directory}: as it is kept\n`)
+  process.stderr.write(`${directory} would be recorded otherwise, and a golden journal is never recorded anew: other decisions need other rules\n`)
+  process.exit(1)
+}
+
 const recordAll = async (): Promise<void> => {
-  for (const golden of Journals.goldens) write(`fixtures/journals/${golden.name}`, await Journals.files(golden, memoryDisk()))
+  for (const golden of Journals.goldens) keepGolden(`${Journals.folder}/${golden.name}`, await Journals.files(golden, memoryDisk()))
   write("fixtures/http", await Exchanges.files())
 }
 

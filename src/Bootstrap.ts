@@ -9,7 +9,7 @@ import * as Market from "./domain/Market.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
 import { describe } from "./domain/Refusal.js"
-import { versions } from "./sequencer/Versions.js"
+import type { Versions } from "./operations/Versions.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Step } from "./sequencer/Recovery.js"
 import type { Submit } from "./sequencer/Submit.js"
@@ -75,14 +75,20 @@ const submitAll = (
     )
   })
 
+/** What a start begins with. */
+export interface Beginning {
+  readonly reads: Reads
+  readonly submit: Context.Tag.Service<typeof Submit>
+  readonly environment: string
+  readonly markets: ReadonlyArray<ListedMarket>
+  /** The versions that go on from here. */
+  readonly versions: Versions
+  /** Set where the journal was under other rules so far. */
+  readonly step: Step | undefined
+}
+
 /** Brings a journal to where requests can be taken. Its first record says which version goes on from here. */
-export const run = (
-  reads: Reads,
-  submit: Context.Tag.Service<typeof Submit>,
-  environment: string,
-  markets: ReadonlyArray<ListedMarket>,
-  step: Step | undefined
-): Effect.Effect<void, WrongEnvironment | MarketsFileInvalid> =>
+export const run = ({ environment, markets, reads, step, submit, versions }: Beginning): Effect.Effect<void, WrongEnvironment | MarketsFileInvalid> =>
   Effect.gen(function*() {
     if (reads.sequence > 0 && reads.environment !== environment) {
       return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })

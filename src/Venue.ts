@@ -30,6 +30,7 @@ import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
+import type { Versions } from "./operations/Versions.js"
 import { drive, IndexFeed } from "./oracle/IndexFeed.js"
 import { Feed } from "./sequencer/Feed.js"
 import type * as Recent from "./sequencer/Recent.js"
@@ -37,6 +38,7 @@ import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
 import { Barrier, State, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
+import { versions } from "./sequencer/Versions.js"
 import * as Writer from "./sequencer/Writer.js"
 
 export interface Options {
@@ -51,6 +53,8 @@ export interface Options {
   readonly sequencer: Sequencer.Options
   readonly snapshotEveryRecords: number
   readonly journal: Partial<SegmentJournal.Options>
+  /** The versions that it decides and writes under: this program's, but where a test is of another. */
+  readonly versions?: Versions
   /** What the feed of committed blocks keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
 }
@@ -104,9 +108,10 @@ const writerLayer = (options: Options) =>
     capacity: options.capacity,
     sequencer: options.sequencer,
     snapshotEveryRecords: options.snapshotEveryRecords,
+    ...(options.versions === undefined ? undefined : { versions: options.versions }),
     ...(options.feed === undefined ? undefined : { feed: options.feed })
   }).pipe(
-    Layer.provideMerge(SegmentJournal.layer(options.journal)),
+    Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
     Layer.provideMerge(SnapshotStore.layer)
   )
 
@@ -136,7 +141,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
   if (torn !== undefined) {
     yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
   }
-  yield* Bootstrap.run(state, submit, options.environment, options.markets, writer.step).pipe(
+  yield* Bootstrap.run({
+    reads: state,
+    submit,
+    environment: options.environment,
+    markets: options.markets,
+    versions: options.versions ?? versions,
+    step: writer.step
+  }).pipe(
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
   )
 

@@ -19,13 +19,18 @@ import * as NodeSecrets from "./identity/NodeSecrets.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
-import { CapacityTooSmall } from "./sequencer/Recovery.js"
+import { NewerFormat, OlderFormat } from "./journal/Journal.js"
+import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
 import * as Venue from "./Venue.js"
 import { config, type VenueConfig } from "./VenueConfig.js"
 
-/** Exit codes: 1 could not start or stopped for good; 78 (sysexits' EX_CONFIG) a setting is wrong. */
+/**
+ * Exit codes: 1 could not start or stopped for good; 65 (sysexits' EX_DATAERR) the data directory needs another version of
+ * the program, whose name is said; 78 (EX_CONFIG) a setting is wrong. Starting again helps after none but the first.
+ */
 const exitFailed = 1
+const exitOtherVersion = 65
 const exitConfig = 78
 
 /** The markets that come with the program, beside the compiled output. */
@@ -111,12 +116,21 @@ const isSettingWrong = (cause: Cause.Cause<unknown>): boolean => {
   return ConfigError.isConfigError(error) || error instanceof CapacityTooSmall || error instanceof Bootstrap.MarketsFileInvalid
 }
 
+/** Whether nothing is wrong with the data directory, and another version of the program has to be started on it. */
+const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
+  const error = Cause.squash(cause)
+  return [UndecidedByOther, NewerRules, MigrationDiffers, NewerFormat, OlderFormat].some((tag) => error instanceof tag)
+}
+
+const exitCode = (cause: Cause.Cause<unknown>): number =>
+  isSettingWrong(cause) ? exitConfig : isOtherVersions(cause) ? exitOtherVersion : exitFailed
+
 NodeRuntime.runMain(Effect.provide(launch, NodeSecureRandom.layer), {
   disableErrorReporting: true,
   teardown: (exit, onExit) => {
     if (Exit.isSuccess(exit)) return onExit(0)
     if (Cause.isInterruptedOnly(exit.cause)) return onExit(0)
     process.stderr.write(`venue: ${explain(exit.cause)}\n`)
-    onExit(isSettingWrong(exit.cause) ? exitConfig : exitFailed)
+    onExit(exitCode(exit.cause))
   }
 })

@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
+import * as Newer from "./journal/Newer.js"
+import { unpack } from "../scripts/fixtures/Version.js"
 
 const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-main-"))
 afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
@@ -86,5 +88,43 @@ describe("a journal that remembers more than the settings have room for", () => 
     })
     expect(replay.stderr).toContain(`${setting} is 1000, and the `)
     expect(replay.status).toBe(3)
+  })
+})
+
+describe("a data directory of another version ends with 65 and says which", () => {
+  const kept = (name: string): string => {
+    const into = path.join(directory, name)
+    if (!fs.existsSync(into)) unpack(path.join("fixtures/versions", name, "data"), into)
+    return into
+  }
+  const filesIn = (dataDir: string): Readonly<Record<string, string>> =>
+    Object.fromEntries(["journal", "snapshots"].flatMap((folder) =>
+      fs.readdirSync(path.join(dataDir, folder)).map((name) => [name, fs.readFileSync(path.join(dataDir, folder, name)).toString("base64")])
+    ))
+
+  test("records that version 0.1.0 left undecided: nothing is changed", () => {
+    const DATA_DIR = kept("rules-1-crashed")
+    const before = filesIn(DATA_DIR)
+    const { status, stderr } = start({ DATA_DIR })
+    expect(stderr).toMatch(/^venue: the records 41 to 48 were written by version 0\.1\.0 \(rules 1\)/m)
+    expect(stderr).toContain("start that version on this directory, stop it gracefully, then start this one")
+    expect(stderr).not.toMatch(/ {4}at |cut/)
+    expect(status).toBe(65)
+    expect(filesIn(DATA_DIR)).toEqual(before)
+  })
+
+  test("a block, and a segment, of a newer format", () => {
+    const DATA_DIR = kept("rules-1")
+    const file = path.join(DATA_DIR, "journal/00000000000000000001.seg")
+    const bytes = fs.readFileSync(file)
+    for (const made of [Newer.lastBlock(bytes), Newer.segment(bytes)]) {
+      fs.writeFileSync(file, made)
+      const { status, stderr } = start({ DATA_DIR })
+      expect(stderr).toMatch(/is written in format \d+, and this program reads up to \d: start it with the newer version/)
+      expect(stderr).not.toMatch(/ {4}at |cut|corrupt/)
+      expect(status).toBe(65)
+      expect(fs.readFileSync(file).equals(made)).toBe(true)
+    }
+    fs.writeFileSync(file, bytes)
   })
 })

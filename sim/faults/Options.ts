@@ -79,6 +79,16 @@ export interface Options {
     /** When a market is added to the file, for the starts from then on; 0 for never. */
     readonly growsAtMs: number
   }
+  /**
+   * Other versions. Absent from what was kept before there were any: the same rules for a run's whole length. They decide
+   * alike; only their number is another.
+   */
+  readonly takeover?: {
+    /** Probability that the start after a graceful stop is one of the version after, which takes over. */
+    readonly afterStop: number
+    /** The same of one after a crash: what the version before left undecided refuses it. */
+    readonly afterCrash: number
+  }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
 }
@@ -283,7 +293,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     },
     workload: workload(random),
     listing: listing(random),
-    feed: feed(random)
+    feed: feed(random),
+    takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) }
   }
   switch (profile) {
     case "swarm":

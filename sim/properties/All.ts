@@ -26,12 +26,14 @@ import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
+import { versions } from "./versions.js"
 import { zeroSum } from "./zeroSum.js"
 
 /** Fresh watchers for one run, in the order in which they are asked. */
 export const watchers = (): ReadonlyArray<Watcher> => [
   watch(noDefect),
   watch(orderOfThings),
+  watch(versions),
   watch(conservation),
   watch(zeroSum),
   watch(book),

@@ -77,8 +77,22 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
-  /** A process starts; `markets` are the ids in the markets file that it finds. */
-  | { readonly _tag: "Started"; readonly incarnation: number; readonly atEpochMs: number; readonly markets: ReadonlyArray<string> }
+  /** A process starts, under rules; `markets` are the ids in the markets file that it finds. */
+  | {
+    readonly _tag: "Started"
+    readonly incarnation: number
+    readonly atEpochMs: number
+    readonly markets: ReadonlyArray<string>
+    readonly rules: number
+  }
+  /** It refused to: the journal is another version's to finish, or to go on with. */
+  | {
+    readonly _tag: "StartRefused"
+    readonly incarnation: number
+    readonly rules: number
+    readonly by: "UndecidedByOther" | "NewerRules"
+    readonly why: string
+  }
   /** A reader of the venue's feed was given a record with what it decided. */
   | { readonly _tag: "Fed"; readonly decided: Decided }
   /** It cannot be given any more, and not for a fault of the disk. */
@@ -91,6 +105,8 @@ export type Observation =
     readonly incarnation: number
     readonly asked: boolean
     readonly failure: string | undefined
+    /** After a graceful stop, where another version may take over: its last record, and the digest of its state. */
+    readonly left: { readonly sequence: number; readonly digest: string } | undefined
     readonly atEpochMs: number
   }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */

@@ -37,7 +37,9 @@ export const describeSample = (command: Command, model: NaiveVenue): string | un
 export const describeEvent = (seen: Observation): string | undefined => {
   switch (seen._tag) {
     case "Started":
-      return seen.incarnation > 1 ? `the process starts again (incarnation ${seen.incarnation})` : undefined
+      return seen.incarnation > 1 ? `the process starts again (incarnation ${seen.incarnation}), under rules ${seen.rules}` : undefined
+    case "StartRefused":
+      return `the process refuses to start under rules ${seen.rules}: ${short(seen.why.split("\n", 1)[0] ?? "")}`
     case "Ready":
       return seen.incarnation > 1 ? `the venue is ready, at record ${seen.sequence}` : undefined
     case "Crashed":

@@ -3,8 +3,11 @@
  * due, and starts it again whatever it ended by.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
+import { Engine } from "../../src/engine/Engine.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import { stateDigest } from "../../src/sequencer/StateDigest.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as SimProcess from "../world/SimProcess.js"
@@ -17,7 +20,7 @@ import { operatorToken, type World } from "./World.js"
 export const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
 
 /** How the venue of a run is set up, but for its markets file. */
-const venueOptions = ({ options: { listing } }: World): Venue.Options => ({
+const venueOptions = ({ options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
@@ -30,6 +33,7 @@ const venueOptions = ({ options: { listing } }: World): Venue.Options => ({
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
   snapshotEveryRecords: 400,
+  versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
 })
@@ -52,6 +56,14 @@ export class Host {
   /** How many crashes struck. */
   crashes = 0
   #incarnation = 0
+  /** The rules of the version that was ready last. */
+  #rules = versions.rules
+  /** Those of the process that was started last. */
+  #running = versions.rules
+  /** The last process ended in good order. */
+  #stopped = false
+  /** Another version was refused: the one before is started next. */
+  #refused = false
   /** The process has been asked to stop. */
   #stopping = false
   /** Nobody starts it again. */
@@ -77,9 +89,11 @@ export class Host {
     const { follower, witness, world: { disk, time } } = this
     this.#incarnation++
     const incarnation = this.#incarnation
+    const rules = this.#drawRules()
+    this.#running = rules
     this.#growFile()
     const markets = this.#listed.map(({ parameters }) => parameters.marketId)
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets })
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, rules })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"
@@ -87,19 +101,54 @@ export class Host {
       beside: (feed) => this.reader.read(feed),
       ready: (reads) => {
         this.reads = reads
+        this.#rules = rules
         follower.drain()
         witness.see({ _tag: "Ready", incarnation, sequence: reads.sequence, atEpochMs: time.nowEpochMs() })
         follower.inspect(true)
       },
       ended: (failure) => {
+        const left = failure === undefined ? this.#left() : undefined
         this.process = undefined
         this.reads = undefined
         disk.crash("kill")
-        witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, atEpochMs: time.nowEpochMs() })
+        const by = this.#refusedBy(failure)
+        if (by === undefined) witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, left, atEpochMs: time.nowEpochMs() })
+        else {
+          witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
+          this.#refused = true
+          // A version that was cut off before it was ready had taken over all the same.
+          if (by === "NewerRules") this.#rules = rules + 1
+        }
+        this.#stopped = failure === undefined
         this.#stopping = false
         if (!this.#over) this.#restartLater()
       }
     })
+  }
+
+  /** The rules of the process that starts now: those of the last, or of the version after it. */
+  #drawRules(): number {
+    const { options: { takeover }, root } = this.world
+    const share = this.#stopped ? takeover?.afterStop ?? 0 : takeover?.afterCrash ?? 0
+    const mayDiffer = !this.#refused && !this.witness.proving && this.#incarnation > 1
+    const after = mayDiffer && root.split(`rules/${this.#incarnation}`).chance(share)
+    this.#refused = false
+    this.#stopped = false
+    return after ? this.#rules + 1 : this.#rules
+  }
+
+  /** How another version's journal refused a start, where versions change at all. */
+  #refusedBy(failure: string | undefined): "UndecidedByOther" | "NewerRules" | undefined {
+    if (failure === undefined || this.world.options.takeover === undefined) return undefined
+    if (this.#running > this.#rules && failure.startsWith("UndecidedByOther")) return "UndecidedByOther"
+    return this.#running === this.#rules && failure.startsWith("NewerRules") ? "NewerRules" : undefined
+  }
+
+  /** What a process leaves that stops in good order. */
+  #left(): { readonly sequence: number; readonly digest: string } | undefined {
+    const { reads, world: { options } } = this
+    if (options.takeover === undefined || !(reads instanceof Engine)) return undefined
+    return { sequence: reads.sequence, digest: stateDigest(reads.state) }
   }
 
   /** Starts a process that tells of itself to somebody else. */
@@ -112,7 +161,7 @@ export class Host {
       schedule,
       secure,
       preemption: options.process.preemption,
-      venue: venueOptions(this.world),
+      venue: venueOptions(this.world, this.#running),
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       log: (line) => this.witness.trace(`log ${line}`),

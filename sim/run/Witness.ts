@@ -159,7 +159,9 @@ const describe = (seen: Observation): string => {
     case "FeedBroke":
       return `the feed broke: ${withoutPlaces(seen.why)}`
     case "Started":
-      return `started ${seen.incarnation} at ${seen.atEpochMs}`
+      return `started ${seen.incarnation} at ${seen.atEpochMs} under rules ${seen.rules}`
+    case "StartRefused":
+      return `refused to start ${seen.incarnation} under rules ${seen.rules}: ${withoutPlaces(seen.why)}`
     case "Ready":
       return `ready ${seen.incarnation} at record ${seen.sequence}`
     case "Crashed":

@@ -121,5 +121,6 @@ export const calmings: ReadonlyArray<(options: Options) => Options> = [
   (options) => ({ ...options, process: { ...options.process, preemption: 0 } }),
   (options) => ({ ...options, disk: quickDisk(options.disk) }),
   quietFeed,
-  (options) => options.listing === undefined ? options : { ...options, listing: { ...options.listing, growsAtMs: 0 } }
+  (options) => options.listing === undefined ? options : { ...options, listing: { ...options.listing, growsAtMs: 0 } },
+  (options) => options.takeover === undefined ? options : { ...options, takeover: { afterStop: 0, afterCrash: 0 } }
 ]

@@ -25,8 +25,9 @@ const zeroingBytes = 1 << 20
 
 /**
  * Zeroes everything from the block that holds `sequence` on, and removes later segments. Asks nothing and
- * looks at nothing behind that block. Undefined if the journal ends before `sequence`; `Corrupt` if damage
- * begins earlier, naming the sequence to cut at. It goes from the front to the back, so that the journal of
+ * looks at nothing behind that block but for what a newer version wrote at the journal's end, which is not cut
+ * (`NewerFormat`). Undefined if the journal ends before `sequence`; `Corrupt` if damage begins earlier, naming the
+ * sequence to cut at. It goes from the front to the back, so that the journal of
  * an interrupted cut has a hole and is refused until the cut has been run again.
  */
 export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadable | Locked | DiskError, Disk> =>
@@ -36,6 +37,7 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadab
     const segments = yield* Scan.segments
     const segment = segments.findLast((first) => first <= sequence) ?? segments[0]
     if (segment === undefined) return undefined
+    yield* Effect.scoped(nothingNewer(segments.at(-1)!))
     const place = yield* locate(segment, segment === segments.at(-1), sequence)
     if (place === undefined) return undefined
     // A segment other than the first that would hold nothing is removed: its header may be what is damaged.
@@ -57,6 +59,26 @@ export const cutAt = (sequence: number): Effect.Effect<Cut | undefined, Unreadab
       removedSegments: removed.map(Segment.pathOf)
     }
   }))
+
+/**
+ * Fails where the last segment is, or holds, something of a newer version: nothing is wrong with it, so it is that
+ * version's to cut. Formats only ever go up, so what the last segment does not have no segment has.
+ */
+const nothingNewer = Effect.fnUntraced(function*(last: number) {
+  const disk = yield* Disk
+  const file = yield* disk.open(Segment.pathOf(last), "read")
+  const header = yield* Effect.catchTag(Scan.readSegmentHeader(file, last), "JournalCorrupt", () => Effect.succeed(undefined))
+  if (header === undefined) return
+  let chain = Scan.chainBefore(header)
+  let stopped = false
+  for (let offset = Block.sectorBytes; !stopped && offset < header.segmentBytes;) {
+    const piece: Scan.Piece = yield* Scan.readPiece(file, header, offset, chain)
+    if (piece.malformed?._tag === "JournalNewerFormat") return yield* piece.malformed
+    chain = piece.chain
+    offset = piece.nextOffset
+    stopped = piece.stopped
+  }
+})
 
 /** Where the block that holds `sequence` begins, or where it would if it can no longer be read. */
 const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, sequence: number) {
@@ -83,7 +105,6 @@ const locate = Effect.fnUntraced(function*(segment: number, isLast: boolean, seq
     || (malformed !== undefined && chain.nextSequence < sequence && sequence <= malformed.sequence)
   const tail = yield* Scan.readTail(file, header, offset, chain)
   if (tail._tag === "Zeros" && isLast) return undefined
-  // Nothing is wrong with what a newer version wrote: it is that version's to cut.
   if (malformed?._tag === "JournalNewerFormat") return yield* malformed
   if (holdsSequence) return { offset, firstSequence: chain.nextSequence }
   return yield* new Corrupt({

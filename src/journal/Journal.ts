@@ -7,6 +7,7 @@ import * as Schema from "effect/Schema"
 import type * as Effect from "effect/Effect"
 import type * as Stream from "effect/Stream"
 import * as Block from "./Block.js"
+import type { DiskError } from "./Disk.js"
 
 /** The block is not the next one of the current writer: another epoch has taken over, or the chain moved. The writer must stop. */
 export class Fenced extends Schema.TaggedError<Fenced>()("JournalFenced", { reason: Schema.String }) {
@@ -109,6 +110,11 @@ export interface Head {
 export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
   /** Where the journal ended when it was opened. */
   readonly opened: Head
+  /**
+   * Makes what was read at opening the durable truth, and room for what follows. Nothing may be appended, or told to
+   * anyone, before it has succeeded once; until then opening has written nothing over what was there.
+   */
+  readonly settle: Effect.Effect<void, DiskError>
   /**
    * Appends one encoded block as a unit behind `fence.previousDigest`. Success means durable, not merely
    * written. At most four may be outstanding; they become durable in the order of their calls.

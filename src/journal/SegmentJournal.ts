@@ -39,8 +39,14 @@ export const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, max
 /** How much of a new segment is zeroed at a time, so that the disk serves appends in between; in bytes. */
 const zeroingBytes = 1 << 20
 
-/** Opens the journal for its only writer. */
-export const layer = (options: Partial<Options> = {}): Layer.Layer<Journal, Corrupt | NewerFormat | Locked | DiskError, Disk> =>
+type OpenError = Corrupt | NewerFormat | Locked | DiskError
+
+/** Opens the journal for its only writer, and settles it. */
+export const layer = (options: Partial<Options> = {}): Layer.Layer<Journal, OpenError, Disk> =>
+  Layer.scoped(Journal, Effect.tap(open({ ...defaultOptions, ...options }), (journal) => journal.settle))
+
+/** Opens it for a writer that first sees whether it may go on from there: `settle` is left to it. */
+export const layerUnsettled = (options: Partial<Options> = {}): Layer.Layer<Journal, OpenError, Disk> =>
   Layer.scoped(Journal, open({ ...defaultOptions, ...options }))
 
 const open = Effect.fnUntraced(function*(options: Options) {
@@ -50,8 +56,8 @@ const open = Effect.fnUntraced(function*(options: Options) {
   yield* disk.lock(lockPath)
   yield* disk.makeDirectory(Segment.directory)
   yield* disk.syncDirectory("")
-  yield* removeUnfinished
   if ((yield* Scan.segments).length === 0) {
+    yield* removeUnfinished
     yield* Effect.scoped(createSegment({
       firstSequence: 1,
       previousDigest: Block.genesisDigest,
@@ -62,12 +68,14 @@ const open = Effect.fnUntraced(function*(options: Options) {
   // Files are closed after the writer, which waits for what still runs on them.
   const files = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
   const { file, scope } = yield* openIn(files, disk.open(Segment.pathOf(end.segment.firstSequence), "write"))
-  yield* settle(file, end, options)
   const runtime = yield* Effect.runtime<Disk>()
   const writer = new Writer(runtime, files, options, end, { header: end.segment, file, scope })
   yield* Effect.addFinalizer(() => writer.close)
   return Journal.of({
     opened: headOf(end),
+    settle: Effect.provideService(Effect.zipRight(removeUnfinished, settle(file, end, options)), Disk, disk).pipe(
+      Effect.tap(() => Effect.sync(() => writer.settled()))
+    ),
     begin: (block, fence, done) => writer.begin(block, fence, done),
     append: (block, fence) =>
       Effect.async((resume) =>
@@ -100,6 +108,7 @@ export const readOnly = (
   const refusal = new Fenced({ reason: "the journal was opened for reading only" })
   return Journal.of({
     opened: headOf(end),
+    settle: Effect.void,
     begin: (_block, _fence, done) => done(refusal),
     append: () => Effect.fail(refusal),
     ...reading(disk, waypoints, durableSequence)
@@ -216,6 +225,7 @@ class Writer {
   private naming = false
   private syncing = false
   private running = 0
+  private isSettled = false
   private whenIdle: (() => void) | undefined
 
   constructor(
@@ -234,7 +244,12 @@ class Writer {
     this.endOffset = end.offset
   }
 
+  settled(): void {
+    this.isSettled = true
+  }
+
   begin(block: Block.Encoded, fence: Fence, done: Outstanding["done"]): void {
+    assert(this.isSettled, "a journal is settled before anything is appended")
     if (this.failure !== undefined) return done(this.failure)
     const fenced = this.compare(block, fence)
     if (fenced !== undefined) return done(new Fenced({ reason: fenced }))

@@ -249,9 +249,9 @@ const load = Effect.fnUntraced(function*(disk: DiskService, sequence: number, pa
   const digest = hash.digest()
   if (end < headBytes || digest.compare(bytes, end) !== 0) return "its digest does not match its bytes"
   const written = bytes.readUInt32LE(8)
-  if (magic.compare(bytes, 0, magic.length) !== 0 || (written !== version && written !== schemalessVersion)) {
-    return "it has another format"
-  }
+  if (magic.compare(bytes, 0, magic.length) !== 0) return "it has another format"
+  if (written > version) return `a newer version wrote it (format ${written}, and this program reads up to ${version})`
+  if (written !== version && written !== schemalessVersion) return "it has another format"
   const textEnd = headBytes + bytes.readUInt32LE(12)
   // Written by `encodeHead`: the digest above says so.
   const manifest = JSON.parse(bytes.toString("utf8", headBytes, textEnd)) as Manifest

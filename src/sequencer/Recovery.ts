@@ -17,7 +17,7 @@ import type { SnapshotStore, Stored } from "../journal/SnapshotStore.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { DiskError } from "../journal/Disk.js"
 import { stateDigest } from "./StateDigest.js"
-import { versions } from "./Versions.js"
+import type { Versions } from "../operations/Versions.js"
 
 /** Replay decided otherwise than the journal says: another program wrote it, or a rule is not deterministic. Never served. */
 export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
@@ -87,11 +87,13 @@ export class UndecidedByOther extends Schema.TaggedError<UndecidedByOther>()("Un
 /** The journal goes on under rules that this program does not know: a newer version has been here. */
 export class NewerRules extends Schema.TaggedError<NewerRules>()("NewerRules", {
   rules: Schema.Number,
-  program: Schema.String
+  program: Schema.String,
+  /** The rules of this program. */
+  known: Schema.Number
 }) {
   override get message() {
     return `this journal is under rules ${this.rules}, as version ${this.program} decides, and this program knows up to `
-      + `${versions.rules}: start it with that version or a later one`
+      + `${this.known}: start it with that version or a later one`
   }
 }
 
@@ -104,6 +106,18 @@ export class MigrationDiffers extends Schema.TaggedError<MigrationDiffers>()("Mi
   override get message() {
     return `the step at sequence ${this.sequence} began with the state ${this.expectedDigest}, and the snapshot before it is `
       + `migrated to ${this.actualDigest}`
+  }
+}
+
+/** The state that a step begins with could not be kept. Nothing of the step was journaled: the start may be tried again. */
+export class StepNotKept extends Schema.TaggedError<StepNotKept>()("StepNotKept", {
+  sequence: Schema.Number,
+  /** The operation of the disk that failed, and its code. */
+  reason: Schema.String
+}) {
+  override get message() {
+    return `the state at sequence ${this.sequence} is to be taken over from another version and could not be kept: ${this.reason}. `
+      + "Nothing has been changed; with room on the disk the start may be tried again, by this version or the one before"
   }
 }
 
@@ -172,21 +186,51 @@ const isVouched = (journal: JournalService, snapshot: Stored): Effect.Effect<boo
 export const engineOf = (stored: Stored, capacity: Capacity): Effect.Effect<Engine, CapacityTooSmall> =>
   withinRoom(() => new Engine(Snapshot.unsafeDecode(Snapshot.migrate(stored.sections, stored.schema), capacity)))
 
+/** Why a stored state cannot be begun with; undefined where it can. */
+const objection = (journal: JournalService, stored: Stored): Effect.Effect<string | undefined, Unreadable | Unknown> =>
+  Snapshot.isKnown(stored.schema)
+    ? Effect.map(isVouched(journal, stored), (vouched) => vouched ? undefined : "it does not belong to this journal")
+    : Effect.succeed(
+      stored.schema > Snapshot.schema
+        ? `a newer version wrote it (schema ${stored.schema}, and this program reads up to ${Snapshot.schema})`
+        : `it is of schema ${stored.schema}, which this program does not read any more`
+    )
+
+/** A snapshot that may be gone by the time it is read: whoever writes beside this removes old ones. */
+const loadIfThere = (snapshots: SnapshotsService, sequence: number): Effect.Effect<Stored | string, DiskError> =>
+  Effect.catchIf(snapshots.load(sequence), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
+
 /** The newest snapshot that the journal vouches for and this program can read, or else the state that its last step began with. */
 const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService) {
   const latest = yield* snapshots.latest
   if (latest !== undefined) {
-    if (latest.schema > Snapshot.schema) {
-      yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is of a newer version and is passed over`)
-    } else if (!Snapshot.isKnown(latest.schema)) {
-      yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is of schema ${latest.schema} and is passed over`)
-    } else if (yield* isVouched(journal, latest)) return latest
-    else yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} does not belong to this journal and is passed over`)
+    const objected = yield* objection(journal, latest)
+    if (objected === undefined) return latest
+    yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is passed over: ${objected}`)
+    return yield* newestBefore(journal, snapshots, latest.sequence)
   }
+  return yield* stepBefore(journal, snapshots, Number.POSITIVE_INFINITY)
+})
+
+/** The same of what stands before a sequence. */
+const newestBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
+  for (const at of (yield* snapshots.list).toReversed()) {
+    if (at >= sequence) continue
+    const stored = yield* loadIfThere(snapshots, at)
+    const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
+    if (typeof stored !== "string" && objected === undefined) return stored
+    yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${objected}`)
+  }
+  return yield* stepBefore(journal, snapshots, sequence)
+})
+
+/** The state that the last step began with, where that is before a sequence. */
+const stepBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
   const step = yield* snapshots.latestStep
-  if (step === undefined) return undefined
-  if (typeof step !== "string" && Snapshot.isKnown(step.schema) && (yield* isVouched(journal, step))) return step
-  yield* Effect.logWarning(`the state of the last step is passed over${typeof step === "string" ? `: ${step}` : ""}`)
+  if (step === undefined || typeof step !== "string" && step.sequence >= sequence) return undefined
+  const objected = typeof step === "string" ? step : yield* objection(journal, step)
+  if (typeof step !== "string" && objected === undefined) return step
+  yield* Effect.logWarning(`the state that the last step began with is passed over: ${objected}`)
   return undefined
 })
 
@@ -200,27 +244,16 @@ export const engineBefore = (
   capacity: Capacity,
   sequence: number
 ): Effect.Effect<Engine, Unreadable | Unknown | DiskError | CapacityTooSmall> =>
-  Effect.gen(function*() {
-    for (const at of (yield* snapshots.list).toReversed()) {
-      if (at >= sequence) continue
-      const stored = yield* snapshots.load(at).pipe(
-        // The writer removes old ones while this reads.
-        Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
-      )
-      if (typeof stored === "string") {
-        yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${stored}`)
-        continue
-      }
-      if (Snapshot.isKnown(stored.schema) && (yield* isVouched(journal, stored))) return yield* engineOf(stored, capacity)
-      yield* Effect.logWarning(`the snapshot at sequence ${at} does not belong to this journal and is passed over`)
-    }
-    const step = yield* snapshots.latestStep
-    const usable = step !== undefined && typeof step !== "string" && step.sequence < sequence && (yield* isVouched(journal, step))
-    return usable ? yield* engineOf(step, capacity) : Engine.make(capacity)
-  })
+  Effect.flatMap(newestBefore(journal, snapshots, sequence), (stored) =>
+    stored === undefined ? Effect.sync(() => Engine.make(capacity)) : engineOf(stored, capacity))
 
 /** The engine as of the newest snapshot the journal vouches for, or a new one. */
-const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, capacity: Capacity) {
+const begin = Effect.fnUntraced(function*(
+  journal: JournalService,
+  snapshots: SnapshotsService,
+  capacity: Capacity,
+  versions: Versions
+) {
   const ahead = (yield* snapshots.list).at(-1)
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
     return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
@@ -228,14 +261,20 @@ const begin = Effect.fnUntraced(function*(journal: JournalService, snapshots: Sn
   const snapshot = yield* vouched(journal, snapshots)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
   const engine = yield* engineOf(snapshot, capacity)
-  if (engine.rules > versions.rules) return yield* new NewerRules({ rules: engine.rules, program: engine.state.program })
+  if (engine.rules > versions.rules) {
+    return yield* new NewerRules({ rules: engine.rules, program: engine.state.program, known: versions.rules })
+  }
   if (engine.rules === versions.rules) return { engine, step: undefined } satisfies Beginning
   const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
   return { engine, step } satisfies Beginning
 })
 
 /** Why the first block behind a state may not be replayed: another version decided it. */
-const undecided = (journal: JournalService, engine: Engine): Effect.Effect<void, Unreadable | Unknown | UndecidedByOther> =>
+const undecided = (
+  journal: JournalService,
+  engine: Engine,
+  versions: Versions
+): Effect.Effect<void, Unreadable | Unknown | UndecidedByOther> =>
   journal.links(engine.sequence + 1).pipe(
     Stream.take(1),
     Stream.runHead,
@@ -254,13 +293,15 @@ const undecided = (journal: JournalService, engine: Engine): Effect.Effect<void,
 /** Whether a block may be replayed on a state: its rules are this program's, or it begins with the step to them. */
 const refusal = (
   journal: JournalService,
-  engine: Engine,
-  step: Step | undefined,
-  block: Block.Block
+  { engine, step }: Beginning,
+  block: Block.Block,
+  versions: Versions
 ): UndecidedByOther | NewerRules | MigrationDiffers | undefined => {
   const { command } = block.records[0]!
   const starts = command.kind === "StartVenue" || command.kind === "OpenVenue" ? command : undefined
-  if (starts !== undefined && starts.rules > versions.rules) return new NewerRules({ rules: starts.rules, program: starts.program })
+  if (starts !== undefined && starts.rules > versions.rules) {
+    return new NewerRules({ rules: starts.rules, program: starts.program, known: versions.rules })
+  }
   const rules = starts?.rules ?? engine.rules
   if (rules !== versions.rules) {
     return new UndecidedByOther({
@@ -287,23 +328,26 @@ export type RecoveryError =
   | UndecidedByOther
   | NewerRules
   | MigrationDiffers
+  | StepNotKept
 
-/** An engine that has applied the whole journal. */
+/** An engine that has applied the whole journal, for a program of these versions to go on with. */
 export const recover = (
   journal: JournalService,
   snapshots: SnapshotsService,
-  capacity: Capacity
+  capacity: Capacity,
+  versions: Versions
 ): Effect.Effect<Recovered, RecoveryError> =>
   Effect.gen(function*() {
-    const { engine, step } = yield* begin(journal, snapshots, capacity)
+    const beginning = yield* begin(journal, snapshots, capacity, versions)
+    const { engine, step } = beginning
     const fromSequence = engine.sequence
     const replays = fromSequence + 1 < journal.opened.nextSequence
     if (replays) {
-      yield* undecided(journal, engine)
+      yield* undecided(journal, engine, versions)
       yield* journal.replay(fromSequence + 1).pipe(
         Stream.runForEach((block) =>
           Effect.suspend((): Effect.Effect<void, RecoveryError> => {
-            const refused = refusal(journal, engine, step, block)
+            const refused = refusal(journal, beginning, block, versions)
             if (refused !== undefined) return refused
             return Effect.flatMap(
               withinRoom(() => applyBlock(engine, block)),

@@ -11,22 +11,25 @@ import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity, State as EngineState } from "../engine/State.js"
-import type { DiskError } from "../journal/Disk.js"
 import { Journal } from "../journal/Journal.js"
+import type { Versions } from "../operations/Versions.js"
 import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
 import * as Recent from "./Recent.js"
-import { recover, type RecoveryError, type Step } from "./Recovery.js"
+import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { Barrier, State, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
 import { Turns } from "./Turns.js"
+import { versions } from "./Versions.js"
 
 export interface Options {
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
   /** A snapshot is taken after this many records; 0: only at a graceful stop. */
   readonly snapshotEveryRecords: number
+  /** The versions that it decides and writes under: this program's, but where a test is of another. */
+  readonly versions?: Versions
   /** What the feed keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
 }
@@ -61,8 +64,10 @@ const keepStep = (
   snapshots: Context.Tag.Service<typeof SnapshotStore>,
   state: EngineState,
   blockDigest: Uint8Array
-): Effect.Effect<void, DiskError> =>
-  snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) })
+): Effect.Effect<void, StepNotKept> =>
+  snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) }).pipe(
+    Effect.mapError((error) => new StepNotKept({ sequence: state.sequence, reason: error.message }))
+  )
 
 const headOf = (recent: Recent.Recent): Feed.Head => ({
   durableSequence: () => recent.durableSequence,
@@ -89,7 +94,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const clock = yield* Clock.clockWith(Effect.succeed)
   const runtime = yield* Effect.runtime()
   const failure = yield* Deferred.make<Sequencer.Failure>()
-  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity)
+  // Whatever refuses the start does so before anything on the disk is changed.
+  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity, options.versions ?? versions)
+  yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
 
   let failed = false

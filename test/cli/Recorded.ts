@@ -14,7 +14,6 @@ import type { Record } from "../../src/journal/Record.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
-import { sectionsDigest } from "../../src/sequencer/Writer.js"
 
 export const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
@@ -96,12 +95,11 @@ export const saveSnapshot = (
 ): Promise<void> =>
   Effect.gen(function*() {
     const snapshots = yield* SnapshotStore.SnapshotStore
-    const sections = Snapshot.encode(state)
     yield* snapshots.save({
       sequence: block.lastSequence,
       blockDigest: block.digest,
-      stateDigest: sectionsDigest(sections),
-      sections
+      schema: Snapshot.schema,
+      sections: Snapshot.encode(state)
     })
   }).pipe(
     Effect.provide(Layer.provide(SnapshotStore.layer, NodeDisk.layer(folder))),

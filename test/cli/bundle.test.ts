@@ -24,6 +24,7 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
 import { RandomDriver } from "../engine/drive.js"
+import { complete } from "../engine/commands.js"
 import { command } from "../journal/arbitraries.js"
 import { labelled } from "./Labelled.js"
 import * as Recorded from "./Recorded.js"
@@ -63,6 +64,8 @@ const followed = (bytes: Uint8Array): Promise<Engine> => {
 }
 
 const noSnapshots = SnapshotStore.of({
+  saveStep: () => Effect.void,
+  latestStep: Effect.succeed(undefined),
   save: () => Effect.void,
   latest: Effect.succeed(undefined),
   list: Effect.succeed([]),
@@ -541,6 +544,42 @@ describe("the commands", { timeout: 120_000 }, () => {
     expect(results[0]!.stderr).toContain("its digest does not match its bytes: it was altered")
     expect(results[5]!.stderr).toContain("is there already")
     expect(fs.existsSync(`${file}.2`)).toBe(false)
+  })
+})
+
+describe("a bundle of another version", () => {
+  const directory = Recorded.newFolder()
+  afterAll(() => fs.rmSync(directory, { recursive: true }))
+  const kept = fs.readdirSync("fixtures/bugs").filter((name) => name.endsWith(".bundle")).map((name) => path.join("fixtures/bugs", name))
+
+  it.each(kept)("%s names the version that replays it", async (file) => {
+    expect(() => Bundle.read(fs.readFileSync(file))).toThrow(Bundle.OtherVersion)
+    const { code, stderr } = await run("dist/src/cli/replay.js", ["--bundle", file, "--verify"])
+    expect(stderr).toBe(`${file} is refused: it was made by version 0.1.0 under rules 1: that version replays it\n`)
+    expect(code).toBe(2)
+  })
+
+  it("a newer one is not called damaged", async () => {
+    const file = path.join(directory, "newer.bundle")
+    fs.writeFileSync(file, "perpetuum incident bundle 3\n{}\n")
+    const { code, stderr } = await run("dist/src/cli/replay.js", ["--bundle", file, "--verify"])
+    expect(stderr).toBe(`${file} is refused: it was made by a newer version, in format 3 of bundles: that version replays it\n`)
+    expect(code).toBe(2)
+  })
+
+  it("one of other rules names the version that made it", async () => {
+    const recording = new Recorded.RecordingEngine()
+    recording.apply(complete({ kind: "OpenVenue", environment: "development", rules: 2, codec: 2, program: "0.2.0" }), 1, 1)
+    const { blocks } = await Recorded.write(recording, path.join(directory, "data"))
+    const contents = Collect.describe({
+      base: undefined,
+      blocks: Bundle.blocksOf(Buffer.concat(blocks.map(({ bytes }) => bytes))),
+      capacity: Recorded.capacity,
+      asked: { from: 1, to: 1 },
+      notes: {}
+    })
+    const bytes = Bundle.write({ ...contents, rules: 3, program: "0.3.0" })
+    expect(() => Bundle.read(bytes)).toThrow("it was made by version 0.3.0 under rules 3: that version replays it")
   })
 })
 

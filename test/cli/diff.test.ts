@@ -13,7 +13,6 @@ import type { State } from "../../src/engine/State.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
-import { sectionsDigest } from "../../src/sequencer/Writer.js"
 import { labelled } from "./Labelled.js"
 import * as Recorded from "./Recorded.js"
 import { run } from "./Tool.js"
@@ -174,15 +173,15 @@ describe("a snapshot held to replay", () => {
           Effect.provide(NodeDisk.layer(made))
         )
       )
-    const stateDigest = sectionsDigest(sections)
-    await save({ sequence: block.lastSequence, blockDigest: block.digest, stateDigest, sections })
+    const { schema } = EngineSnapshot
+    await save({ sequence: block.lastSequence, blockDigest: block.digest, schema, sections })
     expect((await compared(made))[0]).toMatchObject({
       found: "differs",
       detail: "it cannot be loaded: a snapshot has a section ended",
       groups: [{ lines: ["ended: missing in the snapshot"] }]
     })
-    await save({ sequence: block.lastSequence, blockDigest: block.previousDigest, stateDigest, sections })
-    await save({ sequence: recording.sequence + 1, blockDigest: block.digest, stateDigest, sections })
+    await save({ sequence: block.lastSequence, blockDigest: block.previousDigest, schema, sections })
+    await save({ sequence: recording.sequence + 1, blockDigest: block.digest, schema, sections })
     expect((await compared(made)).map(({ detail, found }) => [found, detail])).toEqual([
       ["unusable", "it names another block"],
       ["unusable", "the journal ends before it"]

@@ -6,7 +6,7 @@ import type { Command } from "../../src/operations/Operations.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
-import type { Corrupt, Fenced, Full, Head, Unknown } from "../../src/journal/Journal.js"
+import type { Corrupt, Fenced, Full, Head, NewerFormat, Unknown, Unreadable } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { complete } from "../engine/commands.js"
 
@@ -27,7 +27,7 @@ const smallOptions: SegmentJournal.Options = { segmentBytes: 8 * 1024, maxBlockB
 export const journalOver = (
   disk: Layer.Layer<Disk, DiskError>,
   options: SegmentJournal.Options = smallOptions
-): Layer.Layer<Journal, Corrupt | Locked | DiskError> => Layer.provide(SegmentJournal.layer(options), disk)
+): Layer.Layer<Journal, Corrupt | NewerFormat | Locked | DiskError> => Layer.provide(SegmentJournal.layer(options), disk)
 
 export const outcome = (sequence: number): Uint8Array => Block.sha256(Buffer.from(String(sequence)))
 
@@ -80,7 +80,7 @@ export const appendMany = (count: number, records = 1, bytes = 40) =>
   })
 
 /** Everything that is replayed from a sequence on. */
-export const replayed = (fromSequence = 1): Effect.Effect<ReadonlyArray<Block.Block>, Corrupt | Unknown, Journal> =>
+export const replayed = (fromSequence = 1): Effect.Effect<ReadonlyArray<Block.Block>, Unreadable | Unknown, Journal> =>
   Effect.flatMap(Journal, (journal) => Effect.map(Stream.runCollect(journal.replay(fromSequence)), (blocks) => [...blocks]))
 
 export const digestsOf = (blocks: ReadonlyArray<{ readonly digest: Uint8Array }>): ReadonlyArray<string> =>

@@ -28,8 +28,10 @@ export class FakeJournal {
       this.begun.push({ block, records: recordsOf(block) })
       this.open.push(done)
     },
+    settle: Effect.void,
     append: () => Effect.dieMessage("the sequencer appends without a fiber"),
-    replay: () => Stream.empty
+    replay: () => Stream.empty,
+    links: () => Stream.empty
   }
 
   /** How many blocks wait to become durable. */

@@ -1,4 +1,8 @@
-/** Journals kept from earlier replay to what they came to then, and are recorded today as they were. */
+/**
+ * Journals kept from earlier: those of the present rules replay to what they came to then, and are recorded today as they
+ * were; those of rules 1 are held to their chain, and left to the version that replays them.
+ */
+import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -8,21 +12,21 @@ import * as Journals from "../../scripts/fixtures/Journals.js"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import { Journal } from "../../src/journal/Journal.js"
+import { Journal, type Link } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { applyBlock } from "../../src/sequencer/Recovery.js"
-
-const directory = "fixtures/journals"
+import { stateDigest } from "../../src/sequencer/StateDigest.js"
+import { versions } from "../../src/sequencer/Versions.js"
 
 /** Puts a kept journal where a venue would have it, does something with it, and cleans up. */
-const laidOut = async <A>(name: string, use: (root: string, manifest: Journals.Manifest) => Promise<A>): Promise<A> => {
+const laidOut = async <A>(kept: string, use: (root: string, manifest: Journals.Manifest) => Promise<A>): Promise<A> => {
   const root = fs.mkdtempSync(path.join(os.tmpdir(), "golden-"))
   try {
-    const manifest = JSON.parse(fs.readFileSync(path.join(directory, name, "manifest.json"), "utf8")) as Journals.Manifest
+    const manifest = JSON.parse(fs.readFileSync(path.join(kept, "manifest.json"), "utf8")) as Journals.Manifest
     fs.mkdirSync(path.join(root, "journal"))
     for (const segment of manifest.segments) {
-      fs.writeFileSync(path.join(root, "journal", segment), Journals.padded(fs.readFileSync(path.join(directory, name, segment))))
+      fs.writeFileSync(path.join(root, "journal", segment), Journals.padded(fs.readFileSync(path.join(kept, segment))))
     }
     return await use(root, manifest)
   } finally {
@@ -30,9 +34,12 @@ const laidOut = async <A>(name: string, use: (root: string, manifest: Journals.M
   }
 }
 
+const over = <A, E>(root: string, use: Effect.Effect<A, E, Journal>): Promise<A> =>
+  Effect.runPromise(Effect.provide(use, Layer.provide(SegmentJournal.layer(Journals.options), NodeDisk.layer(root))))
+
 /** Replays what is in a data directory; gives the lines of its blocks and the engine. */
 const replay = (root: string, manifest: Journals.Manifest) =>
-  Effect.scoped(Effect.gen(function*() {
+  over(root, Effect.gen(function*() {
     const journal = yield* Journal
     const engine = Engine.make(manifest.capacity)
     const lines: Array<string> = []
@@ -46,53 +53,114 @@ const replay = (root: string, manifest: Journals.Manifest) =>
       })
     ))
     return { engine, lines }
-  })).pipe(Effect.provide(Layer.provide(SegmentJournal.layer(Journals.options), NodeDisk.layer(root))), Effect.runPromise)
+  }))
+
+/** Changes a bit in the midst of a journal. */
+const flip = (root: string, manifest: Journals.Manifest): void => {
+  const file = path.join(root, "journal", manifest.segments[0]!)
+  const bytes = fs.readFileSync(file)
+  bytes[Math.floor(Journals.trimmed(bytes).length / 2)]! ^= 4
+  fs.writeFileSync(file, bytes)
+}
 
 test("every golden journal is kept, and nothing else", () => {
-  expect(
-    fs.readdirSync(directory).filter((name) => name !== "README.md").sort()
-  ).toEqual(Journals.goldens.map((golden) => golden.name).sort())
+  const names = Journals.goldens.map((golden) => golden.name)
+  expect(versions.rules).toBe(2)
+  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual(["README.md", "rules-2", ...names].sort())
+  expect(fs.readdirSync(Journals.folder).sort()).toEqual([...names].sort())
 })
 
-describe.each(Journals.goldens)("$name", (golden) => {
+describe.each(Journals.goldens)("$name of the present rules", (golden) => {
+  const kept = path.join(Journals.folder, golden.name)
+
   test("replays to the digests it was recorded with", async () => {
-    await laidOut(golden.name, async (root, manifest) => {
+    await laidOut(kept, async (root, manifest) => {
       const { engine, lines } = await replay(root, manifest)
+      expect([manifest.rules, manifest.codec]).toEqual([versions.rules, versions.codec])
       expect(lines).toEqual(manifest.blocks)
       expect([engine.sequence, engine.atEpochMs]).toEqual([manifest.records, manifest.lastAtEpochMs])
-      expect(Journals.stateDigest(engine)).toBe(manifest.stateDigest)
+      expect(stateDigest(engine.state)).toBe(manifest.stateDigest)
     })
   })
 
   test("is recorded today byte for byte as it is kept", async () => {
     const files = await Journals.files(golden, memoryDisk())
-    expect([...files.keys()].sort()).toEqual(fs.readdirSync(path.join(directory, golden.name)).sort())
+    expect([...files.keys()].sort()).toEqual(fs.readdirSync(kept).sort())
     for (const [name, bytes] of files) {
-      expect(Buffer.compare(Buffer.from(bytes), fs.readFileSync(path.join(directory, golden.name, name))), name).toBe(0)
+      expect(Buffer.compare(Buffer.from(bytes), fs.readFileSync(path.join(kept, name))), name).toBe(0)
     }
   })
 
   test("with a bit changed is not replayed", async () => {
-    await laidOut(golden.name, async (root, manifest) => {
-      const file = path.join(root, "journal", manifest.segments[0]!)
-      const bytes = fs.readFileSync(file)
-      bytes[Math.floor(Journals.trimmed(bytes).length / 2)]! ^= 4
-      fs.writeFileSync(file, bytes)
+    await laidOut(kept, async (root, manifest) => {
+      flip(root, manifest)
       await expect(replay(root, manifest)).rejects.toThrow("corrupt")
     })
   })
 })
 
+describe.each(Journals.goldens)("$name of rules 1", ({ name }) => {
+  const kept = path.join(Journals.folderOfRules1, name)
+  /** A block as it is linked; what it decided its digest says, though nobody compares it here. */
+  const linked = ({ codec, digest, firstSequence, lastSequence }: Link) => [codec, firstSequence, lastSequence, Buffer.from(digest).toString("hex")]
+
+  test("is held to its chain, block by block", async () => {
+    await laidOut(kept, async (root, manifest) => {
+      const { head, links } = await over(root, Effect.gen(function*() {
+        const journal = yield* Journal
+        return { head: journal.opened, links: [...yield* Stream.runCollect(journal.links(1))] }
+      }))
+      const expected = manifest.blocks.map((line) => line.split(" ")).map(([first, last, digest]) => [1, Number(first), Number(last), digest])
+      expect(links.map(linked)).toEqual(expected)
+      expect(Buffer.from(head.digest).toString("hex")).toBe(expected.at(-1)![3])
+      expect([head.nextSequence - 1, head.atEpochMs]).toEqual([manifest.records, manifest.lastAtEpochMs])
+    })
+  })
+
+  test("is left to the version that replays it", async () => {
+    await laidOut(kept, async (root, manifest) => {
+      await expect(replay(root, manifest)).rejects.toThrow(
+        "the records from sequence 1 on are written in format 1: their chain is intact, and only the version of the program that wrote them (0.1.0) replays them"
+      )
+    })
+  })
+
+  test("with a bit changed is corrupt", async () => {
+    await laidOut(kept, async (root, manifest) => {
+      flip(root, manifest)
+      await expect(replay(root, manifest)).rejects.toThrow("corrupt")
+    })
+  })
+})
+
+test("the recorder never writes over one", () => {
+  const root = fs.mkdtempSync(path.join(os.tmpdir(), "golden-"))
+  try {
+    const [golden] = Journals.goldens
+    fs.cpSync(Journals.folder, path.join(root, Journals.folder), { recursive: true })
+    const file = path.join(root, Journals.folder, golden!.name, "manifest.json")
+    fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace("\"records\": ", "\"records\": 1"))
+    const before = fs.readFileSync(file, "utf8")
+    const { status, stderr } = spawnSync(process.execPath, [path.resolve("dist/scripts/record-fixtures.js")], { cwd: root, encoding: "utf8" })
+    expect(stderr).toContain("is never recorded anew")
+    expect(status).toBe(1)
+    expect(fs.readFileSync(file, "utf8")).toBe(before)
+  } finally {
+    fs.rmSync(root, { recursive: true })
+  }
+})
+
 test("together they show what a replay must get right", async () => {
-  const seen = { forgottenOrders: 0, trades: 0, halts: 0, segments: 0 }
+  const seen = { forgottenOrders: 0, trades: 0, starts: 0, segments: 0 }
   for (const golden of Journals.goldens) {
-    await laidOut(golden.name, async (root, manifest) => {
+    await laidOut(path.join(Journals.folder, golden.name), async (root, manifest) => {
       const { engine } = await replay(root, manifest)
       seen.segments += manifest.segments.length
       if (engine.state.fees.atoms > 0n) seen.trades++
       if (engine.occupancy.orderCapacity < manifest.records && engine.occupancy.orders > 0) seen.forgottenOrders++
+      if (engine.state.program === "golden") seen.starts++
     })
   }
-  expect(seen).toMatchObject({ trades: 3, forgottenOrders: 1 })
+  expect(seen).toMatchObject({ trades: 3, forgottenOrders: 1, starts: 3 })
   expect(seen.segments).toBeGreaterThan(4)
 })

@@ -30,8 +30,8 @@ import { versions } from "../../sequencer/Versions.js"
 /** Another version of the program made the bundle, and decides or writes otherwise: nothing is wrong with it. */
 export class OtherVersion extends Error {
   override readonly name = "OtherVersion"
-  constructor(program: string, rules: number) {
-    super(`it was made by version ${program} under rules ${rules}: that version replays it`)
+  constructor(made: string) {
+    super(`it was made ${made}: that version replays it`)
   }
 }
 
@@ -118,6 +118,7 @@ export interface Bundle {
 const firstLine = "perpetuum incident bundle 2\n"
 /** Of the first version, which named no format of its blocks. */
 const firstLine1 = "perpetuum incident bundle 1\n"
+const anyFirstLine = /^perpetuum incident bundle ([0-9]+)/
 const statePrefix = "state/"
 const blocksName = "blocks"
 
@@ -206,7 +207,9 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bodyAt: number } => {
   const begins = file.toString("latin1", 0, firstLine.length)
-  if (begins === firstLine1) throw new OtherVersion(Block.writers.get(1)!, 1)
+  if (begins === firstLine1) throw new OtherVersion(`by version ${Block.writers.get(1)!} under rules 1`)
+  const written = Number(anyFirstLine.exec(begins)?.[1] ?? 0)
+  if (written > 2) throw new OtherVersion(`by a newer version, in format ${written} of bundles`)
   if (begins !== firstLine) throw new Damaged("it does not begin as an incident bundle of version 2")
   const end = file.indexOf("\n", firstLine.length)
   if (end < 0 || end > maxManifestBytes) throw new Damaged("it is cut off within its manifest")
@@ -230,7 +233,9 @@ const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bod
   if (end + 1 + manifest.bodyBytes + Block.digestBytes !== file.length) {
     throw new Damaged("its body has another length than its manifest says")
   }
-  if (manifest.rules !== versions.rules || manifest.codec !== versions.codec) throw new OtherVersion(manifest.program, manifest.rules)
+  if (manifest.rules !== versions.rules || manifest.codec !== versions.codec) {
+    throw new OtherVersion(`by version ${manifest.program} under rules ${manifest.rules}`)
+  }
   return { manifest, bodyAt: end + 1 }
 }
 

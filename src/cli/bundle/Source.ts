@@ -25,6 +25,7 @@ export const make = (bundle: Bundle.Bundle): Source => {
         digest: last.digest,
         torn: undefined
       },
+      settle: Effect.void,
       append: () => Effect.fail(refusal),
       begin: (_block, _fence, done) => done(refusal),
       replay: (fromSequence) =>

@@ -1,0 +1,151 @@
+/**
+ * Data directories that earlier versions left, on a disk in memory or a real one, and the present venue over them: under a
+ * clock that stands soon after the last record, as keys are remembered for a day.
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import * as zlib from "node:zlib"
+import { Clock, Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import * as Version from "../../scripts/fixtures/Version.js"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import * as Bootstrap from "../../src/Bootstrap.js"
+import { type Application, Listener, type Response } from "../../src/edge/http/Listener.js"
+import { SecureRandom } from "../../src/identity/SecureRandom.js"
+import { Disk, type DiskError } from "../../src/journal/Disk.js"
+import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import * as Venue from "../../src/Venue.js"
+
+/** Two directories are kept of each version. */
+export type Name = "rules-1" | "rules-1-crashed"
+
+/** Everything is taken over at the sequence of this snapshot. */
+export const takenOverAt = 48
+
+/** A minute after the last record of either directory: its own time is told by `venue journal info`. */
+export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {
+  const times = exchanges.flatMap(({ answer }) => [...answer.body.matchAll(/"(?:decided|occurred)AtEpochMs":(\d+)/g)].map(([, text]) => Number(text)))
+  return Math.max(...times) + 60_000
+}
+
+export const directoryOf = (name: Name): string => path.join("fixtures/versions", name)
+
+export const exchangesOf = (name: Name): ReadonlyArray<Version.Exchange> =>
+  JSON.parse(fs.readFileSync(path.join(directoryOf(name), "requests.json"), "utf8")) as Array<Version.Exchange>
+
+/** The files of journal and snapshots, by their paths. */
+export const filesOf = (name: Name): ReadonlyMap<string, Uint8Array> => {
+  const data = path.join(directoryOf(name), "data")
+  const read = (directory: string) =>
+    fs.readdirSync(path.join(data, directory)).map((file) =>
+      [`${directory}/${file.replace(/\.gz$/, "")}`, zlib.gunzipSync(fs.readFileSync(path.join(data, directory, file)))] as const
+    )
+  return new Map([...read("journal"), ...read("snapshots")])
+}
+
+/** Lays files down on a disk, durably. */
+export const lay = (files: ReadonlyMap<string, Uint8Array>): Effect.Effect<void, DiskError, Disk> =>
+  Effect.scoped(Effect.gen(function*() {
+    const disk = yield* Disk
+    for (const directory of ["journal", "snapshots"]) yield* disk.makeDirectory(directory)
+    yield* disk.syncDirectory("")
+    for (const [name, bytes] of files) {
+      const file = yield* disk.open(name, "create")
+      yield* file.writeAt(0, bytes)
+      yield* file.dataSync
+    }
+    for (const directory of ["journal", "snapshots"]) yield* disk.syncDirectory(directory)
+  }))
+
+/** All files of a simulated disk but the lock, as text that can be compared. */
+export const contents = (disk: SimDisk.SimDisk): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    disk.files().filter((file) => !file.startsWith("lock.db")).map((file) => [file, Buffer.from(disk.bytes(file)).toString("base64")])
+  )
+
+/** A venue that is asked one request after the other. */
+export interface Running {
+  readonly venue: Venue.Venue["Type"]
+  readonly time: { nowMs: number }
+  /** What the venue logged, a line each. */
+  readonly logged: ReadonlyArray<string>
+  readonly ask: (request: Version.Exchange["request"]) => Promise<Response>
+  readonly stop: () => Promise<void>
+}
+
+const markets = Effect.suspend(() => Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
+
+const settings: Omit<Venue.Options, "markets"> = {
+  environment: "development",
+  operatorToken: Version.operatorToken,
+  signerSecret: Version.signerSecret,
+  acceptsIndexPrices: true,
+  capacity: { orders: 10_000, idempotencyKeys: 10_000 },
+  sequencer: Sequencer.defaultOptions,
+  snapshotEveryRecords: 0,
+  journal: { segmentBytes: 2 ** 21, maxBlockBytes: 2 ** 16 }
+}
+
+/** Starts the present venue over a disk, at a time. Fails with what refuses the start. */
+export const start = (
+  disk: Layer.Layer<Disk, DiskError>,
+  atEpochMs: number,
+  options: Partial<Venue.Options> = {}
+): Effect.Effect<Running, Venue.StartError | DiskError | Bootstrap.MarketsFileInvalid> =>
+  Effect.gen(function*() {
+    const time = { nowMs: atEpochMs }
+    const clock: Clock.Clock = Object.assign(Clock.make(), {
+      unsafeCurrentTimeMillis: () => time.nowMs,
+      currentTimeMillis: Effect.sync(() => time.nowMs)
+    })
+    const served: Array<Application> = []
+    const logged: Array<string> = []
+    const leaves = Layer.mergeAll(
+      disk,
+      Layer.succeed(Listener, {
+        serve: (application) =>
+          Effect.sync(() => {
+            served.push(application)
+            return { address: "kept", port: 0 }
+          })
+      }),
+      NodeTurns.layer,
+      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      IndexFeed.layerPush
+    )
+    const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => logged.push(String(message))))
+    const scope = yield* Scope.make()
+    const context = yield* Layer.buildWithScope(
+      Layer.provide(Venue.layer({ ...settings, markets: yield* markets, ...options }), Layer.merge(leaves, logger)),
+      scope
+    ).pipe(Effect.withClock(clock), Effect.onError(() => Scope.close(scope, Exit.void)))
+    return {
+      venue: Context.get(context, Venue.Venue),
+      time,
+      logged,
+      ask: (request) =>
+        new Promise((resolve) => {
+          time.nowMs += 1
+          const body = request.body === undefined ? new Uint8Array(0) : new TextEncoder().encode(request.body)
+          served[0]!.handle({ ...request, body, remoteAddress: "192.0.2.1" }, resolve)
+        }),
+      stop: () => Effect.runPromise(Scope.close(scope, Exit.void))
+    } satisfies Running
+  })
+
+/** A simulated disk, without faults, that holds a kept directory. */
+export const diskOf = async (name: Name, options: Partial<SimDisk.Options> = {}): Promise<SimDisk.SimDisk> => {
+  const disk = SimDisk.make({ random: () => 0, ...options })
+  await Effect.runPromise(Effect.provide(lay(filesOf(name)), disk.mount()))
+  return disk
+}
+
+/** Writes what is on a simulated disk into a real directory, which a tool can be run over. */
+export const writeOut = (disk: SimDisk.SimDisk, directory: string): void => {
+  for (const file of disk.files()) {
+    if (file.startsWith("lock.db")) continue
+    fs.mkdirSync(path.join(directory, path.dirname(file)), { recursive: true })
+    fs.writeFileSync(path.join(directory, file), disk.bytes(file))
+  }
+}

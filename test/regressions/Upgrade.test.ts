@@ -1,0 +1,279 @@
+/** What version 0.1.0 left is taken over: its answers, its state, and what follows; and nothing is lost on the way. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Effect, Layer, Stream } from "effect"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { type Exchange, unpack, withoutRequestId } from "../../scripts/fixtures/Version.js"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { programVersion } from "../../src/domain/Version.js"
+import type { Response } from "../../src/edge/http/Listener.js"
+import * as Invariants from "../../src/engine/Invariants.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { engineOf } from "../../src/sequencer/Recovery.js"
+import { stateDigest } from "../../src/sequencer/StateDigest.js"
+import { run } from "../cli/Tool.js"
+import * as Kept from "./KeptVersion.js"
+
+const exchanges = Kept.exchangesOf("rules-1")
+const soonAfterMs = Kept.soonAfterMs(exchanges)
+const { takenOverAt } = Kept
+
+/** What is compared of an answer: of a refusal that no decision stands for, the time of asking is not. */
+const said = ({ body, status }: Pick<Response, "status" | "body">, isAskedNow = false) => [
+  status,
+  isAskedNow ? withoutRequestId(body).replace(/"occurredAtEpochMs":\d+/, "\"occurredAtEpochMs\":0") : withoutRequestId(body)
+]
+
+const isRead = ({ request }: Exchange): boolean => request.method === "GET"
+
+/** The records of a simulated disk's journal from a sequence on. */
+const recordsFrom = (disk: SimDisk.SimDisk, sequence: number) =>
+  Effect.gen(function*() {
+    const journal = yield* Journal
+    const blocks = yield* Stream.runCollect(journal.replay(sequence))
+    return [...blocks].flatMap(({ records }) => records).filter((record) => record.sequence >= sequence)
+  }).pipe(Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, disk.mount())), Effect.runPromise)
+
+const storeOf = (disk: SimDisk.SimDisk) =>
+  Effect.provide(SnapshotStore.SnapshotStore, Layer.provide(SnapshotStore.layerReadOnly, disk.mount())).pipe(Effect.runPromise)
+
+const request = (method: string, target: string, apiKey: string, key: string, body?: unknown): Exchange["request"] => ({
+  method,
+  target,
+  headers: {
+    authorization: `Bearer ${apiKey}`,
+    ...(body === undefined ? {} : { "content-type": "application/json" }),
+    ...(method === "GET" ? {} : { "idempotency-key": key })
+  },
+  ...(body === undefined ? {} : { body: JSON.stringify(body) })
+})
+
+const [alice, bob] = (JSON.parse(exchanges.find(({ title }) => title === "three demo accounts")!.answer.body) as {
+  readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
+}).accounts as [{ readonly accountId: string; readonly apiKey: string }, { readonly accountId: string; readonly apiKey: string }]
+
+const order = (trader: typeof alice, clientOrderId: string, more: object) =>
+  request("POST", "/v1/orders", trader.apiKey, clientOrderId, {
+    accountId: trader.accountId,
+    marketId: "BTC-USDC-PERP",
+    clientOrderId,
+    side: "buy",
+    orderType: "limit",
+    price: "59970.0",
+    quantity: "0.010",
+    ...more
+  })
+
+test("every request that is repeated gets the answer of rules 1, and every read tells what it told", async () => {
+  const disk = await Kept.diskOf("rules-1")
+  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  const { sequence } = running.venue.reads
+  expect(sequence).toBe(takenOverAt + 1)
+  for (const exchange of exchanges) {
+    // What was refused under the halt did nothing: sent again it is a new order.
+    if (exchange.answer.status === 503) continue
+    const { again, answer: first, title } = exchange
+    const answer = await running.ask(exchange.request)
+    // A read says how far the journal is: one further, by the step.
+    const expected = isRead(exchange)
+      ? { ...first, body: first.body.replace(`"journalSequence":${takenOverAt}`, `"journalSequence":${takenOverAt + 1}`) }
+      : again ?? first
+    expect(said(answer, again !== undefined), title).toEqual(said(expected, again !== undefined))
+  }
+  // Nothing of it was decided anew.
+  expect(running.venue.reads.sequence).toBe(sequence)
+  await running.stop()
+})
+
+test("the step is journaled first, with what it began from and came to, and the state that it began with is kept", async () => {
+  const disk = await Kept.diskOf("rules-1")
+  const stored = await Effect.runPromise((await storeOf(disk)).load(takenOverAt))
+  if (typeof stored === "string") throw new Error(stored)
+  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  await running.stop()
+  const [first, ...others] = await recordsFrom(disk, takenOverAt + 1)
+  const migrated = await Effect.runPromise(engineOf(stored, { orders: 10_000, idempotencyKeys: 10_000 }))
+  expect(first).toMatchObject({
+    sequence: takenOverAt + 1,
+    command: {
+      kind: "StartVenue",
+      rules: 2,
+      codec: 2,
+      program: programVersion,
+      stateBefore: Buffer.from(stored.digest).toString("hex"),
+      stateAfter: stateDigest(migrated.state)
+    }
+  })
+  expect(others).toEqual([])
+  expect(Invariants.firstBroken(migrated.state)).toBeUndefined()
+  const step = await Effect.runPromise((await storeOf(disk)).latestStep)
+  if (step === undefined || typeof step === "string") throw new Error(`the step was not kept: ${step}`)
+  expect([step.sequence, step.schema]).toEqual([takenOverAt, 3])
+  const kept = await Effect.runPromise(engineOf(step, { orders: 10_000, idempotencyKeys: 10_000 }))
+  expect(stateDigest(kept.state)).toBe(stateDigest(migrated.state))
+})
+
+test("it trades on, and starts again from its own snapshot, and without one from the step", async () => {
+  const disk = await Kept.diskOf("rules-1")
+  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  const resting = await running.ask(order(alice, "new-1", {}))
+  expect(JSON.parse(resting.body)).toMatchObject({ status: "open" })
+  const taking = await running.ask(order(bob, "new-2", { side: "sell", quantity: "0.010", price: "59970.0" }))
+  expect(JSON.parse(taking.body)).toMatchObject({ status: "closed", filledQuantity: "0.010" })
+  const { sequence } = running.venue.reads
+  await running.stop()
+
+  const again = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 10_000))
+  expect(again.venue.recovered).toEqual({ fromSequence: sequence, records: 0 })
+  expect(said(await again.ask(order(alice, "new-1", {})))).toEqual(said(resting))
+  const [last] = (await recordsFrom(disk, sequence + 1)).map(({ command }) => command)
+  expect(last).toMatchObject({ kind: "StartVenue", rules: 2, stateBefore: "", stateAfter: "" })
+  await again.stop()
+
+  const bare = await Kept.diskOf("rules-1")
+  const first = await Effect.runPromise(Kept.start(bare.mount(), soonAfterMs))
+  for (const [trader, id, more] of [[alice, "new-1", {}], [bob, "new-2", { side: "sell" }]] as const) {
+    await first.ask(order(trader, id, more))
+  }
+  bare.crash("kill")
+  const recovered = await Effect.runPromise(Kept.start(bare.mount(), soonAfterMs + 10_000))
+  expect(recovered.venue.recovered).toEqual({ fromSequence: takenOverAt, records: sequence - takenOverAt })
+  // The start itself is one more record.
+  expect(recovered.venue.reads.sequence).toBe(sequence + 1)
+  expect(said(await recovered.ask(order(alice, "new-1", {})))).toEqual(said(resting))
+  expect(said(await recovered.ask(order(bob, "new-2", { side: "sell", quantity: "0.010", price: "59970.0" })))).toEqual(said(taking))
+  await recovered.stop()
+})
+
+describe("the tools over what was taken over", () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+  afterAll(() => fs.rmSync(directory, { recursive: true }))
+  const data = path.join(directory, "data")
+  const replay = (...args: ReadonlyArray<string>) => run("dist/src/cli/replay.js", args)
+  const venue = (...args: ReadonlyArray<string>) => run("dist/src/cli/venue.js", args)
+
+  beforeAll(async () => {
+    const disk = await Kept.diskOf("rules-1")
+    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    await running.ask(order(alice, "new-1", {}))
+    await running.ask(order(bob, "new-2", { side: "sell" }))
+    await running.stop()
+    const later = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 10_000))
+    await later.ask(order(alice, "new-3", { price: "59960.0" }))
+    await later.stop()
+    Kept.writeOut(disk, data)
+  })
+
+  test("replay --verify proves it from the step on, and says what is before", async () => {
+    const { code, stderr, stdout } = await replay("--data", data, "--verify")
+    expect(stderr).toBe("")
+    expect(stdout).toContain("sequences 1 to 48 are verified by their chain: an earlier version decided them")
+    expect(stdout).toMatch(/records +5\n/)
+    expect(stdout).toMatch(/snapshot +\d+ proven/)
+    expect(code).toBe(0)
+  })
+
+  test("replay --diff finds no difference", async () => {
+    const { code, stdout } = await replay("--data", data, "--diff")
+    expect(stdout).not.toContain("differs")
+    expect(code).toBe(0)
+  })
+
+  test("stories and states begin with the step", async () => {
+    const story = await replay("--data", data, "--account", alice.accountId)
+    expect(story.code).toBe(0)
+    expect(story.stdout).toContain("what happened up to sequence 48 is not replayed here")
+    expect(story.stdout).toContain("new-1")
+    const at = await replay("--data", data, "--at", "48")
+    expect(at.code).toBe(0)
+    expect(at.stdout).toContain("Sequence 48")
+    expect(at.stdout).toContain("DOGE-USDC-PERP")
+    const later = await replay("--data", data, "--at", "51")
+    expect(later.stdout).toContain("Sequence 51")
+    const before = await replay("--data", data, "--at", "20")
+    expect([before.code, before.stderr]).toEqual([3, "what is replayed begins behind sequence 48\n"])
+  })
+
+  test("a bundle from behind the step replays; one from before it names the version that replays it", async () => {
+    const file = path.join(directory, "later.bundle")
+    const made = await venue("bundle", "--data", data, "--from", "50", "--out", file)
+    expect([made.stderr, made.code]).toEqual(["", 0])
+    const replayed = await replay("--bundle", file, "--verify")
+    expect([replayed.stderr, replayed.code]).toEqual(["", 0])
+    expect(replayed.stdout).toContain("begins with   the state at 48")
+    const earlier = path.join(directory, "earlier.bundle")
+    const refused = await venue("bundle", "--data", data, "--from", "20", "--out", earlier)
+    expect(refused.stderr).toContain("only the version of the program that wrote them (0.1.0) replays them")
+    expect(refused.stderr).not.toContain("cut")
+    expect(refused.code).toBe(2)
+    expect(fs.existsSync(earlier)).toBe(false)
+    const redacted = path.join(directory, "redacted.bundle")
+    const forAlice = await venue("bundle", "--data", data, "--from", "50", "--redact", alice.accountId, "--out", redacted)
+    // What is hidden is hidden by running the journal again from its first record, and that only 0.1.0 does.
+    expect(forAlice.stderr).toContain("only the version of the program that wrote them (0.1.0) replays them")
+    expect(forAlice.code).toBe(2)
+  })
+
+  test("journal tail tells the records behind the step", async () => {
+    const tail = await venue("journal", "tail", "--data", data, "--from", "49")
+    expect(tail.stderr).toBe("")
+    expect(tail.stdout).toContain("new-1")
+  })
+})
+
+describe("what rules 1 left undecided", () => {
+  test("refuses the start by name, and nothing is changed", async () => {
+    const disk = await Kept.diskOf("rules-1-crashed")
+    const before = Kept.contents(disk)
+    const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
+    expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 41, program: "0.1.0", rules: 1 })
+    expect(refused.message).toContain("version 0.1.0 (rules 1)")
+    expect(refused.message).not.toContain("cut")
+    expect(Kept.contents(disk)).toEqual(before)
+  })
+
+  test("without any snapshot as well", async () => {
+    const files = new Map([...Kept.filesOf("rules-1")].filter(([name]) => name.startsWith("journal/")))
+    const disk = SimDisk.make({ random: () => 0 })
+    await Effect.runPromise(Effect.provide(Kept.lay(files), disk.mount()))
+    const before = Kept.contents(disk)
+    const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
+    expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 1, lastSequence: takenOverAt, program: "0.1.0", rules: 1 })
+    expect(Kept.contents(disk)).toEqual(before)
+  })
+
+  test("replay says which version replays it", async () => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+    try {
+      unpack(path.join(Kept.directoryOf("rules-1-crashed"), "data"), directory)
+      const { code, stderr } = await run("dist/src/cli/replay.js", ["--data", directory, "--verify"])
+      expect(stderr).toContain("(0.1.0) replays them")
+      expect(stderr).not.toContain("cut")
+      expect(code).toBe(2)
+    } finally {
+      fs.rmSync(directory, { recursive: true })
+    }
+  })
+})
+
+test("a real disk is taken over like one in memory", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+  try {
+    unpack(path.join(Kept.directoryOf("rules-1"), "data"), directory)
+    const running = await Effect.runPromise(Kept.start(NodeDisk.layer(directory), soonAfterMs))
+    expect(running.venue.reads.sequence).toBe(takenOverAt + 1)
+    expect(running.logged.filter((line) => line.includes("passed over"))).toEqual([])
+    await running.stop()
+    expect(fs.readdirSync(path.join(directory, "snapshots")).sort()).toEqual([
+      "00000000000000000048.snap",
+      "00000000000000000048.step",
+      "00000000000000000049.snap"
+    ])
+  } finally {
+    fs.rmSync(directory, { recursive: true })
+  }
+})

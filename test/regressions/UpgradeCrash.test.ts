@@ -1,0 +1,229 @@
+/**
+ * The step from rules 1, cut off at every operation of the disk, and with faults within it: the next start takes it from
+ * where it was left, journals the step once, and comes to the same state.
+ */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Cause, Effect, Exit, Layer, Option, Stream } from "effect"
+import { afterAll, describe, expect, test } from "vitest"
+import { withoutRequestId } from "../../scripts/fixtures/Version.js"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import type { StartVenue } from "../../src/operations/venue/StartVenue.js"
+import { engineOf } from "../../src/sequencer/Recovery.js"
+import { stateDigest } from "../../src/sequencer/StateDigest.js"
+import { run } from "../cli/Tool.js"
+import { generator } from "../journal/Harness.js"
+import * as Kept from "./KeptVersion.js"
+
+const exchanges = Kept.exchangesOf("rules-1")
+const soonAfterMs = Kept.soonAfterMs(exchanges)
+const { takenOverAt } = Kept
+const stepPath = "snapshots/00000000000000000048.step"
+
+/** A disk with a kept directory, and what happens to its operations from now on. */
+const trouble = async (random: () => number = () => 0) => {
+  const plan: { each: (call: SimDisk.Call) => ReturnType<NonNullable<SimDisk.Options["inject"]>> } = { each: () => undefined }
+  const disk = await Kept.diskOf("rules-1", { random, inject: (call) => plan.each(call) })
+  return { disk, plan }
+}
+
+/** Runs a start until it is done, or the disk has crashed at the operation so many ahead. */
+const startUntil = (
+  { disk, plan }: Awaited<ReturnType<typeof trouble>>,
+  operations: number,
+  kind: SimDisk.Crash
+): Promise<Kept.Running | "crashed"> => {
+  const crashAt = disk.calls() + operations
+  return new Promise((resolve, reject) => {
+    plan.each = ({ index }) => {
+      if (index < crashAt) return undefined
+      plan.each = () => undefined
+      disk.crash(kind)
+      resolve("crashed")
+      return undefined
+    }
+    Effect.runFork(Kept.start(disk.mount(), soonAfterMs)).addObserver((exit) => {
+      plan.each = () => undefined
+      if (Exit.isSuccess(exit)) resolve(exit.value)
+      else reject(Cause.squash(exit.cause))
+    })
+  })
+}
+
+/** The starts that are journaled behind what was taken over, oldest first. */
+const starts = (disk: SimDisk.SimDisk): Promise<ReadonlyArray<StartVenue>> =>
+  Effect.gen(function*() {
+    const journal = yield* Journal
+    const blocks = yield* Stream.runCollect(journal.replay(takenOverAt + 1))
+    return [...blocks].flatMap(({ records }) => records).map(({ command }) => {
+      if (command.kind !== "StartVenue") throw new Error(`a ${command.kind} among the starts`)
+      return command
+    })
+  }).pipe(Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, disk.mount())), Effect.runPromise)
+
+const digestsOfStep = async (): Promise<{ readonly stateBefore: string; readonly stateAfter: string }> => {
+  const disk = await Kept.diskOf("rules-1")
+  const store = await Effect.runPromise(
+    Effect.provide(SnapshotStore.SnapshotStore, Layer.provide(SnapshotStore.layerReadOnly, disk.mount()))
+  )
+  const stored = await Effect.runPromise(store.load(takenOverAt))
+  if (typeof stored === "string") throw new Error(stored)
+  const engine = await Effect.runPromise(engineOf(stored, { orders: 10_000, idempotencyKeys: 10_000 }))
+  return { stateBefore: Buffer.from(stored.digest).toString("hex"), stateAfter: stateDigest(engine.state) }
+}
+
+/** The last start went well: the step is there once, first, and everything that was promised still holds. */
+const expectTakenOver = async (disk: SimDisk.SimDisk, running: Kept.Running): Promise<void> => {
+  const [step, ...later] = await starts(disk)
+  expect(step).toMatchObject({ rules: 2, codec: 2, ...await digestsOfStep() })
+  for (const start of later) expect(start).toMatchObject({ rules: 2, stateBefore: "", stateAfter: "" })
+  expect(running.venue.reads.sequence).toBe(takenOverAt + 1 + later.length)
+  const filled = exchanges.find(({ title }) => title === "an order that fills one, and rests")!
+  const answer = await running.ask(filled.request)
+  expect(withoutRequestId(answer.body)).toBe(withoutRequestId(filled.answer.body))
+  expect(disk.files()).toContain(stepPath)
+}
+
+describe.each(["power", "kill"] as const)("loss of %s", (kind) => {
+  test("at every operation of the step: the next start ends in the same state", { timeout: 120_000 }, async () => {
+    const seen = { crashed: 0, beforeTheStep: 0, behindTheStep: 0 }
+    for (let operations = 0;; operations++) {
+      const troubled = await trouble(generator(operations + 1))
+      const ended = await startUntil(troubled, operations, kind)
+      if (ended !== "crashed") {
+        await ended.stop()
+        break
+      }
+      seen.crashed++
+      const running = await Effect.runPromise(Kept.start(troubled.disk.mount(), soonAfterMs + 1_000))
+      if (running.venue.reads.sequence === takenOverAt + 1) seen.beforeTheStep++
+      else seen.behindTheStep++
+      await expectTakenOver(troubled.disk, running)
+      await running.stop()
+    }
+    expect(seen.crashed).toBeGreaterThan(20)
+    expect(seen.beforeTheStep).toBeGreaterThan(20)
+  })
+
+  test("again and again", { timeout: 60_000 }, async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const random = generator(seed)
+      const troubled = await trouble(random)
+      for (let time = 0; time < 5; time++) {
+        const ended = await startUntil(troubled, Math.floor(random() * 60), kind)
+        if (ended !== "crashed") troubled.disk.crash(kind)
+      }
+      const running = await Effect.runPromise(Kept.start(troubled.disk.mount(), soonAfterMs + 1_000))
+      await expectTakenOver(troubled.disk, running)
+      await running.stop()
+    }
+  })
+})
+
+test("without room for the state it begins with the start fails and says so; nothing is lost, and the next goes on", async () => {
+  const { disk, plan } = await trouble()
+  const before = Kept.contents(disk)
+  plan.each = ({ operation, path }) => operation === "writeAt" && path.startsWith("snapshots/") ? "ENOSPC" : undefined
+  const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
+  expect(refused).toMatchObject({ _tag: "StepNotKept", sequence: takenOverAt })
+  expect(refused.message).toContain("ENOSPC")
+  expect(refused.message).toContain("the start may be tried again, by this version or the one before")
+  expect(Kept.contents(disk)).toEqual(before)
+  plan.each = () => undefined
+  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  await expectTakenOver(disk, running)
+  await running.stop()
+})
+
+test.each(["writeAt", "dataSync", "rename", "syncDirectory"] as const)("a %s that fails within the step is survived", async (operation) => {
+  const { disk, plan } = await trouble()
+  plan.each = (call) => call.operation === operation && call.path.startsWith("snapshots") ? "EIO" : undefined
+  const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
+  expect(["StepNotKept", "DiskError"]).toContain(refused._tag)
+  plan.each = () => undefined
+  disk.crash("power")
+  const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  await expectTakenOver(disk, running)
+  await running.stop()
+})
+
+describe("a damaged state of the step", () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-crash-"))
+  afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+  /** A directory that was taken over, and whose step was then damaged. */
+  const damaged = async (damage: (disk: SimDisk.SimDisk) => void) => {
+    const disk = await Kept.diskOf("rules-1")
+    const first = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    await first.stop()
+    damage(disk)
+    return disk
+  }
+
+  test.each([
+    ["a flipped bit", (disk: SimDisk.SimDisk) => disk.flip(stepPath, 900, 3)],
+    ["zeros at its end", (disk: SimDisk.SimDisk) => disk.overwrite(stepPath, 4_096, new Uint8Array(disk.bytes(stepPath).length - 4_096))]
+  ])("(%s) is said by replay, and a start from a newer snapshot goes on", async (name, damage) => {
+    const disk = await damaged(damage)
+    const data = path.join(directory, name.replaceAll(" ", "-"))
+    Kept.writeOut(disk, data)
+    for (const asked of [["--verify"], ["--at", "49"], ["--diff"]]) {
+      const { code, stderr } = await run("dist/src/cli/replay.js", ["--data", data, ...asked])
+      expect(stderr).toContain("the state that the last step began with is damaged: its digest does not match its bytes")
+      expect(code).toBe(2)
+    }
+    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 1_000))
+    expect(running.venue.recovered).toEqual({ fromSequence: takenOverAt + 1, records: 0 })
+    await running.stop()
+  })
+
+  test("is made again where the step itself is not journaled yet", async () => {
+    const { disk, plan } = await trouble()
+    // The state is kept, and then the machine goes.
+    const ended = new Promise<void>((resolve) => {
+      plan.each = ({ operation, path }) => {
+        if (operation !== "writeAt" || !path.startsWith("journal/") || !disk.files().includes(stepPath)) return undefined
+        plan.each = () => undefined
+        disk.crash("power")
+        resolve()
+        return undefined
+      }
+    })
+    Effect.runFork(Kept.start(disk.mount(), soonAfterMs))
+    await ended
+    disk.flip(stepPath, 900, 3)
+    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    await expectTakenOver(disk, running)
+    await running.stop()
+    const store = await Effect.runPromise(
+      Effect.provide(SnapshotStore.SnapshotStore, Layer.provide(SnapshotStore.layerReadOnly, disk.mount()))
+    )
+    expect(Option.fromNullable(await Effect.runPromise(store.latestStep))).toMatchObject({ value: { sequence: takenOverAt } })
+  })
+
+  test("without any other snapshot there is nothing to go on from, and the version before is named", async () => {
+    const disk = await damaged((disk) => disk.flip(stepPath, 900, 3))
+    const files = new Map(disk.files().filter((file) => /\.(seg|step)$/.test(file)).map((file) => [file, disk.bytes(file)]))
+    const bare = SimDisk.make({ random: () => 0 })
+    await Effect.runPromise(Effect.provide(Kept.lay(files), bare.mount()))
+    const refused = await Effect.runPromise(Effect.flip(Kept.start(bare.mount(), soonAfterMs)))
+    expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 1, program: "0.1.0" })
+  })
+})
+
+test("what was taken over starts from the step alone, and replays to the same", async () => {
+  const disk = await Kept.diskOf("rules-1")
+  const first = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  await first.stop()
+  const files = new Map(disk.files().filter((file) => /\.(seg|step)$/.test(file)).map((file) => [file, disk.bytes(file)]))
+  const bare = SimDisk.make({ random: () => 0 })
+  await Effect.runPromise(Effect.provide(Kept.lay(files), bare.mount()))
+  const running = await Effect.runPromise(Kept.start(bare.mount(), soonAfterMs + 1_000))
+  expect(running.venue.recovered).toEqual({ fromSequence: takenOverAt, records: 1 })
+  await expectTakenOver(bare, running)
+  await running.stop()
+})
