@@ -82,7 +82,8 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
     return broken(`account ${index} has ${openOrders.length} open orders in the engine, ${account.open.length} in the model`)
   }
   const switchWas = firstDifference(`account ${index}`, [
-    ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs]
+    ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs],
+    ["display handle", reads.account(index).displayHandle, account.displayHandle]
   ])
   if (switchWas !== undefined) return switchWas
   return balanceVerdict(reads.balance(index), account, model)

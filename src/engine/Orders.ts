@@ -32,7 +32,7 @@ const statusShift = 7
 const statusMask = 3 << statusShift
 const cancelReasonShift = 9
 const cancelReasonMask = 15 << cancelReasonShift
-const amendedBit = 1 << 13
+const requeuedBit = 1 << 13
 
 /** What an order's flags hold. */
 export interface Flags {
@@ -422,13 +422,13 @@ export class Orders {
     return ((this.flags(slot) & selfTradePreventionMask) >>> selfTradePreventionShift) as Order.SelfTradePrevention
   }
 
-  /** Whether the order lost its first place in time by an amendment. */
-  amended(slot: number): boolean {
-    return (this.flags(slot) & amendedBit) !== 0
+  /** Whether the order has given up the place in time that its number would give it. */
+  requeued(slot: number): boolean {
+    return (this.flags(slot) & requeuedBit) !== 0
   }
 
-  setAmended(slot: number): void {
-    this.setFlags(slot, this.flags(slot) | amendedBit)
+  setRequeued(slot: number): void {
+    this.setFlags(slot, this.flags(slot) | requeuedBit)
   }
 
   status(slot: number): Order.Status {

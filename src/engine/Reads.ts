@@ -7,6 +7,7 @@
 import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
 import type { Operation, Outcome } from "../operations/Operations.js"
+import type { AccountView } from "./Accounts.js"
 import type { Fill } from "./Fills.js"
 import type { Day } from "./Minutes.js"
 
@@ -183,6 +184,7 @@ export interface Reads {
   /** Account index by id, or -1. */
   readonly findAccount: (accountId: string) => number
   readonly accountId: (account: number) => string
+  readonly account: (account: number) => AccountView
   /** Market index by `marketId`, or -1. Drafts included: whether the public may see one is the reader's to check. */
   readonly findMarket: (marketId: string) => number
   /** Market index by compat symbol, or -1. */

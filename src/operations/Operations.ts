@@ -6,6 +6,7 @@
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
+import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import * as Fingerprint from "./Fingerprint.js"
 import { type Header, Principal } from "./Header.js"
 import { PutMarket } from "./markets/PutMarket.js"
@@ -30,7 +31,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice },
-  accounts: { OpenDemoAccounts },
+  accounts: { OpenDemoAccounts, SetDisplayHandle },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
 } as const
 

@@ -6,6 +6,7 @@ import * as Ids from "../../src/domain/Ids.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { AccountView } from "../../src/engine/Accounts.js"
 import type { ApiKeyView, BalanceView, BookView, MarketView, OrderFilter, OrderPage, OrderView, PositionView, Reads, StatsView } from "../../src/engine/Reads.js"
 import type { Command, CommandOfKind, EntryOutcome } from "../../src/operations/Operations.js"
 import * as Outcome from "../../src/operations/Outcome.js"
@@ -133,6 +134,10 @@ export class FakeEngine implements Reads {
 
   accountId(account: number): string {
     return this.accounts[account]!
+  }
+
+  account(account: number): AccountView {
+    return { account, accountId: this.accountId(account), displayHandle: "", lastSequence: 1 }
   }
 
   findMarket(id: string): number {

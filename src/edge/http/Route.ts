@@ -17,7 +17,6 @@ import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
 import { Canonical, type Fingerprint } from "../../operations/Fingerprint.js"
-import type { EntryOutcome, Operation } from "../../operations/Operations.js"
 import type { ApiKeyView } from "../../engine/Reads.js"
 import * as Access from "./Access.js"
 import type { Caller } from "./Admission.js"
@@ -35,23 +34,12 @@ type AnyEndpoint = HttpApiEndpoint.HttpApiEndpoint.Any
 /** Answers a call of someone who may make it, exactly once: now or later. */
 export type Run = (call: Call, caller: Caller) => void
 
-/** How a lookup tells of a command's remembered decision. */
-export interface Remembered<Name extends string = string> {
-  readonly operation: Operation
-  /** The operation's name in a lookup, as its declaration says. */
-  readonly name: Name
-  /** What an accepted entry says besides that it was accepted. */
-  readonly tell: (decided: EntryOutcome) => object
-}
-
 /** One endpoint, declared and served. */
-export interface Route<E extends AnyEndpoint = AnyEndpoint, Name extends string = string> {
+export interface Route<E extends AnyEndpoint = AnyEndpoint> {
   readonly endpoint: E
   readonly tag: Tag
   readonly example: Example
   readonly isHot: boolean
-  /** Absent where no lookup tells of it. */
-  readonly remembered?: Remembered<Name>
   /** Decodes a hot body by hand, exactly as the endpoint's schema does; absent where the schema itself decodes. */
   readonly decode?: (body: unknown) => object
   /** Of a hot request: what its path and its good body say. It knows nothing of the venue's state. */
@@ -72,7 +60,7 @@ export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
   { access, endpoint, example, handler, tag }: Declared<E, L> & {
     readonly handler: (services: Services) => Executor.Handler<E, L>
   }
-): Route<E, never> => ({
+): Route<E> => ({
   endpoint: Access.declare(endpoint, access),
   tag,
   example,
@@ -131,12 +119,11 @@ const fingerprinted = <Body>(path: string, feed: Reading<Body>["feed"]) => {
 }
 
 /** A hot route: `run` takes over at step 6. */
-export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object, Name extends string = never>(
-  { access, decode, endpoint, example, feed, remembered, run, tag, unsupported }: Declared<E, Access.KeyLevel> & Reading<Body> & {
-    readonly remembered?: Remembered<Name>
+export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object>(
+  { access, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.KeyLevel> & Reading<Body> & {
     readonly run: (call: Call, admitted: Admitted<Body>) => void
   }
-): Route<E, Name> & { readonly decode: (body: unknown) => Body | Fault } => {
+): Route<E> & { readonly decode: (body: unknown) => Body | Fault } => {
   const reading: Reading<Body> = unsupported === undefined ? { decode, feed } : { decode, feed, unsupported }
   const { path } = endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
   const fingerprint = fingerprinted(path, feed)
@@ -147,7 +134,6 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
     isHot: true,
     decode,
     fingerprint,
-    ...(remembered === undefined ? undefined : { remembered }),
     serve: ({ state }) => (call, { key }) => {
       assert(key !== undefined, "the router lets nobody in without a key here")
       const found = read(call, reading)

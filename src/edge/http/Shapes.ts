@@ -67,7 +67,8 @@ export const shape = (
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-const text = (check: Check): Member => member<string>(check, (into, value) => into.text(value))
+/** A text that a rule admits. */
+export const text = (check: Check): Member => member<string>(check, (into, value) => into.text(value))
 
 /** `Fields.Name`. */
 export const name = text((value) =>

@@ -28,7 +28,6 @@ import * as Canceling from "./Canceling.js"
 import * as Grid from "./Grid.js"
 import { orderFields } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 
 /** The rule between the members of an amendment, if it is broken. */
 const brokenRule = (body: { readonly price?: string; readonly quantity?: string }): Broken | undefined =>
@@ -89,7 +88,6 @@ export const amendOrder = Route.hot({
     target: `/v1/orders/${Example.orderId}/amend`,
     body: { accountId: Example.accountId, marketId: Example.marketId, price: "59990.0", quantity: "0.020" }
   },
-  remembered: { operation: Operation.amendV1, name: "amend_order", tell: tellOrder },
   decode: (body) => ruled<AmendOrderBody>(body, amendShape, brokenRule),
   feed: feeds(amendShape),
   run: (call, admitted) => {

@@ -3,7 +3,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { anyMarket } from "../../domain/None.js"
-import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -75,8 +75,6 @@ const compatCanceledAll = (
   + `,"timestamp":${outcome.atEpochMs},"datetime":"${Errors.isoTime(outcome.atEpochMs)}"`
   + `,"info":${canceledAll(accountId, marketId, decided, outcome, idempotencyKey)}}`
 
-const tell = (decided: EntryOutcome) => ({ canceledOrders: Canceling.asCanceled(decided).canceledOrders })
-
 export const cancelAllOrders = Route.hot({
   tag: "orders",
   access: "trade",
@@ -87,7 +85,6 @@ export const cancelAllOrders = Route.hot({
     .addError(Failures.native(Failures.command, 404))
     .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market"),
   example: { target: "/v1/orders/cancel-all", body: { accountId: Example.accountId, marketId: Example.marketId } },
-  remembered: { operation: Operation.cancelAllV1, name: "cancel_all_orders", tell },
   decode: (body) => plain<CancelAllBody>(body, cancelAllShape),
   feed: feeds(cancelAllShape),
   run: (call, admitted) => {
@@ -109,7 +106,6 @@ export const cancelAllCompatOrders = Route.hot({
     .addError(Failures.compat(Failures.command, 404))
     .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market"),
   example: { target: "/v2/orders/cancel-all", body: { symbol: Example.symbol } },
-  remembered: { operation: Operation.cancelAllV2, name: "cancel_all_compat_orders", tell },
   decode: (body) => plain<CompatCancelAllBody>(body, compatShape),
   feed: feeds(compatShape),
   run: (call, admitted) => {

@@ -20,7 +20,6 @@ import * as Submission from "../http/Submission.js"
 import * as Canceling from "./Canceling.js"
 import { AcceptedOrder } from "./CompatOrder.js"
 import * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 
 const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
 type CancelBody = typeof CancelBody.Type
@@ -57,7 +56,6 @@ export const cancelCompatOrder = Route.hot({
     .addError(Failures.compat(Failures.command, 404))
     .annotate(OpenApi.Summary, "Cancel one order"),
   example: { target: `/v2/orders/${Example.orderId}/cancel`, body: { symbol: Example.symbol } },
-  remembered: { operation: Operation.cancelV2, name: "cancel_compat_order", tell: tellOrder },
   decode: (body) => plain<CancelBody>(body, cancelShape),
   feed: feeds(cancelShape),
   run: (call, admitted) => {

@@ -16,7 +16,6 @@ import * as Submission from "../http/Submission.js"
 import * as Canceling from "./Canceling.js"
 import * as Canceled from "./Canceled.js"
 import type * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 
 const CancelOrderBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name }).annotations({
   identifier: "CancelOrderBody"
@@ -58,7 +57,6 @@ export const cancelOrder = Route.hot({
     target: `/v1/orders/${Example.orderId}/cancel`,
     body: { accountId: Example.accountId, marketId: Example.marketId }
   },
-  remembered: { operation: Operation.cancelV1, name: "cancel_order", tell: tellOrder },
   decode: (body) => plain<CancelOrderBody>(body, cancelShape),
   feed: feeds(cancelShape),
   run: (call, admitted) => {

@@ -19,7 +19,6 @@ import * as Canceling from "./Canceling.js"
 import * as Canceled from "./Canceled.js"
 import { identity } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 import { maxCancelEntries } from "../../operations/orders/CancelOrders.js"
 import type { CancelEntry } from "../../operations/orders/CancelOrders.js"
 
@@ -94,7 +93,6 @@ export const cancelOrderBatch = Route.hot({
     target: "/v1/orders/batch/cancel",
     body: { orders: [{ accountId: Example.accountId, marketId: Example.marketId, orderId: Example.orderId }] }
   },
-  remembered: { operation: Operation.cancelBatchV1, name: "cancel_order_batch", tell: tellOrder },
   decode,
   feed: feeds(batchShape),
   run: (call, admitted) => {

@@ -16,7 +16,6 @@ import { AcceptedOrder } from "./CompatOrder.js"
 import * as NewCompatOrder from "./NewCompatOrder.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 
 /** An order of the compatibility layer as accepted: open and unfilled, whatever the same decision made of it. */
 export const compatPlaced = (
@@ -44,7 +43,6 @@ export const createOrder = Route.hot({
     .addError(Failures.compat(Failures.placement, 404, 422))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v2/order", body: NewCompatOrder.example },
-  remembered: { operation: Operation.placeV2, name: "create_order", tell: tellOrder },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: feeds(NewCompatOrder.createShape),
   decode: (body) => NewCompatOrder.fault(body) ?? (body as NewCompatOrder.CreateOrderBody),

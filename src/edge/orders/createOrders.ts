@@ -20,7 +20,6 @@ import * as NewCompatOrder from "./NewCompatOrder.js"
 import { identity } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 
 const CreateOrdersBody = Schema.Array(NewCompatOrder.CreateOrdersEntry).pipe(
@@ -105,7 +104,6 @@ export const createOrders = Route.hot({
     .addError(Failures.compat(Failures.placement))
     .annotate(OpenApi.Summary, "Place 1..32 limit orders in one writer turn"),
   example: { target: "/v2/orders", body: [NewCompatOrder.example] },
-  remembered: { operation: Operation.placeBatchV2, name: "create_orders", tell: tellOrder },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: (into, body) => feedList(into, NewCompatOrder.createEntryShape, body),
   decode: (body) =>

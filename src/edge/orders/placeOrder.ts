@@ -17,7 +17,6 @@ import * as NewOrder from "./NewOrder.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 
 /** `external-order/v1` of an order that was just placed. */
 export const placed = (
@@ -42,7 +41,6 @@ export const placeOrder = Route.hot({
     .addError(Failures.native(Failures.placement, 404, 422))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v1/orders", body: NewOrder.example },
-  remembered: { operation: Operation.placeV1, name: "place_order", tell: tellOrder },
   unsupported: NewOrder.unsupportedMember,
   feed: feeds(NewOrder.placeShape),
   decode: (body) => NewOrder.fault(body, "") ?? (body as NewOrder.PlaceOrderBody),

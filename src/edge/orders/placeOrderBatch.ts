@@ -18,7 +18,6 @@ import * as NewOrder from "./NewOrder.js"
 import { identity, orderFields } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 
 const PlaceBatchBody = Schema.Struct({
@@ -110,7 +109,6 @@ export const placeOrderBatch = Route.hot({
     .addError(Failures.native(Failures.placement, 404))
     .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn"),
   example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example] } },
-  remembered: { operation: Operation.placeBatchV1, name: "place_order_batch", tell: tellOrder },
   unsupported: NewOrder.unsupportedMember,
   decode,
   feed: feeds(batchShape),

@@ -68,7 +68,6 @@ export const setCancelAllAfter = Route.hot({
     target: `/v1/accounts/${Example.accountId}/orders/cancel-all-after`,
     body: { timeoutMs: 30_000 }
   },
-  remembered: { operation: Operation.cancelAllAfterV1, name: "set_cancel_all_after", tell: () => ({}) },
   decode: (body) => plain<CancelAllAfterBody>(body, cancelAllAfterShape),
   feed: feeds(cancelAllAfterShape),
   run: (call, admitted) => {

@@ -67,7 +67,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   Matching.liftResting(state, market, slot, order)
   orders.setPriceAtoms(order, priceAtoms)
   orders.setRemaining(order, remainingAtoms)
-  orders.setAmended(order)
+  orders.setRequeued(order)
   write(state, order, status)
   if (!entry.reduceOnly) Matching.offerOpen(state, market, slot, order, remainingAtoms)
   const expiresAtEpochMs = state.expiries.at(order)

@@ -27,7 +27,7 @@ const required = new Margin.Requirement()
 
 /**
  * The refusal of an entry, or undefined. Changes nothing. `orderedAtoms` is what the market's quantity bounds
- * hold for: for an amended order more than the entry's quantity, which is what it has left.
+ * hold for: for an order whose terms are changed more than the entry's quantity, which is what it has left.
  */
 export const check = (
   state: State,
