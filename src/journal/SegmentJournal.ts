@@ -64,7 +64,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   const { file, scope } = yield* openIn(files, disk.open(Segment.pathOf(end.segment.firstSequence), "write"))
   yield* settle(file, end, options)
   const runtime = yield* Effect.runtime<Disk>()
-  const writer = new Writer(runtime, files, options, end, { header: end.segment, file, scope })
+  const writer = new Appender(runtime, files, options, end, { header: end.segment, file, scope })
   yield* Effect.addFinalizer(() => writer.close)
   return Journal.of({
     opened: headOf(end),
@@ -201,7 +201,7 @@ interface Outstanding {
  * The writer's side. Every write is issued at once at its own place; a sync begins when none is being
  * written, and covers all that finished before. What was asked for in one order ends in that order.
  */
-class Writer {
+class Appender {
   durableSequence: number
   private readonly epoch: number
   private readonly outstanding: Array<Outstanding> = []
@@ -341,7 +341,7 @@ class Writer {
       this.continuePreparing({ ...prepared, zeroedBytes }))
   }
 
-  private continuePreparing(prepared: NonNullable<Writer["prepared"]>): void {
+  private continuePreparing(prepared: NonNullable<Appender["prepared"]>): void {
     this.prepared = prepared
     this.preparing = false
     this.prepare()
