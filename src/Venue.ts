@@ -36,7 +36,8 @@ import { Feed } from "./sequencer/Feed.js"
 import type * as Recent from "./sequencer/Recent.js"
 import type { RecoveryError } from "./sequencer/Recovery.js"
 import type * as Sequencer from "./sequencer/Sequencer.js"
-import { Barrier, State, Submit } from "./sequencer/Submit.js"
+import { EngineReads } from "./sequencer/EngineReads.js"
+import { Barrier, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
 import { versions } from "./sequencer/Versions.js"
 import * as Writer from "./sequencer/Writer.js"
@@ -95,7 +96,7 @@ type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
 const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom> =>
   Edge.makeApplication.pipe(
     Effect.provide(settings),
-    Effect.provideService(State, Engine.make({ orders: 1, idempotencyKeys: 1 })),
+    Effect.provideService(EngineReads, Engine.make({ orders: 1, idempotencyKeys: 1 })),
     Effect.provideService(Submit, { submit: () => {} }),
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
     Effect.provideService(Metrics.Metrics, Metrics.make()),
@@ -135,7 +136,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
 
   const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
   const writer = Context.get(writing, Writer.Writer)
-  const state = Context.get(writing, State)
+  const state = Context.get(writing, EngineReads)
   const submit = Context.get(writing, Submit)
   const { torn } = Context.get(writing, Journal).opened
   if (torn !== undefined) {

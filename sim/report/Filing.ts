@@ -2,7 +2,7 @@
 import * as Shrink from "../shrink/Shrink.js"
 import * as Simulation from "../Simulation.js"
 import * as BugFile from "./BugFile.js"
-import * as Story from "./Story.js"
+import * as Tale from "./Tale.js"
 
 export interface Limits {
   readonly maxRuns: number
@@ -29,10 +29,10 @@ export const shrink = (request: Simulation.Request, limits: Limits): Shrunk | st
 
 /** Runs a script and tells it. */
 export const tell = (request: Simulation.Request): { readonly report: Simulation.Report; readonly story: ReadonlyArray<string> } => {
-  const story = Story.make(Simulation.startEpochMs)
-  const report = Simulation.run({ ...request, record: true, listen: story.listen, dealt: story.dealt })
+  const tale = Tale.make(Simulation.startEpochMs)
+  const report = Simulation.run({ ...request, record: true, listen: tale.listen, dealt: tale.dealt })
   const script = request.script ?? report.script
-  return { report, story: script === undefined ? [] : story.tell(report, script) }
+  return { report, story: script === undefined ? [] : tale.tell(report, script) }
 }
 
 /** Writes what was found; the paths. */

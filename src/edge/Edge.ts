@@ -6,7 +6,8 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
-import { Barrier, State, Submit } from "../sequencer/Submit.js"
+import { EngineReads } from "../sequencer/EngineReads.js"
+import { Barrier, Submit } from "../sequencer/Submit.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import * as Contract from "./Contract.js"
@@ -29,7 +30,7 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly acceptsIndexPrices: boolean
 }>() {}
 
-type Needs = State | Submit | Barrier | SecureRandom | Readiness | Metrics | Settings
+type Needs = EngineReads | Submit | Barrier | SecureRandom | Readiness | Metrics | Settings
 
 /** Request ids: unpredictable per process, counted within it. */
 const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => {
@@ -82,7 +83,7 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
 
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */
 export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.gen(function*() {
-  const state = yield* State
+  const state = yield* EngineReads
   const { submit } = yield* Submit
   const barrier = yield* Barrier
   const metrics = yield* Metrics

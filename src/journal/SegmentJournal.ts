@@ -69,7 +69,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   const files = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
   const { file, scope } = yield* openIn(files, disk.open(Segment.pathOf(end.segment.firstSequence), "write"))
   const runtime = yield* Effect.runtime<Disk>()
-  const writer = new Writer(runtime, files, options, end, { header: end.segment, file, scope })
+  const writer = new Appender(runtime, files, options, end, { header: end.segment, file, scope })
   yield* Effect.addFinalizer(() => writer.close)
   return Journal.of({
     opened: headOf(end),
@@ -210,7 +210,7 @@ interface Outstanding {
  * The writer's side. Every write is issued at once at its own place; a sync begins when none is being
  * written, and covers all that finished before. What was asked for in one order ends in that order.
  */
-class Writer {
+class Appender {
   durableSequence: number
   private readonly epoch: number
   private readonly outstanding: Array<Outstanding> = []
@@ -356,7 +356,7 @@ class Writer {
       this.continuePreparing({ ...prepared, zeroedBytes }))
   }
 
-  private continuePreparing(prepared: NonNullable<Writer["prepared"]>): void {
+  private continuePreparing(prepared: NonNullable<Appender["prepared"]>): void {
     this.prepared = prepared
     this.preparing = false
     this.prepare()

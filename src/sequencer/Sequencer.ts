@@ -56,14 +56,14 @@ interface InFlight {
   readonly waiting: Array<() => void>
 }
 
-type State = "running" | "draining" | "failed"
+type Phase = "running" | "draining" | "failed"
 
 export class Sequencer {
   private readonly inbox: Inbox
   private readonly builder = new Block.Builder()
   private readonly inFlight: Array<InFlight> = []
   private building: InFlight | undefined
-  private state: State = "running"
+  private state: Phase = "running"
   private turnAsked = false
   private durable: number
   private previousDigest: Uint8Array

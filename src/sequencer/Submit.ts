@@ -1,7 +1,6 @@
 /** The way in for every command, and the way out for everything computed from the engine. */
 import * as Context from "effect/Context"
 import type { Command, Outcome } from "../operations/Operations.js"
-import type { Reads } from "../engine/Reads.js"
 
 /** Called once, when the decision is durable. */
 export type Answer = (outcome: Outcome) => void
@@ -25,6 +24,3 @@ export class Barrier extends Context.Tag("venue/sequencer/Barrier")<Barrier, {
   /** The last durable sequence. */
   readonly durableSequence: () => number
 }>() {}
-
-/** The engine's current state, for reading behind the barrier. */
-export class State extends Context.Tag("venue/sequencer/State")<State, Reads>() {}

@@ -1,6 +1,6 @@
 /**
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
- * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`State`) and the committed blocks (`Feed`).
+ * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`EngineReads`) and the committed blocks (`Feed`).
  */
 import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
@@ -10,7 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
-import type { Capacity, State as EngineState } from "../engine/State.js"
+import type { Capacity, State } from "../engine/State.js"
 import { Journal } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
 import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
@@ -18,7 +18,8 @@ import * as Feed from "./Feed.js"
 import * as Recent from "./Recent.js"
 import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
-import { Barrier, State, Submit } from "./Submit.js"
+import { EngineReads } from "./EngineReads.js"
+import { Barrier, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
 import { Turns } from "./Turns.js"
 import { versions } from "./Versions.js"
@@ -50,7 +51,7 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
 export const layer = (
   options: Options
 ): Layer.Layer<
-  Writer | Submit | Barrier | State | Feed.Feed,
+  Writer | Submit | Barrier | EngineReads | Feed.Feed,
   RecoveryError,
   Journal | SnapshotStore | Turns
 > =>
@@ -62,7 +63,7 @@ export const layer = (
  */
 const keepStep = (
   snapshots: Context.Tag.Service<typeof SnapshotStore>,
-  state: EngineState,
+  state: State,
   blockDigest: Uint8Array
 ): Effect.Effect<void, StepNotKept> =>
   snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) }).pipe(
@@ -190,7 +191,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
       whenDurable: (sequence, callback) => sequencer.whenDurable(sequence, callback),
       durableSequence: () => sequencer.durableSequence
     }),
-    Context.add(State, engine),
+    Context.add(EngineReads, engine),
     Context.add(Feed.Feed, Feed.make({ journal, snapshots, capacity: options.capacity, head: headOf(recent), pause }))
   )
 })

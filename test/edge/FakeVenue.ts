@@ -10,7 +10,8 @@ import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
-import { Barrier, State, Submit } from "../../src/sequencer/Submit.js"
+import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import * as Contract from "../../src/edge/Contract.js"
 import * as Endpoint from "../../src/edge/http/Endpoint.js"
 import * as Edge from "../../src/edge/Edge.js"
@@ -113,7 +114,7 @@ const applicationOf = (
   readiness: FakeVenue["readiness"]
 ): Application => {
   const layer = Layer.mergeAll(
-    Layer.succeed(State, state),
+    Layer.succeed(EngineReads, state),
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
     Layer.succeed(SecureRandom, bytes()),

@@ -13,7 +13,8 @@ import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
-import { Barrier, State, Submit } from "../../src/sequencer/Submit.js"
+import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import { type AnyGiven, completeAny } from "../engine/commands.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
@@ -42,7 +43,7 @@ export class LiveVenue {
     const readiness = Readiness.make()
     readiness.set("ready")
     const layer = Layer.mergeAll(
-      Layer.succeed(State, this.engine),
+      Layer.succeed(EngineReads, this.engine),
       Layer.succeed(Submit, { submit: (command, answer) => answer(this.run(command)) }),
       Layer.succeed(Barrier, {
         whenDurable: (_sequence, callback) => callback(),

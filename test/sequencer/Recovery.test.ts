@@ -16,7 +16,8 @@ import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
-import { State, Submit } from "../../src/sequencer/Submit.js"
+import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import { Submit } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -62,7 +63,7 @@ interface Running {
   readonly recovered: Writer.Writer["Type"]["recovered"]
   /** Submits all at once and waits for every answer. */
   readonly submit: (commands: ReadonlyArray<Command>) => Promise<ReadonlyArray<Outcome>>
-  readonly context: Context.Context<Submit | State | Writer.Writer | Journal | SnapshotStore.SnapshotStore>
+  readonly context: Context.Context<Submit | EngineReads | Writer.Writer | Journal | SnapshotStore.SnapshotStore>
   readonly stop: () => Promise<void>
 }
 
@@ -71,7 +72,7 @@ const start = async (disk: Layer.Layer<Disk, DiskError>, snapshotEveryRecords = 
   const context = await Effect.runPromise(Layer.buildWithScope(writerOver(disk, snapshotEveryRecords), scope))
   const { submit } = Context.get(context, Submit)
   return {
-    engine: Context.get(context, State) as Engine,
+    engine: Context.get(context, EngineReads) as Engine,
     recovered: Context.get(context, Writer.Writer).recovered,
     submit: (commands) => Promise.all(commands.map((command) => new Promise<Outcome>((resolve) => submit(command, resolve)))),
     context,

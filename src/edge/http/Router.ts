@@ -11,7 +11,7 @@ import { type Described, familyOf } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Application, Misframed, Reply, Request, Response } from "./Listener.js"
 import type { RouteCounts } from "./Metrics.js"
-import type { State } from "./Readiness.js"
+import type { Stage } from "./Readiness.js"
 import type { Run } from "./Route.js"
 
 /** Methods that the contract uses, in the order in which `allow` lists them. */
@@ -42,7 +42,7 @@ const misframedFailures: Readonly<Record<Misframed, Errors.Failure>> = {
 export const make = (
   endpoints: ReadonlyArray<Described>,
   services: Services,
-  readiness: () => State,
+  readiness: () => Stage,
   routes: Readonly<Record<string, Run>>
 ): Application => {
   const router = FindMyWay({ caseSensitive: true, ignoreTrailingSlash: false, maxParamLength })

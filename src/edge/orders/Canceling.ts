@@ -41,7 +41,7 @@ export const submit = (
 ): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
 
 /** The entry as what a cancel of all orders comes to. */
-export const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
+const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
   assert(decided._tag === "OrdersCanceled", "a cancel of all orders comes to their number")
   return decided
 }

@@ -77,5 +77,6 @@ export const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     fc.record({ clientOrderId }),
     fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) })
   ),
+  setProfile: fc.record({ displayHandle: fc.stringMatching(/^[A-Za-z0-9_-]{3,20}$/) }),
   cancelCompatOrder: fc.record({ symbol: name })
 }

@@ -283,13 +283,16 @@ test("a request that came before its market gets the same bytes again once the m
     const { body, target } = Contract.examples[name as keyof typeof Contract.examples]
     return {
       name,
+      method: Contract.endpoints.find((one) => one.name === name)!.method,
       target: target.replace(/acc_[0-9a-z]+/, alice!.accountId),
       body: about(body as Json, alice!.accountId)
     }
   })
   const withoutId = (text: string): string => text.replaceAll(/"requestId":"[^"]*"/g, "")
-  const ask = async ({ body, name, target }: (typeof requests)[number], key = name) => {
-    const response = await venue.post(alice!, target, body, key)
+  const send = ({ method, name, target }: (typeof requests)[number], body: Json, idempotencyKey = name) =>
+    venue.ask({ method, target, body, key: alice!.key, idempotencyKey })
+  const ask = async (request: (typeof requests)[number], idempotencyKey = request.name) => {
+    const response = await send(request, request.body, idempotencyKey)
     return { status: response.status, body: withoutId(response.body) }
   }
   const before = new Map<string, { readonly status: number; readonly body: string }>()
@@ -317,7 +320,7 @@ test("a request that came before its market gets the same bytes again once the m
 
   // And another body under one of the keys is still told so.
   for (const request of requests) {
-    const other = await venue.post(alice!, request.target, otherBody(request.body), request.name)
+    const other = await send(request, otherBody(request.body))
     expect([other.status, Fake.json(other).info?.code ?? Fake.json(other).code], request.name).toEqual([409, "idempotency_key_conflict"])
   }
 })
@@ -329,6 +332,7 @@ const otherBody = (body: Json): Json => {
   const object = body as Members
   if ("side" in object) return { ...object, side: object["side"] === Order.sides[0] ? Order.sides[1] : Order.sides[0] }
   if ("price" in object) return { ...object, price: "59991.0" }
+  if ("displayHandle" in object) return { ...object, displayHandle: "another" }
   if ("timeoutMs" in object) return { ...object, timeoutMs: 31_000 }
   if ("idempotencyKey" in object) return { ...object, idempotencyKey: "another" }
   return "symbol" in object ? { ...object, symbol: "OTHER/USDC:USDC" } : { ...object, marketId: "OTHER-USDC-PERP" }

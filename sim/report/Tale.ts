@@ -20,8 +20,8 @@ interface Scene {
 
 const keyOf = (call: Call): string => `${call.account}/${call.idempotencyKey}`
 
-/** A story that has heard nothing yet. */
-export class Story {
+/** A tale that has heard nothing yet. */
+class Tale {
   readonly #scenes: Array<Scene> = []
   readonly #byCall = new Map<number, Scene>()
   /** The scene of each Idempotency-Key that was used. */
@@ -128,4 +128,4 @@ export class Story {
 }
 
 /** A story of a run that begins at a time. */
-export const make = (startEpochMs: number): Story => new Story(startEpochMs)
+export const make = (startEpochMs: number): Tale => new Tale(startEpochMs)
