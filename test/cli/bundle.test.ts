@@ -22,6 +22,7 @@ import { Disk } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { RandomDriver } from "../engine/drive.js"
 import { complete } from "../engine/commands.js"
 import { command } from "../journal/arbitraries.js"
@@ -206,7 +207,7 @@ describe("a bundle of a journal", () => {
       [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it"],
       [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first sequence is not the one behind its state"],
       [changed(/\["blocks",\d/, (found) => `["blocks",${found.endsWith("9") ? 8 : 9}`), "its sections have other lengths than its manifest says"],
-      [changed(/"rules":0/, "\"rules\":x"), "its manifest is not one"]
+      [changed(/"rules":2/, "\"rules\":x"), "its manifest is not one"]
     ]
     for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
     const otherState = changed(/"finalStateDigest":"../, "\"finalStateDigest\":\"00")
@@ -280,7 +281,7 @@ describe("a bundle behind a snapshot", () => {
       program: "",
       node: "",
       environment: "",
-      rules: 0,
+      rules: versions.rules,
       capacity,
       asked: manifest.asked,
       base: { ...base!, sections },

@@ -49,7 +49,7 @@ export const Manifest = Schema.Struct({
   program: Schema.String,
   node: Schema.String,
   environment: Schema.String,
-  /** The version of the engine's rules at the end, and of the format that the blocks are written in. */
+  /** The version of the rules that ran the blocks when the bundle was made, and of the format that they are written in. */
   rules: Whole,
   codec: Whole,
   /** The settings of the venue that decide with the commands, by the names of their variables. */
@@ -129,7 +129,7 @@ const maxManifestBytes = 1 << 20
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 /** SHA-256 over sections as they are stored, lowercase hex. */
-export const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
+const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
   const hash = crypto.createHash("sha256")
   for (const section of sections) hash.update(section.name).update(section.bytes)
   return hash.digest("hex")
