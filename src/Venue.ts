@@ -17,6 +17,7 @@ import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
+import type { Environment } from "./domain/Environment.js"
 import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener } from "./edge/http/Listener.js"
 import * as Metrics from "./edge/http/Metrics.js"
@@ -41,7 +42,7 @@ import { versions } from "./sequencer/Versions.js"
 import * as Writer from "./sequencer/Writer.js"
 
 export interface Options {
-  readonly environment: "development" | "testnet" | "staging" | "production"
+  readonly environment: Environment
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   readonly signerSecret: string

@@ -7,10 +7,9 @@ import * as ConfigError from "effect/ConfigError"
 import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
+import { environments } from "./domain/Environment.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
-
-const environments = ["development", "testnet", "staging", "production"] as const
 
 /** A setting of plain digits between two bounds. Empty is not set, as for texts. */
 const between = (name: string, low: number, high: number, fallback: number): Config.Config<number> =>

@@ -7,20 +7,20 @@
  * The same shape and seed give the same stream, and every command in it needs a record.
  */
 import { assert } from "../../src/domain/Assert.js"
-import type * as Market from "../../src/domain/Market.js"
-import * as Order from "../../src/domain/Order.js"
-import { Refusal } from "../../src/domain/Refusal.js"
-import { Engine } from "../../src/engine/Engine.js"
-import { Event, type EventLog } from "../../src/engine/EventLog.js"
-import type { Capacity } from "../../src/engine/State.js"
 import { type KeyGrant, maxDemoAccounts, scopeRead, scopeTrade } from "../../src/operations/accounts/OpenDemoAccounts.js"
-import { noFingerprint } from "../../src/operations/Fingerprint.js"
 import { type Header, internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
 import { refusedCode } from "../../src/operations/Outcome.js"
 import type { CancelOrders } from "../../src/operations/orders/CancelOrders.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { versions } from "../../src/sequencer/Versions.js"
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
+import { Event, type EventLog } from "../../src/engine/EventLog.js"
+import { retentionMs } from "../../src/engine/Idempotency.js"
+import type { Capacity } from "../../src/engine/State.js"
 import { uniform } from "./BookOperations.js"
 
 export interface Shape {
@@ -30,21 +30,11 @@ export interface Shape {
   readonly resting: number
   /** Never more orders than this rest. */
   readonly liveLimit: number
-  /** Commands of the stream, without the setup. */
+  /** Commands that the stream may be drawn to, without the setup. */
   readonly count: number
   readonly seed: number
-}
-
-export interface Stream {
-  readonly shape: Shape
-  /** Opens venue, markets and accounts, and places what rests before: whole blocks. */
-  readonly setup: ReadonlyArray<Command>
-  readonly commands: ReadonlyArray<Command>
-  /** How often each thing happened in the stream. */
-  readonly fills: number
-  readonly refused: number
-  /** Orders resting at its end. */
-  readonly restingAtEnd: number
+  /** From one block of 64 commands to the next. How many keys and ended orders are remembered follows from it. */
+  readonly msPerBlock: number
 }
 
 /** Markets that one account trades. */
@@ -58,8 +48,9 @@ const collateralAtoms = 10 ** 13
 const mid = 100_000
 const farFuture = 2 ** 52
 
-/** The time of a sequence: a millisecond a block. */
-export const atEpochMs = (sequence: number): number => firstEpochMs + Math.floor(sequence / commandsPerBlock)
+/** The time of a sequence. */
+export const atEpochMs = ({ msPerBlock }: Shape, sequence: number): number =>
+  firstEpochMs + Math.floor(sequence / commandsPerBlock) * msPerBlock
 
 const parameters = (index: number): Market.Parameters => ({
   marketId: `M${index}-USDC-PERP`,
@@ -88,33 +79,30 @@ const parameters = (index: number): Market.Parameters => ({
   priceBandBps: 1000
 })
 
-/** The header of an operator's command. */
-const operator = (operation: Operation, idempotencyKey: string): Header => ({
+const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
   ...internal(Principal.operator),
   operation,
   idempotencyKey
 })
 
-/** The header of a client's command, under its only key. */
-const client = (operation: Operation, account: number, serial: number): Header => ({
+/** A client's header: with a fingerprint that is its own for every serial, as the edge takes one of what was sent. */
+const byClient = (operation: Operation, account: number, serial: number): Header => ({
   principal: Principal.key,
   account,
   apiKey: account,
   operation,
   idempotencyKey: keyOf(serial),
-  fingerprint: noFingerprint
+  fingerprint: { a: Math.imul(serial, 0x9e3779b1), b: Math.imul(serial, 0x85ebca6b), c: Math.imul(serial, 0xc2b2ae35), d: serial }
 })
 
 /** Opens venue, markets and accounts. */
 export const opening = ({ accounts, markets }: Shape): Array<Command> => {
-  const commands: Array<Command> = [
-    withFields("OpenVenue", internal(Principal.venue), { environment: "development", ...versions })
-  ]
+  const commands: Array<Command> = [withFields("OpenVenue", internal(Principal.venue), { environment: "development", ...versions })]
   for (let market = 0; market < markets; market++) {
     commands.push(
-      withFields("PutMarket", operator(Operation.putMarket, `put-${market}`), { parameters: parameters(market) }),
-      withFields("SetMarketStatus", operator(Operation.setMarketStatus, `backfill-${market}`), { market, status: "backfilling" }),
-      withFields("SetMarketStatus", operator(Operation.setMarketStatus, `open-${market}`), { market, status: "open" }),
+      withFields("PutMarket", byOperator(Operation.putMarket, `put-${market}`), { parameters: parameters(market) }),
+      withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `backfill-${market}`), { market, status: "backfilling" }),
+      withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `open-${market}`), { market, status: "open" }),
       withFields("SetIndexPrice", internal(Principal.feed), { market, priceAtoms: mid, sourceEpochMs: 0 })
     )
   }
@@ -129,12 +117,10 @@ export const opening = ({ accounts, markets }: Shape): Array<Command> => {
         expiresAtEpochMs: farFuture
       })
     }
-    commands.push(withFields("OpenDemoAccounts", operator(Operation.openDemoAccounts, `accounts-${from}`), { collateralAtoms, keys }))
+    commands.push(withFields("OpenDemoAccounts", byOperator(Operation.openDemoAccounts, `accounts-${from}`), { collateralAtoms, keys }))
   }
   return commands
 }
-
-const passTime = withFields("PassTime", internal(Principal.timer), {})
 
 /** A text with the length and the look of a UUID, its own for every serial. Flat: as if it came off the wire. */
 const keyOf = (serial: number): string =>
@@ -147,7 +133,9 @@ const place = (
   account: number,
   serial: number,
   entry: Pick<PlaceEntry, "market" | "side" | "type" | "timeInForce" | "priceAtoms" | "quantityAtoms">
-): PlaceOrders => withFields("PlaceOrders", client(Operation.placeV1, account, serial), {
+): PlaceOrders => ({
+  kind: "PlaceOrders",
+  ...byClient(Operation.placeV1, account, serial),
   entries: [{
     market: entry.market,
     clientOrderId: clientOrderIdOf(serial),
@@ -165,8 +153,11 @@ const place = (
   }]
 })
 
-const cancel = (account: number, serial: number, market: number, orderNumber: number): CancelOrders =>
-  withFields("CancelOrders", client(Operation.cancelV1, account, serial), { entries: [{ market, orderNumber, raw: "" }] })
+const cancel = (account: number, serial: number, market: number, orderNumber: number): CancelOrders => ({
+  kind: "CancelOrders",
+  ...byClient(Operation.cancelV1, account, serial),
+  entries: [{ market, orderNumber, raw: "" }]
+})
 
 /** One of an account's markets: all markets have equally many accounts. */
 const marketOf = ({ markets }: Shape, account: number, draw: (below: number) => number): number => {
@@ -222,82 +213,17 @@ class Live {
   }
 }
 
-/** Room for everything a stream leaves behind: nothing is forgotten within it. */
+/** Commands of a day. */
+export const commandsPerDay = ({ msPerBlock }: Shape): number => Math.ceil(retentionMs / msPerBlock + 1) * commandsPerBlock
+
+/**
+ * Room for everything the stream's engine has to remember at once: ended orders for a day, a key for a day, or two
+ * where its order was still open when the first was over.
+ */
 export const capacityFor = (shape: Shape): Capacity => {
-  const placed = shape.count + shape.resting
-  return { orders: placed, idempotencyKeys: Math.ceil((placed + shape.accounts + 4 * shape.markets + 16) * 8 / 7) }
-}
-
-/** Makes a stream by running it: only the engine knows which orders are still there to cancel. */
-export const generate = (shape: Shape): Stream => {
-  const draw = uniform(shape.seed)
-  const capacity = capacityFor(shape)
-  const engine = Engine.make(capacity)
-  const { events, orders } = engine.state
-  const live = new Live(capacity.orders)
-  const mids = new Int32Array(shape.markets).fill(mid)
-  let serial = 0
-  let fills = 0
-  let refused = 0
-
-  const run = (command: Command): void => {
-    assert(engine.admit(command, atEpochMs(engine.sequence + 1)) === undefined, "every command of a stream needs a record")
-    engine.apply(command, engine.sequence + 1, atEpochMs(engine.sequence + 1))
-    eachEvent(events, (code, at) => {
-      if (code === Event.Traded) fills++
-      else if (code === Event.OrderRested) live.add(orders.find(events.words[at]!))
-      else if (code === Event.OrderEnded) live.drop(orders.find(events.words[at]!))
-      else if (code === Event.EntryDecided && (events.words[at]! & 0xff) === refusedCode) refused++
-    })
-    events.clear()
-  }
-
-  const setup = opening(shape)
-  setup.forEach(run)
-  for (const command of resting(shape)) {
-    run(command)
-    setup.push(command)
-  }
-  serial = shape.resting
-  assert(refused === 0, "what is to rest rests")
-  // The stream begins with a block.
-  while (engine.sequence % commandsPerBlock !== 0) {
-    run(passTime)
-    setup.push(passTime)
-  }
-
-  fills = 0
-  const commands: Array<Command> = []
-  for (let at = 0; at < shape.count; at++) {
-    const account = draw(shape.accounts)
-    const market = marketOf(shape, account, draw)
-    if (draw(100) < 2) mids[market]! += draw(2) === 0 ? 1 : -1
-    const share = draw(100)
-    const side = draw(2) === 0 ? Order.buy : Order.sell
-    const quantityAtoms = 1 + draw(100)
-    let command: Command
-    if (share >= 95) {
-      const ioc = at % 2 === 0
-      command = place(account, serial++, {
-        market,
-        side,
-        type: ioc ? Order.limit : Order.market,
-        timeInForce: Order.ioc,
-        priceAtoms: !ioc ? 0 : side === Order.buy ? mids[market]! + 5 : mids[market]! - 5,
-        quantityAtoms
-      })
-    } else if ((share < 55 && live.size < shape.liveLimit) || live.size === 0) {
-      const away = draw(51)
-      const priceAtoms = side === Order.buy ? mids[market]! - away : mids[market]! + away
-      command = place(account, serial++, { market, side, type: Order.limit, timeInForce: Order.gtc, priceAtoms, quantityAtoms })
-    } else {
-      const order = live.at(draw(live.size))
-      command = cancel(orders.account(order), serial++, orders.market(order), orders.number(order))
-    }
-    run(command)
-    commands.push(command)
-  }
-  return { shape, setup, commands, fills, refused, restingAtEnd: live.size }
+  const day = commandsPerDay(shape)
+  const keys = Math.min(shape.count, 2 * day) + shape.resting + shape.accounts + 4 * shape.markets + 16
+  return { orders: Math.min(shape.count, day + 2 * shape.liveLimit) + shape.resting, idempotencyKeys: Math.ceil(keys * 8 / 7) }
 }
 
 /** Visits every event as its code and the index of its first field. */
@@ -306,16 +232,131 @@ const eachEvent = (events: EventLog, visit: (code: number, at: number) => void):
   for (let at = 0; at < events.length; at += 2 + words[at + 1]!) visit(words[at]!, at + 2)
 }
 
-/** An engine that stands where the stream begins. */
-export const begin = (stream: Stream): Engine => {
-  const engine = Engine.make(capacityFor(stream.shape))
-  for (const command of stream.setup) engine.apply(command, engine.sequence + 1, atEpochMs(engine.sequence + 1))
-  engine.state.events.clear()
-  return engine
+/** Makes a stream by running it on an engine of its own: only the engine knows which orders are still there to cancel. */
+export class Stream {
+  /** Opens venue, markets and accounts, and places what rests before: whole blocks. */
+  readonly setup: ReadonlyArray<Command>
+  /** How often each thing happened in what was drawn so far. */
+  fills = 0
+  refused = 0
+  private readonly engine: Engine
+  private readonly draw: (below: number) => number
+  private readonly live: Live
+  private readonly mids: Int32Array
+  private serial: number
+  private drawn = 0
+
+  constructor(readonly shape: Shape) {
+    this.draw = uniform(shape.seed)
+    const capacity = capacityFor(shape)
+    this.engine = Engine.make(capacity)
+    this.live = new Live(capacity.orders)
+    this.mids = new Int32Array(shape.markets).fill(mid)
+    const setup = [...opening(shape), ...resting(shape)]
+    // The stream begins with a block.
+    while (setup.length % commandsPerBlock !== 0) setup.push({ kind: "PassTime", ...internal(Principal.timer) })
+    for (const command of setup) this.run(command)
+    assert(this.refused === 0 && this.live.size > shape.resting * 0.99, "what is to rest rests")
+    this.setup = setup
+    this.serial = shape.resting
+    this.fills = 0
+  }
+
+  /** Orders resting now. */
+  get restingNow(): number {
+    return this.live.size
+  }
+
+  /** The stream's next commands. */
+  take(count: number): ReadonlyArray<Command> {
+    assert(this.drawn + count <= this.shape.count, "a stream is not drawn further than its shape says")
+    const commands: Array<Command> = []
+    for (let at = 0; at < count; at++) {
+      const command = this.next()
+      this.run(command)
+      commands.push(command)
+      this.drawn++
+    }
+    return commands
+  }
+
+  private next(): Command {
+    const { draw, live, mids, shape } = this
+    const account = draw(shape.accounts)
+    const market = marketOf(shape, account, draw)
+    if (draw(100) < 2) mids[market]! += draw(2) === 0 ? 1 : -1
+    const share = draw(100)
+    const side = draw(2) === 0 ? Order.buy : Order.sell
+    const quantityAtoms = 1 + draw(100)
+    if (share >= 95) {
+      const ioc = this.drawn % 2 === 0
+      return place(account, this.serial++, {
+        market,
+        side,
+        type: ioc ? Order.limit : Order.market,
+        timeInForce: Order.ioc,
+        priceAtoms: !ioc ? 0 : side === Order.buy ? mids[market]! + 5 : mids[market]! - 5,
+        quantityAtoms
+      })
+    }
+    if ((share < 55 && live.size < shape.liveLimit) || live.size === 0) {
+      const away = draw(51)
+      const priceAtoms = side === Order.buy ? mids[market]! - away : mids[market]! + away
+      return place(account, this.serial++, { market, side, type: Order.limit, timeInForce: Order.gtc, priceAtoms, quantityAtoms })
+    }
+    const { orders } = this.engine.state
+    const order = live.at(draw(live.size))
+    return cancel(orders.account(order), this.serial++, orders.market(order), orders.number(order))
+  }
+
+  private run(command: Command): void {
+    const { engine, live } = this
+    const { events, orders } = engine.state
+    const sequence = engine.sequence + 1
+    const now = atEpochMs(this.shape, sequence)
+    assert(engine.admit(command, now) === undefined, "every command of a stream needs a record")
+    engine.apply(command, sequence, now)
+    eachEvent(events, (code, at) => {
+      if (code === Event.Traded) this.fills++
+      else if (code === Event.OrderRested) live.add(orders.find(events.words[at]!))
+      else if (code === Event.OrderEnded) live.drop(orders.find(events.words[at]!))
+      else if (code === Event.EntryDecided && (events.words[at]! & 0xff) === refusedCode) this.refused++
+    })
+    events.clear()
+  }
 }
 
-/** What a stream is, for the log. */
-export const describe = ({ commands, fills, refused, restingAtEnd, shape }: Stream): string =>
-  `${commands.length.toLocaleString("en-US")} commands, ${shape.markets} markets, ${shape.accounts.toLocaleString("en-US")} accounts; `
+/** An engine that runs a stream. */
+export class Runner {
+  readonly engine: Engine
+
+  /** Stands where the stream begins. */
+  constructor(private readonly stream: Stream) {
+    this.engine = Engine.make(capacityFor(stream.shape))
+    this.run(stream.setup)
+  }
+
+  /**
+   * Seconds for the stream's next commands: `admit` and `apply` of each, with the events dropped after every 64, as
+   * at the end of a block.
+   */
+  run(commands: ReadonlyArray<Command>): number {
+    const { engine, stream } = this
+    const { events } = engine.state
+    let sequence = engine.sequence
+    const startedAt = performance.now()
+    for (const command of commands) {
+      const now = atEpochMs(stream.shape, sequence + 1)
+      assert(engine.admit(command, now) === undefined, "every command of a stream needs a record")
+      engine.apply(command, ++sequence, now)
+      if (sequence % commandsPerBlock === 0) events.clear()
+    }
+    return (performance.now() - startedAt) / 1000
+  }
+}
+
+/** What a stream came to so far, for the log. */
+export const describe = ({ fills, refused, restingNow, shape }: Stream, commands: number): string =>
+  `${commands.toLocaleString("en-US")} commands, ${shape.markets} markets, ${shape.accounts.toLocaleString("en-US")} accounts; `
   + `${fills.toLocaleString("en-US")} fills, ${refused.toLocaleString("en-US")} refused, `
-  + `${restingAtEnd.toLocaleString("en-US")} orders rest at the end`
+  + `${restingNow.toLocaleString("en-US")} orders rest at the end`

@@ -1,51 +1,55 @@
 /**
  * Flatness: what an operation costs with much around it, against the same with little. P1's stream over a book of
  * 1,000 and of 1,000,000 resting orders, P2's over 1,000 and 1,000,000 resting orders, 1 and 200 markets, 100 and
- * 100,000 accounts. Cancels are of any live order, at random: none of them is in a cache. Less is flatter.
+ * 100,000 accounts. Cancels are of any live order, at random: none of them is in a cache. Book and engine of each size
+ * live through all runs. Less is flatter.
  */
-import * as Assert from "node:assert/strict"
-import { generate, type Operation } from "./BookOperations.js"
+import { assert } from "../../src/domain/Assert.js"
+import { generate } from "./BookOperations.js"
 import * as EngineCommands from "./EngineCommands.js"
-import * as P2 from "./P2.js"
-import { compare, type Options, type Result, type Section } from "./Section.js"
+import { compare, type Measured, type Options, type Result, type Section } from "./Section.js"
 import { StringBook } from "./StringBook.js"
 
 const few = 1_000
 const many = 1_000_000
-const operationCount = 300_000
-const commandCount = 200_000
+const operationsPerRun = 300_000
+const commandsPerRun = 200_000
 
-/** Microseconds an operation, behind what rests first. */
-const timeBook = (operations: ReadonlyArray<Operation>, resting: number): number => {
+/** Measures in microseconds an operation, run after run, over one book that lives on and in which `resting` orders rest first. */
+const bookTimer = (resting: number, seed: number, runs: number): () => Measured => {
+  const operations = generate((runs + 1) * operationsPerRun, resting, seed, resting)
   const book = new StringBook(operations.length)
-  let startedAt = 0
+  let at = 0
   let seen = 0
-  for (let at = 0; at < operations.length; at++) {
-    if (at === resting) startedAt = performance.now()
-    const operation = operations[at]!
-    if (operation.kind === "limit") seen += book.limit(operation).done.length
-    else if (operation.kind === "cancel") seen += book.cancel(operation.id) === undefined ? 0 : 1
-    else seen += book.market(operation).done.length
+  const run = (to: number): void => {
+    for (; at < to; at++) {
+      const operation = operations[at]!
+      if (operation.kind === "limit") seen += book.limit(operation).done.length
+      else if (operation.kind === "cancel") seen += book.cancel(operation.id) === undefined ? 0 : 1
+      else seen += book.market(operation).done.length
+    }
   }
-  Assert.ok(seen > 0)
-  return (performance.now() - startedAt) * 1000 / (operations.length - resting)
+  run(resting)
+  assert(seen === 0, "what rests first does not trade")
+  return () => {
+    const startedAt = performance.now()
+    run(at + operationsPerRun)
+    const value = (performance.now() - startedAt) * 1000 / operationsPerRun
+    assert(seen > 0, "the stream trades")
+    return { value, ranOn: book }
+  }
 }
 
-const flatBook = (options: Options): Promise<Result> => {
-  const small = generate(operationCount, few, 11, few)
-  const large = generate(operationCount, many, 12, many)
-  timeBook(small, few)
-  timeBook(large, many)
-  return compare("flat-P1-resting", "us/op", options, () => timeBook(small, few), () => timeBook(large, many))
-}
+const flatBook = (options: Options): Promise<Result> =>
+  compare("flat-P1-resting", "us/op", options, bookTimer(few, 11, options.runs), bookTimer(many, 12, options.runs))
 
-const shape: EngineCommands.Shape = {
-  markets: 100,
-  accounts: 10_000,
-  resting: 20_000,
-  liveLimit: 20_000,
-  count: commandCount,
-  seed: 13
+const shape = { markets: 100, accounts: 10_000, resting: 20_000, liveLimit: 20_000, seed: 13, msPerBlock: 1 }
+
+/** Measures in microseconds a command, run after run, on one engine that lives on. */
+const engineTimer = (changed: Partial<EngineCommands.Shape>, runs: number): () => Measured => {
+  const stream = new EngineCommands.Stream({ ...shape, ...changed, count: (runs + 1) * commandsPerRun })
+  const runner = new EngineCommands.Runner(stream)
+  return () => ({ value: runner.run(stream.take(commandsPerRun)) * 1e6 / commandsPerRun, ranOn: runner })
 }
 
 const flatEngine = (
@@ -53,15 +57,7 @@ const flatEngine = (
   options: Options,
   one: Partial<EngineCommands.Shape>,
   other: Partial<EngineCommands.Shape>
-): Promise<Result> => {
-  const small = EngineCommands.generate({ ...shape, ...one })
-  const large = EngineCommands.generate({ ...shape, ...other })
-  const time = (stream: EngineCommands.Stream) => () => P2.time(stream) * 1e6 / commandCount
-  // Once each before it counts: compiled code for both.
-  P2.time(small)
-  P2.time(large)
-  return compare(section, "us/command", options, time(small), time(large))
-}
+): Promise<Result> => compare(section, "us/command", options, engineTimer(one, options.runs), engineTimer(other, options.runs))
 
 export const section: Section = {
   name: "flat",

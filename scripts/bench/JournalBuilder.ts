@@ -2,7 +2,6 @@
 import { Effect, Layer } from "effect"
 import { assert } from "../../src/domain/Assert.js"
 import type { Command } from "../../src/operations/Operations.js"
-import type { Capacity } from "../../src/engine/State.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import * as Block from "../../src/journal/Block.js"
@@ -11,8 +10,7 @@ import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
-import { sectionsDigest } from "../../src/sequencer/Writer.js"
-import { atEpochMs, commandsPerBlock } from "./EngineCommands.js"
+import { atEpochMs, capacityFor, commandsPerBlock, type Shape } from "./EngineCommands.js"
 
 /** The real disk without data-syncs: nothing here outlives a power failure, and nothing needs to. */
 const unsynced = (directory: string) =>
@@ -34,15 +32,15 @@ const unsynced = (directory: string) =>
  */
 export const build = (
   directory: string,
-  capacity: Capacity,
+  shape: Shape,
   commands: ReadonlyArray<Command>,
   snapshotAt: number,
-  timeOf: (sequence: number) => number = atEpochMs
+  timeOf: (sequence: number) => number = (sequence) => atEpochMs(shape, sequence)
 ): Promise<Engine> =>
   Effect.gen(function*() {
     const journal = yield* Journal
     const snapshots = yield* SnapshotStore.SnapshotStore
-    const engine = Engine.make(capacity)
+    const engine = Engine.make(capacityFor(shape))
     const builder = new Block.Builder()
     const { events } = engine.state
     let previousDigest: Uint8Array = Block.genesisDigest
@@ -58,12 +56,11 @@ export const build = (
       yield* journal.append(block, { epoch: block.epoch, previousDigest })
       previousDigest = block.digest
       if (saved || block.lastSequence < snapshotAt) continue
-      const sections = Snapshot.encode(engine.state)
       yield* snapshots.save({
         sequence: block.lastSequence,
         blockDigest: block.digest,
-        stateDigest: sectionsDigest(sections),
-        sections
+        schema: Snapshot.schema,
+        sections: Snapshot.encode(engine.state)
       })
       saved = true
     }

@@ -6,19 +6,17 @@
 import * as Assert from "node:assert/strict"
 import { OrderBook } from "nodejs-order-book"
 import { generate, type Operation } from "./BookOperations.js"
-import { forReference, runReference, steadyLimit } from "./Reference.js"
-import { compare, type Options, type Section } from "./Section.js"
+import { forReference, steadyLimit, timeReference } from "./Reference.js"
+import { compare, type Measured, type Options, type Section } from "./Section.js"
 import { initialSlots } from "../../src/engine/Orders.js"
 import { StringBook } from "./StringBook.js"
 
 const operationCount = 1_000_000
-const warmUpCount = 200_000
-const warmUpMs = 2_000
 /** Room for every order of the stream at once. */
 const capacity = 2 ** 20
 
-const runOurs = (resting: number) => (operations: ReadonlyArray<Operation>): void => {
-  const book = new StringBook(capacity, Math.max(initialSlots, 2 ** Math.ceil(Math.log2(resting))))
+/** Runs a stream through a book. What the book returns is looked at, so that it must be made. */
+const run = (book: StringBook, operations: ReadonlyArray<Operation>): void => {
   let seen = 0
   for (const operation of operations) {
     if (operation.kind === "limit") seen += book.limit(operation).done.length
@@ -28,18 +26,12 @@ const runOurs = (resting: number) => (operations: ReadonlyArray<Operation>): voi
   Assert.ok(seen > 0)
 }
 
-/**
- * Operations per second, on a new book. Before, each side runs the first operations over and over for the same
- * untimed two seconds: the other side's turn may have cost it its compiled code, and how fast a compiler warms up
- * is not what is measured.
- */
-const time = <A>(operations: ReadonlyArray<A>, run: (operations: ReadonlyArray<A>) => void): number => {
-  const first = operations.slice(0, warmUpCount)
-  const warmUntil = performance.now() + warmUpMs
-  while (performance.now() < warmUntil) run(first)
+/** Our operations per second on a stream, on a new book with room for what will rest in it. */
+const time = (operations: ReadonlyArray<Operation>, resting: number): Measured => {
   const startedAt = performance.now()
-  run(operations)
-  return operations.length / ((performance.now() - startedAt) / 1000)
+  const ranOn = new StringBook(capacity, Math.max(initialSlots, 2 ** Math.ceil(Math.log2(resting))))
+  run(ranOn, operations)
+  return { value: operations.length / ((performance.now() - startedAt) / 1000), ranOn }
 }
 
 /** Both books on the same stream: every answer and the final depth must agree. Answers how many orders rest at the end. */
@@ -84,7 +76,7 @@ const measure = async (section: string, liveLimit: number, seed: number, options
   const resting = check(operations)
   options.log(`${section}: ${operations.length.toLocaleString("en-US")} operations, both books agree; ${resting} orders rest at the end`)
   const referenceOperations = operations.map(forReference)
-  return compare(section, "ops/s", options, () => time(referenceOperations, runReference), () => time(operations, runOurs(resting)))
+  return compare(section, "ops/s", options, () => timeReference(referenceOperations), () => time(operations, resting))
 }
 
 export const section: Section = {

@@ -5,14 +5,13 @@
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
+import { Principal } from "../../src/operations/Header.js"
+import { Operation } from "../../src/operations/Operations.js"
+import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import * as Block from "../../src/journal/Block.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { noFingerprint } from "../../src/operations/Fingerprint.js"
-import { Principal } from "../../src/operations/Header.js"
-import { Operation, withFields } from "../../src/operations/Operations.js"
-import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { format, median, type Options, result, type Result, type Section } from "./Section.js"
 
 /** Inside the project, so that it is a disk and not memory; removed afterwards. */
@@ -20,19 +19,22 @@ const directory = `data/bench-P5-${process.pid}`
 const blocksPerRun = 2_000
 const sliceBlocks = 100
 const recordBytes = 200
-/** What frames a record, and a client's header in it without its Idempotency-Key. */
-const recordHeaderBytes = 21
-const commandHeaderBytes = 27
+/** What frames a record's payload: its length, sequence, time and kind, and the header but for the key. */
+const recordHeaderBytes = 21 + 27
 const firstEpochMs = 1_700_000_000_000
-
-const principal = Principal.key
 
 /** A placement whose record takes 200 bytes. */
 const commandOf = (sequence: number): PlaceOrders => {
   const idempotencyKey = `00000000-0000-4000-8000-${String(sequence).padStart(12, "0")}`
-  const header = { principal, account: 41, apiKey: 17, operation: Operation.placeV2, idempotencyKey, fingerprint: noFingerprint }
-  const known = commandHeaderBytes + idempotencyKey.length + `[2,"",9,6512345,250000]`.length
-  return withFields("PlaceOrders", header, {
+  const known = idempotencyKey.length + `[2,"",9,6512345,250000]`.length
+  return {
+    kind: "PlaceOrders",
+    principal: Principal.key,
+    fingerprint: { a: sequence, b: ~sequence, c: Math.imul(sequence, 0x9e3779b1), d: 1 },
+    operation: Operation.placeV2,
+    account: 41,
+    apiKey: 17,
+    idempotencyKey,
     entries: [{
       market: 2,
       clientOrderId: String(sequence).padStart(recordBytes - recordHeaderBytes - known, "o"),
@@ -48,7 +50,7 @@ const commandOf = (sequence: number): PlaceOrders => {
       fault: 0,
       raw: ""
     }]
-  })
+  }
 }
 
 const outcomeDigest = Buffer.alloc(Block.digestBytes, 1)

@@ -12,15 +12,16 @@ import { applyBlock } from "../../src/sequencer/Recovery.js"
 import * as EngineCommands from "./EngineCommands.js"
 import * as JournalBuilder from "./JournalBuilder.js"
 import * as P2 from "./P2.js"
-import { compare, type Options, type Section } from "./Section.js"
+import { compare, type Measured, type Options, type Section } from "./Section.js"
 
 const directory = `data/bench-P6-${process.pid}`
 
-/** Seconds for the stream's blocks, on an engine that stands where they begin. */
-const timeReplay = (stream: EngineCommands.Stream): Promise<number> =>
+/** Commands per second of the stream's blocks, on an engine that stands where they begin. */
+const timeReplay = (stream: EngineCommands.Stream): Promise<Measured> =>
   Effect.gen(function*() {
     const journal = yield* Journal
-    const engine = EngineCommands.begin(stream)
+    const { engine } = new EngineCommands.Runner(stream)
+    engine.state.events.clear()
     const startedAt = performance.now()
     yield* journal.replay(engine.sequence + 1).pipe(
       Stream.runForEach((block) => {
@@ -29,7 +30,7 @@ const timeReplay = (stream: EngineCommands.Stream): Promise<number> =>
       })
     )
     assert(engine.sequence === journal.opened.nextSequence - 1, "the whole journal was replayed")
-    return (performance.now() - startedAt) / 1000
+    return { value: stream.shape.count / ((performance.now() - startedAt) / 1000), ranOn: engine }
   }).pipe(
     Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, NodeDisk.layer(directory))),
     Effect.runPromise
@@ -37,15 +38,16 @@ const timeReplay = (stream: EngineCommands.Stream): Promise<number> =>
 
 const run = async (options: Options) => {
   fs.rmSync(directory, { recursive: true, force: true })
-  const stream = EngineCommands.generate(P2.shape)
-  options.log(`P6: ${EngineCommands.describe(stream)}`)
+  const stream = new EngineCommands.Stream(P2.shape)
+  const commands = stream.take(P2.shape.count)
+  options.log(`P6: ${EngineCommands.describe(stream, commands.length)}`)
   try {
-    await JournalBuilder.build(directory, EngineCommands.capacityFor(stream.shape), [...stream.setup, ...stream.commands], 0)
-    P2.time(stream)
-    await timeReplay(stream)
-    const { count } = stream.shape
+    await JournalBuilder.build(directory, stream.shape, [...stream.setup, ...commands], 0)
     return [
-      await compare("P6", "commands/s", options, () => count / P2.time(stream), async () => count / await timeReplay(stream))
+      await compare("P6", "commands/s", options, () => {
+        const runner = new EngineCommands.Runner(stream)
+        return { value: commands.length / runner.run(commands), ranOn: runner }
+      }, () => timeReplay(stream))
     ]
   } finally {
     fs.rmSync(directory, { recursive: true, force: true })

@@ -39,19 +39,20 @@ const syncAll = (): void => {
 const run = async (options: Options) => {
   fs.rmSync(directory, { recursive: true, force: true })
   try {
-    const stream = EngineCommands.generate(P2.shape)
-    const commands = [...stream.setup, ...stream.commands]
+    const stream = new EngineCommands.Stream(P2.shape)
+    const commands = [...stream.setup, ...stream.take(P2.shape.count)]
+    const timeOf = (sequence: number) => EngineCommands.atEpochMs(stream.shape, sequence)
     // The last record is of now: nothing is to be forgotten at the start.
     const builtAtEpochMs = Date.now()
     await JournalBuilder.build(
       directory,
-      EngineCommands.capacityFor(stream.shape),
+      stream.shape,
       commands,
       commands.length - recordsBehindSnapshot,
-      (sequence) => EngineCommands.atEpochMs(sequence) - EngineCommands.atEpochMs(commands.length) + builtAtEpochMs
+      (sequence) => timeOf(sequence) - timeOf(commands.length) + builtAtEpochMs
     )
     syncAll()
-    options.log(`P9: ${EngineCommands.describe(stream)}; ${commands.length.toLocaleString("en-US")} records in all`)
+    options.log(`P9: ${EngineCommands.describe(stream, P2.shape.count)}; ${commands.length.toLocaleString("en-US")} records in all`)
     const seconds: Array<number> = []
     for (let run = 0; run < options.runs; run++) {
       const started = await start()

@@ -2,6 +2,7 @@
 import * as Assert from "node:assert/strict"
 import { OrderBook, Side } from "nodejs-order-book"
 import type { Operation } from "./BookOperations.js"
+import type { Measured } from "./Section.js"
 
 /** Live orders of P1's steady stream. */
 export const steadyLimit = 2_000
@@ -28,7 +29,7 @@ export const forReference = (operation: Operation): ReferenceOperation => {
 }
 
 /** Runs a stream through a new book. What the book returns is looked at, so that it must be made. */
-export const runReference = (operations: ReadonlyArray<ReferenceOperation>): void => {
+export const runReference = (operations: ReadonlyArray<ReferenceOperation>): OrderBook => {
   const book = new OrderBook()
   let seen = 0
   for (const operation of operations) {
@@ -37,4 +38,12 @@ export const runReference = (operations: ReadonlyArray<ReferenceOperation>): voi
     else seen += book.market(operation.options).done.length
   }
   Assert.ok(seen > 0)
+  return book
+}
+
+/** The reference's operations per second on a stream. */
+export const timeReference = (operations: ReadonlyArray<ReferenceOperation>): Measured => {
+  const startedAt = performance.now()
+  const ranOn = runReference(operations)
+  return { value: operations.length / ((performance.now() - startedAt) / 1000), ranOn }
 }

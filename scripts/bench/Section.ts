@@ -1,7 +1,4 @@
 /** What a benchmark section is, and how ours and a reference are compared fairly within one run. */
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
-
 /** One row of the outcome: ours in `value`, the reference measured beside it, and ours over reference. */
 export interface Result {
   readonly section: string
@@ -32,30 +29,45 @@ export const median = (measurements: ReadonlyArray<number>): number => {
   return sorted.length % 2 === 1 ? upper : (sorted[(sorted.length >> 1) - 1]! + upper) / 2
 }
 
-setFlagsFromString("--expose-gc")
-const collectGarbage: () => void = runInNewContext("gc")
+/** One measurement, and what it ran on: a book, an engine. */
+export interface Measured {
+  readonly value: number
+  readonly ranOn: object
+}
 
 /**
  * Measures reference, ours, reference, ours ..., so that a machine that speeds up or slows down does so for
- * both, each on a heap without the other's garbage. Each measurement answers in `unit`; the medians make the result.
+ * both. Each measurement answers in `unit`; the medians make the result. The first of each side is not counted.
+ *
+ * Both sides are measured warm, as in a process that has run for hours. V8 drops compiled code when a collection
+ * finds that nothing is left of what the code was compiled for, and the next measurement would be of the compiler.
+ * So nothing forces a collection between measurements, and what one ran on is held until the next is over.
  */
 export const compare = async (
   section: string,
   unit: string,
   options: Options,
-  reference: () => number | Promise<number>,
-  ours: () => number | Promise<number>
+  reference: () => Measured | Promise<Measured>,
+  ours: () => Measured | Promise<Measured>
 ): Promise<Result> => {
-  const references: Array<number> = []
-  const values: Array<number> = []
-  for (let run = 0; run < options.runs; run++) {
-    collectGarbage()
+  const references = [await reference()]
+  const values = [await ours()]
+  for (let run = 1; run <= options.runs; run++) {
     references.push(await reference())
-    collectGarbage()
     values.push(await ours())
-    options.log(`${section} run ${run + 1}: ${format(values[run]!)} against ${format(references[run]!)} ${unit}`)
+    options.log(`${section} run ${run}: ${format(values[run]!.value)} against ${format(references[run]!.value)} ${unit}`)
+    // The one before the last can go.
+    release(references, run - 1)
+    release(values, run - 1)
   }
-  return result(section, unit, median(values), median(references))
+  const counted = (measured: ReadonlyArray<Measured>) => median(measured.slice(1).map(({ value }) => value))
+  return result(section, unit, counted(values), counted(references))
+}
+
+const nothing = {}
+
+const release = (measured: Array<Measured>, run: number): void => {
+  measured[run] = { value: measured[run]!.value, ranOn: nothing }
 }
 
 /** A result with its ratio. */

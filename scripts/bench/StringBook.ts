@@ -3,9 +3,10 @@
  * order-book library would see. It exists so that P1 compares like with like; the engine uses slots.
  */
 import { assert } from "../../src/domain/Assert.js"
+import { none } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Book } from "../../src/engine/Book.js"
-import { initialSlots, none, Orders } from "../../src/engine/Orders.js"
+import { initialSlots, Orders } from "../../src/engine/Orders.js"
 
 export type Side = "buy" | "sell"
 

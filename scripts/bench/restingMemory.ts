@@ -16,7 +16,15 @@ export interface Measured {
 }
 
 const orders = 1_000_000
-const shape: EngineCommands.Shape = { markets: 100, accounts: 10_000, resting: orders, liveLimit: orders, count: 0, seed: 17 }
+const shape: EngineCommands.Shape = {
+  markets: 100,
+  accounts: 10_000,
+  resting: orders,
+  liveLimit: orders,
+  count: 0,
+  seed: 17,
+  msPerBlock: 1
+}
 
 const used = (): { readonly heap: number; readonly buffers: number } => {
   global.gc!()
@@ -32,7 +40,7 @@ const open = (engine: Engine): void => {
   for (const command of EngineCommands.opening(shape)) apply(engine, command)
 }
 const apply = (engine: Engine, command: Parameters<Engine["apply"]>[0]): void => {
-  const atEpochMs = EngineCommands.atEpochMs(engine.sequence + 1)
+  const atEpochMs = EngineCommands.atEpochMs(shape, engine.sequence + 1)
   assert(engine.admit(command, atEpochMs) === undefined, "every order is admitted")
   engine.apply(command, engine.sequence + 1, atEpochMs)
   engine.state.events.clear()

@@ -3,14 +3,14 @@
  * at a time, so that what is decided for an account has one order. Placements dominate; the rest of the trading
  * surface is mixed in. Most orders meet at one price; some rest away from it, to be cancelled and amended.
  */
-import { operationNames, type OperationName } from "../../src/edge/orders/Orders.js"
+import { type LookupName, lookupNames } from "../../src/operations/Operations.js"
 import { post } from "../load/Connection.js"
 import { body, marketId, symbol, touch } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
 
 /** Operations by the names that outcome lookups give them: all that trade. */
-export type Operation = Exclude<OperationName, "set_cancel_all_after">
-export const operations = operationNames.filter((name): name is Operation => name !== "set_cancel_all_after")
+export type Operation = Exclude<LookupName, "set_cancel_all_after" | "set_display_handle">
+export const operations = lookupNames.filter((name): name is Operation => name !== "set_cancel_all_after" && name !== "set_display_handle")
 
 /** A request with the identity under which it may be sent again. */
 export interface Call {

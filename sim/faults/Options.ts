@@ -129,7 +129,8 @@ export const intents = [
   "look up",
   "walk a listing",
   "read",
-  "malformed"
+  "malformed",
+  "name itself"
 ] as const
 export type Intent = (typeof intents)[number]
 
@@ -171,7 +172,8 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "look up": 2,
   "walk a listing": 2,
   read: 12,
-  malformed: 1
+  malformed: 1,
+  "name itself": 1
 }
 
 const quiet: Omit<Options, "workload"> = {

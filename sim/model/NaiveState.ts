@@ -61,6 +61,8 @@ export interface NaiveAccount {
   readonly placed: Array<NaiveOrder>
   /** When its dead-man switch fires; 0 while it is not armed. */
   cancelAllAtEpochMs: number
+  /** What others may see it by; empty until one is set. */
+  displayHandle: string
 }
 
 export interface NaiveMarket {

@@ -298,6 +298,12 @@ export class NaiveVenue {
       case "OpenVenue":
       case "StartVenue":
         return [done(-1)]
+      case "SetDisplayHandle": {
+        const account = this.accounts[command.account]!
+        account.displayHandle = `${command.chosen}.${this.sequence.toString(36)}`
+        this.#touchedAccounts.add(command.account)
+        return [done(-1)]
+      }
       case "PutMarket":
         return [this.#putMarket(command.parameters)]
       case "SetMarketStatus": {
@@ -336,7 +342,8 @@ export class NaiveVenue {
             positions: new Map(),
             open: [],
             placed: [],
-            cancelAllAtEpochMs: 0
+            cancelAllAtEpochMs: 0,
+            displayHandle: ""
           }
           this.accounts.push(account)
           this.deposited += account.deposited

@@ -2,6 +2,7 @@
  * The engine as it stands at one observation, for all properties together: what several of them ask for is read
  * from it once. Good for as long as the engine stands still.
  */
+import type { AccountView } from "../../src/engine/Accounts.js"
 import type { BalanceView, BookView, Fill, MarketView, OrderView, PositionView, Reads, StatsView } from "../../src/engine/Reads.js"
 
 export class Glance {
@@ -56,6 +57,10 @@ export class Glance {
 
   findClientOrder(account: number, clientOrderId: string): OrderView | undefined {
     return this.#reads.findClientOrder(account, clientOrderId)
+  }
+
+  account(account: number): AccountView {
+    return this.#reads.account(account)
   }
 
   /** When the account's dead-man switch fires; 0 while it is not armed. */

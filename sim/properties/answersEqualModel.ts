@@ -51,6 +51,10 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
       return expectMember(what, json, "canceled", outcome.canceled)
     case "fenceOutcome":
       return expectMember(what, json, "fenced", true)
+    case "setProfile": {
+      const { displayHandle } = JSON.parse(call.body) as { readonly displayHandle: string }
+      return expectMember(what, json, "displayHandle", `${displayHandle}.${Number(json["lastSequence"]).toString(36)}`)
+    }
     default: {
       const { timeoutMs } = JSON.parse(call.body) as { readonly timeoutMs: number }
       return expectMember(what, json, "cancelAtEpochMs", timeoutMs === 0 ? null : atEpochMs + timeoutMs)
@@ -58,7 +62,7 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
   }
 }
 
-const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter"])
+const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter", "setProfile"])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
   const description = describe(refusal)

@@ -4,6 +4,7 @@
  * rests from that record on. Under a global halt nothing is due until the halt lifts, and then at once.
  */
 import { ordinal } from "../../src/domain/Ids.js"
+import { anyMarket } from "../../src/domain/None.js"
 import { CancelReason, canceled } from "../../src/domain/Order.js"
 import type { Fill } from "../../src/engine/Reads.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -43,7 +44,7 @@ const restingVerdict = (state: State, reads: Glance, account: number): Verdict =
   const armed = reads.cancelAllAtEpochMs(account)
   if (armed !== 0 && armed <= reads.atEpochMs) return broken(`account ${account}'s switch was due at ${armed} and is armed at ${reads.atEpochMs}`)
   const fired = state.fired.get(account)
-  for (const order of reads.openOrders(account, -1)) {
+  for (const order of reads.openOrders(account, anyMarket)) {
     if (order.expiresAtEpochMs !== 0 && order.expiresAtEpochMs <= reads.atEpochMs) {
       return broken(`order ${order.orderNumber} expired at ${order.expiresAtEpochMs} and rests at ${reads.atEpochMs}`)
     }

@@ -116,6 +116,10 @@ export const readsEqualModel: Property<null> = {
         return balanceVerdict(json, model, call.account)
       case "listPositions":
         return positionsVerdict(json, model, call.account)
+      case "getProfile": {
+        const { displayHandle } = model.accounts[call.account]!
+        return firstDifference(`the profile of account ${call.account}`, json, [["displayHandle", displayHandle === "" ? null : displayHandle]])
+      }
       case "getCancelAllAfter": {
         const at = model.accounts[call.account]!.cancelAllAtEpochMs
         return firstDifference(`the switch of account ${call.account}`, json, [["armed", at !== 0], ["cancelAtEpochMs", at === 0 ? null : at]])

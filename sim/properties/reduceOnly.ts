@@ -2,6 +2,7 @@
  * Safety (I15). A reduce-only order never opens or grows a position, neither when it trades nor by what rests
  * of it; and an immediate one that fits the position is never refused as growing it.
  */
+import { anyMarket } from "../../src/domain/None.js"
 import { ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { broken, holds, type Property } from "./Property.js"
@@ -46,7 +47,7 @@ export const reduceOnly: Property<State> = {
       const held = new Map<number, number>()
       for (const position of seen.reads.positions(account)) held.set(position.market, position.quantityAtoms)
       const resting = new Map<string, number>()
-      for (const order of seen.reads.openOrders(account, -1)) {
+      for (const order of seen.reads.openOrders(account, anyMarket)) {
         if (!order.reduceOnly) continue
         if (order.timeInForce === ioc || order.type === marketOrder) return broken(`immediate order ${order.orderNumber} rests`)
         const name = `${order.market}/${order.side}`

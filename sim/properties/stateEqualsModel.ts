@@ -3,6 +3,7 @@
  * and balances are those of the reference model; from time to time everything is compared, otherwise what
  * the record touched.
  */
+import { anyMarket } from "../../src/domain/None.js"
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
 import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
@@ -76,12 +77,13 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
     ])
     if (verdict !== undefined) return verdict
   }
-  const openOrders = reads.openOrders(index, -1)
+  const openOrders = reads.openOrders(index, anyMarket)
   if (openOrders.length !== account.open.length) {
     return broken(`account ${index} has ${openOrders.length} open orders in the engine, ${account.open.length} in the model`)
   }
   const switchWas = firstDifference(`account ${index}`, [
-    ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs]
+    ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs],
+    ["display handle", reads.account(index).displayHandle, account.displayHandle]
   ])
   if (switchWas !== undefined) return switchWas
   return balanceVerdict(reads.balance(index), account, model)
@@ -165,7 +167,7 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
     const made = model.trades.filter((fill) => fill.maker.account === account.index || fill.taker.account === account.index)
     const own = fillsVerdict(
       `account ${account.index}`,
-      reads.fills(account.index, -1, Number.POSITIVE_INFINITY, tradesCompared),
+      reads.fills(account.index, anyMarket, Number.POSITIVE_INFINITY, tradesCompared),
       made.slice(-tradesCompared).reverse()
     )
     if (own !== undefined) return own

@@ -3,6 +3,7 @@
  * folds it into the digest by which two runs are compared.
  */
 import * as crypto from "node:crypto"
+import { anyMarket } from "../../src/domain/None.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { watchers } from "../properties/All.js"
@@ -119,7 +120,7 @@ export class Witness {
       )
       if (reads === undefined) continue
       const held = reads.positions(account.index).map((position) => [position.market, position.quantityAtoms, position.entryNotionalAtoms])
-      const resting = reads.openOrders(account.index, -1).map((order) => [
+      const resting = reads.openOrders(account.index, anyMarket).map((order) => [
         order.orderNumber,
         order.market,
         order.side,

@@ -1,4 +1,4 @@
-/** What a trader asks without trading: everything that can be read, what became of a request, and that it never will be. */
+/** What a trader says and asks without trading: its name, everything that can be read, what became of a request, and that it never will be. */
 import { orderId } from "../../src/domain/Ids.js"
 import { symbol } from "../../src/domain/Market.js"
 import type { Intent } from "../faults/Options.js"
@@ -20,6 +20,7 @@ const readSomething = ({ model, random, who, wishes }: Seat): Draft => {
     () => Calls.read(who, "getOrder", `/v1/orders/${orderId(number)}`, "trader"),
     () => Calls.read(who, "getCompatOrder", `/v2/orders/${orderId(number)}`, "trader"),
     () => Calls.read(who, "getBalance", `/v1/accounts/${who.accountId}/balance`, "trader"),
+    () => Calls.read(who, "getProfile", `/v1/accounts/${who.accountId}/profile`, "trader"),
     () => Calls.read(who, "listPositions", `/v1/accounts/${who.accountId}/positions`, "trader"),
     () => Calls.read(who, "listOrders", `/v1/accounts/${who.accountId}/orders?status=open`, "trader"),
     () => Calls.read(who, "listOrders", `/v1/accounts/${who.accountId}/orders?limit=${random.between(1, 20)}`, "trader"),
@@ -44,6 +45,8 @@ const readSomething = ({ model, random, who, wishes }: Seat): Draft => {
 
 export const asking = {
   read: readSomething,
+  "name itself": ({ nextKey, random, who }, intent) =>
+    Calls.setProfile(who, intent, nextKey(), random.pick(["patient_maker", "abc", "A-very_long-name-2000", "a.b", "xy"])),
   "look up": ({ clientOrderIdAhead, past, random, who, wishes }) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const draft = past.length === 0 ? undefined : random.pick(past)

@@ -176,6 +176,12 @@ export const cancelAllAfter = (who: Identity, intent: string, key: string, timeo
     timeoutMs
   })
 
+/** Chooses the name by which others may see the account. */
+export const setProfile = (who: Identity, intent: string, key: string, displayHandle: string): Draft => ({
+  ...trade(who, intent, key, "setProfile", Operation.setDisplayHandleV1, `/v1/accounts/${who.accountId}/profile`, { displayHandle }),
+  method: "PUT"
+})
+
 /** Fences a key or a clientOrderId. */
 export const fence = (
   who: Identity,

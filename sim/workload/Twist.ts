@@ -53,6 +53,7 @@ const changes: Readonly<Record<string, (body: never, random: SimRandom) => Body>
     body["idempotencyKey"] === undefined || random.chance(0.2)
       ? { clientOrderId: other(["another", "still.another"], body["clientOrderId"]) }
       : { idempotencyKey: other(["another", "still.another"], body["idempotencyKey"]) },
+  setProfile: (body: Entry) => ({ displayHandle: other(["another_name", "still_another"], body["displayHandle"]) }),
   setMarketStatus: (body: Entry) => ({ status: other(["open", "paused"], body["status"]) }),
   setIndexPrice: (body: { readonly price: string }) => ({ price: otherPrice(body.price) })
 }

@@ -29,6 +29,12 @@ export const positionId = (born: number): string => text("pos_", born)
 /** `trd_...` of a fill's ordinal. */
 export const tradeId = (ordinal: number): string => text("trd_", ordinal)
 
+/** A SHA-256 in lowercase hex: of a secret, of a state. */
+export const sha256Pattern = /^[0-9a-f]{64}$/
+
+/** The pattern of a marketId, `BASE-QUOTE-PERP`, with both assets as its groups. */
+export const marketIdPattern = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/
+
 /** The pattern of a clientOrderId, as contracts publish it. */
 export const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
 /** Whether a text may be a clientOrderId: 1..64 of `[A-Za-z0-9._:-]`. */

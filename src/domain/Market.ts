@@ -1,5 +1,6 @@
 /** A market's parameters, their rules, and what follows from them. */
 import * as Schema from "effect/Schema"
+import * as Ids from "./Ids.js"
 import { bpsOne, moneyScale, powerOfTen } from "./Units.js"
 
 /** Market statuses of the contract, in the order of their codes. */
@@ -29,7 +30,7 @@ export const MaintenanceTier = Schema.Struct({ notionalThresholdAtoms: Atoms, ma
  * size atoms (10^-quantityScale base).
  */
 export const Parameters = Schema.Struct({
-  marketId: Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}-[A-Z0-9]{1,12}-PERP$/)),
+  marketId: Schema.String.pipe(Schema.pattern(Ids.marketIdPattern)),
   baseAsset: Asset,
   quoteAsset: Asset,
   settlementAsset: Schema.Literal("USDC"),

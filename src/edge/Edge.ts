@@ -4,6 +4,7 @@
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
+import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
 import { Barrier, State, Submit } from "../sequencer/Submit.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
@@ -19,7 +20,7 @@ import * as Page from "./system/docs/Page.js"
 
 /** What the environment decides about the edge. */
 export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
-  readonly environment: "development" | "testnet" | "staging" | "production"
+  readonly environment: Environment
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   /** Demo keys are derived from it. */

@@ -4,12 +4,21 @@
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
+import { none } from "../domain/None.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import type { SectionReader, SectionWriter } from "./Sections.js"
 
-/** No slot, no index. */
-export const none = -1
+/** What is shown of an account beside its money. */
+export interface AccountView {
+  readonly account: number
+  readonly accountId: string
+  /** Empty until one is set. */
+  readonly displayHandle: string
+  /** The last record that changed the account. */
+  readonly lastSequence: number
+}
 
-/** What of the accounts a snapshot holds: rows, without the sums over their positions, which are made anew. */
+/** What of the accounts' rows a snapshot holds: rows, without the sums over their positions, which are made anew. */
 export interface AccountsDump {
   readonly rows: Uint8Array
 }
@@ -26,6 +35,8 @@ export class Accounts {
   private words = wordsOf(this.numbers)
 
   private readonly byId = new Map<string, number>()
+  /** What others may see each account by; empty until one is set. */
+  private displayHandles: Array<string> = []
 
   collateral(account: number): number {
     return this.numbers[account << 4 | 0]!
@@ -152,7 +163,12 @@ export class Accounts {
     this.setNewestOrder(account, none)
     this.setFirstPosition(account, none)
     this.byId.set(Ids.accountId(born), account)
+    this.displayHandles.push("")
     return account
+  }
+
+  setDisplayHandle(account: number, handle: string): void {
+    this.displayHandles[account] = handle
   }
 
   /** Index by id, or -1. */
@@ -168,6 +184,36 @@ export class Accounts {
   private grow(accounts: number): void {
     this.numbers = growFloats(this.numbers, accounts * rowNumbers)
     this.words = wordsOf(this.numbers)
+  }
+
+  /** What is shown of an account beside its money. */
+  view(account: number): AccountView {
+    const born = this.born(account)
+    assert(account >= 0 && account < this.count, "an account index is one that was opened")
+    return {
+      account,
+      accountId: Ids.accountId(born),
+      displayHandle: this.displayHandles[account]!,
+      lastSequence: this.lastSequence(account)
+    }
+  }
+
+  /** Feeds what an account is, whatever its slot: a line, and one more for each thing it has that others have not. */
+  canonical(account: number, feed: (line: string) => void): void {
+    feed(`account ${account} ${this.born(account)} ${this.collateral(account)} ${this.lastSequence(account)} ${this.evicted(account)}`)
+    const handle = this.displayHandles[account]!
+    if (handle !== "") feed(`handle ${account} ${handle}`)
+  }
+
+  encode(into: SectionWriter): void {
+    into.bytes("accounts.rows", this.dump().rows)
+    into.texts("accounts.displayHandles", this.displayHandles)
+  }
+
+  static decode(from: SectionReader): Accounts {
+    const accounts = Accounts.restore({ rows: from.bytes("accounts.rows") })
+    accounts.displayHandles = from.textsOrEmpty("accounts.displayHandles", accounts.count)
+    return accounts
   }
 
   dump(): AccountsDump {

@@ -6,16 +6,18 @@ import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import { scopeTrade } from "../operations/accounts/OpenDemoAccounts.js"
 import { Principal } from "../operations/Header.js"
-import { type Command, isTrading, of, type Outcome, refuse, shareOf } from "../operations/Operations.js"
+import { type Command, of, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
 import type { State } from "./State.js"
 
 /** The answer of a command that needs no record; undefined where it needs one. Changes nothing. */
 export const admit = (state: State, command: Command, atEpochMs: number): Outcome | undefined => {
+  const declaration = of(command)
+  assert(declaration.principals.includes(command.principal), "a command comes from a principal that may send it")
   const unauthorised = authority(state, command, atEpochMs)
   if (unauthorised !== Refusal.none) return refuse(unauthorised, state.sequence, atEpochMs)
-  const trading = isTrading(command)
+  const trading = declaration.underHalt === "refused"
   if (trading && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
     return refuse(Refusal.fenced, state.sequence, atEpochMs)
   }
@@ -30,7 +32,6 @@ export const admit = (state: State, command: Command, atEpochMs: number): Outcom
 
 /** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
 const authority = (state: State, command: Command, atEpochMs: number): Refusal => {
-  assert(of(command).principals.includes(command.principal), "a command comes from a principal that may send it")
   if (command.principal !== Principal.key) return Refusal.none
   const { apiKeys } = state
   const key = command.apiKey

@@ -10,11 +10,9 @@
  * A level's size is always the sum of its orders' `remaining`: while an order rests, only the book changes it.
  */
 import { assert } from "../domain/Assert.js"
+import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import type { Orders } from "./Orders.js"
-
-/** No slot, and no level. */
-export const none = -1
 
 /** Prices that share a leaf of the tree, and children of any node. */
 const fanBits = 5

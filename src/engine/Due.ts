@@ -2,11 +2,11 @@
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
  * moment. Nothing is due while the engine is halted; it is as soon as the halt lifts.
  */
+import { anyMarket, none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
-import { none } from "./Accounts.js"
 import { Event } from "./EventLog.js"
 import * as Matching from "./Matching.js"
-import { anyMarket, cancelAll } from "./orders/Cancel.js"
+import { cancelAll } from "./orders/Cancel.js"
 import type { State } from "./State.js"
 
 export const run = (state: State): void => {

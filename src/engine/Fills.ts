@@ -2,7 +2,7 @@
  * The latest fills of the whole venue, bounded: a ring from which the public trades of a market and an
  * account's own fills are read, newest first. Part of the state, so that a restart from a snapshot has them.
  */
-import { none } from "./Accounts.js"
+import { anyMarket, none } from "../domain/None.js"
 import { growFloats, grownLength, growInts } from "./Columns.js"
 
 /** One fill, with both sides. */
@@ -155,14 +155,14 @@ export class Fills {
     return found
   }
 
-  /** Retained fills of an account, likewise, of one market unless -1. */
+  /** Retained fills of an account, likewise, of one market unless `anyMarket`. */
   ofAccount(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
     const from = this.slotOf(before)
     let ordinal = from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount[account] ?? none
     for (let slot = 0; this.retained(ordinal) && found.length < limit; ordinal = this.olderOf(slot, account)) {
       slot = ordinal % this.capacity
-      if (ordinal < before && (market === none || this.market[slot] === market)) found.push(this.fill(ordinal))
+      if (ordinal < before && (market === anyMarket || this.market[slot] === market)) found.push(this.fill(ordinal))
     }
     return found
   }

@@ -5,15 +5,17 @@
  */
 import { assert } from "../domain/Assert.js"
 import { Digest128 } from "../domain/Digest128.js"
+import { none } from "../domain/None.js"
+import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers } from "../operations/Outcome.js"
-import { none } from "./Accounts.js"
 import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
-import type { HashKey } from "./Orders.js"
 import { OutOfRoom } from "./OutOfRoom.js"
+import { ProbingTable } from "./ProbingTable.js"
+import { type HashKey, hashWords } from "./SipHash.js"
 
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
@@ -49,7 +51,9 @@ const word = {
   more: 10,
   /** 1 where the body was digested as under rules 1; 0 for a fingerprint. */
   isBody1: 11,
-  codes: 18
+  codes: 18,
+  /** Of the key, where the table looks for it; it decides nothing, and no dump has it. */
+  hash: 19
 } as const
 const number = {
   sequence: 6,
@@ -76,6 +80,12 @@ for (const { code, fields } of allOutcomes) {
   orderNumberAt[code] = numbers.findIndex(({ mark }) => mark === "order")
 }
 
+/**
+ * Whether an outcome speaks of an order that may have ended after it was decided. The order's status is the first of its
+ * codes: one that was not open then had ended by then.
+ */
+const mayEndLater = (codes: number): boolean => orderNumberAt[codes & 0xff]! >= 0 && ((codes >>> 16) & 0xff) === Order.open
+
 const digest = new Digest128()
 const packed = new Packed()
 
@@ -85,13 +95,7 @@ export type Found = Outcome | "conflict" | undefined
 export class Idempotency {
   private used = 0
   private highWater = 0
-  /**
-   * Entry + 1 in the low bits, and above them as much of the hash as there is room for, at the first free place from
-   * the hash's own on; 0 is empty. At most half full. So keys that are not there are told without a look at any row.
-   */
-  private readonly table: Int32Array
-  private readonly mask: number
-  private readonly entryMask: number
+  private readonly table: ProbingTable
   private numbers: Float64Array
   private words: Int32Array
   private oldest = none
@@ -107,6 +111,9 @@ export class Idempotency {
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined
   private readonly kept = new Digest128()
+  private keptHash = 0
+  /** Where `slotAt` ended without an entry. */
+  private freePlace = 0
 
   /** Entries that a placement may take. */
   private readonly sharedByAll: number
@@ -119,11 +126,7 @@ export class Idempotency {
     this.hashKey0 = hashKey[0] | 0
     this.hashKey1 = hashKey[1] | 0
     this.sharedByAll = capacity - Math.floor(capacity / 8)
-    let size = 16
-    while (size < capacity * 2) size *= 2
-    this.table = new Int32Array(size)
-    this.mask = size - 1
-    this.entryMask = 2 ** (32 - Math.clz32(capacity)) - 1
+    this.table = new ProbingTable(capacity, capacity, (entry) => this.words[entry * entryWords + word.hash]!)
     const length = initialLength(capacity, initialEntries)
     this.numbers = new Float64Array(length * entryNumbers)
     this.words = wordsOf(this.numbers)
@@ -136,25 +139,20 @@ export class Idempotency {
     return this.used
   }
 
-  /** Where the key that was digested last belongs in the table. */
-  private placeOfDigest(): number {
-    return scatter(this.hashKey0, this.hashKey1, digest.a, digest.b, digest.c, digest.d)
+  /** Where the key that was digested last is looked for. */
+  private hashOfDigest(): number {
+    return hashWords(this.hashKey0, this.hashKey1, digest.a, digest.b, digest.c, digest.d)
   }
 
-  private placeOf(entry: number): number {
-    const { hashKey0, hashKey1, words } = this
-    const at = entry * entryWords + word.key
-    return scatter(hashKey0, hashKey1, words[at]!, words[at + 1]!, words[at + 2]!, words[at + 3]!)
-  }
-
-  private slotAt(account: number): number {
-    const { entryMask, mask, table, words } = this
-    const hash = this.placeOfDigest()
-    for (let at = hash & mask;; at = (at + 1) & mask) {
-      const held = table[at]!
-      if (held === 0) return none
-      if (((held ^ hash) & ~entryMask) !== 0) continue
-      const entry = (held & entryMask) - 1
+  /** The entry of the key that was digested last, or -1; then `freePlace` is where it would be. */
+  private slotAt(account: number, hash: number): number {
+    const { table, words } = this
+    for (let place = table.seek(hash, hash);; place = table.seek(hash, place + 1)) {
+      const entry = table.entryAt(place)
+      if (entry === none) {
+        this.freePlace = place
+        return none
+      }
       const row = entry * entryWords
       if (
         words[row + word.key] === digest.a && words[row + word.key + 1] === digest.b && words[row + word.key + 2] === digest.c
@@ -163,12 +161,14 @@ export class Idempotency {
     }
   }
 
-  /** Puts an entry at the first free place from its hash's own on. */
-  private index(entry: number, hash: number): void {
-    const { entryMask, mask, table } = this
-    let at = hash & mask
-    while (table[at] !== 0) at = (at + 1) & mask
-    table[at] = (hash & ~entryMask) | (entry + 1)
+  /** Puts an entry that was restored into the table. */
+  private index(entry: number): void {
+    const { hashKey0, hashKey1, table, words } = this
+    const row = entry * entryWords
+    const key = row + word.key
+    const hash = hashWords(hashKey0, hashKey1, words[key]!, words[key + 1]!, words[key + 2]!, words[key + 3]!)
+    words[row + word.hash] = hash
+    table.insert(hash, entry)
   }
 
   private accountOf(entry: number): number {
@@ -211,13 +211,14 @@ export class Idempotency {
     Idempotency.digestKey(command.account, command.operation, command.idempotencyKey)
     this.digested = command
     this.kept.set(digest)
+    this.keptHash = this.hashOfDigest()
   }
 
   /** What is remembered under a command's key at a time. */
   lookup(command: Command, atEpochMs: number, endOf: EndOf): Found {
     if (command.idempotencyKey === "") return undefined
     this.digestKeyOf(command)
-    const entry = this.slotAt(command.account)
+    const entry = this.slotAt(command.account, this.keptHash)
     if (entry === none || this.expiry(entry, endOf) <= atEpochMs) return undefined
     return this.hasBody(entry, command) ? this.outcome(entry) : "conflict"
   }
@@ -233,14 +234,14 @@ export class Idempotency {
   /** What is remembered under a key of any body; undefined for nothing. */
   outcomeOf(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): Outcome | undefined {
     Idempotency.digestKey(account, operation, key)
-    const entry = this.slotAt(account)
+    const entry = this.slotAt(account, this.hashOfDigest())
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
   }
 
   /** Remembers what stands under a key for a day from now, as if it had been decided anew. */
   renew(account: number, operation: number, key: string, atEpochMs: number): void {
     Idempotency.digestKey(account, operation, key)
-    const entry = this.slotAt(account)
+    const entry = this.slotAt(account, this.hashOfDigest())
     assert(entry !== none, "what is renewed is remembered")
     // Its place in the queue stays: it is looked at when its first day is over, and put at the end again.
     this.numbers[entry * entryNumbers + number.at] = atEpochMs
@@ -250,11 +251,14 @@ export class Idempotency {
   private expiry(entry: number, endOf: EndOf): number {
     let end = this.atOf(entry)
     const { numbers, words } = this
-    const at = orderNumberAt[words[entry * entryWords + word.codes]! & 0xff]!
-    if (at >= 0) end = laterEnd(end, endOf, numbers[entry * entryNumbers + number.outcome + at]!)
+    const codes = words[entry * entryWords + word.codes]!
+    if (mayEndLater(codes)) {
+      end = laterEnd(end, endOf, numbers[entry * entryNumbers + number.outcome + orderNumberAt[codes & 0xff]!]!)
+    }
     for (let outcome = this.moreOf(entry); outcome !== none; outcome = this.nextMore(outcome)) {
-      const order = orderNumberAt[this.moreCodes[outcome * moreWords + moreWord.codes]! & 0xff]!
-      if (order >= 0) end = laterEnd(end, endOf, this.more[outcome * moreNumbers + moreNumber.outcome + order]!)
+      const further = this.moreCodes[outcome * moreWords + moreWord.codes]!
+      if (!mayEndLater(further)) continue
+      end = laterEnd(end, endOf, this.more[outcome * moreNumbers + moreNumber.outcome + orderNumberAt[further & 0xff]!]!)
     }
     return end + retentionMs
   }
@@ -303,21 +307,22 @@ export class Idempotency {
     if (this.digested !== command) this.digestKeyOf(command)
     else digest.set(this.kept)
     this.digested = undefined
-    this.putDigested(command, outcome)
+    this.putDigested(command, this.keptHash, outcome)
   }
 
   /** Remembers an outcome under a key of its own, beside the command's. */
   put(operation: number, key: string, command: Command, outcome: Outcome): void {
     Idempotency.digestKey(command.account, operation, key)
-    this.putDigested(command, outcome)
+    this.putDigested(command, this.hashOfDigest(), outcome)
   }
 
   /** Remembers an outcome under the key that was just digested. */
-  private putDigested({ account, fingerprint }: Command, outcome: Outcome): void {
-    const known = this.slotAt(account)
+  private putDigested({ account, fingerprint }: Command, hash: number, outcome: Outcome): void {
+    const known = this.slotAt(account, hash)
     if (known !== none) this.forget(known, this.before(known))
     const entry = this.allocate(outcome.sequence)
-    this.index(entry, this.placeOfDigest())
+    if (known === none) this.table.put(hash, this.freePlace, entry)
+    else this.table.insert(hash, entry)
     const { numbers, words } = this
     const row = entry * entryWords
     words[row + word.key] = digest.a
@@ -331,6 +336,7 @@ export class Idempotency {
     words[row + word.account] = account
     words[row + word.more] = none
     words[row + word.isBody1] = 0
+    words[row + word.hash] = hash
     numbers[entry * entryNumbers + number.sequence] = outcome.sequence
     numbers[entry * entryNumbers + number.at] = outcome.atEpochMs
     for (let index = outcome.entries.length - 1; index > 0; index--) {
@@ -395,7 +401,7 @@ export class Idempotency {
     if (previous === none) this.oldest = next
     else this.setNext(previous, next)
     if (this.newest === entry) this.newest = previous
-    this.unindex(entry)
+    this.table.remove(this.words[entry * entryWords + word.hash]!, entry)
     for (let at = this.moreOf(entry); at !== none;) {
       const following = this.nextMore(at)
       this.moreCodes[at * moreWords + moreWord.next] = this.freeMore
@@ -406,23 +412,6 @@ export class Idempotency {
     this.setNext(entry, this.free)
     this.free = entry
     this.used--
-  }
-
-  private unindex(entry: number): void {
-    const { entryMask, mask, table } = this
-    let hole = this.placeOf(entry) & mask
-    while ((table[hole]! & entryMask) !== entry + 1) {
-      assert(table[hole] !== 0, "a remembered key is in the table")
-      hole = (hole + 1) & mask
-    }
-    for (let at = (hole + 1) & mask; table[at] !== 0; at = (at + 1) & mask) {
-      const home = this.placeOf((table[at]! & entryMask) - 1) & mask
-      if (((at - home) & mask) >= ((at - hole) & mask)) {
-        table[hole] = table[at]!
-        hole = at
-      }
-    }
-    table[hole] = 0
   }
 
   private allocate(sequence: number): number {
@@ -468,8 +457,11 @@ export class Idempotency {
   }
 
   dump(): IdempotencyDump {
+    const rows = this.numbers.slice(0, this.highWater * entryNumbers)
+    const words = wordsOf(rows)
+    for (let at = word.hash; at < words.length; at += entryWords) words[at] = 0
     return {
-      rows: new Uint8Array(this.numbers.slice(0, this.highWater * entryNumbers).buffer),
+      rows: new Uint8Array(rows.buffer),
       more: new Uint8Array(this.more.slice(0, this.moreEnd * moreNumbers).buffer),
       heads: Int32Array.of(this.oldest, this.newest, this.free, this.freeMore, this.used)
     }
@@ -493,35 +485,9 @@ export class Idempotency {
     restored.free = free!
     restored.freeMore = freeMore!
     restored.used = used!
-    for (let entry = 0; entry < end; entry++) if (restored.accountOf(entry) !== -2) restored.index(entry, restored.placeOf(entry))
+    for (let entry = 0; entry < end; entry++) if (restored.accountOf(entry) !== -2) restored.index(entry)
     return restored
   }
-}
-
-/** HalfSipHash-1-3 of a digest's four words, under a key of two. */
-const scatter = (key0: number, key1: number, a: number, b: number, c: number, d: number): number => {
-  let v0 = key0
-  let v1 = key1
-  let v2 = 0x6c796765 ^ key0
-  let v3 = 0x74656462 ^ key1
-  // Four words, the length that ends the message, and the three rounds that finish it.
-  for (let round = 0; round < 8; round++) {
-    const word = round === 0 ? a : round === 1 ? b : round === 2 ? c : round === 3 ? d : round === 4 ? 0x10000000 : 0
-    if (round === 5) v2 ^= 0xff
-    v3 ^= word
-    v0 = (v0 + v1) | 0
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-    v0 = (v0 << 16) | (v0 >>> 16)
-    v2 = (v2 + v3) | 0
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-    v0 = (v0 + v3) | 0
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-    v2 = (v2 + v1) | 0
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-    v2 = (v2 << 16) | (v2 >>> 16)
-    v0 ^= word
-  }
-  return v1 ^ v3
 }
 
 const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number =>

@@ -4,8 +4,8 @@
  */
 import * as Order from "../domain/Order.js"
 import type * as Market from "../domain/Market.js"
+import { none } from "../domain/None.js"
 import { bpsOne } from "../domain/Units.js"
-import { none } from "./Accounts.js"
 import type { MarketState } from "./Markets.js"
 import type { State } from "./State.js"
 

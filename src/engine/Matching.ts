@@ -3,9 +3,9 @@
  * orders that a smaller position no longer holds.
  */
 import { assert } from "../domain/Assert.js"
+import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { mulDivCeil } from "../domain/Units.js"
-import { none } from "./Accounts.js"
 import type { Book } from "./Book.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"

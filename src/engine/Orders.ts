@@ -13,11 +13,13 @@
  */
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
+import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import { ProbingTable } from "./ProbingTable.js"
+import { type HashKey, hashText } from "./SipHash.js"
 
-/** No slot: the end of a chain, or nothing found. */
-export const none = -1
+export type { HashKey } from "./SipHash.js"
 
 const sideBit = 1
 const typeBit = 1 << 1
@@ -30,7 +32,7 @@ const statusShift = 7
 const statusMask = 3 << statusShift
 const cancelReasonShift = 9
 const cancelReasonMask = 15 << cancelReasonShift
-const amendedBit = 1 << 13
+const requeuedBit = 1 << 13
 
 /** What an order's flags hold. */
 export interface Flags {
@@ -82,9 +84,6 @@ const clientHashWord = 15
 /** Rows that a pool begins with unless it is told otherwise, 2 MB; it doubles them with use. */
 export const initialSlots = 16_384
 
-/** Key of the clientOrderId hash: any two 32-bit integers. A secret one keeps clients from crafting collisions. */
-export type HashKey = readonly [number, number]
-
 export class Orders {
   /** Most orders this pool will ever hold at once. */
   readonly capacity: number
@@ -110,11 +109,8 @@ export class Orders {
   private used = 0
   /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least two places a slot. */
   private numberTable: Int32Array
-  /**
-   * Hash of account and clientOrderId, then slot + 1, at the first free place from the hash's own on; 0 is empty.
-   * At least two places a slot. The hash tells nearly all others apart without a look at their rows.
-   */
-  private clientTable: Int32Array
+  /** Slots by hash of account and clientOrderId. */
+  private readonly clientTable: ProbingTable
   private tableMask: number
 
   /** `initial` rows are there from the start: a pool that is given all of its capacity never stops to copy what it has. */
@@ -131,7 +127,7 @@ export class Orders {
     this.pastWords = wordsOf(this.pastNumbers)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
-    this.clientTable = new Int32Array(tableSize * 2)
+    this.clientTable = new ProbingTable(capacity, slots, (slot) => this.clientHash(slot))
     this.tableMask = tableSize - 1
   }
 
@@ -426,13 +422,13 @@ export class Orders {
     return ((this.flags(slot) & selfTradePreventionMask) >>> selfTradePreventionShift) as Order.SelfTradePrevention
   }
 
-  /** Whether the order lost its first place in time by an amendment. */
-  amended(slot: number): boolean {
-    return (this.flags(slot) & amendedBit) !== 0
+  /** Whether the order has given up the place in time that its number would give it. */
+  requeued(slot: number): boolean {
+    return (this.flags(slot) & requeuedBit) !== 0
   }
 
-  setAmended(slot: number): void {
-    this.setFlags(slot, this.flags(slot) | amendedBit)
+  setRequeued(slot: number): void {
+    this.setFlags(slot, this.flags(slot) | requeuedBit)
   }
 
   status(slot: number): Order.Status {
@@ -494,26 +490,24 @@ export class Orders {
 
   /** The slot indexed under an account's clientOrderId, or -1. `hash` is theirs by `hashClient`, where it is at hand. */
   findClient(account: number, clientOrderId: string, hash: number = this.hashClient(account, clientOrderId)): number {
-    const { clientTable, tableMask } = this
-    for (let place = hash & tableMask;; place = (place + 1) & tableMask) {
-      const slot = clientTable[place << 1 | 1]! - 1
-      if (slot === none) return none
-      if (clientTable[place << 1] === hash && this.account(slot) === account && this.clientOrderId[slot] === clientOrderId) return slot
+    const { clientTable } = this
+    for (let place = clientTable.seek(hash, hash);; place = clientTable.seek(hash, place + 1)) {
+      const slot = clientTable.entryAt(place)
+      if (slot === none || (this.account(slot) === account && this.clientOrderId[slot] === clientOrderId)) return slot
     }
   }
 
   /** Makes a slot findable under its account and clientOrderId, which no other indexed slot may share. `hash` as in `findClient`. */
   indexClient(slot: number, hash: number = this.hashClient(this.account(slot), this.clientOrderId[slot]!)): void {
-    const { clientTable, tableMask } = this
+    const { clientTable } = this
     assert(this.clientOrderId[slot] !== "", "an empty clientOrderId is not indexed")
-    this.words[slot << 4 | clientHashWord] = hash
-    let place = hash & tableMask
-    for (; clientTable[place << 1 | 1] !== 0; place = (place + 1) & tableMask) {
-      const other = clientTable[place << 1 | 1]! - 1
-      assert(clientTable[place << 1] !== hash || !this.isSameClient(other, slot), "an account's clientOrderId is indexed once")
+    let place = clientTable.seek(hash, hash)
+    for (let other = clientTable.entryAt(place); other !== none; other = clientTable.entryAt(place)) {
+      assert(!this.isSameClient(other, slot), "an account's clientOrderId is indexed once")
+      place = clientTable.seek(hash, place + 1)
     }
-    clientTable[place << 1] = hash
-    clientTable[place << 1 | 1] = slot + 1
+    this.words[slot << 4 | clientHashWord] = hash
+    clientTable.put(hash, place, slot)
   }
 
   private isSameClient(one: number, other: number): boolean {
@@ -522,22 +516,17 @@ export class Orders {
 
   /** Takes an indexed slot out of the clientOrderId index. */
   unindexClient(slot: number): void {
-    const { clientTable, tableMask } = this
-    let hole = this.words[slot << 4 | clientHashWord]! & tableMask
-    while (clientTable[hole << 1 | 1] !== slot + 1) {
-      assert(clientTable[hole << 1 | 1] !== 0, "only an indexed order is unindexed")
-      hole = (hole + 1) & tableMask
-    }
-    // What lies behind, up to the next free place, moves up where its own place is not past the hole.
-    for (let place = (hole + 1) & tableMask; clientTable[place << 1 | 1] !== 0; place = (place + 1) & tableMask) {
-      const hash = clientTable[place << 1]!
-      if (((place - hash) & tableMask) >= ((place - hole) & tableMask)) {
-        clientTable[hole << 1] = hash
-        clientTable[hole << 1 | 1] = clientTable[place << 1 | 1]!
-        hole = place
-      }
-    }
-    clientTable[hole << 1 | 1] = 0
+    this.clientTable.remove(this.clientHash(slot), slot)
+  }
+
+  /** The hash under which a slot is in the clientOrderId index. */
+  private clientHash(slot: number): number {
+    return this.words[slot << 4 | clientHashWord]!
+  }
+
+  /** The hash of an account's clientOrderId under the pool's key: for one who looks for an order, then indexes it. */
+  hashClient(account: number, clientOrderId: string): number {
+    return hashText(this.key0, this.key1, account, clientOrderId)
   }
 
   /** A copy of everything but the tables and the levels, which restoring builds again. */
@@ -599,9 +588,10 @@ export class Orders {
     this.pastNumbers = growFloats(this.pastNumbers, slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
     this.allocated = slots
+    this.clientTable.grow(slots)
     const tableSize = tableSizeFor(slots)
     if (tableSize === this.tableMask + 1) return
-    const { clientTable, numberTable } = this
+    const { numberTable } = this
     this.tableMask = tableSize - 1
     this.numberTable = new Int32Array(tableSize)
     for (const first of numberTable) {
@@ -611,71 +601,6 @@ export class Orders {
         entry = next
       }
     }
-    this.clientTable = new Int32Array(tableSize * 2)
-    for (let at = 0; at < clientTable.length; at += 2) {
-      if (clientTable[at + 1] !== 0) putClient(this.clientTable, this.tableMask, clientTable[at]!, clientTable[at + 1]!)
-    }
-  }
-
-  /**
-   * HalfSipHash-1-3, under the pool's key, of an account and a clientOrderId: its code units four to a word, as
-   * if each were a byte, with the account in the key. Without the key nobody can craft names that collide.
-   */
-  hashClient(account: number, clientOrderId: string): number {
-    const length = clientOrderId.length
-    const whole = length & ~3
-    // The key as int32 here: otherwise the compiler adds in doubles.
-    let v0 = this.key0 | 0
-    let v1 = this.key1 ^ account
-    let v2 = 0x6c796765 ^ v0
-    let v3 = 0x74656462 ^ v1
-    let at = 0
-    for (; at < whole; at = (at + 4) | 0) {
-      const word = (clientOrderId.charCodeAt(at) << 24) ^ (clientOrderId.charCodeAt(at | 1) << 16)
-        ^ (clientOrderId.charCodeAt(at | 2) << 8) ^ clientOrderId.charCodeAt(at | 3)
-      v3 ^= word
-      v0 = (v0 + v1) | 0
-      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-      v0 = (v0 << 16) | (v0 >>> 16)
-      v2 = (v2 + v3) | 0
-      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-      v0 = (v0 + v3) | 0
-      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-      v2 = (v2 + v1) | 0
-      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-      v2 = (v2 << 16) | (v2 >>> 16)
-      v0 ^= word
-    }
-    // The last word: the rest, and the length.
-    let word = 0
-    for (; at < length; at = (at + 1) | 0) word = (word << 8) ^ clientOrderId.charCodeAt(at)
-    word ^= length << 24
-    v3 ^= word
-    v0 = (v0 + v1) | 0
-    v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-    v0 = (v0 << 16) | (v0 >>> 16)
-    v2 = (v2 + v3) | 0
-    v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-    v0 = (v0 + v3) | 0
-    v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-    v2 = (v2 + v1) | 0
-    v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-    v2 = (v2 << 16) | (v2 >>> 16)
-    v0 ^= word
-    v2 ^= 0xff
-    for (let round = 0; round < 3; round++) {
-      v0 = (v0 + v1) | 0
-      v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0
-      v0 = (v0 << 16) | (v0 >>> 16)
-      v2 = (v2 + v3) | 0
-      v3 = ((v3 << 8) | (v3 >>> 24)) ^ v2
-      v0 = (v0 + v3) | 0
-      v3 = ((v3 << 7) | (v3 >>> 25)) ^ v0
-      v2 = (v2 + v1) | 0
-      v1 = ((v1 << 13) | (v1 >>> 19)) ^ v2
-      v2 = (v2 << 16) | (v2 >>> 16)
-    }
-    return v1 ^ v3
   }
 }
 
@@ -693,12 +618,4 @@ const tableSizeFor = (slots: number): number => {
 const hashNumber = (number: number): number => {
   const sequence = Math.floor(number / idsPerRecord)
   return sequence ^ Math.imul(number - sequence * idsPerRecord, 0x9e3779b1)
-}
-
-/** Puts an entry at the first free place from its hash's own on. */
-const putClient = (table: Int32Array, mask: number, hash: number, entry: number): void => {
-  let place = hash & mask
-  while (table[place << 1 | 1] !== 0) place = (place + 1) & mask
-  table[place << 1] = hash
-  table[place << 1 | 1] = entry
 }

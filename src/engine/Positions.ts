@@ -6,8 +6,9 @@
  * episode, which only fills and reads do. A row has two views, of 8-byte numbers and of 4-byte words.
  */
 import { assert } from "../domain/Assert.js"
+import { none } from "../domain/None.js"
 import { mulDivCeil, mulDivFloor } from "../domain/Units.js"
-import { type Accounts, none } from "./Accounts.js"
+import type { Accounts } from "./Accounts.js"
 import { growFloats, grownLength, wordsOf } from "./Columns.js"
 
 /** What of the positions a snapshot holds: rows, without contributions to the accounts' sums, which are made anew. */

@@ -7,6 +7,7 @@
 import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
 import type { Operation, Outcome } from "../operations/Operations.js"
+import type { AccountView } from "./Accounts.js"
 import type { Fill } from "./Fills.js"
 import type { Day } from "./Minutes.js"
 
@@ -133,7 +134,7 @@ export interface RememberedOutcome {
 
 /** What a listing of orders is narrowed to. */
 export interface OrderFilter {
-  /** -1 for all. */
+  /** `anyMarket` for all. */
   readonly market: number
   /** Undefined for all. */
   readonly status: Order.Status | undefined
@@ -183,6 +184,7 @@ export interface Reads {
   /** Account index by id, or -1. */
   readonly findAccount: (accountId: string) => number
   readonly accountId: (account: number) => string
+  readonly account: (account: number) => AccountView
   /** Market index by `marketId`, or -1. Drafts included: whether the public may see one is the reader's to check. */
   readonly findMarket: (marketId: string) => number
   /** Market index by compat symbol, or -1. */
@@ -193,7 +195,7 @@ export interface Reads {
   readonly registrySequence: number
   /** The order if the venue remembers it and it is this account's. */
   readonly findOrder: (account: number, orderNumber: number) => OrderView | undefined
-  /** Open orders of an account, oldest first; of one market unless -1. */
+  /** Open orders of an account, oldest first; of one market unless `anyMarket`. */
   readonly openOrders: (account: number, market: number) => ReadonlyArray<OrderView>
   /** The account's remembered orders, newest first, older than an order number (`Infinity`: from the newest). */
   readonly orders: (account: number, filter: OrderFilter, beforeNumber: number, limit: number) => OrderPage
@@ -217,13 +219,13 @@ export interface Reads {
   readonly hasForgotten: (account: number) => boolean
   /** When the account's dead-man switch fires; 0 while it is not armed. */
   readonly cancelAllAtEpochMs: (account: number) => number
-  /** The account's retained fills, newest first, of one market unless -1, older than an ordinal (`Infinity`: from the newest). */
+  /** The account's retained fills, newest first, of one market unless `anyMarket`, older than an ordinal (`Infinity`: from the newest). */
   readonly fills: (account: number, market: number, before: number, limit: number) => ReadonlyArray<Fill>
   /** A market's retained trades, likewise. */
   readonly trades: (market: number, before: number, limit: number) => ReadonlyArray<Fill>
   /** The first `limit` retained trades of a market at or after a time, oldest first. */
   readonly tradesSince: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
-  /** The first `limit` retained fills of an account, in one market unless -1, at or after a time, oldest first. */
+  /** The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first. */
   readonly fillsSince: (account: number, market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
   readonly stats: (market: number) => StatsView
   /** Positions that are not flat, by market index. */

@@ -120,6 +120,11 @@ export class SectionReader {
     return decodeTexts(this.bytes(name))
   }
 
+  /** Texts of a section that programs before did not write; empty ones where it is missing. */
+  textsOrEmpty(name: string, count: number): Array<string> {
+    return this.byName.has(name) ? this.texts(name) : new Array<string>(count).fill("")
+  }
+
   json(name: string): unknown {
     return JSON.parse(decoder.decode(this.bytes(name)))
   }

@@ -1,6 +1,7 @@
 /** Everything the engine knows. Changed only by applying commands, in order. */
+import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
-import { Accounts, none } from "./Accounts.js"
+import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
 import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"

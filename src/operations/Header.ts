@@ -2,6 +2,7 @@
  * What every command carries beside its own fields, and every record in its header: who sent it, under which key, and
  * the fingerprint of what was sent.
  */
+import { none } from "../domain/None.js"
 import { type Fingerprint, noFingerprint } from "./Fingerprint.js"
 
 /** Who may be behind a command. Codes are journaled: never renumber. */
@@ -25,9 +26,6 @@ export type Principal = (typeof Principal)[keyof typeof Principal]
 
 /** Principals that act for an account, so that its authority is looked at. */
 export type ClientPrincipal = typeof Principal.key | typeof Principal.session
-
-/** Stands for no account, no key. */
-export const none = -1
 
 export interface Header {
   readonly principal: Principal

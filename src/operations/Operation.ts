@@ -32,7 +32,7 @@ export interface Declaration<
   readonly kind: K
   /** The code of the record, 1..255: never renumber. */
   readonly code: number
-  /** What people read of it: `amendment`. */
+  /** What people read of it: `placement`. */
   readonly label: string
   /** Who may send it; the engine asserts it. */
   readonly principals: ReadonlyArray<Principal>

@@ -6,6 +6,7 @@
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
+import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import * as Fingerprint from "./Fingerprint.js"
 import { type Header, Principal } from "./Header.js"
 import { PutMarket } from "./markets/PutMarket.js"
@@ -17,6 +18,7 @@ import { AmendOrder } from "./orders/AmendOrder.js"
 import { CancelAllOrders } from "./orders/CancelAllOrders.js"
 import { CancelOrders } from "./orders/CancelOrders.js"
 import { FenceOutcome } from "./orders/FenceOutcome.js"
+import { OrderDecided } from "./orders/OrderDecided.js"
 import { PlaceOrders } from "./orders/PlaceOrders.js"
 import { SetCancelAllAfter } from "./orders/SetCancelAllAfter.js"
 import { HaltEngine } from "./venue/HaltEngine.js"
@@ -29,7 +31,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice },
-  accounts: { OpenDemoAccounts },
+  accounts: { OpenDemoAccounts, SetDisplayHandle },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
 } as const
 
@@ -123,10 +125,17 @@ const requestsByCode: ReadonlyMap<number, { readonly name: string; readonly requ
 /** A request by its code. */
 export const requestOf = (code: number) => requestsByCode.get(code)
 
+/** What lookups call requests. */
+export type LookupName = Exclude<{ readonly [N in keyof RequestsByName]: RequestsByName[N] extends { readonly lookup: infer L } ? L : never }[keyof RequestsByName], null>
+
 /** Requests whose outcome a client may ask for by its key. */
 export const lookedUp: ReadonlyArray<Operation> = requestsByName
   .filter(([, { lookup }]) => lookup !== null)
   .map(([, { code }]) => code as Operation)
+  .sort((one, other) => one - other)
+
+/** The names by which lookups call them, in the order of their codes. */
+export const lookupNames = lookedUp.map((operation) => requestsByCode.get(operation)!.request.lookup) as ReadonlyArray<LookupName>
 
 // ---- what follows from a declaration
 
@@ -173,6 +182,7 @@ export const allOutcomes: ReadonlyArray<AnyOutcome> = [...outcomes.values()]
 
 /** Packs what an entry came to. */
 export const pack = (outcome: EntryOutcome, into: Packed): void => {
+  if (outcome._tag === "OrderDecided") return OrderDecided.pack(outcome, into)
   if (outcome._tag === "Refused") return packRefused(outcome, into)
   const declared = outcomes.get(outcome._tag)
   assert(declared !== undefined, "an outcome is declared by an operation")

@@ -1,5 +1,6 @@
 /** A recording in which every text can be told: long, and naming whose it is. What redaction must hide is grepped for. */
 import * as crypto from "node:crypto"
+import { anyMarket } from "../../src/domain/None.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Field, Fields } from "../../src/operations/Field.js"
 import { type Command, of, Operation } from "../../src/operations/Operations.js"
@@ -48,7 +49,7 @@ const fence = { operation: Operation.fenceV1 } as const
 /** One of the commands that a random driver does not draw, or the same again under its key. */
 const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number, next: () => number): void => {
   const heading = { account, apiKey: next() % 2 === 0 ? account : -1, idempotencyKey: driver.nextKey() }
-  const [open] = engine.openOrders(account, -1)
+  const [open] = engine.openOrders(account, anyMarket)
   switch (next() % 7) {
     case 0:
       if (open === undefined) return

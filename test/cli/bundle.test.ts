@@ -13,6 +13,7 @@ import * as Story from "../../src/cli/replay/Story.js"
 import * as Verify from "../../src/cli/replay/Verify.js"
 import { programVersion } from "../../src/domain/Version.js"
 import * as Ids from "../../src/domain/Ids.js"
+import { anyMarket } from "../../src/domain/None.js"
 import type { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { State } from "../../src/engine/State.js"
@@ -206,7 +207,7 @@ describe("a bundle of a journal", () => {
       [changed(/"lastSequence":\d/, "\"lastSequence\":9"), "its last block is not the one its manifest names"],
       [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it"],
       [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first sequence is not the one behind its state"],
-      [changed(/\["blocks",\d/, (found) => `["blocks",${found.endsWith("9") ? 8 : 9}`), "its sections have other lengths than its manifest says"],
+      [changed(/(?<=\["blocks",)\d+/, (length) => String(Number(length) + 1)), "its sections have other lengths than its manifest says"],
       [changed(/"rules":2/, "\"rules\":x"), "its manifest is not one"]
     ]
     for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
@@ -388,7 +389,7 @@ describe("a redacted bundle", () => {
 
   it("keeps every text of the account itself", async () => {
     const engine = await followed(whole)
-    expect(engine.openOrders(kept, -1)).toEqual(recording.openOrders(kept, -1))
+    expect(engine.openOrders(kept, anyMarket)).toEqual(recording.openOrders(kept, anyMarket))
     expect(engine.state.apiKeys.all().filter(({ account }) => account === kept)).toEqual(
       recording.state.apiKeys.all().filter(({ account }) => account === kept)
     )
@@ -405,7 +406,7 @@ describe("a redacted bundle", () => {
       for (const account of accounts) {
         expect(engine.balance(account)).toEqual(recording.balance(account))
         expect(engine.positions(account)).toEqual(recording.positions(account))
-        expect(engine.fills(account, -1, Infinity, Infinity)).toEqual(recording.fills(account, -1, Infinity, Infinity))
+        expect(engine.fills(account, anyMarket, Infinity, Infinity)).toEqual(recording.fills(account, anyMarket, Infinity, Infinity))
       }
     }
   })

@@ -96,6 +96,29 @@ describe.each(refusals)("%s", (name, code) => {
   })
 })
 
+test("what a refusal compares is in the unit of its guard, and what decides by a name or a state compares nothing", () => {
+  const compared = Object.fromEntries(
+    Refusals.all.flatMap(([, { compares, name }]) => compares === undefined ? [] : [[name, compares]])
+  )
+  expect(compared).toEqual({
+    ExpiryPassed: "epoch_ms",
+    MarketNotAccepting: "market_status",
+    PriceOutOfBounds: "price_atoms",
+    PriceOffGrid: "price_atoms",
+    QuantityOutOfBounds: "size_atoms",
+    QuantityOffGrid: "size_atoms",
+    PriceBandExceeded: "price_atoms",
+    OpenOrderLimit: "count",
+    PositionLimit: "size_atoms",
+    ReduceOnlyWouldIncrease: "size_atoms",
+    MarginInsufficient: "money_atoms",
+    PostOnlyWouldCross: "price_atoms",
+    NoLiquidity: "price_atoms",
+    IndexPriceInvalid: "price_atoms",
+    AccountTotalLimit: "money_atoms"
+  })
+})
+
 test("every published guard that belongs to orders so far is some refusal's", () => {
   const used = new Set(Refusals.all.flatMap(([, { guard }]) => guard === undefined ? [] : [guard]))
   expect([...used].sort()).toEqual([...guards].sort())

@@ -4,8 +4,9 @@
  * meet yet is named, with where it is tested instead.
  */
 import { expect, test } from "vitest"
-import type { Command } from "../../src/operations/Operations.js"
 import * as Refusal from "../../src/domain/Refusal.js"
+import type { Unit } from "../../src/domain/Unit.js"
+import { refusalOf } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "./LiveVenue.js"
@@ -285,7 +286,7 @@ const rows: ReadonlyArray<Row> = [
 /** A key of Alice's that may only read. */
 const reader = (at: Bench): Trader => {
   const issued = Fake.issue("reader", 1)
-  at.venue.engine.state.accounts.issueKey({
+  at.venue.engine.state.apiKeys.issue({
     ...issued.grant,
     account: at.alice.account,
     createdAtEpochMs: at.venue.atEpochMs,
@@ -313,6 +314,29 @@ test.each(rows)("$refusal", async ({ actual, ask, capacity, limit, nearest, refu
 test("no refusal is left out", () => {
   const reached = new Set([...rows.map((row) => row.refusal as string), ...Object.keys(elsewhere)])
   expect(Object.keys(Refusal.Refusal).filter((name) => name !== "none" && !reached.has(name))).toEqual([])
+})
+
+/** How a value of each unit that a refusal compares is told, in a market of one and three decimals. */
+const forms: Partial<Readonly<Record<Unit, RegExp>>> = {
+  // What is off the grid, or beyond any price, is told as it was sent.
+  price_atoms: /^\d+(?:\.\d{1,2})?$/,
+  size_atoms: /^\d+\.\d{3,7}$/,
+  money_atoms: /^\d+\.\d{6}$/,
+  epoch_ms: /^\d{13}$/,
+  count: /^\d+$/,
+  market_status: /^[a-z_]+$/
+}
+
+test("what compares something is told with numbers in its unit, and nothing else is", () => {
+  for (const [code, { compares, name }] of Refusal.all) {
+    const told = rows.filter((row) => Refusal.Refusal[row.refusal] === code)
+      .flatMap(({ actual, limit, nearest }) => [limit, actual, nearest].filter((value) => value !== undefined))
+    if (compares === undefined) expect(told, name).toEqual([])
+    else {
+      expect(told.length, name).toBeGreaterThan(0)
+      for (const value of told) expect(value, name).toMatch(forms[compares]!)
+    }
+  }
 })
 
 /** Names of the library's error classes that this release can answer, each by one request. */
@@ -361,12 +385,8 @@ test("refusals are remembered with what they compared, alone and in batches", as
   const first: Array<string> = []
   for (const [target, body] of calls) first.push(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body))
   // The operator widens the market in between: what was decided stays decided.
-  const widened: Command = {
-    kind: "PutMarket",
-    idempotencyKey: "wider",
-    parameters: parameters("AAA", { maxPriceAtoms: 200_000 })
-  }
-  expect(at.venue.run(widened).entries[0]!.refusal).toBe(0)
+  const widened = parameters("AAA", { maxPriceAtoms: 200_000 })
+  expect(at.venue.send({ kind: "PutMarket", idempotencyKey: "wider", parameters: widened }).entries.map(refusalOf)).toEqual([0])
   for (const [index, [target, body]] of calls.entries()) {
     expect(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body), target).toBe(first[index])
   }

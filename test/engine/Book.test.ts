@@ -1,8 +1,9 @@
+import { none } from "../../src/domain/None.js"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Book } from "../../src/engine/Book.js"
-import { none, Orders } from "../../src/engine/Orders.js"
+import { Orders } from "../../src/engine/Orders.js"
 
 const maxPrice = 2 ** 31 - 1
 

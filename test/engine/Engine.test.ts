@@ -1,6 +1,7 @@
 /** What is not about one order: authority, halts, markets and their prices, accounts, retention of orders. */
 import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
+import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -415,7 +416,7 @@ describe("orders", () => {
     driver.market(parameters("BBB"), 1000)
     const numbers = [0, 1, 0, 1].map((market) => driver.place(account, { market, quantityAtoms: 10 }).orderNumber)
     driver.cancel(account, numbers[2]!)
-    expect(driver.engine.openOrders(account, -1).map((order) => order.orderNumber)).toEqual([numbers[0], numbers[1], numbers[3]])
+    expect(driver.engine.openOrders(account, anyMarket).map((order) => order.orderNumber)).toEqual([numbers[0], numbers[1], numbers[3]])
     expect(driver.engine.openOrders(account, 1).map((order) => order.orderNumber)).toEqual([numbers[1], numbers[3]])
   })
 })

@@ -1,7 +1,8 @@
+import { none } from "../../src/domain/None.js"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import * as Order from "../../src/domain/Order.js"
-import { none, Orders, packFlags } from "../../src/engine/Orders.js"
+import { Orders, packFlags } from "../../src/engine/Orders.js"
 
 const capacity = 24
 
@@ -114,7 +115,7 @@ describe("Orders", () => {
     const other = orders.allocate()
     orders.setNumber(other, 2)
     expect(() => orders.unindex(other)).toThrow("only an indexed order is unindexed")
-    expect(() => orders.unindexClient(other)).toThrow("only an indexed order is unindexed")
+    expect(() => orders.unindexClient(other)).toThrow("only an entry that is in is taken out")
     expect(() => orders.indexClient(other)).toThrow("an empty clientOrderId is not indexed")
     orders.release(other)
     expect(() => orders.release(other)).toThrow("only a slot that holds an order is released")

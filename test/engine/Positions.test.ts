@@ -1,7 +1,8 @@
 /** What fills make of a position: table, exactness against bigints, and sums over both sides. */
+import { none } from "../../src/domain/None.js"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import { Accounts, none } from "../../src/engine/Accounts.js"
+import { Accounts } from "../../src/engine/Accounts.js"
 import * as Positions from "../../src/engine/Positions.js"
 
 const filled = (): Positions.Filled => ({ quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false })

@@ -2,10 +2,11 @@
  * Commands as tests write them: in few words, with everything a header needs taken from the command's declaration. So a
  * test says only what it is about, and a member that is added to every header is added here once.
  */
+import { none } from "../../src/domain/None.js"
 import * as crypto from "node:crypto"
 import type { Refusal } from "../../src/domain/Refusal.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
-import { type Header, none, Principal } from "../../src/operations/Header.js"
+import { type Header, Principal } from "../../src/operations/Header.js"
 import { type Command, type CommandOfKind, type EntryOutcome, type Kind, of, refusalOf } from "../../src/operations/Operations.js"
 import type { Refused } from "../../src/operations/Outcome.js"
 import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"

@@ -2,10 +2,11 @@
  * Arbitrary commands of every kind and outcomes of every tag, made from their declarations: within what the vocabulary
  * allows and far beyond what is sensible. An operation that is added is drawn at once.
  */
+import { none } from "../../src/domain/None.js"
 import * as fc from "fast-check"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Field, Fields } from "../../src/operations/Field.js"
-import { type ClientPrincipal, type Header, internal, none, Principal } from "../../src/operations/Header.js"
+import { type ClientPrincipal, type Header, internal, Principal } from "../../src/operations/Header.js"
 import type { Declaration } from "../../src/operations/Operation.js"
 import { all, allOutcomes, type Command, type CommandOfKind, declarations, type EntryOutcome, type Kind } from "../../src/operations/Operations.js"
 import type { AnyOutcome } from "../../src/operations/Outcome.js"

@@ -47,6 +47,8 @@ describe("a fingerprint", () => {
       (into) => into.text("1"),
       (into) => into.decimal("1"),
       (into) => into.list(1),
+      (into) => into.choice(0),
+      (into) => into.choice(1),
       (into) => into.text(""),
       (into) => {
         into.text("a")

@@ -1,5 +1,6 @@
 /** An order in the slot of one that was forgotten begins anew: nothing of the other's fills, links or cancels is its own. */
 import { expect, test } from "vitest"
+import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { firstBroken } from "../../src/engine/Invariants.js"
@@ -22,7 +23,7 @@ test("an order takes over nothing from the one whose slot it gets", () => {
   const views = anew.map(({ orderNumber }) => driver.engine.findOrder(maker, orderNumber)!)
   expect(views.map(({ canceledAtoms, filledAtoms, filledNotionalAtoms, status }) => [filledAtoms, filledNotionalAtoms, canceledAtoms, status]))
     .toEqual([[0, 0, 0, Order.open], [0, 0, 0, Order.open]])
-  expect(driver.engine.orders(maker, { market: -1, status: undefined }, Number.POSITIVE_INFINITY, 10).orders).toHaveLength(2)
-  expect(driver.engine.openOrders(maker, -1)).toHaveLength(2)
+  expect(driver.engine.orders(maker, { market: anyMarket, status: undefined }, Number.POSITIVE_INFINITY, 10).orders).toHaveLength(2)
+  expect(driver.engine.openOrders(maker, anyMarket)).toHaveLength(2)
   expect(firstBroken(driver.engine.state)).toBe(undefined)
 })

@@ -1,11 +1,11 @@
 /** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
 import { expect, test } from "vitest"
-import { type Command, isTrading, Operation, type Outcome, refusalOf } from "../../src/operations/Operations.js"
+import { type Command, isTrading, Operation, type Outcome } from "../../src/operations/Operations.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
-import type { NaiveMarket } from "../../sim/model/NaiveState.js"
+import type { NaiveMarket, NaiveOutcome } from "../../sim/model/NaiveState.js"
 import { NaiveVenue } from "../../sim/model/NaiveVenue.js"
 import { watchers } from "../../sim/properties/All.js"
 import { Glance } from "../../sim/properties/Glance.js"
@@ -135,11 +135,50 @@ const opening = (collateralAtoms: number): ReadonlyArray<Command> => {
   return givens.map(completeAny)
 }
 
-/** What both must say of an entry: all of it, but for what a refusal compared, which only explains it. */
+/** What both must say of an entry: of an order all of it, of a refusal which and of what, of a cancel-all how many. */
 const simplified = (outcome: Outcome) =>
-  outcome.entries.map((entry) =>
-    entry._tag === "Refused" ? [entry._tag, refusalOf(entry), entry.orderNumber] : JSON.stringify(entry, Object.keys(entry).sort())
-  )
+  outcome.entries.map((entry) => {
+    switch (entry._tag) {
+      case "Refused":
+        return [entry.refusal, entry.orderNumber]
+      case "OrderDecided":
+        return [
+          Refusal.none,
+          entry.orderNumber,
+          entry.status,
+          entry.cancelReason,
+          entry.filledAtoms,
+          String(entry.filledNotionalAtoms),
+          entry.canceledAtoms,
+          entry.priceAtoms,
+          entry.quantityAtoms
+        ]
+      case "OrdersCanceled":
+        return [Refusal.none, entry.canceledOrders]
+      default:
+        return [Refusal.none]
+    }
+  })
+
+/** The same of the model's decision. */
+const modelled = (command: Command, entries: ReadonlyArray<NaiveOutcome>) =>
+  entries.map((entry) => {
+    const ofOrder = command.kind === "PlaceOrders" || command.kind === "CancelOrders" || command.kind === "AmendOrder"
+    if (entry.refusal !== Refusal.none) return [entry.refusal, ofOrder ? entry.orderNumber : -1]
+    if (command.kind === "CancelAllOrders") return [Refusal.none, entry.canceled]
+    if (!ofOrder) return [Refusal.none]
+    return [
+      Refusal.none,
+      entry.orderNumber,
+      entry.status,
+      entry.cancelReason,
+      entry.filled,
+      String(entry.filledNotional),
+      entry.canceled,
+      entry.price,
+      entry.quantity
+    ]
+  })
 
 /** The whole state of the model, as text. */
 const drawn = (model: NaiveVenue): string =>
@@ -181,17 +220,7 @@ const run = (seed: string, commands: number): number => {
     const decision = model.apply({ sequence, atEpochMs, command })
     fills += decision.fills.length
     const where = `seed ${seed}, record ${sequence}: ${JSON.stringify(command)}${before}`
-    expect(simplified(outcome), where).toEqual(decision.outcomes.map((entry) => [
-      entry.refusal,
-      concernsOrders(command) ? entry.orderNumber : -1,
-      entry.status,
-      entry.cancelReason,
-      entry.filled,
-      String(entry.filledNotional),
-      entry.canceled,
-      entry.price,
-      entry.quantity
-    ]))
+    expect(simplified(outcome), where).toEqual(modelled(command, decision.outcomes))
     const reads = new Glance(engine)
     for (const watcher of watching) {
       const verdict = watcher.observe({ _tag: "Committed", record: { sequence, atEpochMs, command }, decision, model, block: { epoch: 1, firstSequence: sequence, count: 1 } })

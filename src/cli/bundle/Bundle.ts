@@ -21,6 +21,7 @@ import * as Either from "effect/Either"
 import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
+import * as Ids from "../../domain/Ids.js"
 import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"
 import type { Section, Snapshot } from "../../journal/SnapshotStore.js"
@@ -39,7 +40,7 @@ export class Damaged extends Error {
   override readonly name = "Damaged"
 }
 
-const Digest = Schema.String.pipe(Schema.pattern(/^[0-9a-f]{64}$/))
+const Digest = Schema.String.pipe(Schema.pattern(Ids.sha256Pattern))
 const Whole = Schema.Int.pipe(Schema.nonNegative())
 const Positive = Schema.Int.pipe(Schema.positive())
 

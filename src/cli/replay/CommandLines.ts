@@ -15,6 +15,7 @@ import type { CancelEntry, CancelOrders } from "../../operations/orders/CancelOr
 import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import * as Format from "./Format.js"
 import * as Market from "../../domain/Market.js"
+import { anyMarket } from "../../domain/None.js"
 import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
 /** The lines of a command that concern somebody. */
@@ -165,7 +166,7 @@ const fieldText = (state: State, field: Field<unknown>, value: unknown, market: 
     case "account":
       return accountName(state, value)
     case "market":
-      return value === -2 ? "all" : marketName(state, value)
+      return value === anyMarket ? "all" : marketName(state, value)
     default:
       return value < 0 ? undefined : amount(state, market, field.unit, value)
   }

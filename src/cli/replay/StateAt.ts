@@ -2,6 +2,7 @@
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
+import { anyMarket } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { mulDivHalfUp } from "../../domain/Units.js"
 import type { Engine } from "../../engine/Engine.js"
@@ -56,7 +57,7 @@ export const draw = (engine: Engine, limit: number): string => {
   const markets = Array.from({ length: engine.marketCount }, (_, index) => engine.market(index))
   const accounts = Array.from({ length: engine.state.accounts.count }, (_, index) => index)
   const positions = accounts.flatMap((account) => engine.positions(account))
-  const orders = accounts.flatMap((account) => engine.openOrders(account, -1))
+  const orders = accounts.flatMap((account) => engine.openOrders(account, anyMarket))
   return [
     header(engine),
     section("Markets", drawMarkets(engine, markets)),

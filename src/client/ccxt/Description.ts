@@ -49,6 +49,9 @@ export const served = [
   "fetchTradingFees"
 ] as const
 
+/** Where an order is changed. */
+export const editOrderPath = "v1/orders/{orderId}/amend"
+
 /** Routes by section and method. Every one of them counts once against the rate limit. */
 export const api = {
   system: {
@@ -78,7 +81,7 @@ export const api = {
       "v1/orders",
       "v1/orders/batch",
       "v1/orders/batch/cancel",
-      "v1/orders/{orderId}/amend",
+      editOrderPath,
       "v1/accounts/{accountId}/orders/cancel-all-after",
       "v1/accounts/{accountId}/outcomes/fence",
       "v2/order",

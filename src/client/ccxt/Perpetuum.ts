@@ -299,7 +299,7 @@ export class Perpetuum extends Delivery {
       ...(amount === undefined ? undefined : { quantity: this.onGrid(amount, market, "amount") }),
       ...rest
     }
-    const response = await this.request("v1/orders/{orderId}/amend", "private", "POST", order)
+    const response = await this.request(Description.editOrderPath, "private", "POST", order)
     return this.parseOrder(this.asDict(response), market)
   }
 

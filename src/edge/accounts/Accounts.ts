@@ -4,6 +4,7 @@ import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
+import { getProfile, setProfile } from "./profile.js"
 
 /** The routes, in the order in which the reference lists those of one chapter. */
 export const routes = [
@@ -12,6 +13,8 @@ export const routes = [
   listOrders,
   listFills,
   getCurrentApiKey,
+  getProfile,
+  setProfile,
   listCompatOwnTrades,
   listCompatPositions,
   getCompatBalance

@@ -15,7 +15,7 @@ import { money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
 /** All money in USDC: decimal strings and 10^-6 atoms. */
-export const Balance = Schema.Struct({
+const Balance = Schema.Struct({
   version: Schema.Literal("external-account-balance/v1"),
   accountId: Fields.Text,
   asset: Schema.Literal("USDC"),
@@ -30,7 +30,7 @@ export const Balance = Schema.Struct({
   lastSequence: Fields.Sequence,
   journalSequence: Fields.Sequence
 }).annotations({ identifier: "AccountBalance" })
-export type Balance = typeof Balance.Type
+type Balance = typeof Balance.Type
 
 const Currency = Schema.Struct({ USDC: Fields.Signed })
 

@@ -6,6 +6,7 @@ import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
+import { anyMarket } from "../../domain/None.js"
 import * as Units from "../../domain/Units.js"
 import type { PositionView } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
@@ -20,7 +21,7 @@ import { money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
 /** A position that is not flat. `quantity` is unsigned: `side` says the direction. */
-export const Position = Schema.Struct({
+const Position = Schema.Struct({
   positionId: Fields.Text,
   marketId: Fields.Text,
   side: Schema.Literal("long", "short"),
@@ -34,7 +35,7 @@ export const Position = Schema.Struct({
   openedAtEpochMs: Fields.EpochMs,
   lastSequence: Fields.Sequence
 }).annotations({ identifier: "Position" })
-export type Position = typeof Position.Type
+type Position = typeof Position.Type
 
 const PositionList = Schema.Struct({
   version: Schema.Literal("external-position-list/v1"),
@@ -154,7 +155,7 @@ export const listCompatPositions = Route.effect({
     withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) =>
       json(
         state.positions(key.account)
-          .filter((view) => market < 0 || view.market === market)
+          .filter((view) => market === anyMarket || view.market === market)
           .map((view) => compatPosition(state.market(view.market).parameters, view, state.atEpochMs))
       ))
 })

@@ -1,10 +1,9 @@
 /** One request under way: what it asks, and the one answer it gets. */
 import { Refusal } from "../../domain/Refusal.js"
-import type { Outcome } from "../../operations/Operations.js"
 import type { Reads } from "../../engine/Reads.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
-import type { Command } from "../../operations/Operations.js"
+import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"

@@ -31,7 +31,7 @@ export type Status = keyof typeof codes
 export const statuses: ReadonlyArray<Status> = [400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 501, 503]
 
 /** `rejectionGuard` values: which rule refused an order. */
-export const guards = [
+const guards = [
   "margin_insufficient",
   "price_out_of_bounds",
   "quantity_out_of_bounds",
@@ -50,7 +50,7 @@ export const guards = [
 ] as const
 export const Guard = Schema.Literal(...guards)
 
-export const ApiKeyRejection = Schema.Literal(
+const ApiKeyRejection = Schema.Literal(
   "missing",
   "malformed",
   "unknown",

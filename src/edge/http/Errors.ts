@@ -254,7 +254,14 @@ const told = (value: number, unit: Unit, market: Grid | undefined): string | und
       return Units.formatDecimal(value, Units.moneyScale)
     case "market_status":
       return Market.statuses[value]
-    default:
+    case "epoch_ms":
+    case "duration_ms":
+    case "bps":
+    case "scale":
+    case "leverage":
+    case "count":
+    case "bits":
+    case "version":
       return String(value)
   }
 }

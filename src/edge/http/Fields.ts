@@ -10,7 +10,7 @@ import * as Order from "../../domain/Order.js"
 export const Atoms = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]*)$/)).annotations({ identifier: "Atoms" })
 const wholeNumber = /^(?:0|-?[1-9][0-9]*)$/
 /** `*Atoms` that may be negative. */
-export const SignedAtoms = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "SignedAtoms" })
+const SignedAtoms = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "SignedAtoms" })
 /** A decimal string in a response: optional minus, digits, a dot, digits. */
 export const Decimal = Schema.String.pipe(Schema.pattern(/^-?[0-9]+\.[0-9]+$/)).annotations({ identifier: "Decimal" })
 /** Plain digits, with or without decimals, and no leading zero. */
@@ -61,12 +61,12 @@ export const optional = <A, I, R>(schema: Schema.Schema<A, I, R>) => Schema.opti
 export const Bps = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "Bps" })
 
 /** A time in a query: milliseconds since the Unix epoch, inclusive. */
-export const SinceText = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]{0,14})$/)).annotations({
+const SinceText = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]{0,14})$/)).annotations({
   identifier: "SinceText",
   description: "Milliseconds since the Unix epoch, inclusive."
 })
 /** Entries of a page in a query, 1..100. */
-export const PageText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|100)$/)).annotations({
+const PageText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|100)$/)).annotations({
   identifier: "PageText",
   description: "Entries of a page, 1..100; 50 when absent."
 })
@@ -76,7 +76,7 @@ export const CompatLimitText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]
   description: "1..500; 100 when absent."
 })
 /** Where a page begins: the `nextCursor` of the page before, base64url. */
-export const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)).annotations({
+const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)).annotations({
   identifier: "CursorText",
   description: "The `nextCursor` of the page before."
 })

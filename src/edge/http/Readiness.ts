@@ -1,6 +1,5 @@
 /** Whether the venue takes requests. Whoever starts and stops it says so here; the edge asks on every request. */
 import * as Context from "effect/Context"
-import * as Layer from "effect/Layer"
 
 export type State = "starting" | "ready" | "stopping"
 
@@ -27,5 +26,3 @@ export const make = (): Context.Tag.Service<Readiness> => {
     }
   }
 }
-
-export const layer: Layer.Layer<Readiness> = Layer.sync(Readiness, make)

@@ -17,11 +17,10 @@ import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
 import { Canonical, type Fingerprint } from "../../operations/Fingerprint.js"
-import type { EntryOutcome, Operation } from "../../operations/Operations.js"
 import type { ApiKeyView } from "../../engine/Reads.js"
 import * as Access from "./Access.js"
 import type { Caller } from "./Admission.js"
-import type { Call, Services } from "./Call.js"
+import type { Call, Params, Services } from "./Call.js"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Example } from "./Example.js"
@@ -35,25 +34,16 @@ type AnyEndpoint = HttpApiEndpoint.HttpApiEndpoint.Any
 /** Answers a call of someone who may make it, exactly once: now or later. */
 export type Run = (call: Call, caller: Caller) => void
 
-/** How a lookup tells of a command's remembered decision. */
-export interface Remembered<Name extends string = string> {
-  readonly operation: Operation
-  /** The operation's name in a lookup, as its declaration says. */
-  readonly name: Name
-  /** What an accepted entry says besides that it was accepted. */
-  readonly tell: (decided: EntryOutcome) => object
-}
-
 /** One endpoint, declared and served. */
-export interface Route<E extends AnyEndpoint = AnyEndpoint, Name extends string = string> {
+export interface Route<E extends AnyEndpoint = AnyEndpoint> {
   readonly endpoint: E
   readonly tag: Tag
   readonly example: Example
   readonly isHot: boolean
-  /** Absent where no lookup tells of it. */
-  readonly remembered?: Remembered<Name>
   /** Decodes a hot body by hand, exactly as the endpoint's schema does; absent where the schema itself decodes. */
   readonly decode?: (body: unknown) => object
+  /** Of a hot request: what its path and its good body say. It knows nothing of the venue's state. */
+  readonly fingerprint?: (params: Params, body: never) => Fingerprint
   readonly serve: (services: Services, described: Described, runtime: Runtime.Runtime<never>) => Run
 }
 
@@ -70,7 +60,7 @@ export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
   { access, endpoint, example, handler, tag }: Declared<E, L> & {
     readonly handler: (services: Services) => Executor.Handler<E, L>
   }
-): Route<E, never> => ({
+): Route<E> => ({
   endpoint: Access.declare(endpoint, access),
   tag,
   example,
@@ -117,42 +107,40 @@ const read = <Body extends object>(
 
 const canonical = new Canonical()
 
-/** Of what the path and the body say. */
-const fingerprintOf = <Body>(
-  { params }: Call,
-  names: ReadonlyArray<string>,
-  feed: Reading<Body>["feed"],
-  body: Body
-): Fingerprint => {
-  canonical.begin()
-  for (const param of names) canonical.text(params[param] ?? "")
-  feed(canonical, body)
-  return canonical.end()
+/** Fingerprints of what path and body say. */
+const fingerprinted = <Body>(path: string, feed: Reading<Body>["feed"]) => {
+  const names = [...path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+  return (params: Params, body: Body): Fingerprint => {
+    canonical.begin()
+    for (const name of names) canonical.text(params[name] ?? "")
+    feed(canonical, body)
+    return canonical.end()
+  }
 }
 
 /** A hot route: `run` takes over at step 6. */
-export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object, Name extends string = never>(
-  { access, decode, endpoint, example, feed, remembered, run, tag, unsupported }: Declared<E, Access.KeyLevel> & Reading<Body> & {
-    readonly remembered?: Remembered<Name>
+export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object>(
+  { access, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.KeyLevel> & Reading<Body> & {
     readonly run: (call: Call, admitted: Admitted<Body>) => void
   }
-): Route<E, Name> & { readonly decode: (body: unknown) => Body | Fault } => {
+): Route<E> & { readonly decode: (body: unknown) => Body | Fault } => {
   const reading: Reading<Body> = unsupported === undefined ? { decode, feed } : { decode, feed, unsupported }
-  const names = [...(endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps).path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+  const { path } = endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
+  const fingerprint = fingerprinted(path, feed)
   return {
     endpoint: Access.declare(endpoint, access),
     tag,
     example,
     isHot: true,
     decode,
-    ...(remembered === undefined ? undefined : { remembered }),
+    fingerprint,
     serve: ({ state }) => (call, { key }) => {
       assert(key !== undefined, "the router lets nobody in without a key here")
       const found = read(call, reading)
       if (Requests.isFailure(found)) return call.fail(found)
       const { body, idempotencyKey } = found
-      const fingerprint = fingerprintOf(call, names, feed, body)
-      run(call, { key, accountId: state.accountId(key.account), idempotencyKey, body, fingerprint })
+      const accountId = state.accountId(key.account)
+      run(call, { key, accountId, idempotencyKey, body, fingerprint: fingerprint(call.params, body) })
     }
   }
 }

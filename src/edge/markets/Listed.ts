@@ -1,6 +1,7 @@
 /** Markets that the public may see, and the one that a path or a query names. */
 import type * as Effect from "effect/Effect"
 import * as Market from "../../domain/Market.js"
+import { anyMarket } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
@@ -26,9 +27,6 @@ export const withMarket = <A>(
   return view === undefined || !Market.isListed(view.status) ? fail(Errors.refused(Refusal.marketNotFound)) : then(view)
 }
 
-/** A listing of every market. */
-const everyMarket = -1
-
 /** The market that a listing is of, as the engine's reads take it, by the name that it was asked for with; of every one without a name. */
 export const withFilter = <A>(
   state: Reads,
@@ -36,4 +34,4 @@ export const withFilter = <A>(
   find: (name: string) => number,
   then: (market: number) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
-  named === undefined ? then(everyMarket) : withMarket(state, find(named), (view) => then(view.index))
+  named === undefined ? then(anyMarket) : withMarket(state, find(named), (view) => then(view.index))

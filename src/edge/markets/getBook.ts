@@ -23,12 +23,12 @@ import { withMarket } from "./Listed.js"
 const maxDepth = 500
 const checksumDepth = 25
 
-export const Level = Schema.Struct({
+const Level = Schema.Struct({
   ...Fields.paired("price"),
   ...Fields.paired("size")
 }).annotations({ identifier: "BookLevel" })
 
-export const BookSnapshot = Schema.Struct({
+const BookSnapshot = Schema.Struct({
   version: Schema.Literal("external-book-snapshot/v1"),
   marketId: Fields.Text,
   snapshotSequence: Fields.Sequence,
@@ -43,7 +43,7 @@ export const BookSnapshot = Schema.Struct({
   }),
   resync: Fields.resync("market.book")
 }).annotations({ identifier: "BookSnapshot" })
-export type BookSnapshot = typeof BookSnapshot.Type
+type BookSnapshot = typeof BookSnapshot.Type
 
 const Pair = Schema.Tuple(Fields.Amount, Fields.Amount)
 

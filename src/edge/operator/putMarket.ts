@@ -2,6 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
+import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
 import * as Errors from "../http/Errors.js"
@@ -40,7 +41,7 @@ const defaultPriceBandBps = 1000
 
 /** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
 const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
-  const assets = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/.exec(marketId)
+  const assets = Ids.marketIdPattern.exec(marketId)
   if (assets === null) return "marketId must be BASE-QUOTE-PERP"
   const price = (text: string) => Units.parseDecimal(text, body.priceScale)
   const quantity = (text: string) => Units.parseDecimal(text, body.quantityScale)

@@ -1,9 +1,9 @@
 /** Cancels on their way to the engine: of named orders, and of all there are. */
-import type * as Command from "../../operations/Operations.js"
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { none } from "../../domain/None.js"
+import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Call } from "../http/Call.js"
@@ -20,7 +20,7 @@ export const prepare = (
   orderId: string
 ): { readonly entry: CancelEntry; readonly market: Market.Parameters | undefined } => {
   const market = Grid.known(state, marketIndex)?.parameters
-  const orderNumber = Ids.parseOrderId(orderId) ?? -1
+  const orderNumber = Ids.parseOrderId(orderId) ?? none
   return {
     market,
     entry: {
@@ -35,15 +35,10 @@ export const prepare = (
 export const submit = (
   call: Call,
   admitted: Admitted<object>,
-  operation: Command.Operation,
+  operation: Operation,
   entries: ReadonlyArray<CancelEntry>,
   answer: (outcome: Outcome) => void
 ): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
-
-/** The market of a cancel-all that names none. */
-export const anyMarket = -2
-/** The market of one that names a market that does not exist. */
-const unknownMarket = -1
 
 /** The entry as what a cancel of all orders comes to. */
 export const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
@@ -55,7 +50,7 @@ export const asCanceled = (decided: EntryOutcome): OrdersCanceled => {
 export const submitAll = (
   call: Call,
   admitted: Admitted<object>,
-  operation: Command.Operation,
+  operation: Operation,
   market: number,
   /** The market as sent. */
   marketText: string | undefined,
@@ -65,7 +60,7 @@ export const submitAll = (
     kind: "CancelAllOrders",
     operation,
     market,
-    raw: market === unknownMarket ? marketText ?? "" : ""
+    raw: market === none ? marketText ?? "" : ""
   }, (outcome) => {
     const decided = Submission.decidedEntry(outcome, 0)
     if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)

@@ -5,8 +5,20 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
 import * as Example from "../http/Example.js"
 import * as Fields from "../http/Fields.js"
-import { amount, boolean, type Broken, carries, clientOrderId, Fault, faultOf, name, nested, oneOf, shape } from "../http/Shapes.js"
-import type { Shape } from "../http/Shapes.js"
+import {
+  amount,
+  boolean,
+  type Broken,
+  carries,
+  clientOrderId,
+  Fault,
+  faultOf,
+  name,
+  nested,
+  oneOf,
+  shape,
+  type Shape
+} from "../http/Shapes.js"
 import * as Grid from "./Grid.js"
 import type { Prepared } from "./Placing.js"
 

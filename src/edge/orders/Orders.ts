@@ -10,7 +10,7 @@ import { fenceOutcome } from "./fenceOutcome.js"
 import { getCancelAllAfter } from "./getCancelAllAfter.js"
 import { getCompatOrder, getOrder } from "./getOrder.js"
 import { listCompatOrders } from "./listOrders.js"
-import { lookUpOutcome, namesOf } from "./lookUpOutcome.js"
+import { lookUpOutcome } from "./lookUpOutcome.js"
 import { placeOrder } from "./placeOrder.js"
 import { placeOrderBatch } from "./placeOrderBatch.js"
 import { setCancelAllAfter } from "./setCancelAllAfter.js"
@@ -28,12 +28,5 @@ const native = [
 
 const compat = [createOrders, createOrder, cancelCompatOrder, getCompatOrder, cancelAllCompatOrders, listCompatOrders] as const
 
-/** What lookups tell of: the commands above, but for those that say nothing of it. */
-const remembered = [...native, ...compat].flatMap((route) => route.remembered ?? [])
-
-/** The names by which lookups call operations. */
-export const operationNames = namesOf(remembered)
-export type OperationName = (typeof operationNames)[number]
-
 /** The routes, in the order in which the reference lists those of one chapter. */
-export const routes = [...native, ...compat, getCancelAllAfter, lookUpOutcome(remembered), fenceOutcome] as const
+export const routes = [...native, ...compat, getCancelAllAfter, lookUpOutcome, fenceOutcome] as const

@@ -1,7 +1,6 @@
 /** Orders on their way to the engine, native and of the compatibility layer, alone and in batches. */
-import type * as Command from "../../operations/Operations.js"
 import type * as Market from "../../domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Refused } from "../../operations/Outcome.js"
 import type { Call } from "../http/Call.js"
@@ -32,7 +31,7 @@ export const compared = (prepared: Prepared, decided: Refused): Errors.Compariso
 export const submit = (
   call: Call,
   admitted: Admitted<object>,
-  operation: Command.Operation,
+  operation: Operation,
   prepared: ReadonlyArray<Prepared>,
   answer: (outcome: Outcome) => void
 ): void =>

@@ -12,8 +12,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { OrderView } from "../../engine/Reads.js"
@@ -29,7 +28,6 @@ import * as Canceling from "./Canceling.js"
 import * as Grid from "./Grid.js"
 import { orderFields } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 
 /** The rule between the members of an amendment, if it is broken. */
 const brokenRule = (body: { readonly price?: string; readonly quantity?: string }): Broken | undefined =>
@@ -90,7 +88,6 @@ export const amendOrder = Route.hot({
     target: `/v1/orders/${Example.orderId}/amend`,
     body: { accountId: Example.accountId, marketId: Example.marketId, price: "59990.0", quantity: "0.020" }
   },
-  remembered: { operation: Command.Operation.amendV1, name: "amend_order", tell: tellOrder },
   decode: (body) => ruled<AmendOrderBody>(body, amendShape, brokenRule),
   feed: feeds(amendShape),
   run: (call, admitted) => {
@@ -105,7 +102,7 @@ export const amendOrder = Route.hot({
     const isPlain = entry.raw === "" && grid.fault === Refusal.none
     Submission.submit(call, admitted, {
       kind: "AmendOrder",
-      operation: Command.Operation.amendV1,
+      operation: Operation.amendV1,
       market: entry.market,
       orderNumber: entry.orderNumber,
       priceAtoms: grid.priceAtoms ?? 0,

@@ -2,8 +2,8 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import * as Command from "../../operations/Operations.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { anyMarket } from "../../domain/None.js"
+import { type Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -75,8 +75,6 @@ const compatCanceledAll = (
   + `,"timestamp":${outcome.atEpochMs},"datetime":"${Errors.isoTime(outcome.atEpochMs)}"`
   + `,"info":${canceledAll(accountId, marketId, decided, outcome, idempotencyKey)}}`
 
-const tell = (decided: EntryOutcome) => ({ canceledOrders: Canceling.asCanceled(decided).canceledOrders })
-
 export const cancelAllOrders = Route.hot({
   tag: "orders",
   access: "trade",
@@ -87,14 +85,13 @@ export const cancelAllOrders = Route.hot({
     .addError(Failures.native(Failures.command, 404))
     .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market"),
   example: { target: "/v1/orders/cancel-all", body: { accountId: Example.accountId, marketId: Example.marketId } },
-  remembered: { operation: Command.Operation.cancelAllV1, name: "cancel_all_orders", tell },
   decode: (body) => plain<CancelAllBody>(body, cancelAllShape),
   feed: feeds(cancelAllShape),
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
-    const market = body.marketId === undefined ? Canceling.anyMarket : call.services.state.findMarket(body.marketId)
-    Canceling.submitAll(call, admitted, Command.Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
+    const market = body.marketId === undefined ? anyMarket : call.services.state.findMarket(body.marketId)
+    Canceling.submitAll(call, admitted, Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
       call.succeed(canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
   }
 })
@@ -109,15 +106,14 @@ export const cancelAllCompatOrders = Route.hot({
     .addError(Failures.compat(Failures.command, 404))
     .annotate(OpenApi.Summary, "Cancel all open orders, or those in one market"),
   example: { target: "/v2/orders/cancel-all", body: { symbol: Example.symbol } },
-  remembered: { operation: Command.Operation.cancelAllV2, name: "cancel_all_compat_orders", tell },
   decode: (body) => plain<CompatCancelAllBody>(body, compatShape),
   feed: feeds(compatShape),
   run: (call, admitted) => {
     const { accountId, body: { symbol }, idempotencyKey } = admitted
     const { state } = call.services
-    const market = symbol === undefined ? Canceling.anyMarket : state.findSymbol(symbol)
+    const market = symbol === undefined ? anyMarket : state.findSymbol(symbol)
     const marketId = market < 0 ? undefined : state.market(market).parameters.marketId
-    Canceling.submitAll(call, admitted, Command.Operation.cancelAllV2, market, symbol, (decided, outcome) =>
+    Canceling.submitAll(call, admitted, Operation.cancelAllV2, market, symbol, (decided, outcome) =>
       call.succeed(compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
   }
 })

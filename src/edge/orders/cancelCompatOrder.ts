@@ -3,10 +3,9 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { OrderView } from "../../engine/Reads.js"
@@ -21,7 +20,6 @@ import * as Submission from "../http/Submission.js"
 import * as Canceling from "./Canceling.js"
 import { AcceptedOrder } from "./CompatOrder.js"
 import * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 
 const CancelBody = Schema.Struct({ symbol: Fields.Name }).annotations({ identifier: "CompatCancelBody" })
 type CancelBody = typeof CancelBody.Type
@@ -58,7 +56,6 @@ export const cancelCompatOrder = Route.hot({
     .addError(Failures.compat(Failures.command, 404))
     .annotate(OpenApi.Summary, "Cancel one order"),
   example: { target: `/v2/orders/${Example.orderId}/cancel`, body: { symbol: Example.symbol } },
-  remembered: { operation: Command.Operation.cancelV2, name: "cancel_compat_order", tell: tellOrder },
   decode: (body) => plain<CancelBody>(body, cancelShape),
   feed: feeds(cancelShape),
   run: (call, admitted) => {
@@ -70,7 +67,7 @@ export const cancelCompatOrder = Route.hot({
       body.symbol,
       call.params["orderId"] ?? ""
     )
-    Canceling.submit(call, admitted, Command.Operation.cancelV2, [entry], (outcome) => {
+    Canceling.submit(call, admitted, Operation.cancelV2, [entry], (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
       assert(market !== undefined, "an order without a market cannot be cancelled")

@@ -3,8 +3,7 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import * as Errors from "../http/Errors.js"
@@ -17,7 +16,6 @@ import * as Submission from "../http/Submission.js"
 import * as Canceling from "./Canceling.js"
 import * as Canceled from "./Canceled.js"
 import type * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 
 const CancelOrderBody = Schema.Struct({ accountId: Fields.Name, marketId: Fields.Name }).annotations({
   identifier: "CancelOrderBody"
@@ -59,7 +57,6 @@ export const cancelOrder = Route.hot({
     target: `/v1/orders/${Example.orderId}/cancel`,
     body: { accountId: Example.accountId, marketId: Example.marketId }
   },
-  remembered: { operation: Command.Operation.cancelV1, name: "cancel_order", tell: tellOrder },
   decode: (body) => plain<CancelOrderBody>(body, cancelShape),
   feed: feeds(cancelShape),
   run: (call, admitted) => {
@@ -72,7 +69,7 @@ export const cancelOrder = Route.hot({
       body.marketId,
       call.params["orderId"] ?? ""
     )
-    Canceling.submit(call, admitted, Command.Operation.cancelV1, [entry], (outcome) => {
+    Canceling.submit(call, admitted, Operation.cancelV1, [entry], (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
       assert(market !== undefined, "an order without a market cannot be cancelled")

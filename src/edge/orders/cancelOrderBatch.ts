@@ -3,9 +3,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import type * as Market from "../../domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
@@ -20,7 +19,6 @@ import * as Canceling from "./Canceling.js"
 import * as Canceled from "./Canceled.js"
 import { identity } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
-import { tellOrder } from "./Telling.js"
 import { maxCancelEntries } from "../../operations/orders/CancelOrders.js"
 import type { CancelEntry } from "../../operations/orders/CancelOrders.js"
 
@@ -95,7 +93,6 @@ export const cancelOrderBatch = Route.hot({
     target: "/v1/orders/batch/cancel",
     body: { orders: [{ accountId: Example.accountId, marketId: Example.marketId, orderId: Example.orderId }] }
   },
-  remembered: { operation: Command.Operation.cancelBatchV1, name: "cancel_order_batch", tell: tellOrder },
   decode,
   feed: feeds(batchShape),
   run: (call, admitted) => {
@@ -109,7 +106,7 @@ export const cancelOrderBatch = Route.hot({
       entries.push(entry)
       markets.push(market)
     }
-    Canceling.submit(call, admitted, Command.Operation.cancelBatchV1, entries, (outcome) => {
+    Canceling.submit(call, admitted, Operation.cancelBatchV1, entries, (outcome) => {
       let text = ""
       for (let index = 0; index < entries.length; index++) {
         const { marketId, orderId } = body.orders[index]!

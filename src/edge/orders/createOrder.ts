@@ -2,10 +2,9 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 import * as Ids from "../../domain/Ids.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
@@ -17,7 +16,6 @@ import { AcceptedOrder } from "./CompatOrder.js"
 import * as NewCompatOrder from "./NewCompatOrder.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 
 /** An order of the compatibility layer as accepted: open and unfilled, whatever the same decision made of it. */
 export const compatPlaced = (
@@ -45,7 +43,6 @@ export const createOrder = Route.hot({
     .addError(Failures.compat(Failures.placement, 404, 422))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v2/order", body: NewCompatOrder.example },
-  remembered: { operation: Command.Operation.placeV2, name: "create_order", tell: tellOrder },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: feeds(NewCompatOrder.createShape),
   decode: (body) => NewCompatOrder.fault(body) ?? (body as NewCompatOrder.CreateOrderBody),
@@ -53,7 +50,7 @@ export const createOrder = Route.hot({
     const { accountId, body, idempotencyKey } = admitted
     const prepared = NewCompatOrder.prepare(call.services.state, body)
     const { entry, market } = prepared
-    Placing.submit(call, admitted, Command.Operation.placeV2, [prepared], (outcome) => {
+    Placing.submit(call, admitted, Operation.placeV2, [prepared], (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) {
         return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))

@@ -3,10 +3,9 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
@@ -21,7 +20,6 @@ import * as NewCompatOrder from "./NewCompatOrder.js"
 import { identity } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 
 const CreateOrdersBody = Schema.Array(NewCompatOrder.CreateOrdersEntry).pipe(
@@ -106,7 +104,6 @@ export const createOrders = Route.hot({
     .addError(Failures.compat(Failures.placement))
     .annotate(OpenApi.Summary, "Place 1..32 limit orders in one writer turn"),
   example: { target: "/v2/orders", body: [NewCompatOrder.example] },
-  remembered: { operation: Command.Operation.placeBatchV2, name: "create_orders", tell: tellOrder },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: (into, body) => feedList(into, NewCompatOrder.createEntryShape, body),
   decode: (body) =>
@@ -114,7 +111,7 @@ export const createOrders = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     const prepared = body.map((order) => NewCompatOrder.prepare(call.services.state, order))
-    Placing.submit(call, admitted, Command.Operation.placeBatchV2, prepared, (outcome) => {
+    Placing.submit(call, admitted, Operation.placeBatchV2, prepared, (outcome) => {
       let text = ""
       for (let index = 0; index < prepared.length; index++) {
         const one = prepared[index]!

@@ -2,8 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import * as Command from "../../operations/Operations.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import * as Failures from "../http/Failures.js"
@@ -67,7 +66,7 @@ export const fenceOutcome = Route.hot({
     if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
     Submission.submit(call, admitted, {
       kind: "FenceOutcome",
-      operation: Command.Operation.fenceV1,
+      operation: Operation.fenceV1,
       fencedKey: body.idempotencyKey ?? "",
       fencedClientOrderId: body.clientOrderId ?? ""
     }, (outcome) => {

@@ -3,10 +3,9 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { assert } from "../../domain/Assert.js"
-import type * as Command from "../../operations/Operations.js"
 import * as Ids from "../../domain/Ids.js"
-import type { EntryOutcome } from "../../operations/Operations.js"
+import { type EntryOutcome, lookupNames, requestOf } from "../../operations/Operations.js"
+import type { Refused } from "../../operations/Outcome.js"
 import * as Refusal from "../../domain/Refusal.js"
 import type { Reads, RememberedOutcome } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
@@ -22,6 +21,7 @@ import * as Submission from "../http/Submission.js"
 import { identityFault } from "./Identity.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
+import { tellOrder } from "./Telling.js"
 
 /** What one entry of a remembered decision came to, as it was decided. */
 const DecidedEntry = Schema.Struct({
@@ -39,8 +39,8 @@ const DecidedEntry = Schema.Struct({
   recoveryActions: Fields.optional(Schema.Array(Schema.Literal(...Refusal.recoveryActions)))
 }).annotations({ identifier: "DecidedEntry" })
 
-/** What is remembered under an Idempotency-Key or a clientOrderId, of operations with these names. */
-const outcomeLookup = <Name extends string>(names: readonly [Name, ...ReadonlyArray<Name>]) => Schema.Struct({
+/** What is remembered under an Idempotency-Key or a clientOrderId, of operations as their declarations name them. */
+const OutcomeLookup = Schema.Struct({
   version: Schema.Literal("external-outcome/v1"),
   accountId: Fields.Text,
   idempotencyKey: Fields.optional(Schema.String),
@@ -48,7 +48,7 @@ const outcomeLookup = <Name extends string>(names: readonly [Name, ...ReadonlyAr
   outcome: Schema.Literal("accepted", "refused", "never_seen", "unknown_expired"),
   fenced: Schema.Boolean.annotations({ description: "Nothing will ever be done under it." }),
   decisions: Schema.Array(Schema.Struct({
-    operation: Schema.Literal(...names),
+    operation: Schema.Literal(...lookupNames),
     sequence: Fields.Sequence,
     decidedAtEpochMs: Fields.EpochMs,
     entries: Schema.Array(DecidedEntry)
@@ -62,26 +62,31 @@ const outcomeLookup = <Name extends string>(names: readonly [Name, ...ReadonlyAr
     + "A refused order leaves nothing under its clientOrderId: look its Idempotency-Key up."
 })
 
-/** What lookups tell of, by the operation that was decided. */
-type Operations = ReadonlyMap<Command.Operation, Route.Remembered>
+/** What an accepted entry says besides that it was accepted. */
+const told = (decided: Exclude<EntryOutcome, Refused>): object => {
+  switch (decided._tag) {
+    case "OrderDecided":
+      return tellOrder(decided)
+    case "OrdersCanceled":
+      return { canceledOrders: decided.canceledOrders }
+    default:
+      return {}
+  }
+}
 
-const entry = ({ tell }: Route.Remembered, decided: EntryOutcome, index: number) => {
-  if (!Submission.isRefused(decided)) return { index, accepted: true, ...tell(decided) }
+const entry = (decided: EntryOutcome, index: number) => {
+  if (!Submission.isRefused(decided)) return { index, accepted: true, ...told(decided) }
   const orderId = decided.orderNumber < 0 ? undefined : Ids.orderId(decided.orderNumber)
   const { code, guard, recoveryActions, retryable } = Refusal.describe(decided.refusal)
   return { index, accepted: false, orderId, code, rejectionGuard: guard, retryable, recoveryActions }
 }
 
-const decision = (operations: Operations, { operation, outcome }: RememberedOutcome) => {
-  const remembered = operations.get(operation)
-  assert(remembered !== undefined, "what is remembered for a client is an operation that lookups tell of")
-  return {
-    operation: remembered.name,
-    sequence: outcome.sequence,
-    decidedAtEpochMs: outcome.atEpochMs,
-    entries: outcome.entries.map((decided, index) => entry(remembered, decided, index))
-  }
-}
+const decision = ({ operation, outcome }: RememberedOutcome) => ({
+  operation: requestOf(operation)?.request.lookup,
+  sequence: outcome.sequence,
+  decidedAtEpochMs: outcome.atEpochMs,
+  entries: outcome.entries.map(entry)
+})
 
 const isAccepted = ({ outcome }: RememberedOutcome): boolean => outcome.entries.some((decided) => !Submission.isRefused(decided))
 
@@ -92,7 +97,6 @@ const absent = (state: Reads, account: number): "never_seen" | "unknown_expired"
 /** `external-outcome/v1` of an Idempotency-Key, as JSON. */
 const ofKey = (
   state: Reads,
-  operations: Operations,
   account: number,
   accountId: string,
   idempotencyKey: string
@@ -104,7 +108,7 @@ const ofKey = (
     idempotencyKey,
     outcome: found.some(isAccepted) ? "accepted" : found.length > 0 ? "refused" : absent(state, account),
     fenced: state.isFenced(account, idempotencyKey, ""),
-    decisions: found.map((one) => decision(operations, one)),
+    decisions: found.map(decision),
     journalSequence: state.sequence
   })
 }
@@ -119,41 +123,28 @@ const ofClientOrder = (state: Reads, account: number, accountId: string, clientO
     + `,"journalSequence":${state.sequence}}`
 }
 
-/** The names by which lookups call operations, in the order of their codes. */
-export const namesOf = <Name extends string>(
-  remembered: ReadonlyArray<Route.Remembered<Name>>
-): readonly [Name, ...ReadonlyArray<Name>] => {
-  const [first, ...others] = [...remembered].sort((one, other) => one.operation - other.operation).map(({ name }) => name)
-  assert(first !== undefined, "lookups tell of some operation")
-  return [first, ...others]
-}
-
-/** The route, over the operations that it tells of. */
-export const lookUpOutcome = <Name extends string>(remembered: ReadonlyArray<Route.Remembered<Name>>) => {
-  const operations: Operations = new Map(remembered.map((one) => [one.operation, one]))
-  return Route.effect({
-    tag: "safety",
-    access: "read",
-    endpoint: HttpApiEndpoint.get("lookUpOutcome", "/v1/accounts/:accountId/outcomes")
-      .setPath(Fields.AccountPath)
-      .setUrlParams(Schema.Struct({
-        idempotencyKey: Fields.optional(Fields.IdempotencyKey),
-        clientOrderId: Fields.optional(Fields.ClientOrderId)
-      }))
-      .addSuccess(outcomeLookup(namesOf(remembered)))
-      .addError(Failures.native(Failures.keyedRead, 404))
-      .annotate(OpenApi.Summary, "What became of a request whose answer was lost"),
-    example: { target: `/v1/accounts/${Example.accountId}/outcomes?idempotencyKey=grid-42-attempt` },
-    handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-      withAccount(state, key, accountId, (account) => {
-        const { clientOrderId, idempotencyKey } = urlParams
-        const fault = identityFault(urlParams)
-        if (fault !== undefined) return fail(Errors.invalidRequest(`${fault.field}: ${fault.message}.`))
-        return Effect.succeed(new Rendered(
-          idempotencyKey !== undefined
-            ? ofKey(state, operations, account, accountId, idempotencyKey)
-            : ofClientOrder(state, account, accountId, clientOrderId!)
-        ))
-      })
-  })
-}
+export const lookUpOutcome = Route.effect({
+  tag: "safety",
+  access: "read",
+  endpoint: HttpApiEndpoint.get("lookUpOutcome", "/v1/accounts/:accountId/outcomes")
+    .setPath(Fields.AccountPath)
+    .setUrlParams(Schema.Struct({
+      idempotencyKey: Fields.optional(Fields.IdempotencyKey),
+      clientOrderId: Fields.optional(Fields.ClientOrderId)
+    }))
+    .addSuccess(OutcomeLookup)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "What became of a request whose answer was lost"),
+  example: { target: `/v1/accounts/${Example.accountId}/outcomes?idempotencyKey=grid-42-attempt` },
+  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
+    withAccount(state, key, accountId, (account) => {
+      const { clientOrderId, idempotencyKey } = urlParams
+      const fault = identityFault(urlParams)
+      if (fault !== undefined) return fail(Errors.invalidRequest(`${fault.field}: ${fault.message}.`))
+      return Effect.succeed(new Rendered(
+        idempotencyKey !== undefined
+          ? ofKey(state, account, accountId, idempotencyKey)
+          : ofClientOrder(state, account, accountId, clientOrderId!)
+      ))
+    })
+})

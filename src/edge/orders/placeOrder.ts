@@ -2,9 +2,8 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import * as Errors from "../http/Errors.js"
@@ -18,7 +17,6 @@ import * as NewOrder from "./NewOrder.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 
 /** `external-order/v1` of an order that was just placed. */
 export const placed = (
@@ -43,7 +41,6 @@ export const placeOrder = Route.hot({
     .addError(Failures.native(Failures.placement, 404, 422))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v1/orders", body: NewOrder.example },
-  remembered: { operation: Command.Operation.placeV1, name: "place_order", tell: tellOrder },
   unsupported: NewOrder.unsupportedMember,
   feed: feeds(NewOrder.placeShape),
   decode: (body) => NewOrder.fault(body, "") ?? (body as NewOrder.PlaceOrderBody),
@@ -53,7 +50,7 @@ export const placeOrder = Route.hot({
     const prepared = NewOrder.prepare(call.services.state, body, "")
     if (Requests.isFailure(prepared)) return call.failDurably(prepared)
     const { entry, market } = prepared
-    Placing.submit(call, admitted, Command.Operation.placeV1, [prepared], (outcome) => {
+    Placing.submit(call, admitted, Operation.placeV1, [prepared], (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) {
         return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))

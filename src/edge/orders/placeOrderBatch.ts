@@ -3,9 +3,8 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import * as Command from "../../operations/Operations.js"
 import * as Order from "../../domain/Order.js"
-import type { EntryOutcome, Outcome } from "../../operations/Operations.js"
+import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Envelopes from "../http/Envelopes.js"
 import * as Errors from "../http/Errors.js"
@@ -19,7 +18,6 @@ import * as NewOrder from "./NewOrder.js"
 import { identity, orderFields } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
 import * as Placing from "./Placing.js"
-import { tellOrder } from "./Telling.js"
 import { maxPlaceEntries } from "../../operations/orders/PlaceOrders.js"
 
 const PlaceBatchBody = Schema.Struct({
@@ -79,8 +77,10 @@ const placedEntry = (
   const { entry } = prepared
   const market = Placing.told(prepared.market, decided)
   if (!Submission.isRefused(decided) && market !== undefined) {
+    const { atEpochMs, sequence } = outcome
+    const order = Submission.asOrder(decided)
     return `{"index":${index},"accepted":true,`
-      + OrderText.members(accountId, market, entry, Submission.asOrder(decided), idempotencyKey, outcome.sequence, outcome.atEpochMs, outcome.atEpochMs)
+      + OrderText.members(accountId, market, entry, order, idempotencyKey, sequence, atEpochMs, atEpochMs)
       + "}"
   }
   assert(Submission.isRefused(decided), "an order without a market is refused")
@@ -109,7 +109,6 @@ export const placeOrderBatch = Route.hot({
     .addError(Failures.native(Failures.placement, 404))
     .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn"),
   example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example] } },
-  remembered: { operation: Command.Operation.placeBatchV1, name: "place_order_batch", tell: tellOrder },
   unsupported: NewOrder.unsupportedMember,
   decode,
   feed: feeds(batchShape),
@@ -123,7 +122,7 @@ export const placeOrderBatch = Route.hot({
       if (Requests.isFailure(one)) return call.failDurably(one)
       prepared.push(one)
     }
-    Placing.submit(call, admitted, Command.Operation.placeBatchV1, prepared, (outcome) => {
+    Placing.submit(call, admitted, Operation.placeBatchV1, prepared, (outcome) => {
       let text = ""
       for (let index = 0; index < prepared.length; index++) {
         const one = prepared[index]!

@@ -2,8 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import * as Command from "../../operations/Operations.js"
-import type { Outcome } from "../../operations/Operations.js"
+import { Operation, type Outcome } from "../../operations/Operations.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import * as Failures from "../http/Failures.js"
@@ -69,13 +68,12 @@ export const setCancelAllAfter = Route.hot({
     target: `/v1/accounts/${Example.accountId}/orders/cancel-all-after`,
     body: { timeoutMs: 30_000 }
   },
-  remembered: { operation: Command.Operation.cancelAllAfterV1, name: "set_cancel_all_after", tell: () => ({}) },
   decode: (body) => plain<CancelAllAfterBody>(body, cancelAllAfterShape),
   feed: feeds(cancelAllAfterShape),
   run: (call, admitted) => {
     const { accountId, body: { timeoutMs }, idempotencyKey } = admitted
     if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
-    const operation = Command.Operation.cancelAllAfterV1
+    const operation = Operation.cancelAllAfterV1
     Submission.submit(call, admitted, { kind: "SetCancelAllAfter", operation, timeoutMs }, (outcome) =>
       call.succeed(cancelAllAfter(accountId, timeoutMs, outcome, idempotencyKey)))
   }

@@ -10,7 +10,7 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 
-export const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
+const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
   identifier: "Health"
 })
 

@@ -3,10 +3,9 @@
  * line, and two texts: whatever decides whether it may act lies in the row.
  */
 import { assert } from "../../domain/Assert.js"
+import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
 import { growFloats, grownLength, wordsOf } from "../Columns.js"
-
-/** No slot, no index. */
-const none = -1
 
 /** A key as plain data. */
 export interface ApiKey {
@@ -111,7 +110,7 @@ export class ApiKeys {
   /** Issues a key and gives its index. */
   issue(key: ApiKey): number {
     assert(!this.byId.has(key.keyId), "a key id is issued once")
-    assert(/^[0-9a-f]{64}$/.test(key.secretSha256), "a secret is known by its SHA-256 in lowercase hex")
+    assert(Ids.sha256Pattern.test(key.secretSha256), "a secret is known by its SHA-256 in lowercase hex")
     const index = this.count
     if (index * rowNumbers === this.numbers.length) {
       this.numbers = growFloats(this.numbers, grownLength(index, index + 1) * rowNumbers)

@@ -1,10 +1,11 @@
 /** How commands about accounts are decided: opening them, crediting them, issuing their keys. */
 import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { AccountOpened, OpenDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
-import { type Refused, refused } from "../../operations/Outcome.js"
-import { none } from "../Accounts.js"
-import type { Deciders } from "../Decider.js"
+import { handleOf } from "../../operations/accounts/SetDisplayHandle.js"
+import { done, type Refused, refused } from "../../operations/Outcome.js"
+import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 
@@ -49,5 +50,13 @@ export const deciders: Deciders<"accounts"> = {
       return state.accounts.count + keys.length <= maxAccounts ? Refusal.none : Refusal.tableFull
     },
     decide: openDemoAccounts
+  },
+  SetDisplayHandle: {
+    admit: always,
+    decide: (state, { account, chosen }) => {
+      state.accounts.setDisplayHandle(account, handleOf(chosen, state.sequence))
+      state.accounts.setLastSequence(account, state.sequence)
+      return [done]
+    }
   }
 }

@@ -22,7 +22,7 @@ const totalsOf = ({ credited, fees }: State): Totals => ({
 export const part: Part = {
   encode: (state, into) => {
     into.json("accounts.totals", totalsOf(state))
-    into.bytes("accounts.rows", state.accounts.dump().rows)
+    state.accounts.encode(into)
     const keys = state.apiKeys.dump()
     into.bytes("apiKeys.rows", keys.rows)
     into.texts("apiKeys.keyIds", keys.keyIds)
@@ -37,7 +37,7 @@ export const part: Part = {
     state.fees.high = totals.feesHigh
     state.credited.low = totals.creditedLow
     state.credited.high = totals.creditedHigh
-    state.accounts = Accounts.restore({ rows: from.bytes("accounts.rows") })
+    state.accounts = Accounts.decode(from)
     state.apiKeys = ApiKeys.restore({
       rows: from.bytes("apiKeys.rows"),
       keyIds: from.texts("apiKeys.keyIds"),
@@ -49,10 +49,7 @@ export const part: Part = {
     const { accounts, positions } = state
     feed(`totals ${state.fees.atoms} ${state.credited.atoms}`)
     for (let account = 0; account < accounts.count; account++) {
-      feed(
-        `account ${account} ${accounts.born(account)} ${accounts.collateral(account)} ${accounts.lastSequence(account)} `
-          + `${accounts.evicted(account)}`
-      )
+      accounts.canonical(account, feed)
       for (let market = 0; market < state.markets.length; market++) {
         const slot = positions.find(account, market)
         if (slot < 0) continue

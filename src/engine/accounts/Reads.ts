@@ -1,7 +1,8 @@
 /** What is read of accounts: their money, positions, fills and keys. */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
-import { none } from "../Accounts.js"
+import type { AccountView } from "../Accounts.js"
+import { none } from "../../domain/None.js"
 import * as Margin from "../Margin.js"
 import { MarketReads } from "../markets/Reads.js"
 import type { ApiKeyView, BalanceView, Fill, PositionView } from "../Reads.js"
@@ -18,6 +19,10 @@ export class AccountReads extends MarketReads {
     const born = this.state.accounts.born(account)
     assert(born !== undefined && account < this.state.accounts.count, "an account index is one that was opened")
     return Ids.accountId(born)
+  }
+
+  account(account: number): AccountView {
+    return this.state.accounts.view(account)
   }
 
   positions(account: number): ReadonlyArray<PositionView> {

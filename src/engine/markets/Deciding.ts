@@ -1,10 +1,10 @@
 /** How commands about markets are decided: their parameters, their status, their index. */
 import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
 import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
-import { none } from "../Accounts.js"
 import { Book } from "../Book.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"

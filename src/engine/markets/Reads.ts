@@ -1,7 +1,7 @@
 /** What is read of markets: their state, books, trades and figures. */
 import { assert } from "../../domain/Assert.js"
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
-import { none } from "../Accounts.js"
 import type { BookView, Fill, MarketView, StatsView } from "../Reads.js"
 import { VenueReads } from "../venue/Reads.js"
 

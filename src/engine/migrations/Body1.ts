@@ -5,7 +5,8 @@
  */
 import { Digest128 } from "../../domain/Digest128.js"
 import type { Fingerprint } from "../../operations/Fingerprint.js"
-import type { Command } from "../../operations/Operations.js"
+import type { Fields } from "../../operations/Field.js"
+import { type Command, of as declarationOf } from "../../operations/Operations.js"
 
 const digest = new Digest128()
 
@@ -17,6 +18,10 @@ export const of = (command: Command): Fingerprint => {
   return { a: digest.a, b: digest.b, c: digest.c, d: digest.d }
 }
 
+/**
+ * Feeds everything of a command's body that a client can vary, in a fixed order: where nothing else is said here, the
+ * declared fields one after the other.
+ */
 const feed = (command: Command): void => {
   switch (command.kind) {
     case "PlaceOrders":
@@ -42,36 +47,12 @@ const feed = (command: Command): void => {
         digest.text(entry.raw)
       }
       return
-    case "AmendOrder":
-      digest.word(command.market)
-      digest.number(command.orderNumber)
-      digest.number(command.priceAtoms)
-      digest.number(command.quantityAtoms)
-      digest.word(command.fault)
-      digest.text(command.raw)
-      return
     case "CancelAllOrders":
       digest.word(command.market)
       if (command.raw !== "") digest.text(command.raw)
       return
-    case "SetCancelAllAfter":
-      digest.number(command.timeoutMs)
-      return
-    case "FenceOutcome":
-      digest.text(command.fencedKey)
-      digest.text(command.fencedClientOrderId)
-      return
     case "PutMarket":
       digest.text(JSON.stringify(command.parameters))
-      return
-    case "SetMarketStatus":
-      digest.word(command.market)
-      digest.text(command.status)
-      return
-    case "SetIndexPrice":
-      digest.word(command.market)
-      digest.number(command.priceAtoms)
-      digest.number(command.sourceEpochMs)
       return
     case "OpenDemoAccounts":
       digest.number(command.collateralAtoms)
@@ -82,11 +63,17 @@ const feed = (command: Command): void => {
         digest.word(key.scopes)
       }
       return
-    case "HaltEngine":
-    case "ResumeEngine":
-    case "OpenVenue":
-    case "StartVenue":
-    case "PassTime":
-      return
+    default:
+      feedFields(declarationOf(command).fields, command as unknown as Readonly<Record<string, unknown>>)
+  }
+}
+
+const feedFields = (fields: Fields, values: Readonly<Record<string, unknown>>): void => {
+  for (const [name, { mark, shape }] of Object.entries(fields)) {
+    const value = values[name]
+    if (typeof value === "string") digest.text(value)
+    // Indices of markets and codes took one word each, all other numbers two.
+    else if (mark === "market" || shape.type === "code") digest.word(value as number)
+    else digest.number(value as number)
   }
 }

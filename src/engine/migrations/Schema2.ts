@@ -7,6 +7,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
 import type { CancelReason, Status } from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type EntryOutcome, pack } from "../../operations/Operations.js"
@@ -92,7 +93,6 @@ const oldOutcome = { numbers: 10, words: 20, codes: 0, next: 1 } as const
 const row = { numbers: 16, words: 32, account: 8, next: 9, more: 10, isBody1: 11, codes: 18, sequence: 6, at: 7, queuedAt: 8, outcome: 10 } as const
 const more = { numbers: 7, words: 14, codes: 0, next: 1, outcome: 1 } as const
 
-const none = -1
 const free = -2
 /** Numbers of an account's row; its birth ordinal lies at 8. */
 const accountNumbers = 16

@@ -1,10 +1,10 @@
 /** Changing the price or the total of an open order. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { AmendOrder } from "../../operations/orders/AmendOrder.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
@@ -67,7 +67,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   Matching.liftResting(state, market, slot, order)
   orders.setPriceAtoms(order, priceAtoms)
   orders.setRemaining(order, remainingAtoms)
-  orders.setAmended(order)
+  orders.setRequeued(order)
   write(state, order, status)
   if (!entry.reduceOnly) Matching.offerOpen(state, market, slot, order, remainingAtoms)
   const expiresAtEpochMs = state.expiries.at(order)

@@ -1,17 +1,14 @@
 /** Cancelling orders: one, or all of an account. */
+import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { CancelEntry, CancelOrders } from "../../operations/orders/CancelOrders.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
 import { decided } from "./Remembered.js"
-
-/** A command that names no market. */
-export const anyMarket = -2
 
 /** The open order that an account means, or -1: foreign, ended and missing ones are not told apart. */
 export const findOpen = (state: State, account: number, orderNumber: number, market: number): number => {
@@ -29,7 +26,7 @@ export const cancel = (state: State, command: CancelOrders, entry: CancelEntry):
   return decided(state, order)
 }
 
-/** Cancels every open order of an account (in one market unless -2), oldest first in each; how many. */
+/** Cancels every open order of an account (in one market unless `anyMarket`), oldest first in each; how many. */
 export const cancelAll = (state: State, account: number, market: number, reason: Order.CancelReason): number => {
   const { accounts, orders, positions } = state
   let count = 0

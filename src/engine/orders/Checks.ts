@@ -3,11 +3,11 @@
  * liquidity. They change nothing, and the same ones are held for an order whose terms are changed.
  */
 import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
-import { none } from "../Accounts.js"
 import type { Book } from "../Book.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
@@ -27,7 +27,7 @@ const required = new Margin.Requirement()
 
 /**
  * The refusal of an entry, or undefined. Changes nothing. `orderedAtoms` is what the market's quantity bounds
- * hold for: for an amended order more than the entry's quantity, which is what it has left.
+ * hold for: for an order whose terms are changed more than the entry's quantity, which is what it has left.
  */
 export const check = (
   state: State,

@@ -2,11 +2,11 @@
  * Fences: identities of a client that will never act. They are kept in the table of keys, in scopes that no request
  * has, and so are remembered as long as any key.
  */
+import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { lookedUp, type Outcome } from "../../operations/Operations.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import type { FenceOutcome } from "../../operations/orders/FenceOutcome.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import { FenceScope, type State } from "../State.js"
 

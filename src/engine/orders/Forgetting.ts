@@ -1,5 +1,5 @@
 /** Forgetting: keys and ended orders whose time is over make room for others, and a note of it stays with the account. */
-import { none } from "../Accounts.js"
+import { none } from "../../domain/None.js"
 import { retentionMs } from "../Idempotency.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"

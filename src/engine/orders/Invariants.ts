@@ -1,6 +1,6 @@
 /** What must hold of orders and books, found by adding everything up anew. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
-import { none } from "../Accounts.js"
 import type { State } from "../State.js"
 
 /** The first thing found wrong, as a sentence; undefined when all holds. */
@@ -26,8 +26,8 @@ const books = (state: State): string | undefined => {
         if (orders.status(order) !== Order.open || orders.side(order) !== side || orders.market(order) !== market.index) {
           return `order ${orders.number(order)} rests in ${id} and should not`
         }
-        // An amended order has given up the place that its number would give it.
-        const byNumber = last !== none && !orders.amended(last) && !orders.amended(order)
+        // A requeued order has given up the place that its number would give it.
+        const byNumber = last !== none && !orders.requeued(last) && !orders.requeued(order)
         if (byNumber && orders.priceAtoms(last) === price && orders.number(last) > orders.number(order)) {
           return `${id} has a younger order before an older one at ${price}`
         }

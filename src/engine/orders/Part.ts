@@ -1,6 +1,6 @@
 /** Orders, open and ended, their books, the keys that speak of them, their fills, and what is due of them. */
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
-import { none } from "../Accounts.js"
 import { Book } from "../Book.js"
 import { initialLength } from "../Columns.js"
 import { Fills, type FillsDump } from "../Fills.js"

@@ -1,12 +1,12 @@
 /** Placing an order: the checks, then matching. A refusal leaves no trace but its event. */
 import { ordinal } from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
-import { none } from "../Accounts.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
@@ -22,10 +22,11 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   const number = ordinal(state.sequence, index)
   if (entry.fault !== Refusal.none) return refused(entry.fault, number)
   const { account } = command
-  if (entry.clientOrderId !== "" && state.orders.findClient(account, entry.clientOrderId) !== none) {
-    return refused(Refusal.clientOrderIdInUse, number)
-  }
-  if (entry.clientOrderId !== "" && state.isClientFenced(account, entry.clientOrderId)) return refused(Refusal.fenced, number)
+  const { clientOrderId } = entry
+  const named = clientOrderId !== ""
+  const clientHash = named ? state.orders.hashClient(account, clientOrderId) : 0
+  if (named && state.orders.findClient(account, clientOrderId, clientHash) !== none) return refused(Refusal.clientOrderIdInUse, number)
+  if (named && state.isClientFenced(account, clientOrderId)) return refused(Refusal.fenced, number)
   const market = state.markets[entry.market]
   if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, number)
   if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= state.atEpochMs) {
@@ -51,11 +52,11 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
     state.atEpochMs,
     state.sequence
   )
-  orders.clientOrderId[order] = entry.clientOrderId
+  orders.clientOrderId[order] = clientOrderId
   orders.idempotencyKey[order] = command.idempotencyKey
   orders.index(order)
   own(state, account, order)
-  if (entry.clientOrderId !== "") orders.indexClient(order)
+  if (named) orders.indexClient(order, clientHash)
   state.accounts.setLastSequence(account, state.sequence)
   if (!entry.reduceOnly) {
     Margin.addOpen(

@@ -1,6 +1,6 @@
 /** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
+import { anyMarket, none } from "../../domain/None.js"
 import { lookedUp } from "../../operations/Operations.js"
-import { none } from "../Accounts.js"
 import { AccountReads } from "../accounts/Reads.js"
 import type { OrderFilter, OrderPage, OrderView, RememberedOutcome } from "../Reads.js"
 import { isKeyFenced } from "./Fences.js"
@@ -85,7 +85,7 @@ export class OrderReads extends AccountReads {
     for (; order !== none && found.length < limit && looked < ordersLookedAt; order = orders.ownOlder(order)) {
       looked++
       last = orders.number(order)
-      if (filter.market !== none && orders.market(order) !== filter.market) continue
+      if (filter.market !== anyMarket && orders.market(order) !== filter.market) continue
       if (filter.status !== undefined && orders.status(order) !== filter.status) continue
       found.push(this.orderView(order))
     }
@@ -105,7 +105,7 @@ export class OrderReads extends AccountReads {
     for (; order !== none && orders.createdAt(order) >= (sinceEpochMs ?? 0); order = orders.ownOlder(order)) {
       if (sinceEpochMs === undefined && found.length === limit) break
       if (looked++ === ordersLookedAtSince) return undefined
-      if (filter.market !== none && orders.market(order) !== filter.market) continue
+      if (filter.market !== anyMarket && orders.market(order) !== filter.market) continue
       if (filter.status === undefined || orders.status(order) === filter.status) found.push(order)
     }
     return found.slice(-limit).reverse().map((slot) => this.orderView(slot))
@@ -119,7 +119,7 @@ export class OrderReads extends AccountReads {
     const { accounts, orders, positions } = this.state
     const views: Array<OrderView> = []
     for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
-      if (market !== none && positions.market(slot) !== market) continue
+      if (market !== anyMarket && positions.market(slot) !== market) continue
       for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) views.push(this.orderView(order))
     }
     return views.sort((one, other) => one.orderNumber - other.orderNumber)

@@ -1,6 +1,6 @@
 /** The orders an account is remembered by, open and ended: who is in the line, and what each has come to. */
+import { none } from "../../domain/None.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
-import { none } from "../Accounts.js"
 import type { State } from "../State.js"
 
 /** Puts an order at the young end of its account's remembered orders. */

@@ -21,7 +21,7 @@ export const CancelAllOrders = declare({
     cancelAllV2: { code: 10, lookup: "cancel_all_compat_orders" }
   },
   fields: {
-    /** -2 for all, -1 for one that does not exist. */
+    /** `anyMarket` for all, `none` for one that does not exist. */
     market: Field.numberOf("market"),
     /** With a market that does not exist: its name as sent. Otherwise empty. */
     raw: Field.text("as_sent")

@@ -66,6 +66,18 @@ test("it has every endpoint, refusal and failure", async () => {
   }
 })
 
+test("every refusal that compares says in which unit, and no other does", async () => {
+  const { body } = await asked()
+  const [head = ""] = /<h2 id="refusals">[^]*?<\/thead>/.exec(body)!
+  const column = [...head.matchAll(/<th>(.*?)<\/th>/g)].findIndex(([, title]) => title === "Compares")
+  expect(column).toBeGreaterThan(0)
+  for (const [, { compares, name }] of Refusal.all) {
+    const row = new RegExp(`<tr id="failure-${name}">([^]*?)</tr>`).exec(body)![1]!
+    const cell = [...row.matchAll(/<td>([^]*?)<\/td>/g)][column]![1]
+    expect(cell !== "", `${name}: ${cell}`).toBe(compares !== undefined)
+  }
+})
+
 describe("every example", () => {
   test.each(Object.entries(Contract.examples))("%s is a good request of its endpoint", (name, { body, target }) => {
     const endpoint = Contract.endpoints.find((one) => one.name === name)!

@@ -5,6 +5,7 @@
 import { hash } from "node:crypto"
 import { assert } from "../../../domain/Assert.js"
 import * as Refusal from "../../../domain/Refusal.js"
+import type { Unit } from "../../../domain/Unit.js"
 import type { Level } from "../../http/Access.js"
 import type { Described } from "../../http/Endpoint.js"
 import * as Envelopes from "../../http/Envelopes.js"
@@ -143,17 +144,38 @@ ${failureText(route)}
 `
 }
 
-const descriptionRow = (name: string, description: Refusal.Description, message: string): Html =>
-  html`<tr id="failure-${name}"><td><code>${name}</code></td><td>${description.status}</td><td><code>${description.code}</code></td>
+/** What `limit`, `actual` and `nearest` of a refusal are. */
+const comparedText: Readonly<Record<Unit, string>> = {
+  price_atoms: "prices",
+  size_atoms: "quantities",
+  money_atoms: "USDC",
+  epoch_ms: "milliseconds since the Unix epoch",
+  duration_ms: "milliseconds",
+  bps: "basis points",
+  scale: "numbers of decimals",
+  leverage: "leverages",
+  count: "whole numbers",
+  bits: "bits",
+  version: "versions",
+  market_status: "a market's status"
+}
+
+const descriptionRow = (description: Refusal.Description, compared?: string): Html => {
+  const { name, safeMessage } = description
+  return html`<tr id="failure-${name}"><td><code>${name}</code></td><td>${description.status}</td><td><code>${description.code}</code></td>
 <td>${description.guard === undefined ? undefined : html`<code>${description.guard}</code>`}${
     description.apiKeyRejection === undefined ? undefined : html`<code>${description.apiKeyRejection}</code>`
   }</td><td><code>${description.compatName}</code></td><td>${description.retryable ? "yes" : "no"}</td>
-<td>${join(description.recoveryActions.map((action) => html`<code>${action}</code>`), " ")}</td><td>${message}</td></tr>
+${compared === undefined ? undefined : html`<td>${compared}</td>`}<td>${
+    join(description.recoveryActions.map((action) => html`<code>${action}</code>`), " ")
+  }</td><td>${safeMessage}</td></tr>
 `
+}
 
-const catalogue = (rows: ReadonlyArray<Html>): Html =>
+const catalogue = (rows: ReadonlyArray<Html>, compared?: string): Html =>
   html`<div class="scroll"><table><thead><tr><th>Name</th><th>Status</th><th>code</th><th>rejectionGuard or apiKeyRejection</th>
-<th>/v2 name</th><th>Retryable</th><th>recoveryActions</th><th>Message</th></tr></thead><tbody>${rows}</tbody></table></div>`
+<th>/v2 name</th><th>Retryable</th>${compared === undefined ? undefined : html`<th>${compared}</th>`}<th>recoveryActions</th>
+<th>Message</th></tr></thead><tbody>${rows}</tbody></table></div>`
 
 const introduction = (document: Document): Html =>
   html`<h1>${document.info.title}</h1>
@@ -200,14 +222,21 @@ const envelopes = (schemas: Types.Schemas): Html => {
 <h2 id="refusals">Refusals of commands</h2>
 <p>${prose("What the engine decides. An `order_rejected` and its like are decisions: they are remembered under their key. Beside a "
     + "guard, `limit`, `actual` and `nearest` tell what was compared, in the guard's own unit: the bound, what the request would "
-    + "have come to, and a value that would have passed.")}</p>
-${catalogue(Refusal.all.map(([, description]) => descriptionRow(description.name, description, description.safeMessage)))}
+    + "have come to, and a value that would have passed. Prices and quantities have their market's decimals, USDC has six.")}</p>
+${
+    catalogue(
+      Refusal.all.map(([, description]) =>
+        descriptionRow(description, description.compares === undefined ? "" : comparedText[description.compares])
+      ),
+      "Compares"
+    )
+  }
 <h2 id="failures">Failures of requests</h2>
 <p>What is refused before it becomes a command. Nothing was done.</p>
 ${
     catalogue(Errors.all
       .filter(({ description }) => !Refusal.all.some(([, refused]) => refused.name === description.name))
-      .map(({ description }) => descriptionRow(description.name, description, description.safeMessage)))
+      .map(({ description }) => descriptionRow(description)))
   }`
 }
 
