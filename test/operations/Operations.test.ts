@@ -1,8 +1,7 @@
 /** What every declaration must say, and say but once: codes that journals hold, who sends, and by which requests. */
 import { describe, expect, test } from "vitest"
 import { Principal } from "../../src/operations/Header.js"
-import { all, capabilities, declarations, lookedUp,
-  lookupNames, of, ofCode, Operation, requestOf } from "../../src/operations/Operations.js"
+import { all, capabilities, declarations, lookedUp, lookupNames, of, ofCode, Operation, requestOf } from "../../src/operations/Operations.js"
 
 const requests = all.flatMap((declaration) => Object.entries(declaration.requests).map(([name, request]) => ({ name, ...request, declaration })))
 

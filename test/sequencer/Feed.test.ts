@@ -18,13 +18,15 @@ import { Recent } from "../../src/sequencer/Recent.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { Submit } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
+import { versions } from "../../src/sequencer/Versions.js"
+import { complete } from "../engine/commands.js"
 import { generator, RandomDriver } from "../engine/drive.js"
 
 const capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 
 /** Commands as a random driver would run them, from the opening on. */
 const stream = (seed: number, count: number): ReadonlyArray<Command> => {
-  const commands: Array<Command> = [{ kind: "OpenVenue", environment: "development", rules: 1 }]
+  const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
   class Noting extends RandomDriver {
     override run(command: Command): Outcome {
       commands.push(command)
@@ -75,7 +77,7 @@ const start = async (disk: SimDisk.SimDisk, sizes: Sizes): Promise<Running> => {
 
 const newDisk = (): SimDisk.SimDisk => SimDisk.make({ random: () => 0.5 })
 
-type Blocks = Stream.Stream<Feed.Committed, Feed.Unreadable>
+type Blocks = Stream.Stream<Feed.Committed, Feed.ReadError>
 
 const collect = async (blocks: Blocks, last: number): Promise<ReadonlyArray<Feed.Committed>> => {
   const upTo = Stream.takeUntil(blocks, ({ block }) => block.lastSequence >= last)
@@ -278,7 +280,7 @@ describe("memory", () => {
   const blockOf = (firstSequence: number): Block.Encoded => {
     const builder = new Block.Builder()
     builder.begin({ epoch: 1, firstSequence, previousDigest: Block.genesisDigest })
-    builder.add(firstSequence, 1000, { kind: "PassTime" })
+    builder.add(firstSequence, 1000, complete({ kind: "PassTime" }))
     const encoded = builder.finish(Block.sha256(Buffer.alloc(0)))
     Block.place(encoded, { segment: 1, offset: 512 }, 0)
     return encoded

@@ -119,7 +119,7 @@ const nextGiven = (random: SimRandom.SimRandom, model: NaiveVenue, count: number
 const opening = (collateralAtoms: number): ReadonlyArray<Command> => {
   const givens: ReadonlyArray<AnyGiven> = [
     { kind: "OpenVenue", environment: "development", ...versions },
-    ...simMarkets.flatMap(({ parameters, startPriceAtoms }, market): ReadonlyArray<AnyGiven> => [
+    ...simMarkets.flatMap(({ parameters, developmentIndexPriceAtoms: startPriceAtoms }, market): ReadonlyArray<AnyGiven> => [
       { kind: "PutMarket", idempotencyKey: `put${market}`, parameters },
       { kind: "SetMarketStatus", idempotencyKey: `back${market}`, market, status: "backfilling" },
       { kind: "SetMarketStatus", idempotencyKey: `open${market}`, market, status: "open" },
