@@ -24,9 +24,13 @@ const write = (directory: string, files: ReadonlyMap<string, Uint8Array | string
 const keepGolden = (directory: string, files: ReadonlyMap<string, Uint8Array>): void => {
   if (!fs.existsSync(directory)) return write(directory, files)
   const isSame = fs.readdirSync(directory).length === files.size
-    && [...files].every(([name, bytes]) => fs.existsSync(path.join(directory, name)) && fs.readFileSync(path.join(directory, name)).equals(bytes))
+    && [...files].every(([name, bytes]) => {
+      const file = path.join(directory, name)
+      return fs.existsSync(file) && fs.readFileSync(file).equals(bytes)
+    })
   if (isSame) return void process.stdout.write(`${directory}: as it is kept\n`)
-  process.stderr.write(`${directory} would be recorded otherwise, and a golden journal is never recorded anew: other decisions need other rules\n`)
+  const why = "a golden journal is never recorded anew: other decisions need other rules"
+  process.stderr.write(`${directory} would be recorded otherwise, and ${why}\n`)
   process.exit(1)
 }
 

@@ -88,7 +88,9 @@ export interface Beginning {
 }
 
 /** Brings a journal to where requests can be taken. Its first record says which version goes on from here. */
-export const run = ({ environment, markets, reads, step, submit, versions }: Beginning): Effect.Effect<void, WrongEnvironment | MarketsFileInvalid> =>
+export const run = (
+  { environment, markets, reads, step, submit, versions }: Beginning
+): Effect.Effect<void, WrongEnvironment | MarketsFileInvalid> =>
   Effect.gen(function*() {
     if (reads.sequence > 0 && reads.environment !== environment) {
       return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })

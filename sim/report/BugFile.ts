@@ -6,7 +6,6 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import { Schema } from "effect"
 import * as Bundle from "../../src/cli/bundle/Bundle.js"
-import { versions } from "../../src/sequencer/Versions.js"
 import * as Collect from "../../src/cli/bundle/Collect.js"
 import { programVersion } from "../../src/domain/Version.js"
 import * as Block from "../../src/journal/Block.js"
@@ -114,13 +113,11 @@ const bundleOf = (file: BugFile, blocks: ReadonlyArray<Uint8Array>): Buffer => {
     if (header === undefined || digest === undefined) throw new Error("a block that was read from the journal is not whole")
     return { bytes, header, digest }
   })
-  const contents = Collect.describe({
+  return Bundle.write(Collect.describe({
     base: undefined,
     blocks: sealed,
     capacity: capacity,
     asked: { from: 1, to: sealed.at(-1)!.header.lastSequence },
     notes: { property: file.property, seed: file.seed, profile: file.profile, message: file.message }
-  })
-  // Other versions of a run decide alike, and this program replays them all.
-  return Bundle.write({ ...contents, rules: versions.rules })
+  }))
 }

@@ -20,6 +20,7 @@ import * as Option from "effect/Option"
 import type * as Context from "effect/Context"
 import * as fs from "node:fs"
 import * as Ids from "../domain/Ids.js"
+import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity } from "../engine/State.js"
 import type * as Block from "../journal/Block.js"
 import type { Disk, DiskError } from "../journal/Disk.js"
@@ -104,8 +105,15 @@ const dataSubject: Effect.Effect<Subject, Ended | Unreadable | DiskError, Disk> 
   if (typeof step === "string") {
     return yield* new Ended({ code: unreadableCode, text: `the state that the last step began with is damaged: ${step}` })
   }
+  if (!Snapshot.isKnown(step.schema)) {
+    const text = `the state that the last step began with is of schema ${step.schema}, and this program reads ${Snapshot.schema}: `
+      + "replay it with the version that made the step"
+    return yield* new Ended({ code: unreadableCode, text })
+  }
   const base = engineOf(step, within).pipe(
-    Effect.mapError((error) => new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: error.message }))
+    Effect.mapError(({ message }) =>
+      new Corrupt({ segment: "the state of the last step", offset: 0, sequence: step.sequence, reason: message })
+    )
   )
   return { journal: { ...journal, base }, capacity: within, firstSequence: step.sequence + 1 }
 })
@@ -218,7 +226,9 @@ const diff = (only: Option.Option<number>, limit: number) =>
     }
     const subject = yield* dataSubject
     const later = sequences.filter((sequence) => sequence >= subject.firstSequence)
-    if (later.length === 0) return yield* usage(`there is no snapshot behind sequence ${subject.firstSequence - 1}, where what is replayed begins`)
+    if (later.length === 0) {
+      return yield* usage(`there is no snapshot behind sequence ${subject.firstSequence - 1}, where what is replayed begins`)
+    }
     const findings = yield* withProgress(subject, (progress) =>
       Diff.compareAll(subject.journal, snapshots, later, subject.capacity, progress))
     yield* Console.log(findings.flatMap((finding) => drawFinding(finding, limit)).join("\n"))

@@ -36,7 +36,7 @@ export class Diverged extends Schema.TaggedError<Diverged>()("ReplayDiverged", {
  * A snapshot is ahead of the journal. It was saved only once its last record was durable, so records that had been
  * acknowledged are gone: the venue does not go on without them by itself.
  */
-export class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind", {
+class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind", {
   snapshotSequence: Schema.Number,
   lastSequence: Schema.Number
 }) {

@@ -148,7 +148,7 @@ describe("a snapshot held to replay", () => {
     expect(Diff.compare(earlier, earlier)).toEqual([])
   })
 
-  it("tells things stored otherwise from other things", async () => {
+  it("takes the same things stored otherwise for the same", async () => {
     const [finding] = await compared(
       await planted((state) => {
         const free = Array.from({ length: state.orders.end }, (_, slot) => slot).find((slot) => !state.orders.holds(slot))
@@ -156,11 +156,8 @@ describe("a snapshot held to replay", () => {
         state.orders.setPriceAtoms(free!, state.orders.priceAtoms(free!) + 1)
       })
     )
-    expect(finding).toMatchObject({
-      found: "differs",
-      detail: "it holds the same things, stored otherwise",
-      groups: [{ name: "Sections that differ", lines: [expect.stringMatching(/^orders\.rows: \d+ bytes/)] }]
-    })
+    // What a free row holds is no part of the state.
+    expect(finding).toMatchObject({ found: "equal", groups: [] })
   })
 
   it("says what of it cannot be loaded, and what it cannot be compared with", async () => {

@@ -192,7 +192,7 @@ describe("snapshots", () => {
     await Recorded.saveSnapshot(made, block, state)
     const differs = await Effect.runPromise(Effect.flip(verify(made)))
     expect(differs._tag).toBe("ReplayDiffers")
-    expect(differs.message).toMatch(new RegExp(`^at sequence ${block.lastSequence}: the snapshot claims`))
+    expect(differs.message).toMatch(new RegExp(`^at sequence ${block.lastSequence}: the snapshot holds the state`))
   })
 
   it("of another journal are told apart", async () => {

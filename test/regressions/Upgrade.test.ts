@@ -16,6 +16,7 @@ import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { run } from "../cli/Tool.js"
+import * as Newer from "../journal/Newer.js"
 import * as Kept from "./KeptVersion.js"
 
 const exchanges = Kept.exchangesOf("rules-1")
@@ -258,6 +259,22 @@ describe("what rules 1 left undecided", () => {
       fs.rmSync(directory, { recursive: true })
     }
   })
+})
+
+test.each(["schema", "format"] as const)("a snapshot of a newer %s is passed over for the one before, and says so", async (what) => {
+  const disk = await Kept.diskOf("rules-1")
+  const first = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+  await first.stop()
+  const second = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 1_000))
+  await second.ask(order(alice, "new-1", {}))
+  await second.stop()
+  const newest = disk.files().filter((file) => file.endsWith(".snap")).at(-1)!
+  disk.overwrite(newest, 0, Newer.snapshot(disk.bytes(newest), what))
+  const third = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 2_000))
+  expect(third.logged.join("\n")).toContain(`a newer version wrote it (${what} 9`)
+  // Of the snapshots there are, the one before is that of the first stop.
+  expect(third.venue.recovered).toEqual({ fromSequence: takenOverAt + 1, records: 2 })
+  await third.stop()
 })
 
 test("a real disk is taken over like one in memory", async () => {

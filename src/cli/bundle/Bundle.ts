@@ -50,7 +50,7 @@ export const Manifest = Schema.Struct({
   program: Schema.String,
   node: Schema.String,
   environment: Schema.String,
-  /** The version of the engine's rules at the end, and of the format that the blocks are written in. */
+  /** The version of the rules that ran the blocks when the bundle was made, and of the format that they are written in. */
   rules: Whole,
   codec: Whole,
   /** The settings of the venue that decide with the commands, by the names of their variables. */
@@ -116,8 +116,6 @@ export interface Bundle {
 }
 
 const firstLine = "perpetuum incident bundle 2\n"
-/** Of the first version, which named no format of its blocks. */
-const firstLine1 = "perpetuum incident bundle 1\n"
 const anyFirstLine = /^perpetuum incident bundle ([0-9]+)/
 const statePrefix = "state/"
 const blocksName = "blocks"
@@ -130,7 +128,7 @@ const maxManifestBytes = 1 << 20
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex")
 
 /** SHA-256 over sections as they are stored, lowercase hex. */
-export const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
+const sectionsDigest = (sections: ReadonlyArray<Section>): string => {
   const hash = crypto.createHash("sha256")
   for (const section of sections) hash.update(section.name).update(section.bytes)
   return hash.digest("hex")
@@ -207,16 +205,17 @@ const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.
 
 const readManifest = (file: Buffer): { readonly manifest: Manifest; readonly bodyAt: number } => {
   const begins = file.toString("latin1", 0, firstLine.length)
-  if (begins === firstLine1) throw new OtherVersion(`by version ${Block.writers.get(1)!} under rules 1`)
-  const written = Number(anyFirstLine.exec(begins)?.[1] ?? 0)
+  const intact = file.length > Block.digestBytes
+    && Block.sha256(file.subarray(0, -Block.digestBytes)).equals(file.subarray(-Block.digestBytes))
+  // The digest at the end of the file stays where it is in every format: a flipped number is damage, and no other version.
+  const written = intact ? Number(anyFirstLine.exec(begins)?.[1] ?? 0) : 0
+  if (written === 1) throw new OtherVersion(`by version ${Block.writers.get(1)!} under rules 1`)
   if (written > 2) throw new OtherVersion(`by a newer version, in format ${written} of bundles`)
   if (begins !== firstLine) throw new Damaged("it does not begin as an incident bundle of version 2")
   const end = file.indexOf("\n", firstLine.length)
   if (end < 0 || end > maxManifestBytes) throw new Damaged("it is cut off within its manifest")
-  const intact = file.length > end + Block.digestBytes
-    && Block.sha256(file.subarray(0, -Block.digestBytes)).equals(file.subarray(-Block.digestBytes))
   const decoded = decodeManifest(file.toString("utf8", firstLine.length, end))
-  if (!intact) {
+  if (!intact || file.length <= end + Block.digestBytes) {
     const expected = Either.isRight(decoded) ? end + 1 + decoded.right.bodyBytes + Block.digestBytes : file.length
     throw new Damaged(
       expected > file.length

@@ -14,6 +14,7 @@ import { OlderFormat, type Unreadable } from "../../journal/Journal.js"
 import { type Snapshot, SnapshotStore } from "../../journal/SnapshotStore.js"
 import { applyBlock } from "../../sequencer/Recovery.js"
 import { stateDigest } from "../../sequencer/StateDigest.js"
+import { versions } from "../../sequencer/Versions.js"
 import { programVersion } from "../../domain/Version.js"
 import * as Bundle from "./Bundle.js"
 import * as RawBlocks from "./RawBlocks.js"
@@ -109,7 +110,7 @@ export const describe = ({ asked, base, blocks, capacity, notes }: Found): Bundl
   return {
     ...maker,
     environment: engine.environment,
-    rules: engine.rules,
+    rules: versions.rules,
     capacity,
     asked,
     base,

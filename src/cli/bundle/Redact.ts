@@ -27,6 +27,7 @@ import type { Record } from "../../journal/Record.js"
 import type { Snapshot } from "../../journal/SnapshotStore.js"
 import { applyBlock, type Diverged } from "../../sequencer/Recovery.js"
 import { stateDigest } from "../../sequencer/StateDigest.js"
+import { versions } from "../../sequencer/Versions.js"
 import * as Bundle from "./Bundle.js"
 import { maker, type Range, TooLarge } from "./Collect.js"
 import * as RawBlocks from "./RawBlocks.js"
@@ -169,7 +170,7 @@ class Redaction {
     return {
       ...maker,
       environment: this.engine.environment,
-      rules: this.engine.rules,
+      rules: versions.rules,
       capacity: this.capacity,
       asked: this.range,
       base: this.base,

@@ -124,7 +124,8 @@ const moveKeys = (from: SectionReader, into: SectionWriter): void => {
     rows[entry * row.numbers + row.queuedAt] = numbers[entry * old.numbers + old.queuedAt]!
     const entries: Array<EntryOutcome> = []
     for (let outcome = words[at + old.first]!; outcome !== none; outcome = outcomeWords[outcome * oldOutcome.words + oldOutcome.next]!) {
-      entries.push(outcomeOf(outcomes, outcomeWords, outcome, words[at + old.account]!, numbers[entry * old.numbers + old.sequence]!, accounts))
+      const sequence = numbers[entry * old.numbers + old.sequence]!
+      entries.push(outcomeOf(outcomes, outcomeWords, outcome, words[at + old.account]!, sequence, accounts))
     }
     assert(entries.length > 0, "a remembered key has an outcome")
     for (let index = entries.length - 1; index > 0; index--) {

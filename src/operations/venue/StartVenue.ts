@@ -21,7 +21,7 @@ export const StartVenue = declare({
     rules: Field.whole("version"),
     codec: Field.whole("version"),
     program: Field.text("plain"),
-    /** At a step to other rules: SHA-256 of the file that the state was read from, which the snapshot names itself by, lowercase hex. Otherwise empty. */
+    /** At a step to other rules: SHA-256 of the snapshot that the state was read from, lowercase hex. Otherwise empty. */
     stateBefore: Field.text("plain"),
     /** At a step: SHA-256 of the migrated state's canonical form, before this record. Otherwise empty. */
     stateAfter: Field.text("plain")
