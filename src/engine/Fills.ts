@@ -167,7 +167,7 @@ export class Fills {
     return found
   }
 
-  /** The first `limit` retained fills made at or after a time, oldest first: of one market, one account, or all (-1). */
+  /** The first `limit` retained fills made at or after a time, oldest first: of one market unless `anyMarket`, of one account unless `none`. */
   since(market: number, account: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
     let low = Math.max(0, this.total - this.capacity)
     let high = this.total
@@ -179,7 +179,7 @@ export class Fills {
     const found: Array<Fill> = []
     for (let ordinal = low; ordinal < this.total && found.length < limit; ordinal++) {
       const slot = ordinal % this.capacity
-      if (market !== none && this.market[slot] !== market) continue
+      if (market !== anyMarket && this.market[slot] !== market) continue
       if (account === none || this.isOf(slot, account)) found.push(this.fill(ordinal))
     }
     return found

@@ -1,6 +1,7 @@
 /** The ring of fills against a plain list of all there ever were. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
+import { anyMarket, none } from "../../src/domain/None.js"
 import { type Fill, Fills } from "../../src/engine/Fills.js"
 
 const capacity = 16
@@ -52,7 +53,7 @@ test("newest first before any ordinal, of a market and of an account, in one mar
         expect(ordinals(fills.ofMarket(market, before, limit))).toEqual(
           ordinals(older.filter((one) => one.market === market).slice(0, limit))
         )
-        expect(ordinals(fills.ofAccount(account, -1, before, limit))).toEqual(ordinals(own.slice(0, limit)))
+        expect(ordinals(fills.ofAccount(account, anyMarket, before, limit))).toEqual(ordinals(own.slice(0, limit)))
         expect(ordinals(fills.ofAccount(account, market, before, limit))).toEqual(
           ordinals(own.filter((one) => one.market === market).slice(0, limit))
         )
@@ -66,14 +67,14 @@ test("oldest first from any time on, also where many share it or have been forgo
     drawn,
     fc.integer({ min: 990, max: 1200 }),
     fc.integer({ min: 1, max: 20 }),
-    fc.integer({ min: -1, max: 2 }),
-    fc.integer({ min: -1, max: 3 }),
+    fc.constantFrom(anyMarket, 0, 1, 2),
+    fc.constantFrom(none, 0, 1, 2, 3),
     (list, since, limit, market, account) => {
       const { fills, kept } = fill(list)
       const expected = kept
         .filter((one) => one.atEpochMs >= since)
-        .filter((one) => market < 0 || one.market === market)
-        .filter((one) => account < 0 || one.makerAccount === account || one.takerAccount === account)
+        .filter((one) => market === anyMarket || one.market === market)
+        .filter((one) => account === none || one.makerAccount === account || one.takerAccount === account)
         .slice(0, limit)
       expect(ordinals(fills.since(market, account, since, limit))).toEqual(ordinals(expected))
     }
@@ -101,6 +102,6 @@ test("a fill that was kept comes back whole, also from a dump", () => {
   for (const one of [fills, Fills.restore(fills.dump())]) {
     expect(one.ofMarket(1, Number.POSITIVE_INFINITY, 1)).toEqual([last])
     expect(one.since(1, 3, 1019, 5)).toEqual([last])
-    expect(one.ofAccount(2, -1, Number.POSITIVE_INFINITY, 100)).toHaveLength(capacity)
+    expect(one.ofAccount(2, anyMarket, Number.POSITIVE_INFINITY, 100)).toHaveLength(capacity)
   }
 })

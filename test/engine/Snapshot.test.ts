@@ -132,7 +132,10 @@ describe("what is no state is not read", () => {
   })()
   const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
-  test.each(sections.map(({ name }) => name))("without its section %s", (name) => {
+  // Texts that a program before did not write read as empty.
+  const required = sections.filter(({ name }) => name !== "accounts.displayHandles")
+
+  test.each(required.map(({ name }) => name))("without its section %s", (name) => {
     // The fills take whatever there is under their names, and name none that they miss.
     const message = name.startsWith("fills.") ? undefined : `section ${name}`
     expect(() => Snapshot.unsafeDecode(sections.filter((section) => section.name !== name), capacity)).toThrow(message)

@@ -16,7 +16,7 @@ describe("a run", () => {
   }
 
   test("crashes its process often under the profile crash, and goes on", () => {
-    const report = run("9", "crash", 400)
+    const report = run("11", "crash", 400)
     expect(report.failure).toBe(undefined)
     expect(report.crashes).toBeGreaterThan(2)
   }, 60_000)

@@ -34,19 +34,21 @@ const example = (name: Contract.Name, trader: Trader): { readonly target: string
 }
 
 test.each(Contract.commandNames)("%s: the other body is refused and the first keeps its answer", async (name) => {
+  const method = Contract.endpoints.find((endpoint) => endpoint.name === name)!.method
   for (let seed = 0; seed < 20; seed++) {
     const venue = LiveVenue.make()
     const [alice] = await venue.traders(1)
     const { body, target } = example(name, alice!)
     const entries = Array.isArray(body) ? body as ReadonlyArray<{ readonly [name: string]: unknown }> : undefined
     const bodies = entries !== undefined && seed % 2 === 0 ? [...entries, ...entries] : body
-    const first = await venue.post(alice!, target, bodies, "k")
+    const send = (sent: unknown) => venue.ask({ method, target, body: sent, key: alice!.key, idempotencyKey: "k" })
+    const first = await send(bodies)
     expect([200, 404, 422]).toContain(first.status)
     const { records } = venue
     const changed = Twist.anotherBody(name, bodies, SimRandom.make(String(seed)))
-    const refused = await venue.post(alice!, target, changed, "k")
+    const refused = await send(changed)
     expect([refused.status, Fake.json(refused).code]).toEqual([409, "idempotency_key_conflict"])
-    const again = await venue.post(alice!, target, bodies, "k")
+    const again = await send(bodies)
     expect([again.status, venue.records]).toEqual([first.status, records])
   }
 })
