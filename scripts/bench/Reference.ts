@@ -29,7 +29,7 @@ export const forReference = (operation: Operation): ReferenceOperation => {
 }
 
 /** Runs a stream through a new book. What the book returns is looked at, so that it must be made. */
-export const runReference = (operations: ReadonlyArray<ReferenceOperation>): OrderBook => {
+const runReference = (operations: ReadonlyArray<ReferenceOperation>): OrderBook => {
   const book = new OrderBook()
   let seen = 0
   for (const operation of operations) {

@@ -2,7 +2,7 @@
 import type { Failure } from "../run/Request.js"
 
 /** A message with all that differs from run to run taken out: numbers, ids, digests, names of clients. */
-export const normalised = (message: string): string =>
+const normalised = (message: string): string =>
   message
     .split("\n", 1)[0]!
     .replace(/\b(?:ord|acc|pos|trd|pk)_[0-9A-Za-z_-]+/g, "ID")

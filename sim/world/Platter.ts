@@ -7,7 +7,7 @@
 /** What ends a process: `power` also loses what was not synced. */
 export type Crash = "power" | "kill"
 
-export const sectorBytes = 512
+const sectorBytes = 512
 
 /** A write that is not durable. */
 export interface Write {

@@ -9,8 +9,3 @@ export class AssertionFailed extends Error {
 export function assert(condition: boolean, claim: string): asserts condition {
   if (!condition) throw new AssertionFailed(claim)
 }
-
-/** Marks a place that the types say cannot be reached. */
-export const unreachable = (value: never): never => {
-  throw new AssertionFailed(`unreachable: ${String(value)}`)
-}

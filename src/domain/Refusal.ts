@@ -194,21 +194,51 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     compares: undefined
   }],
   [Refusal.marketNotAccepting,
-    rejected("MarketNotAccepting", "market_not_accepting", "market_status", "OnMaintenance", "The market takes no such order in its present state.")],
+    rejected(
+      "MarketNotAccepting",
+      "market_not_accepting",
+      "market_status",
+      "OnMaintenance",
+      "The market takes no such order in its present state."
+    )],
   [Refusal.priceOutOfBounds,
     rejected("PriceOutOfBounds", "price_out_of_bounds", "price_atoms", "InvalidOrder", "The price is outside the market's bounds.")],
   [Refusal.priceOffGrid,
     rejected("PriceOffGrid", "price_out_of_bounds", "price_atoms", "InvalidOrder", "The price is not on the market's grid.")],
   [Refusal.quantityOutOfBounds,
-    rejected("QuantityOutOfBounds", "quantity_out_of_bounds", "size_atoms", "InvalidOrder", "The quantity is outside the market's bounds.")],
+    rejected(
+      "QuantityOutOfBounds",
+      "quantity_out_of_bounds",
+      "size_atoms",
+      "InvalidOrder",
+      "The quantity is outside the market's bounds."
+    )],
   [Refusal.quantityOffGrid,
     rejected("QuantityOffGrid", "quantity_out_of_bounds", "size_atoms", "InvalidOrder", "The quantity is not on the market's grid.")],
   [Refusal.priceBandExceeded,
-    rejected("PriceBandExceeded", "price_band_exceeded", "price_atoms", "InvalidOrder", "The order would trade outside the price band around the mark.")],
+    rejected(
+      "PriceBandExceeded",
+      "price_band_exceeded",
+      "price_atoms",
+      "InvalidOrder",
+      "The order would trade outside the price band around the mark."
+    )],
   [Refusal.openOrderLimit,
-    rejected("OpenOrderLimit", "open_order_limit", "count", "InvalidOrder", "The account has as many open orders in this market as it may.")],
+    rejected(
+      "OpenOrderLimit",
+      "open_order_limit",
+      "count",
+      "InvalidOrder",
+      "The account has as many open orders in this market as it may."
+    )],
   [Refusal.positionLimit,
-    rejected("PositionLimit", "position_limit", "size_atoms", "InvalidOrder", "Position and open orders would exceed the market's position limit.")],
+    rejected(
+      "PositionLimit",
+      "position_limit",
+      "size_atoms",
+      "InvalidOrder",
+      "Position and open orders would exceed the market's position limit."
+    )],
   [Refusal.reduceOnlyWouldIncrease,
     rejected(
       "ReduceOnlyWouldIncrease",
@@ -218,7 +248,13 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "A reduce-only order may not open or grow a position."
     )],
   [Refusal.marginInsufficient,
-    rejected("MarginInsufficient", "margin_insufficient", "money_atoms", "InsufficientFunds", "The account's margin does not cover this order.")],
+    rejected(
+      "MarginInsufficient",
+      "margin_insufficient",
+      "money_atoms",
+      "InsufficientFunds",
+      "The account's margin does not cover this order."
+    )],
   [Refusal.postOnlyWouldCross,
     rejected("PostOnlyWouldCross", "post_only_would_cross", "price_atoms", "InvalidOrder", "A post-only order would have traded at once.")],
   [Refusal.noLiquidity,
@@ -236,7 +272,14 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   }],
   [Refusal.statusMoveRefused, invalid("StatusMoveRefused", undefined, "The market may not move to that status from its present one.")],
   [Refusal.indexPriceInvalid, invalid("IndexPriceInvalid", "price_atoms", "The index price is not a price of this market.")],
-  [Refusal.accountTotalLimit, invalid("AccountTotalLimit", "money_atoms", "The account would hold more than the venue can account for exactly.")]
+  [
+    Refusal.accountTotalLimit,
+    invalid(
+      "AccountTotalLimit",
+      "money_atoms",
+      "The account would hold more than the venue can account for exactly."
+    )
+  ]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

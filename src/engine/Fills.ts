@@ -167,7 +167,7 @@ export class Fills {
     return found
   }
 
-  /** The first `limit` retained fills made at or after a time, oldest first: of one market unless `anyMarket`, of one account unless `none`. */
+  /** The first `limit` retained fills at or after a time, oldest first: of one market unless `anyMarket`, of one account unless `none`. */
   since(market: number, account: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
     let low = Math.max(0, this.total - this.capacity)
     let high = this.total

@@ -74,11 +74,11 @@ const moreWord = {
 const moreNumber = { outcome: 1 } as const
 
 /** For each outcome's code, which of its numbers is an order's; -1 for those that speak of none. */
-const orderNumberAt = new Int32Array(256).fill(-1)
-for (const { code, fields } of allOutcomes) {
-  const numbers = Object.values(fields).filter(({ shape }) => shape.type === "whole")
-  orderNumberAt[code] = numbers.findIndex(({ mark }) => mark === "order")
-}
+const orderNumberAt: ReadonlyArray<number> = Array.from({ length: 256 }, (_, code) => {
+  const declared = allOutcomes.find((outcome) => outcome.code === code)
+  if (declared === undefined) return none
+  return Object.values(declared.fields).filter(({ shape }) => shape.type === "whole").findIndex(({ mark }) => mark === "order")
+})
 
 /**
  * Whether an outcome speaks of an order that may have ended after it was decided. The order's status is the first of its

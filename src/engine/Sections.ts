@@ -16,7 +16,7 @@ const decoder = new TextDecoder()
 const separatorCode = separator.charCodeAt(0)
 
 /** Every text followed by a separator. Of ASCII, as nearly all ids are, they cost a copy of their characters. */
-export const encodeTexts = (texts: ReadonlyArray<string>): Uint8Array => {
+const encodeTexts = (texts: ReadonlyArray<string>): Uint8Array => {
   let length = 0
   for (const text of texts) length += text.length
   const bytes = new Uint8Array(length + texts.length)
@@ -60,7 +60,7 @@ const decodeTexts = (bytes: Uint8Array): Array<string> => {
 }
 
 /** The bytes of a column, as a view. */
-export const bytesOf = (column: Float64Array | Int32Array): Uint8Array =>
+const bytesOf = (column: Float64Array | Int32Array): Uint8Array =>
   new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
 /** Takes sections one after the other. */

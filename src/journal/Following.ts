@@ -16,6 +16,9 @@ import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 import * as SegmentJournal from "./SegmentJournal.js"
 
+/** Why the journal cannot be read on. */
+type Unread = Corrupt | NewerFormat | DiskError
+
 export interface Following {
   /** Reads up to what is called durable by then. Nothing can be appended to it. */
   readonly journal: Context.Tag.Service<typeof Journal>
@@ -48,7 +51,7 @@ class Follower {
     this.place = end
   }
 
-  readonly look: Effect.Effect<void, Corrupt | NewerFormat | DiskError, Disk> = Effect.gen(this, function*() {
+  readonly look: Effect.Effect<void, Unread, Disk> = Effect.gen(this, function*() {
     const stood = this.place.chain.nextSequence - 1
     let more = true
     while (more) more = (yield* this.readPiece) || (yield* this.nextSegment)
@@ -56,7 +59,7 @@ class Follower {
   })
 
   /** Reads the blocks that are there by now, a piece of them; false at their end. */
-  private readonly readPiece: Effect.Effect<boolean, Corrupt | NewerFormat | DiskError, Disk> = Effect.scoped(Effect.gen(this, function*() {
+  private readonly readPiece: Effect.Effect<boolean, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
     const { chain, offset, segment } = this.place
     if (offset >= segment.segmentBytes) return false
     const disk = yield* Disk
@@ -81,7 +84,7 @@ class Follower {
   }))
 
   /** Goes over to the next segment, if there is one. */
-  private readonly nextSegment: Effect.Effect<boolean, Corrupt | NewerFormat | DiskError, Disk> = Effect.scoped(Effect.gen(this, function*() {
+  private readonly nextSegment: Effect.Effect<boolean, Unread, Disk> = Effect.scoped(Effect.gen(this, function*() {
     const { chain, segment } = this.place
     const { nextSequence } = chain
     if (nextSequence === segment.firstSequence || !(yield* Scan.segments).includes(nextSequence)) return false

@@ -50,7 +50,10 @@ export type CommandOfKind<K extends Kind> = CommandOf<Declarations[K]>
 export type Command = { readonly [K in Kind]: CommandOfKind<K> }[Kind]
 
 /** What an entry of a command of a kind comes to. */
-export type OutcomeOfKind<K extends Kind> = Declarations[K]["outcome"] extends { readonly tag: infer T extends string; readonly fields: infer F }
+export type OutcomeOfKind<K extends Kind> = Declarations[K]["outcome"] extends {
+  readonly tag: infer T extends string
+  readonly fields: infer F
+}
   ? OutcomeOf<T, F & {}>
   : never
 
@@ -126,7 +129,10 @@ const requestsByCode: ReadonlyMap<number, { readonly name: string; readonly requ
 export const requestOf = (code: number) => requestsByCode.get(code)
 
 /** What lookups call requests. */
-export type LookupName = Exclude<{ readonly [N in keyof RequestsByName]: RequestsByName[N] extends { readonly lookup: infer L } ? L : never }[keyof RequestsByName], null>
+export type LookupName = Exclude<
+  { readonly [N in keyof RequestsByName]: RequestsByName[N] extends { readonly lookup: infer L } ? L : never }[keyof RequestsByName],
+  null
+>
 
 /** Requests whose outcome a client may ask for by its key. */
 export const lookedUp: ReadonlyArray<Operation> = requestsByName

@@ -72,7 +72,7 @@ export interface Refused {
   readonly refusal: Exclude<Refusal, 0>
   /** The number that the attempt's order would have had, or the order that was meant; -1 where there is none. */
   readonly orderNumber: number
-  /** For a refusal that compares: the bound. In the unit that the refusal's description names, as the next two; NaN where it does not apply. */
+  /** For a refusal that compares: the bound, in the unit that its description names, as the next two; NaN where it does not apply. */
   readonly limit: number
   /** For a refusal that compares: what the request would have come to. */
   readonly actual: number

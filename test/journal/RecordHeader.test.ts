@@ -52,7 +52,7 @@ describe("RecordHeader", () => {
 
   test("its bytes stay what journals on disks have", () => {
     const { bytes, end } = written({ ...cancel, fingerprint: { a: 1, b: -1, c: 0x7fff_ffff, d: 2 } })
-    expect(bytes.toString("hex", 7, end)).toBe("050503" + "02010000" + "03000000" + "01000000ffffffffffffff7f02000000" + "6b6579")
+    expect(bytes.toString("hex", 7, end)).toBe("050503020100000300000001000000ffffffffffffff7f020000006b6579")
     expect(written(internal(Principal.feed)).bytes.toString("hex", 7, 10)).toBe("030000")
   })
 

@@ -15,10 +15,10 @@ import type { AnyOutcome } from "../../src/operations/Outcome.js"
 const record = <A>(model: { [K in keyof A]: fc.Arbitrary<A[K]> }): fc.Arbitrary<A> => fc.record<A>(model, { noNullPrototype: true })
 
 /** Any safe integer; -0 is not one that a command can hold. */
-export const whole = fc.oneof(fc.integer({ min: -2, max: 100 }), fc.maxSafeInteger())
+const whole = fc.oneof(fc.integer({ min: -2, max: 100 }), fc.maxSafeInteger())
 
 /** Text of any kind: none, plain, quoted, with control characters, astral, and with lone surrogates. */
-export const text = fc.oneof(
+const text = fc.oneof(
   fc.constant(""),
   fc.string({ maxLength: 20 }),
   fc.string({ unit: "binary", maxLength: 20 }),

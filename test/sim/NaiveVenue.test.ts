@@ -19,6 +19,44 @@ const accounts = 6
 /** Commands drawn so that fills, flips, margins at their edge and every status are frequent. */
 const nextCommand = (random: SimRandom.SimRandom, model: NaiveVenue, count: number): Command => completeAny(nextGiven(random, model, count))
 
+/** An order at prices around the mark, often one that closes what is held. */
+const drawEntry = (
+  random: SimRandom.SimRandom,
+  model: NaiveVenue,
+  market: NaiveMarket,
+  account: number,
+  count: number
+): PlaceEntry => {
+  const held = model.accounts[account]!.positions.get(market.index)?.quantity ?? 0
+  const closing = held !== 0 && random.chance(0.4)
+  const side: Order.Side = closing ? (held > 0 ? Order.sell : Order.buy) : random.pick([Order.buy, Order.sell] as const)
+  const type: Order.Type = random.chance(0.15) ? Order.market : Order.limit
+  const tick = Math.max(1, Math.round(market.mark / 1_000))
+  const away = random.between(-6, 6) * tick * (side === Order.buy ? -1 : 1)
+  const unit = Math.max(1, Math.floor(2e11 / (market.mark * Number(market.factor))))
+  const quantity = closing && random.chance(0.6)
+    ? Math.max(1, Math.floor(Math.abs(held) * random.pick([0.5, 1, 1, 2])))
+    : Math.max(1, Math.floor(unit * random.next() ** 2 * random.pick([1, 1, 1, 12])))
+  const timeInForce: Order.TimeInForce = type === Order.market || random.chance(0.15) ? Order.ioc : Order.gtc
+  return {
+    market: market.index,
+    clientOrderId: random.chance(0.05) ? random.pick(["again", `e${random.below(60)}`]) : random.chance(0.1) ? "" : `c${count}.${random.below(1e9)}`,
+    side,
+    type,
+    timeInForce,
+    priceAtoms: type === Order.market && random.chance(0.7) ? 0 : Math.max(1, market.mark + away),
+    quantityAtoms: quantity,
+    postOnly: timeInForce === Order.gtc && random.chance(0.1),
+    reduceOnly: random.chance(closing ? 0.6 : 0.05),
+    selfTradePrevention: random.pick([0, 1, 2] as const),
+    expiresAtEpochMs: type === Order.limit && timeInForce === Order.gtc && random.chance(0.2)
+      ? Math.max(1, model.atEpochMs + random.between(-20, 3_000))
+      : 0,
+    fault: 0,
+    raw: ""
+  }
+}
+
 const nextGiven = (random: SimRandom.SimRandom, model: NaiveVenue, count: number): AnyGiven => {
   const account = random.below(accounts)
   const market: NaiveMarket = random.pick(model.markets)
@@ -82,37 +120,7 @@ const nextGiven = (random: SimRandom.SimRandom, model: NaiveVenue, count: number
     }))
     return { kind: "CancelOrders", operation: Operation.cancelBatchV1, account, idempotencyKey, entries }
   }
-  const entry = (): PlaceEntry => {
-    const held = model.accounts[account]!.positions.get(market.index)?.quantity ?? 0
-    const closing = held !== 0 && random.chance(0.4)
-    const side: Order.Side = closing ? (held > 0 ? Order.sell : Order.buy) : random.pick([Order.buy, Order.sell] as const)
-    const type: Order.Type = random.chance(0.15) ? Order.market : Order.limit
-    const tick = Math.max(1, Math.round(market.mark / 1_000))
-    const away = random.between(-6, 6) * tick * (side === Order.buy ? -1 : 1)
-    const unit = Math.max(1, Math.floor(2e11 / (market.mark * Number(market.factor))))
-    const quantity = closing && random.chance(0.6)
-      ? Math.max(1, Math.floor(Math.abs(held) * random.pick([0.5, 1, 1, 2])))
-      : Math.max(1, Math.floor(unit * random.next() ** 2 * random.pick([1, 1, 1, 12])))
-    const timeInForce: Order.TimeInForce = type === Order.market || random.chance(0.15) ? Order.ioc : Order.gtc
-    return {
-      market: market.index,
-      clientOrderId: random.chance(0.05) ? random.pick(["again", `e${random.below(60)}`]) : random.chance(0.1) ? "" : `c${count}.${random.below(1e9)}`,
-      side,
-      type,
-      timeInForce,
-      priceAtoms: type === Order.market && random.chance(0.7) ? 0 : Math.max(1, market.mark + away),
-      quantityAtoms: quantity,
-      postOnly: timeInForce === Order.gtc && random.chance(0.1),
-      reduceOnly: random.chance(closing ? 0.6 : 0.05),
-      selfTradePrevention: random.pick([0, 1, 2] as const),
-      expiresAtEpochMs: type === Order.limit && timeInForce === Order.gtc && random.chance(0.2)
-        ? Math.max(1, model.atEpochMs + random.between(-20, 3_000))
-        : 0,
-      fault: 0,
-      raw: ""
-    }
-  }
-  const entries = Array.from({ length: random.chance(0.1) ? random.between(2, 8) : 1 }, entry)
+  const entries = Array.from({ length: random.chance(0.1) ? random.between(2, 8) : 1 }, () => drawEntry(random, model, market, account, count))
   return { kind: "PlaceOrders", operation: Operation.placeBatchV1, account, idempotencyKey, entries }
 }
 

@@ -32,7 +32,7 @@ export const concerns = (who: Who, { accounts = [], markets = [], orders = [] }:
 export const accountName = (state: State, account: number): string =>
   account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born(account)) : `account ${account}`
 
-export const marketOf = (state: State, market: number): Market.Parameters | undefined => state.markets[market]?.parameters
+const marketOf = (state: State, market: number): Market.Parameters | undefined => state.markets[market]?.parameters
 export const marketName = (state: State, market: number): string => marketOf(state, market)?.marketId ?? "no such market"
 
 export const priceOf = (state: State, market: number, atoms: number): string => {

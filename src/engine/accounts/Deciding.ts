@@ -10,7 +10,7 @@ import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 
 /** Most accounts a venue may have: everything that grows has a bound. */
-export const maxAccounts = 1_000_000
+const maxAccounts = 1_000_000
 
 /** Most money atoms one credit may bring. */
 const maxCreditAtoms = 2 ** 52

@@ -13,7 +13,7 @@ import { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 
 /** Most markets a venue may have: everything that grows has a bound. */
-export const maxMarkets = 1024
+const maxMarkets = 1024
 
 const changed = (market: MarketState): MarketChanged => ({ _tag: "MarketChanged", market: market.index })
 

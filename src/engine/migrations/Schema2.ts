@@ -90,7 +90,19 @@ const old = { numbers: 9, words: 18, account: 8, first: 9, next: 10, sequence: 6
 // Rows of their outcomes: 10 numbers, or 20 words.
 const oldOutcome = { numbers: 10, words: 20, codes: 0, next: 1 } as const
 // Rows of keys in schema 3: 16 numbers, or 32 words; of further outcomes: 7 numbers, or 14 words.
-const row = { numbers: 16, words: 32, account: 8, next: 9, more: 10, isBody1: 11, codes: 18, sequence: 6, at: 7, queuedAt: 8, outcome: 10 } as const
+const row = {
+  numbers: 16,
+  words: 32,
+  account: 8,
+  next: 9,
+  more: 10,
+  isBody1: 11,
+  codes: 18,
+  sequence: 6,
+  at: 7,
+  queuedAt: 8,
+  outcome: 10
+} as const
 const more = { numbers: 7, words: 14, codes: 0, next: 1, outcome: 1 } as const
 
 const free = -2
