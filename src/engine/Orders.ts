@@ -78,6 +78,10 @@ export const rowBytes = 64
 const rowNumbers = 8
 const rowWords = 16
 
+/** Words of the past's row that chain an account's remembered orders. */
+const ownOlderWord = 13
+const ownNewerWord = 14
+
 /** Words of a row that say where it lies in tables and books: restoring makes them anew. */
 const levelWord = 9
 const numberChainWord = 14
@@ -382,20 +386,20 @@ export class Orders {
 
   /** The account's next older remembered order, open or ended, or -1. */
   ownOlder(slot: number): number {
-    return this.pastWords[slot << 4 | 13]!
+    return this.pastWords[slot << 4 | ownOlderWord]!
   }
 
   setOwnOlder(slot: number, value: number): void {
-    this.pastWords[slot << 4 | 13] = value
+    this.pastWords[slot << 4 | ownOlderWord] = value
   }
 
   /** The account's next younger remembered order, or -1. */
   ownNewer(slot: number): number {
-    return this.pastWords[slot << 4 | 14]!
+    return this.pastWords[slot << 4 | ownNewerWord]!
   }
 
   setOwnNewer(slot: number, value: number): void {
-    this.pastWords[slot << 4 | 14] = value
+    this.pastWords[slot << 4 | ownNewerWord] = value
   }
 
   // ---- what the flags hold
@@ -456,6 +460,27 @@ export class Orders {
     let entry = this.numberTable[hashNumber(number) & this.tableMask]!
     while (entry !== 0 && this.number(entry - 1) !== number) entry = this.numberChain(entry - 1)
     return entry - 1
+  }
+
+  /**
+   * Reads what `find` and a look at the order's end ask for, ahead of them. One who is about to ask for many that are in
+   * no cache has the misses of all of them overlap. The answer means nothing.
+   */
+  readAhead(number: number): number {
+    const entry = this.numberTable[hashNumber(number) & this.tableMask]!
+    return entry === 0 ? 0 : this.words[(entry - 1) << 4]! ^ this.pastWords[(entry - 1) << 4]!
+  }
+
+  /** Reads what forgetting an order asks for, likewise. */
+  readForgotten(slot: number): number {
+    const { pastWords, words } = this
+    const row = slot << 4
+    const older = pastWords[row | ownOlderWord]!
+    const newer = pastWords[row | ownNewerWord]!
+    return this.numberTable[hashNumber(this.number(slot)) & this.tableMask]!
+      ^ this.clientTable.readAhead(words[row | clientHashWord]!)
+      ^ (older === none ? 0 : pastWords[older << 4]!)
+      ^ (newer === none ? 0 : pastWords[newer << 4]!)
   }
 
   /** Makes a slot findable under its order number, which no other indexed slot may have. */
