@@ -81,6 +81,8 @@ const rowWords = 16
 /** Words of the past's row that chain an account's remembered orders. */
 const ownOlderWord = 13
 const ownNewerWord = 14
+/** Where the position of the order's pair is, for a look that is not for its hash; no dump has it. */
+const positionWord = 15
 
 /** Words of a row that say where it lies in tables and books: restoring makes them anew. */
 const levelWord = 9
@@ -204,6 +206,8 @@ export class Orders {
     this.setMarket(slot, market)
     this.setOwnOlder(slot, none)
     this.setOwnNewer(slot, none)
+    this.pastWords[slot << 4 | positionWord] = 0
+    this.words[slot << 4 | clientHashWord] = 0
   }
 
   /** Gives a slot back. The order must be out of its book, of both indexes and of its account's chain. */
@@ -402,6 +406,15 @@ export class Orders {
     this.pastWords[slot << 4 | ownNewerWord] = value
   }
 
+  /** The slot in `Positions` of the order's account and market, where `setPosition` said so since the pool was made; or -1. */
+  position(slot: number): number {
+    return this.pastWords[slot << 4 | positionWord]! - 1
+  }
+
+  setPosition(slot: number, position: number): void {
+    this.pastWords[slot << 4 | positionWord] = position + 1
+  }
+
   // ---- what the flags hold
 
   side(slot: number): Order.Side {
@@ -546,14 +559,22 @@ export class Orders {
     this.clientTable.remove(this.clientHash(slot), slot)
   }
 
-  /** The hash under which a slot is in the clientOrderId index. */
+  /** The hash under which a slot is in the clientOrderId index; 0 for one that is not. */
   private clientHash(slot: number): number {
     return this.words[slot << 4 | clientHashWord]!
   }
 
-  /** The hash of an account's clientOrderId under the pool's key: for one who looks for an order, then indexes it. */
+  /** Whether a slot is in the clientOrderId index: said by its row, so that nobody has to look at the text. */
+  isClientIndexed(slot: number): boolean {
+    return this.clientHash(slot) !== 0
+  }
+
+  /**
+   * The hash of an account's clientOrderId under the pool's key, never 0: for one who looks for an order, then indexes it.
+   */
   hashClient(account: number, clientOrderId: string): number {
-    return hashText(this.key0, this.key1, account, clientOrderId)
+    const hash = hashText(this.key0, this.key1, account, clientOrderId)
+    return hash === 0 ? 1 : hash
   }
 
   /** A copy of everything but the tables and the levels, which restoring builds again. */
@@ -566,9 +587,11 @@ export class Orders {
       copy[row + numberChainWord] = 0
       copy[row + clientHashWord] = 0
     }
+    const pastCopy = this.pastWords.slice(0, this.highWater * rowWords)
+    for (let row = 0; row < pastCopy.length; row += rowWords) pastCopy[row + positionWord] = 0
     return {
       rows: new Uint8Array(copy.buffer),
-      pastRows: new Uint8Array(this.pastNumbers.slice(0, this.highWater * rowNumbers).buffer),
+      pastRows: new Uint8Array(pastCopy.buffer),
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
       freeHead: this.freeHead

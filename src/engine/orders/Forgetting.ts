@@ -40,7 +40,7 @@ export const forget = (state: State, atEpochMs: number): void => {
     state.shiftEnded()
     orders.unindex(order)
     disown(state, order)
-    if (orders.clientOrderId[order] !== "") orders.unindexClient(order)
+    if (orders.isClientIndexed(order)) orders.unindexClient(order)
     orders.release(order)
   }
 }
