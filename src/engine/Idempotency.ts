@@ -309,26 +309,38 @@ export class Idempotency {
     return this.used + 2 <= this.capacity - Math.floor(this.capacity / 64)
   }
 
-  /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */
-  remember(command: Command, outcome: Outcome): void {
+  /**
+   * Remembers what was decided under a command's key: what its first `entries` packed outcomes say. There must be room;
+   * commands without a key are passed over.
+   */
+  remember(command: Command, sequence: number, atEpochMs: number, outcomes: ReadonlyArray<Packed>, entries: number): void {
     if (command.idempotencyKey === "") return
     if (this.digested !== command) this.digestKeyOf(command)
     else digest.set(this.kept)
     this.digested = undefined
-    this.putDigested(command, this.keptHash, outcome)
+    this.putDigested(command, this.keptHash, sequence, atEpochMs, outcomes, entries)
   }
 
-  /** Remembers an outcome under a key of its own, beside the command's. */
-  put(operation: number, key: string, command: Command, outcome: Outcome): void {
+  /** Remembers what one entry came to under a key of its own, beside the command's. */
+  put(operation: number, key: string, command: Command, sequence: number, atEpochMs: number, outcome: EntryOutcome): void {
     Idempotency.digestKey(command.account, operation, key)
-    this.putDigested(command, this.hashOfDigest(), outcome)
+    pack(outcome, packed)
+    this.putDigested(command, this.hashOfDigest(), sequence, atEpochMs, [packed], 1)
   }
 
-  /** Remembers an outcome under the key that was just digested. */
-  private putDigested({ account, fingerprint }: Command, hash: number, outcome: Outcome): void {
+  /** Remembers outcomes under the key that was just digested. */
+  private putDigested(
+    { account, fingerprint }: Command,
+    hash: number,
+    sequence: number,
+    atEpochMs: number,
+    outcomes: ReadonlyArray<Packed>,
+    entries: number
+  ): void {
+    assert(entries > 0, "a command comes to something")
     const known = this.slotAt(account, hash)
     if (known !== none) this.forget(known, this.before(known))
-    const entry = this.allocate(outcome.sequence)
+    const entry = this.allocate(sequence)
     if (known === none) this.table.put(hash, this.freePlace, entry)
     else this.table.insert(hash, entry)
     const { numbers, words } = this
@@ -345,26 +357,25 @@ export class Idempotency {
     words[row + word.more] = none
     words[row + word.isBody1] = 0
     words[row + word.hash] = hash
-    numbers[entry * entryNumbers + number.sequence] = outcome.sequence
-    numbers[entry * entryNumbers + number.at] = outcome.atEpochMs
-    for (let index = outcome.entries.length - 1; index > 0; index--) {
-      words[row + word.more] = this.putMore(outcome.entries[index]!, words[row + word.more]!)
+    numbers[entry * entryNumbers + number.sequence] = sequence
+    numbers[entry * entryNumbers + number.at] = atEpochMs
+    for (let index = entries - 1; index > 0; index--) {
+      words[row + word.more] = this.putMore(outcomes[index]!, words[row + word.more]!)
     }
-    pack(outcome.entries[0]!, packed)
-    words[row + word.codes] = packed.codes
+    const first = outcomes[0]!
+    words[row + word.codes] = first.codes
     const at = entry * entryNumbers + number.outcome
-    for (let index = 0; index < packedNumbers; index++) numbers[at + index] = packed.numbers[index]!
-    this.enqueue(entry, outcome.atEpochMs)
+    for (let index = 0; index < packedNumbers; index++) numbers[at + index] = first.numbers[index]!
+    this.enqueue(entry, atEpochMs)
   }
 
   /** Keeps an outcome before the `next` of its command. Where. */
-  private putMore(outcome: EntryOutcome, next: number): number {
+  private putMore({ codes, numbers }: Packed, next: number): number {
     const slot = this.allocateMore()
-    pack(outcome, packed)
-    this.moreCodes[slot * moreWords + moreWord.codes] = packed.codes
+    this.moreCodes[slot * moreWords + moreWord.codes] = codes
     this.moreCodes[slot * moreWords + moreWord.next] = next
     const at = slot * moreNumbers + moreNumber.outcome
-    for (let index = 0; index < packedNumbers; index++) this.more[at + index] = packed.numbers[index]!
+    for (let index = 0; index < packedNumbers; index++) this.more[at + index] = numbers[index]!
     return slot
   }
 
