@@ -5,7 +5,8 @@
  * An order is two rows of 64 bytes, as long as a cache line: one of what the book, matching and the tables touch, and one
  * of its past and its owner. So a random order costs two misses, not one for each of its fields, and a book that only
  * matches keeps twice as many orders in a cache. Each kind of row has a buffer with two views, of 8-byte numbers
- * and of 4-byte words, read and written by name, by the accessors below.
+ * and of 4-byte words, read and written by name, by the accessors below. The links between the remembered orders of an
+ * account lie beside the rows, 8 bytes an order: whoever joins or leaves them touches no row of a neighbour.
  *
  * Slots are handed out last released first, so the same calls always give the same slots. A pool restored
  * from a dump continues exactly where the dumped one stood. The hash tables only say where a slot is: their
@@ -14,7 +15,7 @@
 import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import type * as Order from "../domain/Order.js"
-import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
 import { ProbingTable } from "./ProbingTable.js"
 import { type HashKey, hashText } from "./SipHash.js"
 
@@ -78,9 +79,11 @@ export const rowBytes = 64
 const rowNumbers = 8
 const rowWords = 16
 
-/** Words of the past's row that chain an account's remembered orders. */
-const ownOlderWord = 13
-const ownNewerWord = 14
+/** Where a dumped row of the past has the links between an account's remembered orders, which the pool keeps beside its rows. */
+const dumpedOwnOlder = 13
+const dumpedOwnNewer = 14
+/** Words of a slot in those links. */
+const linkWords = 2
 /** Where the position of the order's pair is, for a look that is not for its hash; no dump has it. */
 const positionWord = 15
 
@@ -99,6 +102,8 @@ export class Orders {
   /** Rows of orders at work. */
   private numbers: Float64Array
   private words: Int32Array
+  /** Next older and next younger of the account's remembered orders, by slot. */
+  private ownLinks: Int32Array
   /** Rows of their pasts and owners. */
   private pastNumbers: Float64Array
   private pastWords: Int32Array
@@ -133,6 +138,7 @@ export class Orders {
     this.words = wordsOf(this.numbers)
     this.pastNumbers = new Float64Array(slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
+    this.ownLinks = new Int32Array(slots * linkWords)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
     this.clientTable = new ProbingTable(capacity, slots, (slot) => this.clientHash(slot))
@@ -323,7 +329,7 @@ export class Orders {
     this.words[slot << 4 | 13] = value
   }
 
-  // ---- its past and its owner: numbers 0 to 5, words 12 to 14
+  // ---- its past and its owner: numbers 0 to 5, words 12 and 15
 
   /** Size atoms filled. */
   filled(slot: number): number {
@@ -390,20 +396,20 @@ export class Orders {
 
   /** The account's next older remembered order, open or ended, or -1. */
   ownOlder(slot: number): number {
-    return this.pastWords[slot << 4 | ownOlderWord]!
+    return this.ownLinks[slot << 1]!
   }
 
   setOwnOlder(slot: number, value: number): void {
-    this.pastWords[slot << 4 | ownOlderWord] = value
+    this.ownLinks[slot << 1] = value
   }
 
   /** The account's next younger remembered order, or -1. */
   ownNewer(slot: number): number {
-    return this.pastWords[slot << 4 | ownNewerWord]!
+    return this.ownLinks[slot << 1 | 1]!
   }
 
   setOwnNewer(slot: number, value: number): void {
-    this.pastWords[slot << 4 | ownNewerWord] = value
+    this.ownLinks[slot << 1 | 1] = value
   }
 
   /** The slot in `Positions` of the order's account and market, where `setPosition` said so since the pool was made; or -1. */
@@ -486,14 +492,13 @@ export class Orders {
 
   /** Reads what forgetting an order asks for, likewise. */
   readForgotten(slot: number): number {
-    const { pastWords, words } = this
-    const row = slot << 4
-    const older = pastWords[row | ownOlderWord]!
-    const newer = pastWords[row | ownNewerWord]!
+    const { ownLinks } = this
+    const older = this.ownOlder(slot)
+    const newer = this.ownNewer(slot)
     return this.numberTable[hashNumber(this.number(slot)) & this.tableMask]!
-      ^ this.clientTable.readAhead(words[row | clientHashWord]!)
-      ^ (older === none ? 0 : pastWords[older << 4]!)
-      ^ (newer === none ? 0 : pastWords[newer << 4]!)
+      ^ this.clientTable.readAhead(this.clientHash(slot))
+      ^ (older === none ? 0 : ownLinks[older << 1]!)
+      ^ (newer === none ? 0 : ownLinks[newer << 1]!)
   }
 
   /** Makes a slot findable under its order number, which no other indexed slot may have. */
@@ -588,7 +593,12 @@ export class Orders {
       copy[row + clientHashWord] = 0
     }
     const pastCopy = this.pastWords.slice(0, this.highWater * rowWords)
-    for (let row = 0; row < pastCopy.length; row += rowWords) pastCopy[row + positionWord] = 0
+    for (let row = 0; row < pastCopy.length; row += rowWords) {
+      const link = row / rowWords * linkWords
+      pastCopy[row + dumpedOwnOlder] = this.ownLinks[link]!
+      pastCopy[row + dumpedOwnNewer] = this.ownLinks[link + 1]!
+      pastCopy[row + positionWord] = 0
+    }
     return {
       rows: new Uint8Array(copy.buffer),
       pastRows: new Uint8Array(pastCopy.buffer),
@@ -612,6 +622,8 @@ export class Orders {
     new Uint8Array(orders.numbers.buffer).set(dump.rows)
     new Uint8Array(orders.pastNumbers.buffer).set(dump.pastRows)
     for (let slot = 0; slot < end; slot++) {
+      orders.setOwnOlder(slot, orders.pastWords[slot << 4 | dumpedOwnOlder]!)
+      orders.setOwnNewer(slot, orders.pastWords[slot << 4 | dumpedOwnNewer]!)
       orders.clientOrderId.push(dump.clientOrderId[slot]!)
       orders.idempotencyKey.push(dump.idempotencyKey[slot]!)
     }
@@ -637,6 +649,7 @@ export class Orders {
     this.words = wordsOf(this.numbers)
     this.pastNumbers = growFloats(this.pastNumbers, slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
+    this.ownLinks = growInts(this.ownLinks, slots * linkWords)
     this.allocated = slots
     this.clientTable.grow(slots)
     const tableSize = tableSizeFor(slots)
