@@ -1,11 +1,14 @@
 /**
  * Accounts, by dense index. Money in money atoms. An account is a row of 128 bytes: its money and margins
  * in the first cache line, its chains in the second. A row has two views, of 8-byte numbers and of 4-byte words.
+ *
+ * What every placement and everything forgotten changes of the second line is kept in 8 bytes of its own beside the rows,
+ * so that those of ten thousand accounts stay in a cache; a dump has it in the rows.
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import { none } from "../domain/None.js"
-import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** What is shown of an account beside its money. */
@@ -26,6 +29,9 @@ export interface AccountsDump {
 const initialAccounts = 64
 /** Numbers of 8 bytes in a row: the accessors shift indices by 4, for words by 5. */
 const rowNumbers = 16
+/** Words in what is kept beside a row, and where a dumped row has them. */
+const rememberedWords = 2
+const dumped = { evicted: 18, newestOrder: 19 } as const
 /** Where a row's sums over the account's positions begin and end. */
 const sums = { from: 2, to: 8 }
 
@@ -33,6 +39,8 @@ export class Accounts {
   count = 0
   private numbers = new Float64Array(initialAccounts * rowNumbers)
   private words = wordsOf(this.numbers)
+  /** By account: whether anything was forgotten, and the newest remembered order. */
+  private remembered = new Int32Array(initialAccounts * rememberedWords)
 
   private readonly byId = new Map<string, number>()
   /** What others may see each account by; empty until one is set. */
@@ -115,20 +123,20 @@ export class Accounts {
 
   /** 1 once a key or an order of the account has been forgotten: "never seen" can no longer be said. */
   evicted(account: number): number {
-    return this.words[account << 5 | 18]!
+    return this.remembered[account << 1]!
   }
 
   setEvicted(account: number, value: number): void {
-    this.words[account << 5 | 18] = value
+    this.remembered[account << 1] = value
   }
 
   /** The account's newest remembered order, linked by `Orders.ownOlder`; or -1. */
   newestOrder(account: number): number {
-    return this.words[account << 5 | 19]!
+    return this.remembered[account << 1 | 1]!
   }
 
   setNewestOrder(account: number, value: number): void {
-    this.words[account << 5 | 19] = value
+    this.remembered[account << 1 | 1] = value
   }
 
   /** First of the account's positions, linked by `Positions.nextOfAccount`; or -1. */
@@ -184,6 +192,7 @@ export class Accounts {
   private grow(accounts: number): void {
     this.numbers = growFloats(this.numbers, accounts * rowNumbers)
     this.words = wordsOf(this.numbers)
+    this.remembered = growInts(this.remembered, accounts * rememberedWords)
   }
 
   /** What is shown of an account beside its money. */
@@ -222,6 +231,11 @@ export class Accounts {
       rows.fill(0, row + sums.from, row + sums.to)
       rows[row + sums.from] = -1
     }
+    const words = wordsOf(rows)
+    for (let account = 0; account < this.count; account++) {
+      words[account << 5 | dumped.evicted] = this.evicted(account)
+      words[account << 5 | dumped.newestOrder] = this.newestOrder(account)
+    }
     return { rows: new Uint8Array(rows.buffer) }
   }
 
@@ -232,7 +246,11 @@ export class Accounts {
     if (count > accounts.slots) accounts.grow(grownLength(accounts.slots, count))
     new Uint8Array(accounts.numbers.buffer).set(dump.rows)
     accounts.count = count
-    for (let account = 0; account < count; account++) accounts.byId.set(Ids.accountId(accounts.born(account)), account)
+    for (let account = 0; account < count; account++) {
+      accounts.setEvicted(account, accounts.words[account << 5 | dumped.evicted]!)
+      accounts.setNewestOrder(account, accounts.words[account << 5 | dumped.newestOrder]!)
+      accounts.byId.set(Ids.accountId(accounts.born(account)), account)
+    }
     return accounts
   }
 }

@@ -36,8 +36,7 @@ const authority = (state: State, command: Command, atEpochMs: number): Refusal =
   const { apiKeys } = state
   const key = command.apiKey
   assert(key >= 0 && key < apiKeys.count, "a command names a key that was issued")
-  if (apiKeys.revokedAt(key) !== 0) return Refusal.keyRevoked
-  if (apiKeys.expiresAt(key) <= atEpochMs) return Refusal.keyExpired
+  if (apiKeys.actsUntil(key) <= atEpochMs) return apiKeys.revokedAt(key) !== 0 ? Refusal.keyRevoked : Refusal.keyExpired
   if ((apiKeys.scopes(key) & scopeTrade) === 0) return Refusal.keyScopeMissing
   return apiKeys.account(key) === command.account ? Refusal.none : Refusal.keyAccountMismatch
 }

@@ -9,12 +9,12 @@
  */
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
-import { type Command, type EntryOutcome, type Outcome, pack } from "../operations/Operations.js"
+import { type Command, type Outcome, pack } from "../operations/Operations.js"
 import { Packed, refusedCode } from "../operations/Outcome.js"
 import * as Admission from "./Admission.js"
 import { decide } from "./Deciders.js"
 import * as Due from "./Due.js"
-import { Event } from "./EventLog.js"
+import { Event, type EventLog } from "./EventLog.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
 import type { Reads } from "./Reads.js"
@@ -26,7 +26,8 @@ import { type Capacity, State } from "./State.js"
  */
 export const rulesVersion = 2
 
-const packed = new Packed()
+/** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
+const packed: Array<Packed> = []
 
 export class Engine extends OrderReads implements Reads {
   static make(capacity: Capacity): Engine {
@@ -47,16 +48,12 @@ export class Engine extends OrderReads implements Reads {
     state.atEpochMs = atEpochMs
     forget(state, atEpochMs)
     if (!state.halted) Due.run(state)
-    const outcome: Outcome = {
-      sequence,
-      atEpochMs,
-      refusal: Refusal.none,
-      replayed: false,
-      entries: decide(state, command)
-    }
-    state.idempotency.remember(command, outcome)
-    this.log(outcome)
-    return outcome
+    const entries = decide(state, command)
+    while (packed.length < entries.length) packed.push(new Packed())
+    for (let index = 0; index < entries.length; index++) pack(entries[index]!, packed[index]!)
+    state.idempotency.remember(command, sequence, atEpochMs, packed, entries.length)
+    this.log(entries.length)
+    return { sequence, atEpochMs, refusal: Refusal.none, replayed: false, entries }
   }
 
   /** When something is due next; `Infinity` when nothing is, or while nothing may be done. */
@@ -64,19 +61,18 @@ export class Engine extends OrderReads implements Reads {
     return Due.nextEpochMs(this.state)
   }
 
-  private log(outcome: Outcome): void {
-    const { events } = this.state
-    for (const entry of outcome.entries) logEntry(this.state, entry)
-    events.event3(Event.RecordDecided, outcome.sequence, outcome.atEpochMs, outcome.entries.length)
+  /** Logs what the entries that were just packed came to, and the end of the record. */
+  private log(entries: number): void {
+    const { events, sequence, atEpochMs } = this.state
+    for (let index = 0; index < entries; index++) logEntry(events, packed[index]!)
+    events.event3(Event.RecordDecided, sequence, atEpochMs, entries)
   }
 }
 
 /** What a refusal compared is not logged: it only explains, and a better explanation must not break a journal. */
-const logEntry = (state: State, entry: EntryOutcome): void => {
-  pack(entry, packed)
-  const { codes, numbers } = packed
-  if ((codes & 0xff) === refusedCode) return state.events.event7(Event.EntryDecided, codes, numbers[0]!, 0, 0, 0, 0, 0)
-  state.events.event7(
+const logEntry = (events: EventLog, { codes, numbers }: Packed): void => {
+  if ((codes & 0xff) === refusedCode) return events.event7(Event.EntryDecided, codes, numbers[0]!, 0, 0, 0, 0, 0)
+  events.event7(
     Event.EntryDecided,
     codes,
     numbers[0]!,

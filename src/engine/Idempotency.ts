@@ -20,11 +20,17 @@ import { type HashKey, hashWords } from "./SipHash.js"
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
 
+/** Keys whose rows are read at once before they are forgotten one by one. */
+const readAtOnce = 16
+
 /** Rows that a small table begins with. */
 const initialEntries = 256
 
 /** When the last order an outcome speaks of ended: `Infinity` while one is open, 0 when all are forgotten. */
 export type EndOf = (orderNumber: number) => number
+
+/** Reads what `EndOf` asks for, for one who asks for many: see `Orders.readAhead`. */
+export type ReadAhead = (orderNumber: number) => number
 
 /** What of the table a snapshot holds. */
 export interface IdempotencyDump {
@@ -114,6 +120,8 @@ export class Idempotency {
   private keptHash = 0
   /** Where `slotAt` ended without an entry. */
   private freePlace = 0
+  /** What was read ahead, kept so that the compiler cannot leave the reading out. */
+  seen = 0
 
   /** Entries that a placement may take. */
   private readonly sharedByAll: number
@@ -301,26 +309,38 @@ export class Idempotency {
     return this.used + 2 <= this.capacity - Math.floor(this.capacity / 64)
   }
 
-  /** Remembers what was decided under a command's key. There must be room; commands without a key are passed over. */
-  remember(command: Command, outcome: Outcome): void {
+  /**
+   * Remembers what was decided under a command's key: what its first `entries` packed outcomes say. There must be room;
+   * commands without a key are passed over.
+   */
+  remember(command: Command, sequence: number, atEpochMs: number, outcomes: ReadonlyArray<Packed>, entries: number): void {
     if (command.idempotencyKey === "") return
     if (this.digested !== command) this.digestKeyOf(command)
     else digest.set(this.kept)
     this.digested = undefined
-    this.putDigested(command, this.keptHash, outcome)
+    this.putDigested(command, this.keptHash, sequence, atEpochMs, outcomes, entries)
   }
 
-  /** Remembers an outcome under a key of its own, beside the command's. */
-  put(operation: number, key: string, command: Command, outcome: Outcome): void {
+  /** Remembers what one entry came to under a key of its own, beside the command's. */
+  put(operation: number, key: string, command: Command, sequence: number, atEpochMs: number, outcome: EntryOutcome): void {
     Idempotency.digestKey(command.account, operation, key)
-    this.putDigested(command, this.hashOfDigest(), outcome)
+    pack(outcome, packed)
+    this.putDigested(command, this.hashOfDigest(), sequence, atEpochMs, [packed], 1)
   }
 
-  /** Remembers an outcome under the key that was just digested. */
-  private putDigested({ account, fingerprint }: Command, hash: number, outcome: Outcome): void {
+  /** Remembers outcomes under the key that was just digested. */
+  private putDigested(
+    { account, fingerprint }: Command,
+    hash: number,
+    sequence: number,
+    atEpochMs: number,
+    outcomes: ReadonlyArray<Packed>,
+    entries: number
+  ): void {
+    assert(entries > 0, "a command comes to something")
     const known = this.slotAt(account, hash)
     if (known !== none) this.forget(known, this.before(known))
-    const entry = this.allocate(outcome.sequence)
+    const entry = this.allocate(sequence)
     if (known === none) this.table.put(hash, this.freePlace, entry)
     else this.table.insert(hash, entry)
     const { numbers, words } = this
@@ -337,26 +357,25 @@ export class Idempotency {
     words[row + word.more] = none
     words[row + word.isBody1] = 0
     words[row + word.hash] = hash
-    numbers[entry * entryNumbers + number.sequence] = outcome.sequence
-    numbers[entry * entryNumbers + number.at] = outcome.atEpochMs
-    for (let index = outcome.entries.length - 1; index > 0; index--) {
-      words[row + word.more] = this.putMore(outcome.entries[index]!, words[row + word.more]!)
+    numbers[entry * entryNumbers + number.sequence] = sequence
+    numbers[entry * entryNumbers + number.at] = atEpochMs
+    for (let index = entries - 1; index > 0; index--) {
+      words[row + word.more] = this.putMore(outcomes[index]!, words[row + word.more]!)
     }
-    pack(outcome.entries[0]!, packed)
-    words[row + word.codes] = packed.codes
+    const first = outcomes[0]!
+    words[row + word.codes] = first.codes
     const at = entry * entryNumbers + number.outcome
-    for (let index = 0; index < packedNumbers; index++) numbers[at + index] = packed.numbers[index]!
-    this.enqueue(entry, outcome.atEpochMs)
+    for (let index = 0; index < packedNumbers; index++) numbers[at + index] = first.numbers[index]!
+    this.enqueue(entry, atEpochMs)
   }
 
   /** Keeps an outcome before the `next` of its command. Where. */
-  private putMore(outcome: EntryOutcome, next: number): number {
+  private putMore({ codes, numbers }: Packed, next: number): number {
     const slot = this.allocateMore()
-    pack(outcome, packed)
-    this.moreCodes[slot * moreWords + moreWord.codes] = packed.codes
+    this.moreCodes[slot * moreWords + moreWord.codes] = codes
     this.moreCodes[slot * moreWords + moreWord.next] = next
     const at = slot * moreNumbers + moreNumber.outcome
-    for (let index = 0; index < packedNumbers; index++) this.more[at + index] = packed.numbers[index]!
+    for (let index = 0; index < packedNumbers; index++) this.more[at + index] = numbers[index]!
     return slot
   }
 
@@ -364,9 +383,10 @@ export class Idempotency {
    * Forgets, from the oldest on, every key whose time is over. One that an open order keeps goes to the end
    * of the queue, to be looked at a day later; so each is looked at once a day.
    */
-  expire(atEpochMs: number, endOf: EndOf, forgotten: (account: number) => void): void {
-    while (this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs) {
+  expire(atEpochMs: number, endOf: EndOf, readAhead: ReadAhead, forgotten: (account: number) => void): void {
+    for (let at = 0; this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs; at++) {
       const entry = this.oldest
+      if (at % readAtOnce === 0) this.readOldest(readAhead)
       if (this.expiry(entry, endOf) <= atEpochMs) {
         forgotten(this.accountOf(entry))
         this.forget(entry, none)
@@ -376,6 +396,24 @@ export class Idempotency {
         this.enqueue(entry, atEpochMs)
       }
     }
+  }
+
+  /**
+   * Reads what forgetting the oldest keys asks for. It is a day old and in no cache: read in one go, the misses of many
+   * keys overlap, where one key after the other would wait for each of its own.
+   */
+  private readOldest(readAhead: ReadAhead): void {
+    const { numbers, table, words } = this
+    let seen = 0
+    let entry = this.oldest
+    for (let count = 0; count < readAtOnce && entry !== none; count++) {
+      const row = entry * entryWords
+      seen ^= table.readAhead(words[row + word.hash]!)
+      const codes = words[row + word.codes]!
+      if (mayEndLater(codes)) seen ^= readAhead(numbers[entry * entryNumbers + number.outcome + orderNumberAt[codes & 0xff]!]!)
+      entry = words[row + word.next]!
+    }
+    this.seen = seen
   }
 
   private enqueue(entry: number, atEpochMs: number): void {

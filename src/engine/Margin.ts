@@ -9,10 +9,17 @@ import { bpsOne } from "../domain/Units.js"
 import type { MarketState } from "./Markets.js"
 import type { State } from "./State.js"
 
+/**
+ * floor(atoms / 10^4). The quotient of a safe integer is never rounded up to the next whole: that is 10^-4 away or more,
+ * and half a unit in its last place is less. A remainder would cost a call.
+ */
+const tenThousands = (atoms: number): number =>
+  atoms <= Number.MAX_SAFE_INTEGER ? Math.floor(atoms / bpsOne) : (atoms - (atoms % bpsOne)) / bpsOne
+
 /** ceil(notional * bps / 10^4), exact for every safe notional. */
 export const bpsCeil = (notional: number, bps: number): number => {
-  const rest = notional % bpsOne
-  return ((notional - rest) / bpsOne) * bps + Math.ceil((rest * bps) / bpsOne)
+  const whole = tenThousands(notional)
+  return whole * bps + Math.ceil(((notional - whole * bpsOne) * bps) / bpsOne)
 }
 
 /**
@@ -27,9 +34,9 @@ export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], 
     if (notional <= tier.notionalThresholdAtoms) break
     const next = tiers[index + 1]
     const slice = Math.min(notional, next === undefined ? notional : next.notionalThresholdAtoms) - tier.notionalThresholdAtoms
-    const rest = slice % bpsOne
-    whole += ((slice - rest) / bpsOne) * tier.maintenanceMarginBps
-    parts += rest * tier.maintenanceMarginBps
+    const slices = tenThousands(slice)
+    whole += slices * tier.maintenanceMarginBps
+    parts += (slice - slices * bpsOne) * tier.maintenanceMarginBps
   }
   return whole + Math.ceil(parts / bpsOne)
 }

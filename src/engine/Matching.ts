@@ -146,8 +146,20 @@ const endFilled = (state: State, order: number): void => {
   else end(state, order, Order.canceled, CancelReason.reduceOnlyExceeded)
 }
 
+/** The position slot of a resting order: told by its row, or found once where the row is of a snapshot. */
+const positionOf = (state: State, order: number): number => {
+  const { orders, positions } = state
+  const told = orders.position(order)
+  if (told !== none) return told
+  const slot = positions.find(orders.account(order), orders.market(order))
+  assert(slot !== none, "a resting order has a position slot")
+  orders.setPosition(order, slot)
+  return slot
+}
+
 const link = (state: State, slot: number, order: number): void => {
   const { orders, positions } = state
+  orders.setPosition(order, slot)
   const last = positions.lastOrder(slot)
   orders.setAccountPrev(order, last)
   orders.setAccountNext(order, none)
@@ -204,11 +216,10 @@ export const liftResting = (state: State, market: MarketState, slot: number, ord
 
 /** Takes a resting order out of the book for good. */
 export const cancelResting = (state: State, order: number, reason: Order.CancelReason): void => {
-  const { accounts, orders, positions } = state
+  const { accounts, orders } = state
   const account = orders.account(order)
   const market = state.markets[orders.market(order)]!
-  const slot = positions.find(account, market.index)
-  assert(slot !== none, "a resting order has a position slot")
+  const slot = positionOf(state, order)
   Margin.refreshAccount(state, account)
   liftResting(state, market, slot, order)
   end(state, order, Order.canceled, reason)
@@ -279,8 +290,7 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
       continue
     }
     const sizeAtoms = Math.min(orders.remaining(taker), orders.remaining(maker))
-    const makerSlot = positions.find(makerAccount, market.index)
-    assert(makerSlot !== none, "a resting order has a position slot")
+    const makerSlot = positionOf(state, maker)
     if (market.status === "reduce_only" && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
       cancelResting(state, maker, CancelReason.marketReduceOnly)
       continue

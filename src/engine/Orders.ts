@@ -5,7 +5,8 @@
  * An order is two rows of 64 bytes, as long as a cache line: one of what the book, matching and the tables touch, and one
  * of its past and its owner. So a random order costs two misses, not one for each of its fields, and a book that only
  * matches keeps twice as many orders in a cache. Each kind of row has a buffer with two views, of 8-byte numbers
- * and of 4-byte words, read and written by name, by the accessors below.
+ * and of 4-byte words, read and written by name, by the accessors below. The links between the remembered orders of an
+ * account lie beside the rows, 8 bytes an order: whoever joins or leaves them touches no row of a neighbour.
  *
  * Slots are handed out last released first, so the same calls always give the same slots. A pool restored
  * from a dump continues exactly where the dumped one stood. The hash tables only say where a slot is: their
@@ -15,7 +16,7 @@ import { assert } from "../domain/Assert.js"
 import { idsPerRecord } from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
-import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
 import { ProbingTable } from "./ProbingTable.js"
 import { type HashKey, hashText } from "./SipHash.js"
 
@@ -76,6 +77,14 @@ export const rowBytes = 64
 const rowNumbers = 8
 const rowWords = 16
 
+/** Where a dumped row of the past has the links between an account's remembered orders, which the pool keeps beside its rows. */
+const dumpedOwnOlder = 13
+const dumpedOwnNewer = 14
+/** Words of a slot in those links. */
+const linkWords = 2
+/** Where the position of the order's pair is, for a look that is not for its hash; no dump has it. */
+const positionWord = 15
+
 /** Words of a row that say where it lies in tables and books: restoring makes them anew. */
 const levelWord = 9
 const numberChainWord = 14
@@ -91,6 +100,8 @@ export class Orders {
   /** Rows of orders at work. */
   private numbers: Float64Array
   private words: Int32Array
+  /** Next older and next younger of the account's remembered orders, by slot. */
+  private ownLinks: Int32Array
   /** Rows of their pasts and owners. */
   private pastNumbers: Float64Array
   private pastWords: Int32Array
@@ -125,6 +136,7 @@ export class Orders {
     this.words = wordsOf(this.numbers)
     this.pastNumbers = new Float64Array(slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
+    this.ownLinks = new Int32Array(slots * linkWords)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
     this.clientTable = new ProbingTable(capacity, slots, (slot) => this.clientHash(slot))
@@ -198,6 +210,8 @@ export class Orders {
     this.setMarket(slot, market)
     this.setOwnOlder(slot, none)
     this.setOwnNewer(slot, none)
+    this.pastWords[slot << 4 | positionWord] = 0
+    this.words[slot << 4 | clientHashWord] = 0
   }
 
   /** Gives a slot back. The order must be out of its book, of both indexes and of its account's chain. */
@@ -313,7 +327,7 @@ export class Orders {
     this.words[slot << 4 | 13] = value
   }
 
-  // ---- its past and its owner: numbers 0 to 5, words 12 to 14
+  // ---- its past and its owner: numbers 0 to 5, words 12 and 15
 
   /** Size atoms filled. */
   filled(slot: number): number {
@@ -380,20 +394,29 @@ export class Orders {
 
   /** The account's next older remembered order, open or ended, or -1. */
   ownOlder(slot: number): number {
-    return this.pastWords[slot << 4 | 13]!
+    return this.ownLinks[slot << 1]!
   }
 
   setOwnOlder(slot: number, value: number): void {
-    this.pastWords[slot << 4 | 13] = value
+    this.ownLinks[slot << 1] = value
   }
 
   /** The account's next younger remembered order, or -1. */
   ownNewer(slot: number): number {
-    return this.pastWords[slot << 4 | 14]!
+    return this.ownLinks[slot << 1 | 1]!
   }
 
   setOwnNewer(slot: number, value: number): void {
-    this.pastWords[slot << 4 | 14] = value
+    this.ownLinks[slot << 1 | 1] = value
+  }
+
+  /** The slot in `Positions` of the order's account and market, where `setPosition` said so since the pool was made; or -1. */
+  position(slot: number): number {
+    return this.pastWords[slot << 4 | positionWord]! - 1
+  }
+
+  setPosition(slot: number, position: number): void {
+    this.pastWords[slot << 4 | positionWord] = position + 1
   }
 
   // ---- what the flags hold
@@ -454,6 +477,26 @@ export class Orders {
     let entry = this.numberTable[hashNumber(number) & this.tableMask]!
     while (entry !== 0 && this.number(entry - 1) !== number) entry = this.numberChain(entry - 1)
     return entry - 1
+  }
+
+  /**
+   * Reads what `find` and a look at the order's end ask for, ahead of them. One who is about to ask for many that are in
+   * no cache has the misses of all of them overlap. The answer means nothing.
+   */
+  readAhead(number: number): number {
+    const entry = this.numberTable[hashNumber(number) & this.tableMask]!
+    return entry === 0 ? 0 : this.words[(entry - 1) << 4]! ^ this.pastWords[(entry - 1) << 4]!
+  }
+
+  /** Reads what forgetting an order asks for, likewise. */
+  readForgotten(slot: number): number {
+    const { ownLinks } = this
+    const older = this.ownOlder(slot)
+    const newer = this.ownNewer(slot)
+    return this.numberTable[hashNumber(this.number(slot)) & this.tableMask]!
+      ^ this.clientTable.readAhead(this.clientHash(slot))
+      ^ (older === none ? 0 : ownLinks[older << 1]!)
+      ^ (newer === none ? 0 : ownLinks[newer << 1]!)
   }
 
   /** Makes a slot findable under its order number, which no other indexed slot may have. */
@@ -519,14 +562,22 @@ export class Orders {
     this.clientTable.remove(this.clientHash(slot), slot)
   }
 
-  /** The hash under which a slot is in the clientOrderId index. */
+  /** The hash under which a slot is in the clientOrderId index; 0 for one that is not. */
   private clientHash(slot: number): number {
     return this.words[slot << 4 | clientHashWord]!
   }
 
-  /** The hash of an account's clientOrderId under the pool's key: for one who looks for an order, then indexes it. */
+  /** Whether a slot is in the clientOrderId index: said by its row, so that nobody has to look at the text. */
+  isClientIndexed(slot: number): boolean {
+    return this.clientHash(slot) !== 0
+  }
+
+  /**
+   * The hash of an account's clientOrderId under the pool's key, never 0: for one who looks for an order, then indexes it.
+   */
   hashClient(account: number, clientOrderId: string): number {
-    return hashText(this.key0, this.key1, account, clientOrderId)
+    const hash = hashText(this.key0, this.key1, account, clientOrderId)
+    return hash === 0 ? 1 : hash
   }
 
   /** A copy of everything but the tables and the levels, which restoring builds again. */
@@ -539,9 +590,16 @@ export class Orders {
       copy[row + numberChainWord] = 0
       copy[row + clientHashWord] = 0
     }
+    const pastCopy = this.pastWords.slice(0, this.highWater * rowWords)
+    for (let row = 0; row < pastCopy.length; row += rowWords) {
+      const link = row / rowWords * linkWords
+      pastCopy[row + dumpedOwnOlder] = this.ownLinks[link]!
+      pastCopy[row + dumpedOwnNewer] = this.ownLinks[link + 1]!
+      pastCopy[row + positionWord] = 0
+    }
     return {
       rows: new Uint8Array(copy.buffer),
-      pastRows: new Uint8Array(this.pastNumbers.slice(0, this.highWater * rowNumbers).buffer),
+      pastRows: new Uint8Array(pastCopy.buffer),
       clientOrderId: this.clientOrderId.slice(),
       idempotencyKey: this.idempotencyKey.slice(),
       freeHead: this.freeHead
@@ -562,6 +620,8 @@ export class Orders {
     new Uint8Array(orders.numbers.buffer).set(dump.rows)
     new Uint8Array(orders.pastNumbers.buffer).set(dump.pastRows)
     for (let slot = 0; slot < end; slot++) {
+      orders.setOwnOlder(slot, orders.pastWords[slot << 4 | dumpedOwnOlder]!)
+      orders.setOwnNewer(slot, orders.pastWords[slot << 4 | dumpedOwnNewer]!)
       orders.clientOrderId.push(dump.clientOrderId[slot]!)
       orders.idempotencyKey.push(dump.idempotencyKey[slot]!)
     }
@@ -587,6 +647,7 @@ export class Orders {
     this.words = wordsOf(this.numbers)
     this.pastNumbers = growFloats(this.pastNumbers, slots * rowNumbers)
     this.pastWords = wordsOf(this.pastNumbers)
+    this.ownLinks = growInts(this.ownLinks, slots * linkWords)
     this.allocated = slots
     this.clientTable.grow(slots)
     const tableSize = tableSizeFor(slots)

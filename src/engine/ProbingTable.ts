@@ -58,6 +58,11 @@ export class ProbingTable {
     }
   }
 
+  /** Reads the place where a hash is looked for, ahead of looking: the answer means nothing. */
+  readAhead(hash: number): number {
+    return this.places[hash & this.mask]!
+  }
+
   /** The entry at a place, or -1 where it is free. */
   entryAt(place: number): number {
     return (this.places[place]! & this.entryMask) - 1

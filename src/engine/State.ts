@@ -83,6 +83,9 @@ export class State extends Values {
   requiredAtoms = 0
   availableAtoms = 0
 
+  /** What was read ahead, kept so that the compiler cannot leave the reading out. */
+  seen = 0
+
   // Ended orders by time of their end: a ring of slots.
   private ended = new Float64Array(256)
   private endedHead = 0
@@ -108,6 +111,9 @@ export class State extends Values {
     if (order === none) return 0
     return this.orders.status(order) === Order.open ? Number.POSITIVE_INFINITY : this.orders.updatedAt(order)
   }
+
+  /** Reads what `endOf` asks for, ahead of it. */
+  readonly readAhead = (orderNumber: number): number => this.orders.readAhead(orderNumber)
 
   /** Notes that something of an account's past is forgotten. */
   readonly evict = (account: number): void => {

@@ -4,7 +4,7 @@
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
-import { lookedUp, type Outcome } from "../../operations/Operations.js"
+import { lookedUp } from "../../operations/Operations.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import type { FenceOutcome } from "../../operations/orders/FenceOutcome.js"
 import { Event } from "../EventLog.js"
@@ -41,14 +41,7 @@ export const fence = (state: State, command: FenceOutcome): Done | Refused => {
     state.idempotency.renew(account, scope, identity, state.atEpochMs)
     return done
   }
-  const fenced: Outcome = {
-    sequence: state.sequence,
-    atEpochMs: state.atEpochMs,
-    refusal: Refusal.none,
-    replayed: false,
-    entries: [done]
-  }
-  state.idempotency.put(scope, identity, command, fenced)
+  state.idempotency.put(scope, identity, command, state.sequence, state.atEpochMs, done)
   state.hasFences = true
   state.events.event1(Event.Fenced, account)
   return done
