@@ -5,6 +5,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import { versions } from "../src/sequencer/Versions.js"
 import { Driver, parameters } from "./engine/drive.js"
 import * as Recorded from "./cli/Recorded.js"
 
@@ -55,7 +56,7 @@ describe("a journal that remembers more than the settings have room for", () => 
 
   beforeAll(async () => {
     const driver = new Driver(recording)
-    driver.run({ kind: "OpenVenue", environment: "development", rules: 1 })
+    driver.send({ kind: "OpenVenue", environment: "development", ...versions })
     const market = driver.market(parameters("AAA"), 1000)
     const account = driver.account(1_000_000_000_000)
     while (recording.occupancy.orders < 1_100) {

@@ -17,7 +17,6 @@ export const granted: Exceptions = {
   ],
   "long-function": [
     "Exchanges.write",
-    "FakeVenue.make",
     "Handlers.make",
     "Journeys.make",
     "Matching.matchTaker",

@@ -50,9 +50,8 @@ export class Digest128 {
     this.word(Math.round((value - low) / 4294967296))
   }
 
-  /** A text: its length, then its code units, two a word. */
-  text(value: string): void {
-    const length = value.length
+  /** A text, or as much of its beginning as is said: the length, then the code units, two a word. */
+  text(value: string, length: number = value.length): void {
     this.word(length)
     // As `word`, with the lanes at hand: this loop is most of what a key costs.
     let { a, b, c, d } = this

@@ -21,7 +21,7 @@ export const equal = (one: Fingerprint, other: Fingerprint): boolean =>
   one.a === other.a && one.b === other.b && one.c === other.c && one.d === other.d
 
 // Each part says what it is, so that no run of parts reads like another.
-const tag = { absent: 1, no: 2, yes: 3, number: 4, text: 5, decimal: 6, list: 7 } as const
+const tag = { absent: 1, no: 2, yes: 3, number: 4, text: 5, decimal: 6, list: 7, choice: 8 } as const
 
 /** Takes the parts of a body in a fixed order. One at a time: the digest is shared. */
 export class Canonical {
@@ -46,6 +46,11 @@ export class Canonical {
     this.digest.number(value)
   }
 
+  /** A name of a list, by its place in it. */
+  choice(place: number): void {
+    this.digest.word(tag.choice | (place << 8))
+  }
+
   text(value: string): void {
     this.digest.word(tag.text)
     this.digest.text(value)
@@ -54,7 +59,7 @@ export class Canonical {
   /** A decimal of plain digits, told by its value: zeros behind the last digit of the fraction say nothing. */
   decimal(value: string): void {
     this.digest.word(tag.decimal)
-    this.digest.text(plainDecimal(value))
+    this.digest.text(value, plainLength(value))
   }
 
   /** The number of parts that follow. */
@@ -70,13 +75,16 @@ export class Canonical {
   }
 }
 
-/** A decimal without the zeros that say nothing. */
-export const plainDecimal = (value: string): string => {
-  if (!value.includes(".")) return value
+/** The length of a decimal without the zeros that say nothing. */
+const plainLength = (value: string): number => {
+  if (!value.includes(".")) return value.length
   let end = value.length
   while (value.charCodeAt(end - 1) === 0x30) end--
-  return value.slice(0, value.charCodeAt(end - 1) === 0x2e ? end - 1 : end)
+  return value.charCodeAt(end - 1) === 0x2e ? end - 1 : end
 }
+
+/** A decimal without the zeros that say nothing. */
+export const plainDecimal = (value: string): string => value.slice(0, plainLength(value))
 
 const canonical = new Canonical()
 

@@ -167,7 +167,7 @@ describe("an expiry", () => {
     const read = () => venue.read(alice, `/v1/orders/${placed.orderId}`)
     expect(await read()).toMatchObject({ status: "open", expiresAtEpochMs })
     venue.atEpochMs = expiresAtEpochMs
-    venue.run({ kind: "PassTime" })
+    venue.send({ kind: "PassTime" })
     expect(await read()).toMatchObject({ status: "canceled", cancelReason: "expired" })
     expect((await read()).expiresAtEpochMs).toBeUndefined()
     const again = await venue.place(alice, { price: "90.0", expiresAtEpochMs, clientOrderId: "e" }, "e")
@@ -204,10 +204,10 @@ describe("the dead-man switch", () => {
     expect(await state()).toMatchObject({ cancelAtEpochMs })
     await venue.post(alice, target, { timeoutMs: 5_000 }, "beat-2")
     venue.atEpochMs += 4_000
-    venue.run({ kind: "PassTime" })
+    venue.send({ kind: "PassTime" })
     expect((await venue.read(alice, `/v1/orders/${placed.orderId}`)).status).toBe("open")
     venue.atEpochMs += 1_000
-    venue.run({ kind: "PassTime" })
+    venue.send({ kind: "PassTime" })
     expect(await venue.read(alice, `/v1/orders/${placed.orderId}`)).toMatchObject({
       status: "canceled",
       cancelReason: "cancel_all_after"
@@ -313,7 +313,7 @@ describe("an outcome", () => {
     const { orderId } = await venue.place(alice, { price: "90.0" }, "old")
     await venue.post(alice, `/v1/orders/${orderId}/cancel`, body(alice, {}), "old-cancel")
     venue.atEpochMs += 49 * 3_600_000
-    venue.run({ kind: "PassTime" })
+    venue.send({ kind: "PassTime" })
     expect(await lookup(venue, alice, "idempotencyKey=old")).toMatchObject({ outcome: "unknown_expired", decisions: [] })
     expect(await lookup(venue, alice, "clientOrderId=other")).toMatchObject({ outcome: "unknown_expired" })
   })
@@ -354,14 +354,14 @@ describe("a market that is not listed yet", () => {
   const draft = parameters("CCC")
   const early = async () => {
     const { alice, venue } = await make()
-    venue.run({ kind: "PutMarket", idempotencyKey: "draft", parameters: draft })
+    venue.send({ kind: "PutMarket", idempotencyKey: "draft", parameters: draft })
     return { alice, venue, index: venue.engine.findMarket(draft.marketId) }
   }
   const list = (venue: LiveVenue, market: number): void => {
     for (const status of ["backfilling", "open"] as const) {
-      venue.run({ kind: "SetMarketStatus", idempotencyKey: venue.nextKey(), market, status })
+      venue.send({ kind: "SetMarketStatus", idempotencyKey: venue.nextKey(), market, status })
     }
-    venue.run({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms: 1000, sourceEpochMs: venue.atEpochMs })
+    venue.send({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms: 1000, sourceEpochMs: venue.atEpochMs })
   }
 
   test("is refused like one that does not exist, and the refusal is repeated once it is listed", async () => {

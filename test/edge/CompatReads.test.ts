@@ -1,7 +1,8 @@
 /** Reads of the compatibility layer over the real engine: unified shapes, exact numbers, listings by time. `ask` checks every schema. */
 import { expect, test } from "vitest"
-import { Operation, type PlaceEntry } from "../../src/operations/Operations.js"
 import * as Order from "../../src/domain/Order.js"
+import { Operation } from "../../src/operations/Operations.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import { parameters, plain } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, symbol } from "./LiveVenue.js"
@@ -119,11 +120,10 @@ test("a listing of orders that would look at too many is refused, not cut", asyn
   const before = venue.atEpochMs
   const entry: PlaceEntry = { ...plain, priceAtoms: 900, quantityAtoms: 1, timeInForce: Order.ioc }
   const place = (count: number): void => {
-    venue.run({
+    venue.send({
       kind: "PlaceOrders",
       operation: Operation.placeBatchV1,
       account: alice.account,
-      apiKey: -1,
       idempotencyKey: venue.nextKey(),
       entries: Array.from({ length: count }, () => entry)
     })

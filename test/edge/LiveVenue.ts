@@ -3,17 +3,18 @@
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
 import { Clock, Effect, Layer, Logger, Runtime } from "effect"
-import type { Command } from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
-import type { Outcome } from "../../src/operations/Operations.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
 import * as Readiness from "../../src/edge/http/Readiness.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { Barrier, State, Submit } from "../../src/sequencer/Submit.js"
+import { type AnyGiven, completeAny } from "../engine/commands.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 
@@ -79,7 +80,7 @@ export class LiveVenue {
 
   static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }): LiveVenue {
     const venue = new LiveVenue(capacity)
-    venue.run({ kind: "OpenVenue", environment: "development", rules: 1 })
+    venue.send({ kind: "OpenVenue", environment: "development", ...versions })
     venue.market(parameters("AAA"))
     return venue
   }
@@ -92,18 +93,23 @@ export class LiveVenue {
     return this.engine.apply(command, this.engine.sequence + 1, this.atEpochMs)
   }
 
+  /** Runs a command that a test says in few words. */
+  send(given: AnyGiven): Outcome {
+    return this.run(completeAny(given))
+  }
+
   nextKey(): string {
     return `key-${++this.keys}`
   }
 
   /** An open market at 1000 price atoms. */
   market(market: Market.Parameters): number {
-    this.run({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
+    this.send({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
     const index = this.engine.findMarket(market.marketId)
     for (const status of ["backfilling", "open"] as const) {
-      this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status })
+      this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status })
     }
-    this.run({ kind: "SetIndexPrice", idempotencyKey: "", market: index, priceAtoms: 1000, sourceEpochMs: this.atEpochMs })
+    this.send({ kind: "SetIndexPrice", idempotencyKey: "", market: index, priceAtoms: 1000, sourceEpochMs: this.atEpochMs })
     return index
   }
 

@@ -5,7 +5,13 @@ import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import { bookText } from "../../src/edge/markets/getBook.js"
 import { registry } from "../../src/edge/markets/Snapshot.js"
+import { internal, Principal } from "../../src/operations/Header.js"
+import { Operation } from "../../src/operations/Operations.js"
 import * as Fake from "./FakeVenue.js"
+
+/** What every command of the operator's carries. */
+const word: unknown = expect.any(Number)
+const sentBy = { ...internal(Principal.operator), fingerprint: { a: word, b: word, c: word, d: word } }
 
 const sha256 = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`
 
@@ -142,10 +148,19 @@ test("operator routes submit what they say, and repeat their answer", async () =
   await ask("/v1/operator/markets/ETH-USDC-PERP/status", "PUT", { status: "backfilling" })
   await ask("/v1/operator/markets/BTC-USDC-PERP/index-price", "PUT", { price: "101.5", sourceEpochMs: 5 })
   expect(fake.commands.slice(-3)).toEqual([
-    { kind: "ResumeEngine", idempotencyKey: "/v1/operator/engine/halt" },
-    { kind: "SetMarketStatus", idempotencyKey: "/v1/operator/markets/ETH-USDC-PERP/status", market: 1, status: "backfilling" },
+    { ...sentBy, kind: "ResumeEngine", operation: Operation.resumeEngine, idempotencyKey: "/v1/operator/engine/halt" },
     {
+      ...sentBy,
+      kind: "SetMarketStatus",
+      operation: Operation.setMarketStatus,
+      idempotencyKey: "/v1/operator/markets/ETH-USDC-PERP/status",
+      market: 1,
+      status: "backfilling"
+    },
+    {
+      ...sentBy,
       kind: "SetIndexPrice",
+      operation: Operation.setIndexPrice,
       idempotencyKey: "/v1/operator/markets/BTC-USDC-PERP/index-price",
       market: 0,
       priceAtoms: 1015,
@@ -176,7 +191,13 @@ test("a market can be put back in the form in which it is read", async () => {
     key: Fake.operatorToken,
     idempotencyKey: "k"
   })
-  expect(fake.commands.at(-1)).toEqual({ kind: "PutMarket", idempotencyKey: "k", parameters: Fake.btc })
+  expect(fake.commands.at(-1)).toEqual({
+    ...sentBy,
+    kind: "PutMarket",
+    operation: Operation.putMarket,
+    idempotencyKey: "k",
+    parameters: Fake.btc
+  })
 })
 
 test("demo accounts come with keys that work, the same again for the same request", async () => {

@@ -4,8 +4,8 @@
  * meet yet is named, with where it is tested instead.
  */
 import { expect, test } from "vitest"
-import type { Command } from "../../src/operations/Operations.js"
 import * as Refusal from "../../src/domain/Refusal.js"
+import { refusalOf } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "./LiveVenue.js"
@@ -285,7 +285,7 @@ const rows: ReadonlyArray<Row> = [
 /** A key of Alice's that may only read. */
 const reader = (at: Bench): Trader => {
   const issued = Fake.issue("reader", 1)
-  at.venue.engine.state.accounts.issueKey({
+  at.venue.engine.state.apiKeys.issue({
     ...issued.grant,
     account: at.alice.account,
     createdAtEpochMs: at.venue.atEpochMs,
@@ -361,12 +361,8 @@ test("refusals are remembered with what they compared, alone and in batches", as
   const first: Array<string> = []
   for (const [target, body] of calls) first.push(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body))
   // The operator widens the market in between: what was decided stays decided.
-  const widened: Command = {
-    kind: "PutMarket",
-    idempotencyKey: "wider",
-    parameters: parameters("AAA", { maxPriceAtoms: 200_000 })
-  }
-  expect(at.venue.run(widened).entries[0]!.refusal).toBe(0)
+  const widened = parameters("AAA", { maxPriceAtoms: 200_000 })
+  expect(at.venue.send({ kind: "PutMarket", idempotencyKey: "wider", parameters: widened }).entries.map(refusalOf)).toEqual([0])
   for (const [index, [target, body]] of calls.entries()) {
     expect(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body), target).toBe(first[index])
   }

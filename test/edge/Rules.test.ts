@@ -1,7 +1,7 @@
 /** The engine's rules on the reference page: the documents beside the code, whole and as markup. */
 import * as fs from "node:fs"
 import { describe, expect, it } from "vitest"
-import * as Rules from "../../src/edge/docs/Rules.js"
+import * as Rules from "../../src/edge/system/docs/Rules.js"
 
 const shown = Rules.sections().map(({ text }) => text)
 

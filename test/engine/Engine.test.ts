@@ -1,11 +1,12 @@
 /** What is not about one order: authority, halts, markets and their prices, accounts, retention of orders. */
 import { describe, expect, test } from "vitest"
-import * as Command from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { retentionMs } from "../../src/engine/Idempotency.js"
+import { type Command, Operation } from "../../src/operations/Operations.js"
+import { answerOf, complete, grant as keyGrant } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
 
 const rich = 1_000_000_000_000
@@ -18,12 +19,12 @@ const begin = (driver = new Driver()) => {
 describe("authority", () => {
   const grant = (driver: Driver, scopes: number, expiresAtEpochMs: number) => {
     const keyId = `key_${driver.engine.occupancy.apiKeys}`
-    const account = driver.run({
+    const account = driver.ask({
       kind: "OpenDemoAccounts",
       idempotencyKey: driver.nextKey(),
       collateralAtoms: rich,
-      keys: [{ keyId, displayPrefix: "pk", secretSha256: "ab", scopes, expiresAtEpochMs }]
-    }).entries[0]!.orderNumber
+      keys: [keyGrant(keyId, { scopes, expiresAtEpochMs })]
+    }).account!
     return { account, apiKey: driver.engine.findApiKey(keyId)!.index }
   }
 
@@ -40,15 +41,15 @@ describe("authority", () => {
     const { account: stranger, driver } = begin()
     const { account, apiKey } = grant(driver, scopes, driver.atEpochMs + leftMs)
     const who = foreign ? stranger : account
-    const place = { ...driver.placement(who, { quantityAtoms: 10 }), apiKey }
-    const cancel: Command.Command = {
+    const place = complete({ ...driver.placement(who, { quantityAtoms: 10 }), apiKey })
+    const cancel = complete({
       kind: "CancelOrders",
-      operation: Command.Operation.cancelV1,
+      operation: Operation.cancelV1,
       account: who,
       apiKey,
       idempotencyKey: "c",
       entries: [{ market: -2, orderNumber: 1, raw: "" }]
-    }
+    })
     const { sequence } = driver.engine
     for (const command of [place, cancel]) expect(driver.engine.admit(command, driver.atEpochMs)?.refusal ?? 0).toBe(refusal)
     expect(driver.engine.sequence).toBe(sequence)
@@ -57,13 +58,10 @@ describe("authority", () => {
   test("a revoked key is refused before anything that was decided with it is told", () => {
     const { driver } = begin()
     const { account, apiKey } = grant(driver, 3, driver.atEpochMs + 1000)
-    const command = { ...driver.placement(account, { quantityAtoms: 10 }), apiKey }
+    const command = complete({ ...driver.placement(account, { quantityAtoms: 10 }), apiKey })
     driver.run(command)
     // No command revokes yet; the state is as one would leave it.
-    driver.engine.state.accounts.apiKeys[apiKey] = {
-      ...driver.engine.state.accounts.apiKeys[apiKey]!,
-      revokedAtEpochMs: driver.atEpochMs
-    }
+    driver.engine.state.apiKeys.setRevokedAt(apiKey, driver.atEpochMs)
     expect(driver.engine.admit(command, driver.atEpochMs)).toMatchObject({
       refusal: Refusal.keyRevoked,
       replayed: false,
@@ -89,37 +87,37 @@ describe("global halt", () => {
   test("refuses every trading command without a record, cancels too, and lifts", () => {
     const { account, driver } = begin()
     const placed = driver.place(account, { quantityAtoms: 10 })
-    driver.run({ kind: "HaltEngine", idempotencyKey: "h" })
+    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     expect(driver.engine.halted).toBe(true)
     const { sequence } = driver.engine
-    const cancel = (key: string): Command.Command => ({
-      kind: "CancelOrders",
-      operation: Command.Operation.cancelBatchV1,
-      account,
-      apiKey: -1,
-      idempotencyKey: key,
-      entries: [{ market: -2, orderNumber: placed.orderNumber, raw: "" }]
-    })
+    const cancel = (key: string): Command =>
+      complete({
+        kind: "CancelOrders",
+        operation: Operation.cancelBatchV1,
+        account,
+        idempotencyKey: key,
+        entries: [{ market: -2, orderNumber: placed.orderNumber, raw: "" }]
+      })
     expect(
       driver.run(driver.placement(account, { quantityAtoms: 10 }))
     ).toMatchObject({ refusal: Refusal.engineHalted, entries: [] })
     expect(driver.run(cancel("a"))).toMatchObject({ refusal: Refusal.engineHalted, entries: [] })
     expect(driver.engine.sequence).toBe(sequence)
     driver.index(0, 1001)
-    driver.run({ kind: "SetMarketStatus", idempotencyKey: "s", market: 0, status: "paused" })
-    driver.run({ kind: "ResumeEngine", idempotencyKey: "r" })
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "s", market: 0, status: "paused" })
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
     // The refusal was not remembered: the same key is decided now.
-    expect(driver.run(cancel("a")).entries[0]!.refusal).toBe(Refusal.none)
+    expect(answerOf(driver.run(cancel("a")).entries[0]).refusal).toBe(Refusal.none)
   })
 })
 
 describe("markets", () => {
   const put = (driver: Driver, market: Market.Parameters) =>
-    driver.run({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: market }).entries[0]!
+    driver.ask({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: market })
 
   test("are found by id and symbol, drafts included, in the order they were made", () => {
     const { driver } = begin()
-    expect(put(driver, parameters("BBB")).orderNumber).toBe(1)
+    expect(put(driver, parameters("BBB")).market).toBe(1)
     expect([
       driver.engine.findMarket("BBB-USDC-PERP"),
       driver.engine.findSymbol("BBB/USDC:USDC"),
@@ -219,7 +217,7 @@ describe("markets", () => {
   test("status moves that the rules do not have are refused, unknown markets too", () => {
     const { driver } = begin()
     const set = (market: number, status: Market.Status) =>
-      driver.run({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market, status }).entries[0]!.refusal
+      driver.ask({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market, status }).refusal
     expect(set(0, "draft")).toBe(Refusal.statusMoveRefused)
     expect(set(7, "open")).toBe(Refusal.marketUnknown)
     expect(set(0, "halted")).toBe(Refusal.none)
@@ -243,14 +241,14 @@ describe("markets", () => {
 })
 
 describe("index price", () => {
-  test.each<[number, Refusal, number]>([
+  test.each<[number, Refusal, number | undefined]>([
     [0, Refusal.indexPriceInvalid, 1],
-    [1, Refusal.none, Number.NaN],
-    [100_000, Refusal.none, Number.NaN],
+    [1, Refusal.none, undefined],
+    [100_000, Refusal.none, undefined],
     [100_001, Refusal.indexPriceInvalid, 100_000]
   ])("%i is %i, bound %d", (priceAtoms, refusal, bound) => {
     const { driver } = begin()
-    const entry = driver.run({ kind: "SetIndexPrice", idempotencyKey: "i", market: 0, priceAtoms, sourceEpochMs: 5 }).entries[0]!
+    const entry = driver.ask({ kind: "SetIndexPrice", idempotencyKey: "i", market: 0, priceAtoms, sourceEpochMs: 5 })
     expect([entry.refusal, entry.limit, entry.nearest]).toEqual([refusal, bound, bound])
     const { indexPriceAtoms, indexSourceEpochMs } = driver.engine.market(0)
     expect([indexPriceAtoms, indexSourceEpochMs]).toEqual(refusal === Refusal.none ? [priceAtoms, 5] : [1000, driver.atEpochMs])
@@ -259,7 +257,7 @@ describe("index price", () => {
   test("of an unknown market is refused", () => {
     const { driver } = begin()
     const command = { kind: "SetIndexPrice" as const, idempotencyKey: "i", market: 3, priceAtoms: 1, sourceEpochMs: 5 }
-    expect(driver.run(command).entries[0]!.refusal).toBe(Refusal.marketUnknown)
+    expect(driver.ask(command).refusal).toBe(Refusal.marketUnknown)
   })
 })
 
@@ -315,22 +313,16 @@ describe("change over 24 hours", () => {
 
 describe("accounts", () => {
   const open = (driver: Driver, collateralAtoms: number, count = 1) =>
-    driver.run({
+    driver.send({
       kind: "OpenDemoAccounts",
       idempotencyKey: driver.nextKey(),
       collateralAtoms,
-      keys: Array.from({ length: count }, (_, index) => ({
-        keyId: `key_${driver.engine.sequence}_${index}`,
-        displayPrefix: "pk_x",
-        secretSha256: "ab",
-        scopes: 3,
-        expiresAtEpochMs: 9e15
-      }))
-    }).entries
+      keys: Array.from({ length: count }, (_, index) => keyGrant(`key_${driver.engine.sequence}_${index}`))
+    }).entries.map(answerOf)
 
   test("are opened, credited and given a key each, with ids of the record", () => {
     const driver = new Driver()
-    expect(open(driver, 5, 32).map((entry) => entry.orderNumber)).toEqual(Array.from({ length: 32 }, (_, index) => index))
+    expect(open(driver, 5, 32).map((entry) => entry.account)).toEqual(Array.from({ length: 32 }, (_, index) => index))
     const id = driver.engine.accountId(31)
     expect(driver.engine.findAccount(id)).toBe(31)
     expect(driver.engine.balance(31)).toMatchObject({ accountId: id, collateralAtoms: 5, availableAtoms: 5 })
@@ -456,10 +448,11 @@ describe("episodes", () => {
 
 test("sequences are gapless, times never go back, and a venue is opened once", () => {
   const engine = Engine.make({ orders: 10, idempotencyKeys: 10 })
-  const open: Command.Command = { kind: "OpenVenue", environment: "development", rules: 1 }
+  const open = complete({ kind: "OpenVenue", environment: "development", rules: 1, codec: 2, program: "0.1.0" })
+  const halt = complete({ kind: "HaltEngine", idempotencyKey: "a" })
   engine.apply(open, 1, 1000)
   expect([engine.environment, engine.rules]).toEqual(["development", 1])
-  expect(() => engine.apply({ kind: "HaltEngine", idempotencyKey: "a" }, 3, 1000)).toThrow("gapless")
-  expect(() => engine.apply({ kind: "HaltEngine", idempotencyKey: "a" }, 2, 999)).toThrow("never go back")
+  expect(() => engine.apply(halt, 3, 1000)).toThrow("gapless")
+  expect(() => engine.apply(halt, 2, 999)).toThrow("never go back")
   expect(() => engine.apply(open, 2, 1000)).toThrow("opened once")
 })

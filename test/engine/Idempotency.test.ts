@@ -1,10 +1,12 @@
 /** Remembered decisions: replay, conflict, how long, how many, and what a clientOrderId stands for meanwhile. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-import { type Command, Operation, type PlaceEntry, type PlaceOrders } from "../../src/operations/Operations.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs } from "../../src/engine/Idempotency.js"
+import { type Command, Operation, refusalOf } from "../../src/operations/Operations.js"
+import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
+import { complete, grant, orderAnswerOf } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
 
 const rich = 1_000_000_000_000
@@ -27,7 +29,7 @@ describe("the same key", () => {
     const command = driver.placement(account, { quantityAtoms: 10 }, { quantityAtoms: 0 })
     const first = driver.run(command)
     driver.place(other, { side: Order.sell, quantityAtoms: 4 })
-    driver.cancel(account, first.entries[0]!.orderNumber)
+    driver.cancel(account, orderAnswerOf(first.entries[0]).orderNumber)
     const { sequence } = driver.engine
     expect(driver.run(command)).toEqual({ ...first, replayed: true })
     expect(driver.engine.sequence).toBe(sequence)
@@ -38,7 +40,7 @@ describe("the same key", () => {
     const poor = driver.account(0)
     const command = driver.placement(poor, { quantityAtoms: 10 })
     const first = driver.run(command)
-    expect(first.entries[0]!.refusal).toBe(Refusal.marginInsufficient)
+    expect(orderAnswerOf(first.entries[0]).refusal).toBe(Refusal.marginInsufficient)
     expect(driver.run(command)).toEqual({ ...first, replayed: true })
   })
 
@@ -55,7 +57,7 @@ describe("the same key", () => {
     const { account, driver } = begin()
     const command = driver.placement(account, { quantityAtoms: 10 })
     driver.run(command)
-    driver.run({ kind: "HaltEngine", idempotencyKey: "h" })
+    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     expect(met(driver, command)).toBe("replay")
     expect(met(driver, driver.placement(account, { quantityAtoms: 10 }))).toBe(Refusal.engineHalted)
   })
@@ -103,31 +105,31 @@ describe("another body under the same key", () => {
     changes.map((change) => [JSON.stringify(change), change] as const)
   )("%s is a conflict, and nothing is done", (_, change) => {
     const { account, driver } = begin()
-    const command: PlaceOrders = { ...driver.placement(account), entries: [base] }
+    const command: PlaceOrders = complete({ ...driver.placement(account), entries: [base] })
     driver.run(command)
     const { sequence } = driver.engine
-    expect(driver.run({ ...command, entries: [{ ...base, ...change }] }).refusal).toBe(Refusal.idempotencyConflict)
+    expect(driver.run(complete({ ...command, entries: [{ ...base, ...change }] })).refusal).toBe(Refusal.idempotencyConflict)
     expect(driver.engine.sequence).toBe(sequence)
   })
 
   test("one entry more, one less and another order of them are conflicts", () => {
     const { account, driver } = begin()
     const second = { ...base, clientOrderId: "second", side: 1 as const, priceAtoms: 1100 }
-    const command: PlaceOrders = { ...driver.placement(account), entries: [base, second] }
+    const command: PlaceOrders = complete({ ...driver.placement(account), entries: [base, second] })
     driver.run(command)
     for (const entries of [[base], [second, base], [base, second, base], []]) {
-      expect(met(driver, { ...command, entries })).toBe(Refusal.idempotencyConflict)
+      expect(met(driver, complete({ ...command, entries }))).toBe(Refusal.idempotencyConflict)
     }
   })
 
-  const cancelOf = (market: number, orderNumber: number, raw = ""): Command => ({
-    kind: "CancelOrders",
-    operation: Operation.cancelV1,
-    account: 0,
-    apiKey: -1,
-    idempotencyKey: "k",
-    entries: [{ market, orderNumber, raw }]
-  })
+  const cancelOf = (market: number, orderNumber: number, raw = ""): Command =>
+    complete({
+      kind: "CancelOrders",
+      operation: Operation.cancelV1,
+      account: 0,
+      idempotencyKey: "k",
+      entries: [{ market, orderNumber, raw }]
+    })
 
   test.each<[string, Command, Command]>([
     ["a cancel of another order", cancelOf(0, 64), cancelOf(0, 65)],
@@ -135,23 +137,23 @@ describe("another body under the same key", () => {
     ["a cancel of another impossible id", cancelOf(0, -1, "a"), cancelOf(0, -1, "b")],
     [
       "another status",
-      { kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "paused" },
-      { kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "halted" }
+      complete({ kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "paused" }),
+      complete({ kind: "SetMarketStatus", idempotencyKey: "k", market: 0, status: "halted" })
     ],
     [
       "another price",
-      { kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 },
-      { kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1001, sourceEpochMs: 5 }
+      complete({ kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 }),
+      complete({ kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1001, sourceEpochMs: 5 })
     ],
     [
       "other parameters",
-      { kind: "PutMarket", idempotencyKey: "k", parameters: parameters("BBB") },
-      { kind: "PutMarket", idempotencyKey: "k", parameters: parameters("BBB", { takerFeeBps: 6 }) }
+      complete({ kind: "PutMarket", idempotencyKey: "k", parameters: parameters("BBB") }),
+      complete({ kind: "PutMarket", idempotencyKey: "k", parameters: parameters("BBB", { takerFeeBps: 6 }) })
     ],
     [
       "another credit",
-      { kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 1, keys: [] },
-      { kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 2, keys: [] }
+      complete({ kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 1, keys: [grant("a")] }),
+      complete({ kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 2, keys: [grant("a")] })
     ]
   ])("%s", (_, first, second) => {
     const { driver } = begin()
@@ -162,21 +164,22 @@ describe("another body under the same key", () => {
 
   test("when a price was taken by its source is part of the operator's body", () => {
     const { driver } = begin()
-    const command = { kind: "SetIndexPrice" as const, idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 }
+    const command = complete({ kind: "SetIndexPrice", idempotencyKey: "k", market: 0, priceAtoms: 1000, sourceEpochMs: 5 })
     driver.run(command)
     expect(met(driver, command)).toBe("replay")
-    expect(met(driver, { ...command, sourceEpochMs: 6 })).toBe(Refusal.idempotencyConflict)
+    expect(met(driver, complete({ ...command, sourceEpochMs: 6 }))).toBe(Refusal.idempotencyConflict)
   })
 
   test("no two texts of a body's fields run into each other", () => {
     fc.assert(
       fc.property(fc.tuple(fc.string(), fc.string()), fc.tuple(fc.string(), fc.string()), (one, other) => {
         const { account, driver } = begin()
-        const of = ([clientOrderId, raw]: readonly [string, string]): PlaceOrders => ({
-          ...driver.placement(account),
-          idempotencyKey: "k",
-          entries: [{ ...base, clientOrderId, raw, fault: Refusal.priceOffGrid }]
-        })
+        const of = ([clientOrderId, raw]: readonly [string, string]): PlaceOrders =>
+          complete({
+            ...driver.placement(account),
+            idempotencyKey: "k",
+            entries: [{ ...base, clientOrderId, raw, fault: Refusal.priceOffGrid }]
+          })
         driver.run(of(one))
         expect(met(driver, of(other))).toBe(one[0] === other[0] && one[1] === other[1] ? "replay" : Refusal.idempotencyConflict)
       })
@@ -198,7 +201,7 @@ describe("how long", () => {
   test("an open order keeps its key, and a day beyond its end", () => {
     const { account, driver } = begin()
     const command = driver.placement(account, { quantityAtoms: 10 })
-    const placed = driver.run(command).entries[0]!
+    const placed = orderAnswerOf(driver.run(command).entries[0])
     for (let day = 0; day < 5; day++) {
       driver.atEpochMs += retentionMs
       driver.index(0, 1000)
@@ -216,7 +219,7 @@ describe("how long", () => {
   test("a batch is kept by the last of its orders to end", () => {
     const { account, driver } = begin()
     const command = driver.placement(account, { quantityAtoms: 10 }, { priceAtoms: 990, quantityAtoms: 10 }, { quantityAtoms: 0 })
-    const [first, second] = driver.run(command).entries
+    const [first, second] = driver.run(command).entries.map(orderAnswerOf)
     driver.atEpochMs += 1000
     driver.cancel(account, second!.orderNumber)
     driver.atEpochMs += 2 * retentionMs
@@ -231,14 +234,13 @@ describe("how long", () => {
     const { account, driver } = begin()
     const placed = driver.place(account, { quantityAtoms: 10 })
     driver.atEpochMs += 3 * retentionMs
-    const cancel: Command = {
+    const cancel = complete({
       kind: "CancelOrders",
       operation: Operation.cancelV1,
       account,
-      apiKey: -1,
       idempotencyKey: "c",
       entries: [{ market: 0, orderNumber: placed.orderNumber, raw: "" }]
-    }
+    })
     const first = driver.run(cancel)
     driver.atEpochMs += retentionMs - 1
     driver.index(0, 1000)
@@ -265,7 +267,7 @@ describe("how long", () => {
   test("an expired key that still waits in line behind younger ones is used anew", () => {
     const { account, driver } = begin()
     const command = driver.placement(account, { quantityAtoms: 10 })
-    const placed = driver.run(command).entries[0]!
+    const placed = orderAnswerOf(driver.run(command).entries[0])
     driver.atEpochMs += retentionMs - 1000
     driver.cancel(account, placed.orderNumber)
     // Looked at a day after the placement, it is kept for the end a second ago, and queues for another day.
@@ -309,10 +311,10 @@ describe("how many", () => {
       met(driver, driver.placement(account, { side: Order.sell, quantityAtoms: 10, reduceOnly: true }, { quantityAtoms: 10 }))
     )
       .toBe(Refusal.tableFull)
-    expect(driver.run(reduce).entries[0]!.refusal).toBe(Refusal.none)
+    expect(orderAnswerOf(driver.run(reduce).entries[0]).refusal).toBe(Refusal.none)
     expect(driver.cancel(account, 1).refusal).toBe(Refusal.orderNotFound)
     expect(driver.engine.occupancy.idempotencyEntries).toBe(16)
-    expect(met(driver, { kind: "HaltEngine", idempotencyKey: "h" })).toBe(Refusal.tableFull)
+    expect(met(driver, complete({ kind: "HaltEngine", idempotencyKey: "h" }))).toBe(Refusal.tableFull)
   })
 
   test("the oldest key makes room when its time is over, before the next command is decided", () => {
@@ -378,6 +380,6 @@ describe("clientOrderId", () => {
   test("refuses only its own entry when a batch has it twice", () => {
     const { account, driver } = begin()
     const outcome = driver.run(driver.placement(account, named, named, { quantityAtoms: 10 }))
-    expect(outcome.entries.map((entry) => entry.refusal)).toEqual([0, Refusal.clientOrderIdInUse, 0])
+    expect(outcome.entries.map(refusalOf)).toEqual([0, Refusal.clientOrderIdInUse, 0])
   })
 })

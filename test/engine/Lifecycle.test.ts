@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs } from "../../src/engine/Idempotency.js"
+import { refusalOf } from "../../src/operations/Operations.js"
 import { Driver, parameters } from "./drive.js"
 
 const rich = 1_000_000_000_000
@@ -119,10 +120,10 @@ test("cancel all takes an account's orders, of one market or all, and nobody els
   const { account, driver, other } = begin()
   for (const market of [0, 0, 1]) driver.place(account, { market, quantityAtoms: 10 })
   driver.place(other, { quantityAtoms: 10 })
-  expect(driver.cancelAll(account, 0).canceledAtoms).toBe(2)
+  expect(driver.cancelAll(account, 0).canceledOrders).toBe(2)
   expect(driver.engine.openOrders(account, -1)).toHaveLength(1)
-  expect(driver.cancelAll(account).canceledAtoms).toBe(1)
-  expect(driver.cancelAll(account).canceledAtoms).toBe(0)
+  expect(driver.cancelAll(account).canceledOrders).toBe(1)
+  expect(driver.cancelAll(account).canceledOrders).toBe(0)
   expect(driver.cancelAll(account, 7).refusal).toBe(Refusal.marketNotFound)
   expect(driver.engine.openOrders(other, -1)).toHaveLength(1)
 })
@@ -153,7 +154,7 @@ describe("dead-man switch", () => {
     expect(driver.engine.findOrder(account, bid)?.status).toBe(Order.open)
     driver.cancelAllAfter(account, 0)
     driver.atEpochMs += 60_000
-    driver.run({ kind: "PassTime" })
+    driver.send({ kind: "PassTime" })
     expect(driver.engine.findOrder(account, bid)?.status).toBe(Order.open)
   })
 
@@ -161,12 +162,12 @@ describe("dead-man switch", () => {
     const { account, driver, other } = begin()
     const bid = driver.place(account, { quantityAtoms: 10 }).orderNumber
     driver.cancelAllAfter(account, 1000)
-    driver.run({ kind: "HaltEngine", idempotencyKey: "h" })
+    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     driver.atEpochMs += 5000
-    driver.run({ kind: "PassTime" })
+    driver.send({ kind: "PassTime" })
     expect(driver.engine.findOrder(account, bid)?.status).toBe(Order.open)
     expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
-    driver.run({ kind: "ResumeEngine", idempotencyKey: "r" })
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
     expect(driver.engine.findOrder(account, bid)?.status).toBe(Order.canceled)
     expect(driver.place(other, { side: Order.sell, quantityAtoms: 1 }).filledAtoms).toBe(0)
   })
@@ -179,10 +180,10 @@ describe("expiry", () => {
     const bids = [1, 2, 3].map(() => driver.place(account, { quantityAtoms: 10, expiresAtEpochMs }).orderNumber)
     const lasting = driver.place(account, { quantityAtoms: 10 }).orderNumber
     driver.atEpochMs += 999
-    driver.run({ kind: "PassTime" })
+    driver.send({ kind: "PassTime" })
     expect(driver.engine.openOrders(account, 0)).toHaveLength(4)
     driver.atEpochMs += 1
-    driver.run({ kind: "PassTime" })
+    driver.send({ kind: "PassTime" })
     expect(driver.engine.openOrders(account, 0).map((order) => order.orderNumber)).toEqual([lasting])
     expect(driver.engine.findOrder(account, bids[0]!)).toMatchObject({
       status: Order.canceled,
@@ -204,7 +205,7 @@ describe("expiry", () => {
     const bid = driver.place(account, { quantityAtoms: 10, expiresAtEpochMs: driver.atEpochMs + 1000 }).orderNumber
     driver.amend(account, bid, 990, 20)
     driver.atEpochMs += 1000
-    driver.run({ kind: "PassTime" })
+    driver.send({ kind: "PassTime" })
     expect(driver.engine.findOrder(account, bid)).toMatchObject({ status: Order.canceled, canceledAtoms: 20 })
   })
 })
@@ -246,17 +247,17 @@ describe("fence", () => {
     const { account, driver } = begin()
     expect(driver.fence(account, "", "late").refusal).toBe(Refusal.none)
     const outcome = driver.run(driver.placement(account, { clientOrderId: "late", quantityAtoms: 10 }, { quantityAtoms: 10 }))
-    expect(outcome.entries.map((entry) => entry.refusal)).toEqual([Refusal.fenced, Refusal.none])
+    expect(outcome.entries.map(refusalOf)).toEqual([Refusal.fenced, Refusal.none])
     driver.place(account, { clientOrderId: "early", quantityAtoms: 10 })
     expect(driver.fence(account, "", "early").refusal).toBe(Refusal.alreadySeen)
   })
 
   test("is taken under a halt, lasts at least a day, and is remembered as a request itself", () => {
     const { account, driver } = begin()
-    driver.run({ kind: "HaltEngine", idempotencyKey: "h" })
+    driver.send({ kind: "HaltEngine", idempotencyKey: "h" })
     const late = driver.placement(account, { quantityAtoms: 10 })
     expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)
-    driver.run({ kind: "ResumeEngine", idempotencyKey: "r" })
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
     driver.atEpochMs += retentionMs - 1
     expect(driver.run(late).refusal).toBe(Refusal.fenced)
   })

@@ -1,10 +1,11 @@
 /** Placement: every refusal with its figures, the order of the checks, and what each market status lets through. */
 import { describe, expect, test } from "vitest"
-import type { PlaceEntry } from "../../src/operations/Operations.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { maxOpenOrders } from "../../src/engine/OrderEntry.js"
+import { maxOpenOrders } from "../../src/engine/orders/Checks.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+import { orderAnswerOf } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
 
 const rich = 1_000_000_000_000
@@ -242,14 +243,14 @@ const rows: ReadonlyArray<Row> = [
   },
   {
     name: "a market that is paused",
-    given: (driver) => driver.run({ kind: "SetMarketStatus", idempotencyKey: "p", market: 0, status: "paused" }),
+    given: (driver) => driver.send({ kind: "SetMarketStatus", idempotencyKey: "p", market: 0, status: "paused" }),
     entry: { quantityAtoms: 10 },
     refusal: Refusal.marketNotAccepting,
     figures: [none, Market.statuses.indexOf("paused"), none]
   },
   {
     name: "a market that only lets positions shrink",
-    given: (driver) => driver.run({ kind: "SetMarketStatus", idempotencyKey: "r", market: 0, status: "reduce_only" }),
+    given: (driver) => driver.send({ kind: "SetMarketStatus", idempotencyKey: "r", market: 0, status: "reduce_only" }),
     entry: { quantityAtoms: 10 },
     refusal: Refusal.marketNotAccepting,
     figures: [none, Market.statuses.indexOf("reduce_only"), none]
@@ -268,9 +269,9 @@ describe("refused, with limit, actual and nearest", () => {
       balance: driver.engine.balance(account)
     }
     const refused = driver.place(account, row.entry)
-    expect([refused.refusal, refused.limit, refused.actual, refused.nearest]).toEqual([row.refusal, ...row.figures])
-    expect(refused).toMatchObject({ status: Order.canceled, cancelReason: 0, filledAtoms: 0, canceledAtoms: 0 })
-    expect(refused.orderNumber).toBe(driver.engine.sequence * 64)
+    const [limit, actual, nearest] = row.figures
+    const orderNumber = driver.engine.sequence * 64
+    expect(refused).toStrictEqual({ _tag: "Refused", refusal: row.refusal, orderNumber, limit, actual, nearest })
     expect(driver.engine.findOrder(account, refused.orderNumber)).toBe(undefined)
     expect({
       open: driver.engine.openOrders(account, 0),
@@ -306,7 +307,7 @@ test("the checks come in their published order: each is found before all that fo
   for (let count = 0; count < maxOpenOrders - 1; count++) driver.place(account, { priceAtoms: 600, quantityAtoms: 1 })
   expect(driver.place(account, { priceAtoms: 600, quantityAtoms: 1, clientOrderId: "used" }).refusal).toBe(Refusal.none)
   driver.place(other, { side: Order.sell, priceAtoms: 1200, quantityAtoms: 100 })
-  driver.run({ kind: "SetMarketStatus", idempotencyKey: "p", market, status: "paused" })
+  driver.send({ kind: "SetMarketStatus", idempotencyKey: "p", market, status: "paused" })
 
   let entry: Partial<PlaceEntry> = {
     fault: Refusal.quantityOffGrid,
@@ -323,7 +324,7 @@ test("the checks come in their published order: each is found before all that fo
   next(Refusal.clientOrderIdInUse, { clientOrderId: "new" })
   next(Refusal.marketNotFound, { market })
   next(Refusal.marketNotAccepting, {})
-  driver.run({ kind: "SetMarketStatus", idempotencyKey: "o", market, status: "open" })
+  driver.send({ kind: "SetMarketStatus", idempotencyKey: "o", market, status: "open" })
   next(Refusal.priceOutOfBounds, { priceAtoms: 1300 })
   next(Refusal.quantityOutOfBounds, { quantityAtoms: 1000 })
   next(Refusal.priceBandExceeded, { priceAtoms: 1199 })
@@ -390,7 +391,7 @@ describe("market status", () => {
     const [account, other] = [driver.account(rich), driver.account(rich)]
     hold(200)(driver, account, other)
     const resting = driver.place(account, { priceAtoms: 900, quantityAtoms: 10 })
-    driver.run({ kind: "SetMarketStatus", idempotencyKey: "s", market, status })
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "s", market, status })
     const taken = (entry: Partial<PlaceEntry>) => {
       const { refusal } = driver.place(account, entry)
       if (refusal !== Refusal.none) expect(refusal).toBe(Refusal.marketNotAccepting)
@@ -424,15 +425,15 @@ describe("market status", () => {
     hold(side === Order.buy ? -100 : 100)(driver, account, other)
     hold(side === Order.buy ? -200 : 200)(driver, third, other)
     const resting = driver.place(account, { side, quantityAtoms })
-    driver.run({ kind: "SetMarketStatus", idempotencyKey: "r", market, status: "reduce_only" })
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "r", market, status: "reduce_only" })
     driver.place(other, { side: side === Order.buy ? Order.sell : Order.buy, quantityAtoms, reduceOnly: true })
     expect(driver.engine.findOrder(account, resting.orderNumber)?.filledAtoms).toBe(filled)
   })
 
   test.each(["draft", "backfilling"] as const)("%s: nothing is placed", (status) => {
     const driver = new Driver()
-    driver.run({ kind: "PutMarket", idempotencyKey: "m", parameters: narrow })
-    if (status === "backfilling") driver.run({ kind: "SetMarketStatus", idempotencyKey: "b", market: 0, status })
+    driver.send({ kind: "PutMarket", idempotencyKey: "m", parameters: narrow })
+    if (status === "backfilling") driver.send({ kind: "SetMarketStatus", idempotencyKey: "b", market: 0, status })
     driver.index(0, 1000)
     expect(driver.engine.market(0).status).toBe(status)
     expect(driver.place(driver.account(rich), { quantityAtoms: 10 }).refusal).toBe(Refusal.marketNotFound)
@@ -440,9 +441,9 @@ describe("market status", () => {
 
   test("without an index price there is no mark, and nothing is placed", () => {
     const driver = new Driver()
-    driver.run({ kind: "PutMarket", idempotencyKey: "m", parameters: narrow })
+    driver.send({ kind: "PutMarket", idempotencyKey: "m", parameters: narrow })
     for (const status of ["backfilling", "open"] as const) {
-      driver.run({ kind: "SetMarketStatus", idempotencyKey: status, market: 0, status })
+      driver.send({ kind: "SetMarketStatus", idempotencyKey: status, market: 0, status })
     }
     const account = driver.account(rich)
     expect(driver.place(account, { quantityAtoms: 10 }).refusal).toBe(Refusal.marketNotAccepting)
@@ -484,12 +485,10 @@ describe("cancel", () => {
       [account, second, 1],
       [account, second, -1]
     ] as const) {
-      const { orderNumber, ...refused } = driver.cancel(who, what, market)
-      expect(orderNumber).toBe(what)
-      expect(refused).toEqual({
-        ...refused,
+      expect(driver.cancel(who, what, market)).toStrictEqual({
+        _tag: "Refused",
         refusal: Refusal.orderNotFound,
-        status: Order.canceled,
+        orderNumber: what,
         limit: none,
         actual: none,
         nearest: none
@@ -513,15 +512,16 @@ test("an entry's refusal changes no sibling, and each reports its own moment", (
     { quantityAtoms: 10, clientOrderId: "b" },
     { side: Order.sell, priceAtoms: 1000, quantityAtoms: 10 }
   ))
-  expect(outcome.entries.map((entry) => [entry.refusal, entry.status, entry.filledAtoms, entry.orderNumber % 64])).toEqual([
+  const entries = outcome.entries.map(orderAnswerOf)
+  expect(entries.map((entry) => [entry.refusal, entry.status, entry.filledAtoms, entry.orderNumber % 64])).toEqual([
     [0, Order.closed, 10, 0],
-    [Refusal.clientOrderIdInUse, Order.canceled, 0, 1],
-    [Refusal.quantityOutOfBounds, Order.canceled, 0, 2],
+    [Refusal.clientOrderIdInUse, undefined, undefined, 1],
+    [Refusal.quantityOutOfBounds, undefined, undefined, 2],
     [0, Order.open, 5, 3],
     [0, Order.open, 0, 4]
   ])
   // The last sell met the buy before it and, by self-trade prevention, took it away: its entry still says what it was then.
-  expect(driver.engine.findOrder(account, outcome.entries[3]!.orderNumber)).toMatchObject({
+  expect(driver.engine.findOrder(account, entries[3]!.orderNumber)).toMatchObject({
     status: Order.canceled,
     cancelReason: Order.CancelReason.selfTrade,
     filledAtoms: 5,

@@ -2,14 +2,14 @@
  * Scenarios as a trader would draw them (fixtures/scenarios/README.md has the notation): reads one, runs it
  * against an engine, and renders what happened in the same notation, so that a failure reads as a picture.
  */
-import type { PlaceEntry } from "../../src/operations/Operations.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
-import type { EntryOutcome } from "../../src/operations/Operations.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import * as Units from "../../src/domain/Units.js"
 import * as EventLog from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+import type { Answer, OrderAnswer } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
 
 export interface Scenario {
@@ -109,7 +109,7 @@ class Stage {
     return account
   }
 
-  private done(entry: EntryOutcome): EntryOutcome {
+  private done<A extends Answer>(entry: A): A {
     if (entry.refusal !== Refusal.none) fail(`a beginning that is refused: ${describe(entry.refusal).name}`)
     return entry
   }
@@ -138,8 +138,7 @@ class Stage {
       const taken = this.done(driver.place(account, { side: long ? Order.buy : Order.sell, priceAtoms, quantityAtoms }))
       if (taken.filledAtoms !== quantityAtoms) fail("a position that its account cannot back")
     }
-    const put = driver.run({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: this.market })
-    this.done(put.entries[0]!)
+    this.done(driver.ask({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: this.market }))
     driver.index(0, this.mark)
     for (const line of ladder) {
       const [bids = "", at, asks = ""] = line.slice(1, -1).split("|").map((cell) => cell.trim())
@@ -153,7 +152,7 @@ class Stage {
             quantityAtoms: atoms(quantity, sizeScale),
             reduceOnly: flag === undefined ? false : flag === "ro" || fail(line)
           }))
-          if (entry.status !== Order.open || entry.filledAtoms > 0) fail(`a drawn book that trades: ${line}`)
+          if (entry.status !== Order.open || entry.filledAtoms !== 0) fail(`a drawn book that trades: ${line}`)
         }
       }
     }
@@ -217,13 +216,13 @@ class Stage {
     if (broken !== undefined) throw new Error(`after "${line}": ${broken}`)
   }
 
-  private act(line: string): EntryOutcome | undefined {
+  private act(line: string): OrderAnswer | undefined {
     const { driver } = this
     const words = line.split(" ")
     if (words[0] === "mark") return void driver.index(0, atoms(words[1], priceScale))
     if (words[0] === "market") {
       const status = Market.statuses.find((one) => one === words[1]) ?? fail(line)
-      driver.run({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status })
+      driver.send({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status })
       return undefined
     }
     const account = this.account(words[0]!)
@@ -289,8 +288,8 @@ class Stage {
 }
 
 /** What a step came to: the order's state and its filled size, or the refusal with its figures in their units. */
-const resultOf = (entry: EntryOutcome): string => {
-  if (entry.refusal === Refusal.none) {
+const resultOf = (entry: OrderAnswer): string => {
+  if (entry._tag === "OrderDecided") {
     const reason = Order.cancelReasons[entry.cancelReason]
     return [`${Order.statuses[entry.status]}${reason === "" ? "" : ` ${reason}`}`, `${size(entry.filledAtoms)} filled`].join(", ")
   }

@@ -1,10 +1,10 @@
 /** Drives an engine by hand or by chance, for tests and benches: markets, accounts, and streams of commands. */
-import type { Command, PlaceEntry, PlaceOrders } from "../../src/operations/Operations.js"
-import { Operation } from "../../src/operations/Operations.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
-import type { EntryOutcome, Outcome } from "../../src/operations/Operations.js"
 import { Engine } from "../../src/engine/Engine.js"
+import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
+import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
+import { type Answer, answerOf, type AnyGiven, complete, completeAny, grant, type OrderAnswer, orderAnswerOf } from "./commands.js"
 
 /** A small market in which everything can be reached: scales 1 and 3, prices around 100.0. */
 export const parameters = (base: string, change: Partial<Market.Parameters> = {}): Market.Parameters => ({
@@ -52,69 +52,69 @@ export class Driver {
     return admitted ?? engine.apply(command, engine.sequence + 1, this.atEpochMs)
   }
 
+  /** Runs a command that a test says in few words. */
+  send(given: AnyGiven): Outcome {
+    return this.run(completeAny(given))
+  }
+
+  /** What the first entry of a command comes to. */
+  ask(given: AnyGiven): Answer {
+    return answerOf(this.send(given).entries[0])
+  }
+
   nextKey(): string {
     return `key-${++this.keys}`
   }
 
   market(market: Market.Parameters, indexPriceAtoms: number): number {
-    this.run({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
+    this.send({ kind: "PutMarket", idempotencyKey: this.nextKey(), parameters: market })
     const index = this.engine.findMarket(market.marketId)
-    this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "backfilling" })
-    this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "open" })
+    this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "backfilling" })
+    this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "open" })
     this.index(index, indexPriceAtoms)
     return index
   }
 
   index(market: number, priceAtoms: number): void {
-    this.run({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms, sourceEpochMs: this.atEpochMs })
+    this.send({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms, sourceEpochMs: this.atEpochMs })
   }
 
   account(collateralAtoms: number): number {
-    const key = this.nextKey()
-    const outcome = this.run({
-      kind: "OpenDemoAccounts",
-      idempotencyKey: key,
-      collateralAtoms,
-      keys: [
-        { keyId: `key_${key}`, displayPrefix: "pk", secretSha256: key, scopes: 3, expiresAtEpochMs: Number.MAX_SAFE_INTEGER }
-      ]
-    })
-    return outcome.entries[0]!.orderNumber
+    const idempotencyKey = this.nextKey()
+    const keys = [grant(`key_${idempotencyKey}`)]
+    return this.ask({ kind: "OpenDemoAccounts", idempotencyKey, collateralAtoms, keys }).account!
   }
 
   placement(account: number, ...entries: ReadonlyArray<Partial<PlaceEntry>>): PlaceOrders {
-    return {
+    return complete({
       kind: "PlaceOrders",
       operation: Operation.placeBatchV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       entries: entries.map((entry) => ({ ...plain, ...entry }))
-    }
+    })
   }
 
-  place(account: number, entry: Partial<PlaceEntry>): EntryOutcome {
-    return this.run(this.placement(account, entry)).entries[0]!
+  place(account: number, entry: Partial<PlaceEntry>): OrderAnswer {
+    return orderAnswerOf(this.run(this.placement(account, entry)).entries[0])
   }
 
-  cancel(account: number, orderNumber: number, market = -2): EntryOutcome {
-    return this.run({
+  cancel(account: number, orderNumber: number, market = -2): OrderAnswer {
+    return orderAnswerOf(this.send({
       kind: "CancelOrders",
       operation: Operation.cancelV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       entries: [{ market, orderNumber, raw: "" }]
-    }).entries[0]!
+    }).entries[0])
   }
 
   /** Amends an order: a price of 0 and a quantity of -1 stay as they are. */
-  amend(account: number, orderNumber: number, priceAtoms: number, quantityAtoms: number): EntryOutcome {
-    return this.run({
+  amend(account: number, orderNumber: number, priceAtoms: number, quantityAtoms: number): OrderAnswer {
+    return orderAnswerOf(this.send({
       kind: "AmendOrder",
       operation: Operation.amendV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       market: -2,
       orderNumber,
@@ -122,43 +122,40 @@ export class Driver {
       quantityAtoms,
       fault: 0,
       raw: ""
-    }).entries[0]!
+    }).entries[0])
   }
 
-  cancelAll(account: number, market = -2): EntryOutcome {
-    return this.run({
+  cancelAll(account: number, market = -2): Answer {
+    return this.ask({
       kind: "CancelAllOrders",
       operation: Operation.cancelAllV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       market,
       raw: ""
-    }).entries[0]!
+    })
   }
 
   /** Arms the dead-man switch, or disarms it with 0. */
-  cancelAllAfter(account: number, timeoutMs: number): EntryOutcome {
-    return this.run({
+  cancelAllAfter(account: number, timeoutMs: number): Answer {
+    return this.ask({
       kind: "SetCancelAllAfter",
       operation: Operation.cancelAllAfterV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       timeoutMs
-    }).entries[0]!
+    })
   }
 
-  fence(account: number, fencedKey: string, fencedClientOrderId = ""): EntryOutcome {
-    return this.run({
+  fence(account: number, fencedKey: string, fencedClientOrderId = ""): Answer {
+    return this.ask({
       kind: "FenceOutcome",
       operation: Operation.fenceV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       fencedKey,
       fencedClientOrderId
-    }).entries[0]!
+    })
   }
 }
 
@@ -237,11 +234,10 @@ export class RandomDriver extends Driver {
   /** Amends one of the newest orders: its price, its quantity, or both. */
   private amendOne(): Outcome {
     const [account, orderNumber] = this.numbers[this.numbers.length - 1 - this.below(Math.min(40, this.numbers.length))]!
-    return this.run({
+    return this.send({
       kind: "AmendOrder",
       operation: Operation.amendV1,
       account,
-      apiKey: -1,
       idempotencyKey: this.nextKey(),
       market: -2,
       orderNumber,
@@ -254,21 +250,21 @@ export class RandomDriver extends Driver {
 
   /** What acts on all of an account's orders, now or later, and fences. */
   private withTime(account: number): Outcome {
-    const common = { account, apiKey: -1, idempotencyKey: this.nextKey() }
+    const common = { account, idempotencyKey: this.nextKey() }
     switch (this.below(4)) {
       case 0:
-        return this.run({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...common, market: this.below(3) - 2, raw: "" })
+        return this.send({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...common, market: this.below(3) - 2, raw: "" })
       case 1: {
         const timeoutMs = this.chance(30) ? 0 : 1000 + this.below(9000)
-        return this.run({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...common, timeoutMs })
+        return this.send({ kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, ...common, timeoutMs })
       }
       case 2: {
         const fencedKey = this.chance(50) ? `key-${this.below(2000)}` : ""
         const fencedClientOrderId = fencedKey === "" ? `c${this.below(60)}` : ""
-        return this.run({ kind: "FenceOutcome", operation: Operation.fenceV1, ...common, fencedKey, fencedClientOrderId })
+        return this.send({ kind: "FenceOutcome", operation: Operation.fenceV1, ...common, fencedKey, fencedClientOrderId })
       }
       default:
-        return this.run({ kind: "PassTime" })
+        return this.send({ kind: "PassTime" })
     }
   }
 
@@ -279,7 +275,7 @@ export class RandomDriver extends Driver {
     const account = this.accounts[this.below(this.accounts.length)]!
     if (kind < 2) {
       this.mark = Math.max(500, Math.min(2000, this.mark + this.below(101) - 50))
-      return this.run({
+      return this.send({
         kind: "SetIndexPrice",
         idempotencyKey: "",
         market: this.below(2),
@@ -289,19 +285,18 @@ export class RandomDriver extends Driver {
     }
     if (kind < 3) {
       const status = (["open", "open", "reduce_only", "paused", "cancel_only", "halted"] as const)[this.below(6)]!
-      return this.run({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: this.below(2), status })
+      return this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: this.below(2), status })
     }
     if (kind < 5) {
-      const command = this.engine.halted || this.chance(90) ? "ResumeEngine" as const : "HaltEngine" as const
-      return this.run({ kind: command, idempotencyKey: this.nextKey() })
+      const kind = this.engine.halted || this.chance(90) ? "ResumeEngine" : "HaltEngine"
+      return this.send({ kind, idempotencyKey: this.nextKey() })
     }
     if (kind < 30 && this.numbers.length > 0) {
       const [owner, orderNumber] = this.numbers[this.below(this.numbers.length)]!
-      return this.run({
+      return this.send({
         kind: "CancelOrders",
         operation: Operation.cancelBatchV1,
         account: this.chance(95) ? owner : account,
-        apiKey: -1,
         idempotencyKey: this.nextKey(),
         entries: [{ market: -2, orderNumber, raw: "" }]
       })
@@ -310,7 +305,7 @@ export class RandomDriver extends Driver {
     if (kind < 39) return this.withTime(account)
     const entries = Array.from({ length: this.chance(20) ? 1 + this.below(8) : 1 }, () => this.entry())
     const outcome = this.run(this.placement(account, ...entries))
-    for (const entry of outcome.entries) if (entry.refusal === 0) this.numbers.push([account, entry.orderNumber])
+    for (const entry of outcome.entries) if (entry._tag === "OrderDecided") this.numbers.push([account, entry.orderNumber])
     return outcome
   }
 }

@@ -2,6 +2,7 @@
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Block from "../../src/journal/Block.js"
+import { complete } from "../engine/commands.js"
 import * as arbitraries from "./arbitraries.js"
 
 const outcome = Buffer.alloc(32, 7)
@@ -54,8 +55,8 @@ describe("Block", () => {
   })
 
   test("has a digest that does not depend on where it lies, and a checksum that does", () => {
-    const one = blockOf([{ kind: "HaltEngine", idempotencyKey: "k" }])
-    const other = blockOf([{ kind: "HaltEngine", idempotencyKey: "k" }])
+    const one = blockOf([complete({ kind: "HaltEngine", idempotencyKey: "k" })])
+    const other = blockOf([complete({ kind: "HaltEngine", idempotencyKey: "k" })])
     Block.place(one, { segment: 1, offset: 512 }, 0)
     Block.place(other, { segment: 1, offset: 1024 }, 0)
     expect(readBack(one).digest).toStrictEqual(readBack(other).digest)
@@ -64,7 +65,7 @@ describe("Block", () => {
   })
 
   test("no longer verifies with any bit of it flipped", () => {
-    const block = blockOf([{ kind: "HaltEngine", idempotencyKey: "k" }, { kind: "ResumeEngine", idempotencyKey: "l" }])
+    const block = blockOf([complete({ kind: "HaltEngine", idempotencyKey: "k" }), complete({ kind: "ResumeEngine", idempotencyKey: "l" })])
     Block.place(block, { segment: 1, offset: 512 }, 0)
     for (let bit = 0; bit < block.bytes.length * 8; bit++) {
       block.bytes[bit >> 3]! ^= 1 << (bit & 7)
@@ -78,17 +79,17 @@ describe("Block", () => {
   test("refuses gaps and time going back", () => {
     const builder = new Block.Builder()
     builder.begin({ epoch: 1, firstSequence: 5, previousDigest: previous })
-    expect(() => builder.add(6, 10, { kind: "HaltEngine", idempotencyKey: "k" })).toThrow("gapless")
-    builder.add(5, 10, { kind: "HaltEngine", idempotencyKey: "k" })
-    expect(() => builder.add(6, 9, { kind: "HaltEngine", idempotencyKey: "k" })).toThrow("never goes back")
+    expect(() => builder.add(6, 10, complete({ kind: "HaltEngine", idempotencyKey: "k" }))).toThrow("gapless")
+    builder.add(5, 10, complete({ kind: "HaltEngine", idempotencyKey: "k" }))
+    expect(() => builder.add(6, 9, complete({ kind: "HaltEngine", idempotencyKey: "k" }))).toThrow("never goes back")
     expect(() => new Block.Builder().finish(outcome)).toThrow("at least one record")
   })
 
   test("can be built again while the one before is still being written", () => {
     const builder = new Block.Builder()
-    const first = blockOf([{ kind: "HaltEngine", idempotencyKey: "first" }], builder)
+    const first = blockOf([complete({ kind: "HaltEngine", idempotencyKey: "first" })], builder)
     const before = Buffer.from(first.bytes)
-    blockOf([{ kind: "HaltEngine", idempotencyKey: "second" }], builder)
+    blockOf([complete({ kind: "HaltEngine", idempotencyKey: "second" })], builder)
     expect(first.bytes.equals(before)).toBe(true)
   })
 })

@@ -8,6 +8,7 @@ import type { Disk, DiskError, Locked } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import type { Corrupt, Fenced, Full, Head, Unknown } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { complete } from "../engine/commands.js"
 
 /** A generator of numbers from 0 to below 1 (mulberry32). */
 export const generator = (seed: number): () => number => {
@@ -31,10 +32,8 @@ export const journalOver = (
 export const outcome = (sequence: number): Uint8Array => Block.sha256(Buffer.from(String(sequence)))
 
 /** A command of about `bytes` bytes. */
-export const commandOf = (sequence: number, bytes: number): Command => ({
-  kind: "HaltEngine",
-  idempotencyKey: `key-${sequence}`.padEnd(bytes, "-")
-})
+export const commandOf = (sequence: number, bytes: number): Command =>
+  complete({ kind: "CancelAllOrders", account: 0, idempotencyKey: `key-${sequence}`, market: -1, raw: "-".repeat(bytes) })
 
 /** The chain that a writer builds, ahead of what is durable. */
 export class Chain {

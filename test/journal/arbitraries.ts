@@ -1,151 +1,111 @@
-/** Arbitrary commands of every kind, within what the vocabulary allows and far beyond what is sensible. */
+/**
+ * Arbitrary commands of every kind and outcomes of every tag, made from their declarations: within what the vocabulary
+ * allows and far beyond what is sensible. An operation that is added is drawn at once.
+ */
 import * as fc from "fast-check"
-import * as Command from "../../src/operations/Operations.js"
-import * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import type { Field, Fields } from "../../src/operations/Field.js"
+import { type ClientPrincipal, type Header, internal, none, Principal } from "../../src/operations/Header.js"
+import type { Declaration } from "../../src/operations/Operation.js"
+import { all, allOutcomes, type Command, type CommandOfKind, declarations, type EntryOutcome, type Kind } from "../../src/operations/Operations.js"
+import type { AnyOutcome } from "../../src/operations/Outcome.js"
 
 /** Plain objects, as a decoder makes them. */
 const record = <A>(model: { [K in keyof A]: fc.Arbitrary<A[K]> }): fc.Arbitrary<A> => fc.record<A>(model, { noNullPrototype: true })
 
 /** Any safe integer; -0 is not one that a command can hold. */
-const whole = fc.oneof(fc.integer({ min: -2, max: 100 }), fc.maxSafeInteger())
+export const whole = fc.oneof(fc.integer({ min: -2, max: 100 }), fc.maxSafeInteger())
 
-/** Text of any kind: plain, quoted, with control characters, astral, and with lone surrogates. */
-const text = fc.oneof(
+/** Text of any kind: none, plain, quoted, with control characters, astral, and with lone surrogates. */
+export const text = fc.oneof(
+  fc.constant(""),
   fc.string({ maxLength: 20 }),
   fc.string({ unit: "binary", maxLength: 20 }),
   fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 8 }).map((units) => String.fromCharCode(...units))
 )
 
-const operation = fc.constantFrom(...Object.values(Command.Operation))
-const refusal = fc.constantFrom(...Object.values(Refusal))
+const ofField = ({ shape }: Field<unknown>): fc.Arbitrary<unknown> => {
+  switch (shape.type) {
+    case "whole":
+      return whole
+    case "text":
+      return text
+    case "flag":
+      return fc.boolean()
+    case "code":
+      return fc.oneof(fc.constant(shape.codes[0]!), fc.constantFrom(...shape.codes))
+    case "choice":
+      return fc.constantFrom(...shape.names)
+    case "record":
+      return ofFields(shape.fields)
+    case "list":
+      return fc.array(ofFields(shape.fields), { maxLength: shape.most })
+  }
+}
 
-const placeEntry: fc.Arbitrary<Command.PlaceEntry> = record({
-  market: whole,
-  clientOrderId: text,
-  side: fc.constantFrom(0 as const, 1 as const),
-  type: fc.constantFrom(0 as const, 1 as const),
-  timeInForce: fc.constantFrom(0 as const, 1 as const),
-  priceAtoms: whole,
-  quantityAtoms: whole,
-  postOnly: fc.boolean(),
-  reduceOnly: fc.boolean(),
-  selfTradePrevention: fc.constantFrom(0 as const, 1 as const, 2 as const),
-  expiresAtEpochMs: whole,
-  fault: fc.oneof(fc.constant(Refusal.none), refusal),
-  raw: fc.oneof(fc.constant(""), text)
+/** Values of declared fields. */
+export const ofFields = (fields: Fields): fc.Arbitrary<Readonly<Record<string, unknown>>> =>
+  record(Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, ofField(field)])))
+
+const word = fc.integer()
+const fingerprint = record({ a: word, b: word, c: word, d: word })
+
+/** What an Idempotency-Key may be made of: visible ASCII. */
+const idempotencyKey = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  minLength: 1,
+  maxLength: 255,
+  size: "medium"
 })
 
-export const placeOrders: fc.Arbitrary<Command.PlaceOrders> = record({
-  kind: fc.constant("PlaceOrders" as const),
-  operation,
-  account: whole,
-  apiKey: whole,
-  idempotencyKey: text,
-  entries: fc.array(placeEntry, { maxLength: Command.maxPlaceEntries })
-})
+const engineNumber = fc.integer({ min: 0, max: 0x7fff_ffff })
 
-const cancelOrders: fc.Arbitrary<Command.CancelOrders> = record({
-  kind: fc.constant("CancelOrders" as const),
-  operation,
-  account: whole,
-  apiKey: whole,
-  idempotencyKey: text,
-  entries: fc.array(record({ market: whole, orderNumber: whole, raw: text }), { maxLength: Command.maxCancelEntries })
-})
+const isClient = (principal: Principal): boolean => principal === Principal.key || principal === Principal.session
 
-/** What every client's command begins with. */
-const heading = { operation, account: whole, apiKey: whole, idempotencyKey: text }
+/** A header that a principal may send the command under. */
+const headerBy = (declaration: Declaration, principal: Principal): fc.Arbitrary<Header> => {
+  const codes = Object.values(declaration.requests).map(({ code }) => code)
+  if (codes.length === 0 || principal === Principal.feed) {
+    return fc.constant(internal(principal as Exclude<Principal, ClientPrincipal>))
+  }
+  return record<Header>({
+    principal: fc.constant(principal),
+    account: isClient(principal) ? engineNumber : fc.constant(none),
+    apiKey: principal === Principal.key ? engineNumber : fc.constant(none),
+    operation: fc.constantFrom(...codes),
+    idempotencyKey,
+    fingerprint
+  })
+}
 
-const amendOrder: fc.Arbitrary<Command.AmendOrder> = record({
-  kind: fc.constant("AmendOrder" as const),
-  ...heading,
-  market: whole,
-  orderNumber: whole,
-  priceAtoms: whole,
-  quantityAtoms: whole,
-  fault: refusal,
-  raw: text
-})
+/** Any command of a declaration. */
+const ofDeclaration = (declaration: Declaration): fc.Arbitrary<Command> =>
+  fc.tuple(
+    fc.oneof(...declaration.principals.map((principal) => headerBy(declaration, principal))),
+    ofFields(declaration.fields)
+  ).map(([header, values]) => ({ kind: declaration.kind, ...header, ...values }) as unknown as Command)
 
-const cancelAllOrders: fc.Arbitrary<Command.CancelAllOrders> = record({
-  kind: fc.constant("CancelAllOrders" as const),
-  ...heading,
-  market: whole,
-  raw: text
-})
-
-const setCancelAllAfter: fc.Arbitrary<Command.SetCancelAllAfter> = record({
-  kind: fc.constant("SetCancelAllAfter" as const),
-  ...heading,
-  timeoutMs: whole
-})
-
-const fenceOutcome: fc.Arbitrary<Command.FenceOutcome> = record({
-  kind: fc.constant("FenceOutcome" as const),
-  ...heading,
-  fencedKey: text,
-  fencedClientOrderId: text
-})
-
-const parameters: fc.Arbitrary<Market.Parameters> = record({
-  marketId: text,
-  baseAsset: text,
-  quoteAsset: text,
-  settlementAsset: fc.constant("USDC" as const),
-  underlyingSymbol: text,
-  marketType: fc.constant("crypto" as const),
-  logoUrl: text,
-  priceScale: whole,
-  quantityScale: whole,
-  minPriceAtoms: whole,
-  maxPriceAtoms: whole,
-  minQuantityAtoms: whole,
-  maxQuantityAtoms: whole,
-  maxPositionQuantityAtoms: whole,
-  initialMarginBps: whole,
-  maintenanceMarginTiers: fc
-    .array(record({ notionalThresholdAtoms: whole, maintenanceMarginBps: whole }), { minLength: 1, maxLength: 16 })
-    .map(([first, ...rest]) => [first!, ...rest] as const),
-  maxLeverageX: whole,
-  makerFeeBps: whole,
-  takerFeeBps: whole,
-  priceBandBps: whole
-})
+/** Any command of a kind. */
+export const commandOf = <K extends Kind>(kind: K): fc.Arbitrary<CommandOfKind<K>> =>
+  ofDeclaration(declarations[kind] as unknown as Declaration) as unknown as fc.Arbitrary<CommandOfKind<K>>
 
 /** Any command. */
-export const command: fc.Arbitrary<Command.Command> = fc.oneof(
-  placeOrders,
-  cancelOrders,
-  amendOrder,
-  cancelAllOrders,
-  setCancelAllAfter,
-  fenceOutcome,
-  record({ kind: fc.constant("PassTime" as const) }),
-  record({ kind: fc.constant("OpenVenue" as const), environment: text, rules: whole }),
-  record({ kind: fc.constant("PutMarket" as const), idempotencyKey: text, parameters }),
-  record({
-    kind: fc.constant("SetMarketStatus" as const),
-    idempotencyKey: text,
-    market: whole,
-    status: fc.constantFrom(...Market.statuses)
-  }),
-  record({
-    kind: fc.constant("SetIndexPrice" as const),
-    idempotencyKey: text,
-    market: whole,
-    priceAtoms: whole,
-    sourceEpochMs: whole
-  }),
-  record({ kind: fc.constant("HaltEngine" as const), idempotencyKey: text }),
-  record({ kind: fc.constant("ResumeEngine" as const), idempotencyKey: text }),
-  record({
-    kind: fc.constant("OpenDemoAccounts" as const),
-    idempotencyKey: text,
-    collateralAtoms: whole,
-    keys: fc.array(
-      record({ keyId: text, displayPrefix: text, secretSha256: text, scopes: whole, expiresAtEpochMs: whole }),
-      { maxLength: Command.maxDemoAccounts }
-    )
-  })
-)
+export const command: fc.Arbitrary<Command> = fc.oneof(...all.map(ofDeclaration))
+
+/** Any outcome of a declaration. */
+export const outcomeOf = (declared: AnyOutcome): fc.Arbitrary<EntryOutcome> =>
+  ofFields(declared.fields).map((values) => ({ _tag: declared.tag, ...values }) as unknown as EntryOutcome)
+
+const compared = fc.oneof(fc.constant(Number.NaN), whole)
+
+const refused: fc.Arbitrary<EntryOutcome> = record({
+  _tag: fc.constant("Refused" as const),
+  refusal: fc.constantFrom(...Object.values(Refusal).filter((refusal): refusal is Exclude<Refusal, 0> => refusal !== Refusal.none)),
+  orderNumber: whole,
+  limit: compared,
+  actual: compared,
+  nearest: compared
+})
+
+/** What any entry may come to. */
+export const outcome: fc.Arbitrary<EntryOutcome> = fc.oneof(refused, ...allOutcomes.map(outcomeOf))

@@ -5,6 +5,8 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs } from "../../src/engine/Idempotency.js"
 import * as Margin from "../../src/engine/Margin.js"
+import { refusalOf } from "../../src/operations/Operations.js"
+import { complete, grant } from "../engine/commands.js"
 import { Driver, parameters } from "../engine/drive.js"
 
 const hourMs = 3_600_000
@@ -39,26 +41,20 @@ describe("idempotency table", () => {
     const resting = driver.place(0, { quantityAtoms: 10 })
     while (driver.engine.occupancy.accounts < resting.orderNumber) {
       const left = resting.orderNumber - driver.engine.occupancy.accounts
-      const keys = Array.from({ length: Math.min(32, left) }, (_, index) => ({
-        keyId: `key_${driver.engine.sequence}_${index}`,
-        displayPrefix: "pk",
-        secretSha256: "",
-        scopes: 3,
-        expiresAtEpochMs: Number.MAX_SAFE_INTEGER
-      }))
-      driver.run({ kind: "OpenDemoAccounts", idempotencyKey: driver.nextKey(), collateralAtoms: 0, keys })
+      const keys = Array.from({ length: Math.min(32, left) }, (_, index) => grant(`key_${driver.engine.sequence}_${index}`))
+      driver.send({ kind: "OpenDemoAccounts", idempotencyKey: driver.nextKey(), collateralAtoms: 0, keys })
     }
-    const command = {
-      kind: "OpenDemoAccounts" as const,
+    const command = complete({
+      kind: "OpenDemoAccounts",
       idempotencyKey: "the one",
       collateralAtoms: 0,
-      keys: [{ keyId: "key_the_one", displayPrefix: "pk", secretSha256: "", scopes: 3, expiresAtEpochMs: 1 }]
-    }
-    expect(driver.run(command).entries[0]!.orderNumber).toBe(resting.orderNumber)
+      keys: [grant("key_the_one", { expiresAtEpochMs: 1 })]
+    })
+    expect(driver.ask(command).account).toBe(resting.orderNumber)
     driver.atEpochMs += retentionMs - 1
     expect(driver.engine.admit(command, driver.atEpochMs)?.replayed).toBe(true)
     driver.atEpochMs += 1
-    expect(driver.engine.admit({ ...command, keys: [{ ...command.keys[0]!, keyId: "key_anew" }] }, driver.atEpochMs)).toBe(undefined)
+    expect(driver.engine.admit(complete({ ...command, keys: [grant("key_anew")] }), driver.atEpochMs)).toBe(undefined)
   })
 
   test("a price from the feed, which needs no entry, is taken while the table is full", () => {
@@ -84,7 +80,7 @@ test("a batch is admitted only when every entry of it finds room, so no entry is
   const three = driver.placement(account, { quantityAtoms: 1 }, { quantityAtoms: 2 }, { quantityAtoms: 3 })
   expect(driver.run(three)).toMatchObject({ refusal: Refusal.tableFull, entries: [] })
   const two = driver.run(driver.placement(account, { quantityAtoms: 1 }, { quantityAtoms: 2 }))
-  expect(two.entries.map((entry) => entry.refusal)).toEqual([Refusal.none, Refusal.none])
+  expect(two.entries.map(refusalOf)).toEqual([Refusal.none, Refusal.none])
   expect(driver.engine.occupancy.orders).toBe(4)
 })
 
@@ -174,7 +170,7 @@ test("a mark that new bounds do not know is dropped until the index speaks again
   const market = parameters("AAA", { maxPriceAtoms: 2_000, maxPositionQuantityAtoms: 500_000 })
   driver.market(market, 2_000)
   const put = (change: Partial<Market.Parameters>) =>
-    driver.run({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: { ...market, ...change } }).entries[0]!.refusal
+    driver.ask({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: { ...market, ...change } }).refusal
   const account = driver.account(rich)
   expect(put({ maxPriceAtoms: 1_000, maxPositionQuantityAtoms: 50_000_000_000 })).toBe(Refusal.none)
   expect(driver.engine.market(0).indexPriceAtoms).toBe(0)

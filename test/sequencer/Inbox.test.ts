@@ -3,20 +3,20 @@ import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import type { Command } from "../../src/operations/Operations.js"
 import { Inbox } from "../../src/sequencer/Inbox.js"
+import { complete } from "../engine/commands.js"
 import { plain } from "../engine/drive.js"
 
 const answer = () => {}
 
-const placement = (...reduceOnly: ReadonlyArray<boolean>): Command => ({
-  kind: "PlaceOrders",
-  operation: 1,
-  account: 0,
-  apiKey: -1,
-  idempotencyKey: "k",
-  entries: reduceOnly.map((reduce) => ({ ...plain, reduceOnly: reduce }))
-})
+const placement = (...reduceOnly: ReadonlyArray<boolean>): Command =>
+  complete({
+    kind: "PlaceOrders",
+    account: 0,
+    idempotencyKey: "k",
+    entries: reduceOnly.map((reduce) => ({ ...plain, reduceOnly: reduce }))
+  })
 
-const cancel: Command = { kind: "CancelOrders", operation: 5, account: 0, apiKey: -1, idempotencyKey: "k", entries: [] }
+const cancel = complete({ kind: "CancelOrders", account: 0, idempotencyKey: "k", entries: [] })
 
 test.each<[string, Command, boolean]>([
   ["a placement", placement(false), false],
@@ -24,8 +24,9 @@ test.each<[string, Command, boolean]>([
   ["a reduce-only placement", placement(true), true],
   ["a batch that only reduces", placement(true, true), true],
   ["a cancel", cancel, true],
-  ["a halt", { kind: "HaltEngine", idempotencyKey: "k" }, true],
-  ["an index price", { kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1, sourceEpochMs: 0 }, true]
+  ["a halt", complete({ kind: "HaltEngine", idempotencyKey: "k" }), true],
+  ["the passing of time", complete({ kind: "PassTime" }), true],
+  ["an index price", complete({ kind: "SetIndexPrice", market: 0, priceAtoms: 1, sourceEpochMs: 0 }), true]
 ])("%s, when only the reserved share is left: %j, taken %s", (_, command, taken) => {
   const inbox = new Inbox({ capacity: 5, reserved: 2 })
   for (let count = 0; count < 3; count++) expect(inbox.offer({ command: placement(false), answer })).toBe(true)
@@ -51,7 +52,7 @@ test("gives back what it took, in order, round and round", () => {
       for (const takes of steps) {
         if (takes) expect(inbox.take()?.command).toBe(expected.shift())
         else {
-          const command: Command = { kind: "HaltEngine", idempotencyKey: String(count++) }
+          const command = complete({ kind: "HaltEngine", idempotencyKey: String(count++) })
           if (inbox.offer({ command, answer })) expected.push(command)
         }
         expect(inbox.depth).toBe(expected.length)

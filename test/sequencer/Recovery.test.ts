@@ -5,8 +5,6 @@ import * as path from "node:path"
 import { Clock, Context, Effect, Either, Exit, Layer, Scope } from "effect"
 import { afterEach, beforeEach, describe, expect, test } from "vitest"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import type { Command } from "../../src/operations/Operations.js"
-import type { Outcome } from "../../src/operations/Operations.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
@@ -20,13 +18,16 @@ import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { defaultOptions } from "../../src/sequencer/Sequencer.js"
 import { State, Submit } from "../../src/sequencer/Submit.js"
 import * as Writer from "../../src/sequencer/Writer.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
+import { versions } from "../../src/sequencer/Versions.js"
+import { complete } from "../engine/commands.js"
 import { generator, RandomDriver } from "../engine/drive.js"
 
 const capacity: Capacity = { orders: 5_000, idempotencyKeys: 5_000 }
 
 /** Commands as a random driver would run them, from the opening on; all of them run anew, at whatever time the clock says. */
 const stream = (seed: number, count: number): ReadonlyArray<Command> => {
-  const commands: Array<Command> = [{ kind: "OpenVenue", environment: "development", rules: 1 }]
+  const commands: Array<Command> = [complete({ kind: "OpenVenue", environment: "development", ...versions })]
   class Noting extends RandomDriver {
     override run(command: Command): Outcome {
       commands.push(command)
@@ -261,7 +262,7 @@ describe("over a real disk", () => {
       Layer.buildWithScope(writerOver(NodeDisk.layer(root)), scope).pipe(Effect.withClock(past))
     )
     const outcome = await new Promise<Outcome>((resolve) =>
-      Context.get(context, Submit).submit({ kind: "HaltEngine", idempotencyKey: "late" }, resolve)
+      Context.get(context, Submit).submit(complete({ kind: "HaltEngine", idempotencyKey: "late" }), resolve)
     )
     expect(outcome.atEpochMs).toBe(atEpochMs)
     await Effect.runPromise(Scope.close(scope, Exit.void))

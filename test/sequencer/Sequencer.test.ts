@@ -1,11 +1,11 @@
 /** The writer over a journal that a test holds in its hands: what is decided when, and who hears of it when. */
 import { describe, expect, test } from "vitest"
-import type { Command } from "../../src/operations/Operations.js"
-import type { Outcome } from "../../src/operations/Operations.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { Unknown } from "../../src/journal/Journal.js"
 import { defaultOptions, type Failure, type Options, Sequencer } from "../../src/sequencer/Sequencer.js"
+import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
+import { type AnyGiven, complete, completeAny, grant, orderAnswerOf } from "../engine/commands.js"
 import { parameters, plain } from "../engine/drive.js"
 import { FakeJournal } from "./FakeJournal.js"
 
@@ -52,6 +52,11 @@ class Bench {
   }
 
   /** Submits, and notes the answer under a name. */
+  /** Submits a command said in few words. */
+  send(name: string, given: AnyGiven): void {
+    this.submit(name, completeAny(given))
+  }
+
   submit(name: string, command: Command, then: (outcome: Outcome) => void = () => {}): void {
     this.sequencer.submit(command, (outcome) => {
       this.heard.push(name)
@@ -64,16 +69,16 @@ class Bench {
 
   /** A market that takes orders and an account with money, all durable. */
   open(): this {
-    this.submit("market", { kind: "PutMarket", idempotencyKey: "m", parameters: parameters("AAA") })
+    this.send("market", { kind: "PutMarket", idempotencyKey: "m", parameters: parameters("AAA") })
     for (const status of ["backfilling", "open"] as const) {
-      this.submit(status, { kind: "SetMarketStatus", idempotencyKey: status, market: 0, status })
+      this.send(status, { kind: "SetMarketStatus", idempotencyKey: status, market: 0, status })
     }
-    this.submit("index", { kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1000, sourceEpochMs: 0 })
-    this.submit("account", {
+    this.send("index", { kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1000, sourceEpochMs: 0 })
+    this.send("account", {
       kind: "OpenDemoAccounts",
       idempotencyKey: "a",
       collateralAtoms: 1_000_000_000,
-      keys: [{ keyId: "key_1", displayPrefix: "pk", secretSha256: "ab", scopes: 3, expiresAtEpochMs: 9e15 }]
+      keys: [grant("key_1")]
     })
     this.finish()
     this.heard.length = 0
@@ -83,18 +88,23 @@ class Bench {
   }
 
   place(idempotencyKey = `k${++this.keys}`, quantityAtoms = 10): Command {
-    return { kind: "PlaceOrders", operation: 2, account: 0, apiKey: -1, idempotencyKey, entries: [{ ...plain, quantityAtoms }] }
+    return complete({
+      kind: "PlaceOrders",
+      operation: Operation.placeBatchV1,
+      account: 0,
+      idempotencyKey,
+      entries: [{ ...plain, quantityAtoms }]
+    })
   }
 
   cancel(): Command {
-    return {
+    return complete({
       kind: "CancelOrders",
-      operation: 5,
+      operation: Operation.cancelV1,
       account: 0,
-      apiKey: -1,
       idempotencyKey: `c${++this.keys}`,
       entries: [{ market: -2, orderNumber: 1, raw: "" }]
-    }
+    })
   }
 }
 
@@ -224,7 +234,7 @@ describe("duplicates", () => {
     expect(bench.journal.begun.flatMap(({ records }) => records)).toHaveLength(1)
     expect(bench.heard).toHaveLength(40)
     const numbers = new Set(
-      [...bench.outcomes.entries()].filter(([name]) => /^\d+$/.test(name)).map(([, one]) => one.entries[0]!.orderNumber)
+      [...bench.outcomes.entries()].filter(([name]) => /^\d+$/.test(name)).map(([, one]) => orderAnswerOf(one.entries[0]).orderNumber)
     )
     expect(numbers.size).toBe(1)
   })
@@ -233,7 +243,7 @@ describe("duplicates", () => {
 describe("what writes nothing", () => {
   test("a refusal waits until the state it was decided on is durable", () => {
     const bench = new Bench().open()
-    bench.submit("halt", { kind: "HaltEngine", idempotencyKey: "h" })
+    bench.send("halt", { kind: "HaltEngine", idempotencyKey: "h" })
     bench.submit("refused", bench.place())
     bench.turn()
     expect(bench.heard).toEqual([])
@@ -244,7 +254,7 @@ describe("what writes nothing", () => {
 
   test("and so does one in a later turn, on blocks still in flight", () => {
     const bench = new Bench().open()
-    bench.submit("halt", { kind: "HaltEngine", idempotencyKey: "h" })
+    bench.send("halt", { kind: "HaltEngine", idempotencyKey: "h" })
     bench.turn()
     bench.submit("refused", bench.place())
     bench.turn()
@@ -316,7 +326,7 @@ describe("fail-stop", () => {
   test("a defect in the engine stops the writer, and nothing of that turn is written or answered", () => {
     const bench = new Bench().open()
     bench.submit("before", bench.place())
-    bench.submit("defect", { ...bench.place(), apiKey: 99 } as Command)
+    bench.send("defect", { ...bench.place(), apiKey: 99 } as Command)
     bench.submit("after", bench.place())
     bench.turn()
     expect(bench.failures).toMatchObject([{ _tag: "Defect", cause: { message: "a command names a key that was issued" } }])

@@ -4,6 +4,7 @@ import { expect, test } from "vitest"
 import type { Command } from "../../src/operations/Operations.js"
 import type { Engine } from "../../src/engine/Engine.js"
 import * as Timers from "../../src/sequencer/Timers.js"
+import { complete } from "../engine/commands.js"
 
 /** A reading that can be set, and sleeps that only `pass` ends. */
 const makeClock = (startEpochMs: number) => {
@@ -46,7 +47,7 @@ const setUp = async (dueEpochMs: number) => {
   const engine = { nextDueEpochMs: dueEpochMs }
   const passedAt: Array<number> = []
   const submit = (command: Command): void => {
-    expect(command.kind).toBe("PassTime")
+    expect(command).toEqual(complete({ kind: "PassTime" }))
     passedAt.push(made.read())
     engine.nextDueEpochMs = Number.POSITIVE_INFINITY
   }

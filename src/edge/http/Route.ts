@@ -21,7 +21,7 @@ import type { EntryOutcome, Operation } from "../../operations/Operations.js"
 import type { ApiKeyView } from "../../engine/Reads.js"
 import * as Access from "./Access.js"
 import type { Caller } from "./Admission.js"
-import type { Call, Services } from "./Call.js"
+import type { Call, Params, Services } from "./Call.js"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Example } from "./Example.js"
@@ -54,6 +54,8 @@ export interface Route<E extends AnyEndpoint = AnyEndpoint, Name extends string 
   readonly remembered?: Remembered<Name>
   /** Decodes a hot body by hand, exactly as the endpoint's schema does; absent where the schema itself decodes. */
   readonly decode?: (body: unknown) => object
+  /** Of a hot request: what its path and its good body say. It knows nothing of the venue's state. */
+  readonly fingerprint?: (params: Params, body: never) => Fingerprint
   readonly serve: (services: Services, described: Described, runtime: Runtime.Runtime<never>) => Run
 }
 
@@ -117,17 +119,15 @@ const read = <Body extends object>(
 
 const canonical = new Canonical()
 
-/** Of what the path and the body say. */
-const fingerprintOf = <Body>(
-  { params }: Call,
-  names: ReadonlyArray<string>,
-  feed: Reading<Body>["feed"],
-  body: Body
-): Fingerprint => {
-  canonical.begin()
-  for (const param of names) canonical.text(params[param] ?? "")
-  feed(canonical, body)
-  return canonical.end()
+/** Fingerprints of what path and body say. */
+const fingerprinted = <Body>(path: string, feed: Reading<Body>["feed"]) => {
+  const names = [...path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+  return (params: Params, body: Body): Fingerprint => {
+    canonical.begin()
+    for (const name of names) canonical.text(params[name] ?? "")
+    feed(canonical, body)
+    return canonical.end()
+  }
 }
 
 /** A hot route: `run` takes over at step 6. */
@@ -138,21 +138,23 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
   }
 ): Route<E, Name> & { readonly decode: (body: unknown) => Body | Fault } => {
   const reading: Reading<Body> = unsupported === undefined ? { decode, feed } : { decode, feed, unsupported }
-  const names = [...(endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps).path.matchAll(/:([A-Za-z]+)/g)].map(([, param]) => param!)
+  const { path } = endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
+  const fingerprint = fingerprinted(path, feed)
   return {
     endpoint: Access.declare(endpoint, access),
     tag,
     example,
     isHot: true,
     decode,
+    fingerprint,
     ...(remembered === undefined ? undefined : { remembered }),
     serve: ({ state }) => (call, { key }) => {
       assert(key !== undefined, "the router lets nobody in without a key here")
       const found = read(call, reading)
       if (Requests.isFailure(found)) return call.fail(found)
       const { body, idempotencyKey } = found
-      const fingerprint = fingerprintOf(call, names, feed, body)
-      run(call, { key, accountId: state.accountId(key.account), idempotencyKey, body, fingerprint })
+      const accountId = state.accountId(key.account)
+      run(call, { key, accountId, idempotencyKey, body, fingerprint: fingerprint(call.params, body) })
     }
   }
 }

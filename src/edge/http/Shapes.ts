@@ -35,11 +35,19 @@ const member = <A>(check: Check, feed: (into: Canonical, value: A) => void): Mem
 /** What an optional member means where it is not sent, as a value of it; undefined where it then means nothing. */
 type Otherwise = (body: never) => unknown
 
+/** How one member counts, and what counts where it is not sent. */
+interface Counted {
+  readonly key: string
+  readonly feed: Member["feed"]
+  readonly otherwise: Otherwise | undefined
+}
+
 /** The members of an object, and which of them it must have. */
 export interface Shape {
   readonly members: ReadonlyMap<string, Member>
   readonly required: ReadonlyArray<string>
-  readonly otherwise: Readonly<Record<string, Otherwise>>
+  /** Every member, in the order in which they count. */
+  readonly counted: ReadonlyArray<Counted>
 }
 
 /** A shape; `otherwise` says of optional members what a body without them means, so that saying so is the same body. */
@@ -47,11 +55,14 @@ export const shape = (
   required: Readonly<Record<string, Member>>,
   optional: Readonly<Record<string, Member>> = {},
   otherwise: Readonly<Record<string, Otherwise>> = {}
-): Shape => ({
-  members: new Map([...Object.entries(required), ...Object.entries(optional)]),
-  required: Object.keys(required),
-  otherwise
-})
+): Shape => {
+  const members = Object.entries({ ...required, ...optional })
+  return {
+    members: new Map(members),
+    required: Object.keys(required),
+    counted: members.map(([key, { feed }]) => ({ key, feed, otherwise: otherwise[key] }))
+  }
+}
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
@@ -102,9 +113,13 @@ export const epochMs = whole((value) =>
 export const idempotencyKey = text((value) =>
   typeof value === "string" && Ids.isIdempotencyKey(value) ? undefined : "must be 1 to 255 visible ASCII characters")
 
+/** One of a list of names, which may grow at its end: a name counts by its place. */
 export const oneOf = (names: ReadonlyArray<string>): Member => {
   const message = `must be one of ${names.join(", ")}`
-  return text((value) => typeof value === "string" && names.includes(value) ? undefined : message)
+  return member<string>(
+    (value) => typeof value === "string" && names.includes(value) ? undefined : message,
+    (into, value) => into.choice(names.indexOf(value))
+  )
 }
 
 /** An object within an object: it is checked apart, and counts by its own members. Left out, it is an empty one. */
@@ -115,10 +130,11 @@ export const entries = (inner: Shape): Member =>
   member<ReadonlyArray<object>>(() => undefined, (into, value) => feedList(into, inner, value))
 
 /** Feeds a good body: every member of its shape counts, sent or not. */
-export const feedShape = (into: Canonical, { members, otherwise }: Shape, body: object): void => {
+const feedShape = (into: Canonical, { counted }: Shape, body: object): void => {
   const values = body as Readonly<Record<string, unknown>>
-  for (const [key, { feed }] of members) {
-    const value = values[key] ?? otherwise[key]?.(values as never)
+  for (let index = 0; index < counted.length; index++) {
+    const { feed, key, otherwise } = counted[index]!
+    const value = values[key] ?? otherwise?.(values as never)
     if (value === undefined) into.absent()
     else feed(into, value as never)
   }

@@ -1,6 +1,7 @@
 /** Every failure in both envelopes, through the real routes: `ask` decodes each response with its schema. */
 import { describe, expect, test } from "vitest"
-import { refuse, refusedEntry } from "../../../src/operations/Operations.js"
+import { refuse } from "../../../src/operations/Operations.js"
+import * as Outcome from "../../../src/operations/Outcome.js"
 import * as Endpoint from "../../../src/edge/http/Endpoint.js"
 import * as Errors from "../../../src/edge/http/Errors.js"
 import { Schema } from "effect"
@@ -13,7 +14,7 @@ const isStage1 = (refusal: number): boolean => refusal < 20
 const compatBody = { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.5 }
 
 describe.each(Fake.refusals)("refusal %i", (code, description) => {
-  const refusal = code as Parameters<typeof refuse>[0]
+  const refusal = code as Outcome.Refused["refusal"]
   const outcome = isStage1(code)
     ? refuse(refusal, 7, decidedAt)
     : {
@@ -21,7 +22,7 @@ describe.each(Fake.refusals)("refusal %i", (code, description) => {
       atEpochMs: decidedAt,
       refusal: 0 as const,
       replayed: false,
-      entries: [refusedEntry(refusal, 449, 10, 2500, 20)]
+      entries: [Outcome.refused(refusal, 449, 10, 2500, 20)]
     }
 
   test(`${description.name} alone, native`, async () => {
@@ -102,7 +103,7 @@ test("what a refusal compared is told in the guard's unit", async () => {
       atEpochMs: decidedAt,
       refusal: 0,
       replayed: false,
-      entries: [refusedEntry(refusal as Parameters<typeof refuse>[0], 449, bound, came, Number.NaN)]
+      entries: [Outcome.refused(refusal as Outcome.Refused["refusal"], 449, bound, came, Number.NaN)]
     })
     const response = await fake.ask({ target: "/v1/orders", body: Fake.order(fake), key: fake.keys.alice, idempotencyKey: "k" })
     const { actual, limit, nearest } = Fake.json(response)

@@ -2,10 +2,12 @@
 import { Schema } from "effect"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import type { PlaceEntry } from "../../../src/operations/Operations.js"
 import * as Market from "../../../src/domain/Market.js"
-import type { EntryOutcome, Outcome } from "../../../src/operations/Operations.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
+import type { Outcome } from "../../../src/operations/Operations.js"
+import { refused as refusedOf } from "../../../src/operations/Outcome.js"
+import type { OrderDecided } from "../../../src/operations/orders/OrderDecided.js"
+import type { PlaceEntry } from "../../../src/operations/orders/PlaceOrders.js"
 import { canceled, CancelResult } from "../../../src/edge/orders/cancelOrder.js"
 import { CancelBatchResult, canceledEntry } from "../../../src/edge/orders/cancelOrderBatch.js"
 import { AcceptedOrder } from "../../../src/edge/orders/CompatOrder.js"
@@ -40,10 +42,10 @@ const entries: fc.Arbitrary<PlaceEntry> = fc.record({
 })
 
 /** A decision that leaves nothing unaccounted for: filled, cancelled and remaining make up the quantity. */
-const decisions = (entry: PlaceEntry): fc.Arbitrary<EntryOutcome> =>
+const decisions = (entry: PlaceEntry): fc.Arbitrary<OrderDecided> =>
   fc.record({ filled: fc.nat({ max: entry.quantityAtoms }), rest: fc.boolean(), priceAtoms: atoms, status: code(0, 1, 2) }).map(
     ({ filled, priceAtoms, rest, status }) => ({
-      refusal: 0,
+      _tag: "OrderDecided",
       orderNumber: 64 * 7,
       status,
       cancelReason: status === 2 ? 1 : 0,
@@ -51,10 +53,7 @@ const decisions = (entry: PlaceEntry): fc.Arbitrary<EntryOutcome> =>
       filledNotionalAtoms: filled * priceAtoms,
       canceledAtoms: rest ? entry.quantityAtoms - filled : 0,
       priceAtoms: entry.priceAtoms,
-      quantityAtoms: entry.quantityAtoms,
-      limit: Number.NaN,
-      actual: Number.NaN,
-      nearest: Number.NaN
+      quantityAtoms: entry.quantityAtoms
     })
   )
 
@@ -91,7 +90,7 @@ test("cancels, and their entries in a batch", () => {
   fc.assert(fc.property(decided, fc.string({ minLength: 1 }), ([, decision, outcome, market, key], orderId) => {
     Schema.decodeUnknownSync(CancelResult, strict)(JSON.parse(canceled("acc_1", market, decision, outcome, key)))
     const accepted = canceledEntry(0, "acc_1", market, orderId, market.marketId, decision, outcome, key)
-    const missing = { ...decision, refusal: Refusal.orderNotFound }
+    const missing = refusedOf(Refusal.orderNotFound, decision.orderNumber)
     const refused = canceledEntry(1, "acc_1", market, orderId, market.marketId, missing, outcome, key)
     const batch: unknown = JSON.parse(`{"version":"external-cancel-order-batch/v1","outcomes":[${accepted},${refused}]}`)
     const { outcomes } = Schema.decodeUnknownSync(CancelBatchResult, strict)(batch)

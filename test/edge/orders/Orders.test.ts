@@ -1,9 +1,11 @@
 /** Placing, cancelling and reading orders: what is asked of the engine, and what is said of its decisions. */
 import { describe, expect, test } from "vitest"
-import { Operation } from "../../../src/operations/Operations.js"
-import type { PlaceOrders } from "../../../src/operations/Operations.js"
-import { doneEntry } from "../../../src/operations/Operations.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
+import * as Fingerprint from "../../../src/operations/Fingerprint.js"
+import { Principal } from "../../../src/operations/Header.js"
+import { Operation } from "../../../src/operations/Operations.js"
+import type { PlaceOrders } from "../../../src/operations/orders/PlaceOrders.js"
+import { decided } from "../FakeEngine.js"
 import * as Fake from "../FakeVenue.js"
 
 const place = (fake: Fake.FakeVenue, more: Readonly<Record<string, unknown>> = {}, idempotencyKey = "k") =>
@@ -14,8 +16,11 @@ describe("native placement", () => {
   test("asks the engine in atoms", async () => {
     const fake = Fake.make()
     await place(fake, { postOnly: true, selfTradePrevention: "cancel_both" })
-    expect(lastPlacement(fake)).toEqual({
+    const { fingerprint, ...asked } = lastPlacement(fake)
+    expect(Fingerprint.equal(fingerprint, Fingerprint.noFingerprint)).toBe(false)
+    expect(asked).toEqual({
       kind: "PlaceOrders",
+      principal: Principal.key,
       operation: Operation.placeV1,
       account: 0,
       apiKey: 0,
@@ -54,14 +59,13 @@ describe("native placement", () => {
       atEpochMs: 1_700_000_000_009,
       refusal: 0,
       replayed: false,
-      entries: [{
-        ...doneEntry(577),
+      entries: [decided(577, {
         status: 2,
         cancelReason: 2,
         filledAtoms: 1000,
         filledNotionalAtoms: 10 * (700 * 1005 + 300 * 1004),
         canceledAtoms: 1500
-      }]
+      })]
     })
     const response = await place(fake, { timeInForce: "IOC" })
     expect(Fake.json(response)).toEqual({

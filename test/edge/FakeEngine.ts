@@ -1,0 +1,293 @@
+/**
+ * The engine of a scripted venue: orders rest without matching, cancels and statuses do what they say, and everything
+ * else is done without an effect. Reads tell of the orders, and of fixed numbers beside.
+ */
+import * as Ids from "../../src/domain/Ids.js"
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { ApiKeyView, BalanceView, BookView, MarketView, OrderFilter, OrderPage, OrderView, PositionView, Reads, StatsView } from "../../src/engine/Reads.js"
+import type { Command, CommandOfKind, EntryOutcome } from "../../src/operations/Operations.js"
+import * as Outcome from "../../src/operations/Outcome.js"
+import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+
+export const btc: Market.Parameters = {
+  marketId: "BTC-USDC-PERP",
+  baseAsset: "BTC",
+  quoteAsset: "USDC",
+  settlementAsset: "USDC",
+  underlyingSymbol: "BTC",
+  marketType: "crypto",
+  logoUrl: "",
+  priceScale: 1,
+  quantityScale: 4,
+  minPriceAtoms: 10,
+  maxPriceAtoms: 10_000_000,
+  minQuantityAtoms: 1,
+  maxQuantityAtoms: 1_000_000,
+  maxPositionQuantityAtoms: 10_000_000,
+  initialMarginBps: 500,
+  maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 250 }],
+  maxLeverageX: 20,
+  makerFeeBps: 1,
+  takerFeeBps: 5,
+  priceBandBps: 1000
+}
+
+const draft: Market.Parameters = { ...btc, marketId: "ETH-USDC-PERP", baseAsset: "ETH", underlyingSymbol: "ETH" }
+
+/** When everything happens. */
+export const at = 1_700_000_000_000
+
+/** An order as it was decided: open and unfilled, but for what is said. */
+export const decided = (orderNumber: number, more: Partial<OrderDecided> = {}): OrderDecided => ({
+  _tag: "OrderDecided",
+  status: Order.open,
+  cancelReason: Order.CancelReason.none,
+  orderNumber,
+  filledAtoms: 0,
+  filledNotionalAtoms: 0,
+  canceledAtoms: 0,
+  priceAtoms: 0,
+  quantityAtoms: 0,
+  ...more
+})
+
+/** The numbers of a market's day that no script changes. */
+const stats: StatsView = {
+  volumeQuoteAtoms: 0n,
+  volumeBaseAtoms: 0,
+  highAtoms: 0,
+  lowAtoms: 0,
+  openAtoms: 0,
+  lastPriceAtoms: 0,
+  indexPriceAtoms: 1000,
+  indexSourceEpochMs: at,
+  markPriceAtoms: 1000,
+  openInterestBaseAtoms: 30,
+  openInterestQuoteAtoms: 300_000n,
+  change24hBps: -12
+}
+
+/** The position that every account has. */
+const position: Omit<PositionView, "account"> = {
+  born: 128,
+  market: 0,
+  quantityAtoms: -30,
+  entryNotionalAtoms: 30 * 1005 * 10,
+  markPriceAtoms: 1000,
+  unrealizedPnlAtoms: 1500,
+  notionalAtoms: 300_000,
+  initialMarginAtoms: 15_000,
+  maintenanceMarginAtoms: 7_500,
+  realizedPnlAtoms: -7,
+  feesPaidAtoms: 12,
+  openedAtEpochMs: at,
+  lastSequence: 1
+}
+
+const balance: Omit<BalanceView, "account" | "accountId"> = {
+  collateralAtoms: -5,
+  equityAtoms: 1_000_000_000_000,
+  marginEquityAtoms: 1,
+  unrealizedPnlAtoms: -1,
+  initialMarginAtoms: 0,
+  maintenanceMarginAtoms: 0,
+  orderLossAtoms: 0,
+  availableAtoms: 0,
+  lastSequence: 1
+}
+
+export class FakeEngine implements Reads {
+  sequence = 1
+  readonly atEpochMs = at
+  readonly halted = false
+  readonly environment = "development"
+  readonly rules = 1
+  readonly registrySequence = 1
+  readonly occupancy = {
+    orders: 0,
+    orderCapacity: 10,
+    openOrders: 0,
+    idempotencyEntries: 0,
+    idempotencyCapacity: 10,
+    accounts: 2,
+    apiKeys: 5
+  }
+  bookSequence = 1
+  readonly accounts: Array<string> = [Ids.accountId(64), Ids.accountId(65)]
+  readonly keys: Array<ApiKeyView> = []
+  readonly levels: { bids: BookView["bids"]; asks: BookView["asks"] } = { bids: [[99, 5], [98, 7]], asks: [[101, 3]] }
+  private readonly markets: Array<{ readonly parameters: Market.Parameters; status: Market.Status }> = [
+    { parameters: btc, status: "open" },
+    { parameters: draft, status: "draft" }
+  ]
+  private readonly held = new Map<number, OrderView>()
+
+  // ---- reads
+
+  findAccount(id: string): number {
+    return this.accounts.indexOf(id)
+  }
+
+  accountId(account: number): string {
+    return this.accounts[account]!
+  }
+
+  findMarket(id: string): number {
+    return this.markets.findIndex(({ parameters }) => parameters.marketId === id)
+  }
+
+  findSymbol(symbol: string): number {
+    return this.markets.findIndex(({ parameters }) => `${parameters.baseAsset}/USDC:USDC` === symbol)
+  }
+
+  get marketCount(): number {
+    return this.markets.length
+  }
+
+  market(index: number): MarketView {
+    return {
+      index,
+      ...this.markets[index]!,
+      lastPriceAtoms: 0,
+      indexPriceAtoms: 1000,
+      indexSourceEpochMs: at,
+      change24hBps: -12,
+      bookSequence: this.bookSequence,
+      marketSequence: 1
+    }
+  }
+
+  findOrder(account: number, orderNumber: number): OrderView | undefined {
+    const order = this.held.get(orderNumber)
+    return order?.account === account ? order : undefined
+  }
+
+  private matching(account: number, filter: OrderFilter): ReadonlyArray<OrderView> {
+    return [...this.held.values()]
+      .filter((order) => order.account === account)
+      .filter((order) => filter.market < 0 || order.market === filter.market)
+      .filter((order) => filter.status === undefined || order.status === filter.status)
+  }
+
+  orders(account: number, filter: OrderFilter, before: number, limit: number): OrderPage {
+    const matching = this.matching(account, filter)
+      .filter((order) => order.orderNumber < before)
+      .sort((one, other) => other.orderNumber - one.orderNumber)
+    const page = matching.slice(0, limit)
+    return { orders: page, nextBefore: matching.length > limit ? page.at(-1)!.orderNumber : undefined }
+  }
+
+  ordersSince(account: number, filter: OrderFilter, since: number | undefined, limit: number): ReadonlyArray<OrderView> {
+    const matching = this.matching(account, filter).filter((order) => order.createdAtEpochMs >= (since ?? 0))
+    return since === undefined ? matching.slice(-limit) : matching.slice(0, limit)
+  }
+
+  openOrders(account: number, market: number): ReadonlyArray<OrderView> {
+    return this.matching(account, { market, status: Order.open })
+  }
+
+  findClientOrder(account: number, clientOrderId: string): OrderView | undefined {
+    return [...this.held.values()].find((order) => order.account === account && order.clientOrderId === clientOrderId)
+  }
+
+  readonly findOutcomes = () => []
+  readonly isFenced = () => false
+  readonly hasForgotten = () => false
+  readonly cancelAllAtEpochMs = () => 0
+  readonly fills = () => []
+  readonly trades = () => []
+  readonly tradesSince = () => []
+  readonly fillsSince = () => []
+  readonly stats = () => stats
+
+  positions(account: number): ReadonlyArray<PositionView> {
+    return [{ ...position, account }]
+  }
+
+  balance(account: number): BalanceView {
+    return { ...balance, account, accountId: this.accountId(account) }
+  }
+
+  book(_market: number, depth: number): BookView {
+    return { bids: this.levels.bids.slice(0, depth), asks: this.levels.asks.slice(0, depth) }
+  }
+
+  findApiKey(keyId: string): ApiKeyView | undefined {
+    return this.keys.find((key) => key.keyId === keyId)
+  }
+
+  // ---- commands
+
+  /** Decides the next record. */
+  decide(command: Command): ReadonlyArray<EntryOutcome> {
+    this.sequence++
+    switch (command.kind) {
+      case "PlaceOrders":
+        return command.entries.map((entry, index) => this.place(command, entry, Ids.ordinal(this.sequence, index)))
+      case "CancelOrders":
+        return command.entries.map(({ market, orderNumber }) => this.cancel(command.account, market, orderNumber))
+      case "AmendOrder":
+        return [decided(command.orderNumber)]
+      case "CancelAllOrders":
+        return [{ _tag: "OrdersCanceled", canceledOrders: 2 }]
+      case "OpenDemoAccounts":
+        return this.openAccounts(command)
+      case "PutMarket":
+        return [{ _tag: "MarketChanged", market: this.findMarket(command.parameters.marketId) }]
+      case "SetMarketStatus":
+        this.markets[command.market]!.status = command.status
+        return [{ _tag: "MarketChanged", market: command.market }]
+      case "SetIndexPrice":
+        return [{ _tag: "MarketChanged", market: command.market }]
+      default:
+        return [Outcome.done]
+    }
+  }
+
+  private place(command: CommandOfKind<"PlaceOrders">, entry: PlaceEntry, orderNumber: number): EntryOutcome {
+    if (entry.fault !== Refusal.none) return Outcome.refused(entry.fault, orderNumber)
+    const market = this.markets[entry.market]
+    if (market?.status !== "open") return Outcome.refused(Refusal.marketNotFound, orderNumber)
+    const { maxPriceAtoms, minPriceAtoms } = market.parameters
+    if (entry.type === Order.limit && (entry.priceAtoms < minPriceAtoms || entry.priceAtoms > maxPriceAtoms)) {
+      const bound = entry.priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+      return Outcome.refused(Refusal.priceOutOfBounds, orderNumber, bound, entry.priceAtoms, bound)
+    }
+    this.held.set(orderNumber, {
+      ...entry,
+      orderNumber,
+      account: command.account,
+      status: Order.open,
+      cancelReason: Order.CancelReason.none,
+      filledAtoms: 0,
+      filledNotionalAtoms: 0,
+      canceledAtoms: 0,
+      idempotencyKey: command.idempotencyKey,
+      createdAtEpochMs: at,
+      updatedAtEpochMs: at,
+      lastSequence: this.sequence
+    })
+    return decided(orderNumber)
+  }
+
+  private cancel(account: number, market: number, orderNumber: number): EntryOutcome {
+    const order = this.held.get(orderNumber)
+    if (order?.account !== account || order.status !== Order.open || order.market !== market) {
+      return Outcome.refused(Refusal.orderNotFound, orderNumber)
+    }
+    const canceled = { status: Order.canceled, cancelReason: Order.CancelReason.user, canceledAtoms: order.quantityAtoms } as const
+    this.held.set(orderNumber, { ...order, ...canceled, lastSequence: this.sequence })
+    return decided(orderNumber, canceled)
+  }
+
+  private openAccounts(command: CommandOfKind<"OpenDemoAccounts">): ReadonlyArray<EntryOutcome> {
+    return command.keys.map((grant) => {
+      const account = this.accounts.push(Ids.accountId(Ids.ordinal(this.sequence, this.accounts.length))) - 1
+      this.keys.push({ index: this.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...grant })
+      return { _tag: "AccountOpened", account }
+    })
+  }
+}

@@ -1,0 +1,81 @@
+/** Good bodies of the hot routes, as any client may write them. */
+import * as fc from "fast-check"
+
+const name = fc.oneof(
+  fc.constantFrom("acc_1s", "BTC-USDC-PERP", "BTC/USDC:USDC", "ord_1"),
+  fc.string({ minLength: 1, maxLength: 128 })
+)
+const clientOrderId = fc.stringMatching(/^[A-Za-z0-9._:-]{1,64}$/)
+const decimal = fc.oneof(
+  fc.constantFrom("0", "1", "100.5", "0.0001", "9".repeat(40)),
+  fc.tuple(fc.nat(), fc.nat()).map(([whole, part]) => `${whole}.${part}`)
+)
+const present = { requiredKeys: [] as [] }
+const place = fc.oneof(
+  fc.tuple(
+    fc.record({
+      accountId: name,
+      marketId: name,
+      clientOrderId,
+      side: fc.constantFrom("buy", "sell"),
+      orderType: fc.constant("limit"),
+      price: decimal,
+      quantity: decimal
+    }),
+    fc.record(
+      {
+        timeInForce: fc.constant("GTC"),
+        expiresAtEpochMs: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+        postOnly: fc.boolean(),
+        reduceOnly: fc.boolean(),
+        selfTradePrevention: fc.constantFrom("cancel_resting", "cancel_incoming", "cancel_both")
+      },
+      present
+    )
+  ),
+  fc.tuple(
+    fc.record({
+      accountId: name,
+      marketId: name,
+      clientOrderId,
+      side: fc.constantFrom("buy", "sell"),
+      orderType: fc.constant("market"),
+      quantity: decimal
+    }),
+    fc.record({ timeInForce: fc.constant("IOC"), price: decimal, postOnly: fc.constant(false) }, present)
+  )
+).map(([required, optional]) => ({ ...required, ...optional }))
+const amount = fc.oneof(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), fc.nat())
+const params = fc.record({ clientOrderId, postOnly: fc.boolean(), reduceOnly: fc.boolean() }, present)
+const createEntry = fc.tuple(
+  fc.record({ symbol: name, type: fc.constant("limit"), side: fc.constantFrom("buy", "sell"), amount, price: amount }),
+  fc.record({ params }, present)
+).map(([required, optional]) => ({ ...required, ...optional }))
+const createMarket = fc.tuple(
+  fc.record({ symbol: name, type: fc.constant("market"), side: fc.constantFrom("buy", "sell"), amount }),
+  fc.record({ price: amount, params: fc.record({ clientOrderId }, present) }, present)
+).map(([required, optional]) => ({ ...required, ...optional }))
+const cancelEntry = fc.record({ accountId: name, marketId: name, orderId: name })
+
+/** Good bodies of every endpoint whose body is decoded by hand. */
+export const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
+  placeOrder: place,
+  placeOrderBatch: fc.record({ orders: fc.array(place, { minLength: 1, maxLength: 32 }) }),
+  cancelOrder: fc.record({ accountId: name, marketId: name }),
+  cancelOrderBatch: fc.record({ orders: fc.array(cancelEntry, { minLength: 1, maxLength: 24 }) }),
+  createOrder: fc.oneof(createEntry, createMarket),
+  createOrders: fc.array(createEntry, { minLength: 1, maxLength: 32 }),
+  amendOrder: fc.oneof(
+    fc.record({ accountId: name, marketId: name, price: decimal }),
+    fc.record({ accountId: name, marketId: name, quantity: decimal }),
+    fc.record({ accountId: name, marketId: name, price: decimal, quantity: decimal })
+  ),
+  cancelAllOrders: fc.record({ accountId: name, marketId: name }, { requiredKeys: ["accountId"] }),
+  cancelAllCompatOrders: fc.record({ symbol: name }, present),
+  setCancelAllAfter: fc.record({ timeoutMs: fc.oneof(fc.constant(0), fc.integer({ min: 1000, max: 600_000 })) }),
+  fenceOutcome: fc.oneof(
+    fc.record({ clientOrderId }),
+    fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) })
+  ),
+  cancelCompatOrder: fc.record({ symbol: name })
+}

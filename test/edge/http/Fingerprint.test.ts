@@ -1,0 +1,335 @@
+/**
+ * Two requests under one key are the same exactly when they say the same. For every hot route of the contract: any member
+ * that is another, any path parameter and the order of entries make another fingerprint; another spelling of the same
+ * does not, and neither does a market that was created in between.
+ */
+import { SchemaAST } from "effect"
+import * as fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import * as Contract from "../../../src/edge/Contract.js"
+import { Fault } from "../../../src/edge/http/Shapes.js"
+import * as Fingerprint from "../../../src/operations/Fingerprint.js"
+import * as Order from "../../../src/domain/Order.js"
+import { parameters } from "../../engine/drive.js"
+import * as Fake from "../FakeVenue.js"
+import { LiveVenue } from "../LiveVenue.js"
+import { valid } from "./Bodies.js"
+
+type Json = string | number | boolean | ReadonlyArray<Json> | { readonly [member: string]: Json }
+type Members = Readonly<Record<string, Json>>
+type Path = ReadonlyArray<string | number>
+
+interface Subject {
+  readonly name: string
+  readonly params: ReadonlyArray<string>
+  readonly payload: SchemaAST.AST
+  readonly bodies: fc.Arbitrary<Json>
+  readonly isGood: (body: Json) => boolean
+  readonly fingerprint: (body: Json, params?: Readonly<Record<string, string>>) => Fingerprint.Fingerprint
+}
+
+const subjects: ReadonlyArray<Subject> = Contract.routes.flatMap(({ decode, endpoint, fingerprint, isHot }) => {
+  if (!isHot) return []
+  const { name, path, payloadSchema } = Contract.endpoints.find((one) => one.name === endpoint.name)!
+  const params = path.split("/").flatMap((part) => part.startsWith(":") ? [part.slice(1)] : [])
+  const usual = Object.fromEntries(params.map((param) => [param, `a-${param}`]))
+  return [{
+    name,
+    params,
+    payload: payloadSchema!.ast,
+    // As the venue reads it: from JSON.
+    bodies: (valid[name] as fc.Arbitrary<Json>).map((body) => JSON.parse(JSON.stringify(body)) as Json),
+    isGood: (body) => !(decode!(body) instanceof Fault),
+    fingerprint: (body, given = usual) => fingerprint!(given, body as never)
+  }]
+})
+
+const isList = (value: Json): value is ReadonlyArray<Json> => Array.isArray(value)
+const isObject = (value: Json | undefined): value is Members => typeof value === "object" && !Array.isArray(value)
+
+/** A copy of a body in which every object is mapped, the innermost first. */
+const mapObjects = (value: Json, map: (object: Members, at: Path) => Members, at: Path = []): Json => {
+  if (isList(value)) return value.map((item, index) => mapObjects(item, map, [...at, index]))
+  if (!isObject(value)) return value
+  const members = Object.entries(value).map(([key, member]) => [key, mapObjects(member, map, [...at, key])] as const)
+  return map(Object.fromEntries(members), at)
+}
+
+// ---- what a body says, written down apart from the shapes
+
+const isNativeOrder = (object: Members): boolean => "orderType" in object
+const isCompatOrder = (object: Members): boolean => "amount" in object
+const isParams = (at: Path): boolean => at.at(-1) === "params"
+
+/** What an order means by the members that it leaves out. */
+const defaultsOf = (object: Members, at: Path): Members => {
+  if (isNativeOrder(object)) {
+    const timeInForce = object["orderType"] === "market" ? "IOC" : "GTC"
+    return { timeInForce, postOnly: false, reduceOnly: false, selfTradePrevention: "cancel_resting" }
+  }
+  if (isCompatOrder(object)) return { params: { postOnly: false, reduceOnly: false } }
+  return isParams(at) ? { postOnly: false, reduceOnly: false } : {}
+}
+
+const isDecimal = (key: string, value: Json): value is string => (key === "price" || key === "quantity") && typeof value === "string"
+
+/** A decimal without the zeros behind its last digit. */
+const shortest = (decimal: string): string => decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal
+
+/** What a body says, in one form for all its spellings. */
+const meaning = (body: Json): string =>
+  JSON.stringify(mapObjects(body, (object, at) => {
+    const whole = { ...defaultsOf(object, at), ...object }
+    return Object.fromEntries(
+      Object.keys(whole).sort().map((key) => [key, isDecimal(key, whole[key]!) ? shortest(whole[key]) : whole[key]!])
+    )
+  }))
+
+const same = (subject: Subject, one: Json, other: Json): boolean =>
+  Fingerprint.equal(subject.fingerprint(one), subject.fingerprint(other))
+
+// ---- members
+
+/** Every member that a payload's schema has, with `[]` for the entries of a list. */
+const membersOf = (ast: SchemaAST.AST, at = ""): ReadonlyArray<string> => {
+  switch (ast._tag) {
+    case "Refinement":
+      return membersOf(ast.from, at)
+    case "TypeLiteral":
+      return ast.propertySignatures.flatMap(({ name, type }) => membersOf(type, at === "" ? String(name) : `${at}.${String(name)}`))
+    case "TupleType":
+      return ast.rest.flatMap(({ type }) => membersOf(type, `${at}[]`))
+    case "Union":
+      // An optional member is a union with undefined where its schema says so.
+      return ast.types.every((type) => type._tag === "Literal") ? [at] : ast.types.flatMap((type) => membersOf(type, at))
+    case "UndefinedKeyword":
+      return []
+    default:
+      return [at]
+  }
+}
+
+/** The members of a body, each with the object that it stands in. */
+const placesOf = (value: Json, at: Path = []): ReadonlyArray<Path> => {
+  if (isList(value)) return value.flatMap((item, index) => placesOf(item, [...at, index]))
+  if (!isObject(value)) return [at]
+  return Object.entries(value).flatMap(([key, member]) => placesOf(member, [...at, key]))
+}
+
+const nameOf = (at: Path): string =>
+  at.reduce<string>((name, part) => typeof part === "number" ? `${name}[]` : name === "" ? part : `${name}.${part}`, "")
+
+const valueAt = (value: Json | undefined, at: Path): Json | undefined =>
+  at.reduce<Json | undefined>((found, part) => (found as Readonly<Record<string | number, Json>> | undefined)?.[part], value)
+
+/** A copy with one member replaced, or left out for `undefined`. */
+const withMember = (body: Json, at: Path, value: Json | undefined): Json =>
+  mapObjects(body, (object, path) => {
+    const key = String(at.at(-1))
+    if (path.length !== at.length - 1 || path.some((part, index) => part !== at[index])) return object
+    const { [key]: _before, ...others } = object
+    return value === undefined ? others : { ...others, [key]: value }
+  })
+
+/** Members that a good body says in one way only. */
+const fixed: ReadonlySet<string> = new Set(["createOrders [].type"])
+
+// ---- lists
+
+/** A body's list of entries and how to put another in its place; undefined where it has none. */
+const entriesOf = (body: Json): { readonly list: ReadonlyArray<Json>; readonly put: (list: ReadonlyArray<Json>) => Json } | undefined => {
+  if (isList(body)) return { list: body, put: (list) => list }
+  const list = isObject(body) ? body["orders"] : undefined
+  return list === undefined || !isList(list) ? undefined : { list, put: (orders) => ({ ...body as Members, orders }) }
+}
+
+// ---- spellings
+
+/** How an object may be spelled: which of its defaults are said, where its members begin, how many zeros a decimal has more. */
+const spelling = fc.record({ said: fc.boolean(), first: fc.nat(), zeros: fc.nat({ max: 3 }) })
+type Spelling = typeof spelling extends fc.Arbitrary<infer S> ? S : never
+
+const respelled = (body: Json, { first, said, zeros }: Spelling): Json =>
+  mapObjects(body, (object, at) => {
+    const defaults = defaultsOf(object, at)
+    const unsaid = Object.entries(object).filter(([key, value]) => JSON.stringify(defaults[key]) !== JSON.stringify(value))
+    const members = Object.entries(said ? { ...defaults, ...object } : Object.fromEntries(unsaid))
+      .map(([key, value]) => [key, isDecimal(key, value) ? padded(value, zeros) : value] as const)
+    const turn = first % Math.max(1, members.length)
+    return Object.fromEntries([...members.slice(turn), ...members.slice(0, turn)])
+  })
+
+/** A decimal with zeros that say nothing, as long as a decimal may be. */
+const padded = (decimal: string, zeros: number): string => {
+  const longer = (decimal.includes(".") ? decimal : `${decimal}.0`) + "0".repeat(zeros)
+  return longer.length > 40 ? decimal : longer
+}
+
+/** JSON in which numbers are written with an exponent, or with a fraction of zeros. */
+const otherNumbers = (body: Json, exponent: boolean): string => {
+  if (typeof body === "number") {
+    return exponent ? body.toExponential() : Number.isInteger(body) && Math.abs(body) < 1e21 ? `${body}.000` : String(body)
+  }
+  if (isList(body)) return `[${body.map((item) => otherNumbers(item, exponent)).join(",")}]`
+  if (!isObject(body)) return JSON.stringify(body)
+  const members = Object.entries(body).map(([key, value]) => `${JSON.stringify(key)}: ${otherNumbers(value, exponent)}`)
+  return `{ ${members.join(", ")} }`
+}
+
+test("every hot route is among them", () => {
+  expect(subjects.map(({ name }) => name).sort()).toEqual([...Contract.commandNames].sort())
+  expect(subjects.map(({ name }) => name).sort()).toEqual(Object.keys(valid).sort())
+})
+
+describe.each(subjects)("the fingerprint of $name", (subject) => {
+  const { bodies, fingerprint, isGood, params } = subject
+
+  test("is another exactly where a member says something else, and every member of the schema counts", () => {
+    const counted = new Set<string>()
+    fc.assert(
+      fc.property(bodies, bodies, fc.nat(), (body, donor, from) => {
+        const places = [...placesOf(body), ...placesOf(donor)]
+        // Long batches have hundreds of places: a few of them are looked at each time.
+        const step = Math.ceil(places.length / 24)
+        for (const at of places.filter((_, index) => index % step === from % step)) {
+          const changed = withMember(body, at, valueAt(donor, at))
+          if (!isGood(changed)) continue
+          const isSame = meaning(changed) === meaning(body)
+          expect(same(subject, body, changed), `${nameOf(at)} of ${JSON.stringify(body)} as ${JSON.stringify(changed)}`).toBe(isSame)
+          if (!isSame) counted.add(nameOf(at))
+        }
+      }),
+      { numRuns: 300 }
+    )
+    const members = membersOf(subject.payload).filter((member) => !fixed.has(`${subject.name} ${member}`))
+    expect([...counted].sort()).toEqual([...members].sort())
+  })
+
+  test("is another where a parameter of the path is", () => {
+    const usual = Object.fromEntries(params.map((param) => [param, "p"]))
+    fc.assert(fc.property(bodies, fc.string(), fc.string(), (body, one, other) => {
+      for (const param of params) {
+        const [before, after] = [one, other].map((value) => fingerprint(body, { ...usual, [param]: value }))
+        expect(Fingerprint.equal(before!, after!)).toBe(one === other)
+      }
+    }))
+  })
+
+  test("is another where entries change places, and with one more or fewer", () => {
+    fc.assert(fc.property(bodies, bodies, fc.nat(), fc.nat(), (body, donor, one, other) => {
+      const entries = entriesOf(body)
+      if (entries === undefined) return
+      const { list, put } = entries
+      const [from, to] = [one % list.length, other % list.length]
+      const swapped = list.map((entry, index) => index === from ? list[to]! : index === to ? list[from]! : entry)
+      expect(same(subject, body, put(swapped))).toBe(meaning(body) === meaning(put(swapped)))
+      expect(same(subject, body, put([...list, entriesOf(donor)!.list[0]!]))).toBe(false)
+      expect(same(subject, body, put([...list, list.at(-1)!]))).toBe(false)
+      expect(same(subject, body, put(list.slice(0, -1)))).toBe(false)
+    }))
+  })
+
+  test("is the same for other spellings: zeros behind decimals, defaults said or not, members in another order", () => {
+    fc.assert(fc.property(bodies, spelling, (body, how) => {
+      const other = respelled(body, how)
+      expect(isGood(other)).toBe(true)
+      expect(meaning(other)).toBe(meaning(body))
+      expect(same(subject, body, other), `${JSON.stringify(body)} as ${JSON.stringify(other)}`).toBe(true)
+    }))
+  })
+
+  test("is the same however JSON writes its numbers", () => {
+    fc.assert(fc.property(bodies, fc.boolean(), (body, exponent) => {
+      const other = JSON.parse(otherNumbers(body, exponent)) as Json
+      expect(same(subject, body, other), otherNumbers(body, exponent)).toBe(true)
+    }))
+  })
+})
+
+test("decimals and numbers of another value are another body however alike they look", () => {
+  const order = subjects.find(({ name }) => name === "placeOrder")!
+  const compat = subjects.find(({ name }) => name === "createOrder")!
+  const native = (quantity: string): Json => ({ ...Contract.examples.placeOrder.body as Members, quantity })
+  const number = (amount: number): Json => ({ ...Contract.examples.createOrder.body as Members, amount })
+  for (const [one, other] of [["10", "1"], ["100", "10.0"], ["1.01", "1.1"], ["0.10", "0.01"]] as const) {
+    expect(same(order, native(one), native(other)), `${one} and ${other}`).toBe(false)
+  }
+  for (const [one, other] of [["10", "10.000"], ["0.5", "0.50"], ["0", "0.0"]] as const) {
+    expect(same(order, native(one), native(other)), `${one} and ${other}`).toBe(true)
+  }
+  expect(same(compat, number(0.1 + 0.2), number(0.3))).toBe(false)
+  expect(same(compat, number(JSON.parse("1e1") as number), number(10))).toBe(true)
+  expect(same(compat, number(JSON.parse("-0") as number), number(0))).toBe(true)
+})
+
+// ---- markets
+
+const marketId = "NEW-USDC-PERP"
+const symbol = "NEW/USDC:USDC"
+
+/** The contract's example of a request, of an account's own and about the market that is not there yet. */
+const about = (value: Json, accountId: string): Json =>
+  mapObjects(value, (object) => ({
+    ...object,
+    ...("accountId" in object ? { accountId } : undefined),
+    ...("marketId" in object ? { marketId } : undefined),
+    ...("symbol" in object ? { symbol } : undefined)
+  }))
+
+test("a request that came before its market gets the same bytes again once the market is there", async () => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1)
+  const requests = subjects.map(({ name }) => {
+    const { body, target } = Contract.examples[name as keyof typeof Contract.examples]
+    return {
+      name,
+      target: target.replace(/acc_[0-9a-z]+/, alice!.accountId),
+      body: about(body as Json, alice!.accountId)
+    }
+  })
+  const withoutId = (text: string): string => text.replaceAll(/"requestId":"[^"]*"/g, "")
+  const ask = async ({ body, name, target }: (typeof requests)[number], key = name) => {
+    const response = await venue.post(alice!, target, body, key)
+    return { status: response.status, body: withoutId(response.body) }
+  }
+  const before = new Map<string, { readonly status: number; readonly body: string }>()
+  for (const request of requests) before.set(request.name, await ask(request))
+
+  venue.market(parameters("NEW", { maxPriceAtoms: 1_000_000, maxPositionQuantityAtoms: 500_000 }))
+  const { records } = venue
+  for (const request of requests) expect(await ask(request), request.name).toEqual(before.get(request.name))
+  expect(venue.records).toBe(records)
+
+  // The market is there indeed: under a fresh key, what was refused for want of it is decided otherwise.
+  const told = (text: string): boolean => /market_not_found|BadSymbol/.test(text)
+  const refused = requests.filter(({ name }) => told(before.get(name)!.body))
+  expect(refused.map(({ name }) => name)).toEqual(expect.arrayContaining([
+    "placeOrder",
+    "placeOrderBatch",
+    "cancelAllOrders",
+    "createOrder",
+    "createOrders",
+    "cancelAllCompatOrders"
+  ]))
+  for (const request of refused) {
+    expect(told((await ask(request, `${request.name}-anew`)).body), request.name).toBe(false)
+  }
+
+  // And another body under one of the keys is still told so.
+  for (const request of requests) {
+    const other = await venue.post(alice!, request.target, otherBody(request.body), request.name)
+    expect([other.status, Fake.json(other).info?.code ?? Fake.json(other).code], request.name).toEqual([409, "idempotency_key_conflict"])
+  }
+})
+
+/** A good body that says something else: another side, name, time or number, whichever it has. */
+const otherBody = (body: Json): Json => {
+  const entries = entriesOf(body)
+  if (entries !== undefined) return entries.put([...entries.list, ...entries.list])
+  const object = body as Members
+  if ("side" in object) return { ...object, side: object["side"] === Order.sides[0] ? Order.sides[1] : Order.sides[0] }
+  if ("price" in object) return { ...object, price: "59991.0" }
+  if ("timeoutMs" in object) return { ...object, timeoutMs: 31_000 }
+  if ("idempotencyKey" in object) return { ...object, idempotencyKey: "another" }
+  return "symbol" in object ? { ...object, symbol: "OTHER/USDC:USDC" } : { ...object, marketId: "OTHER-USDC-PERP" }
+}

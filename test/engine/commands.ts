@@ -1,0 +1,86 @@
+/**
+ * Commands as tests write them: in few words, with everything a header needs taken from the command's declaration. So a
+ * test says only what it is about, and a member that is added to every header is added here once.
+ */
+import * as crypto from "node:crypto"
+import type { Refusal } from "../../src/domain/Refusal.js"
+import * as Fingerprint from "../../src/operations/Fingerprint.js"
+import { type Header, none, Principal } from "../../src/operations/Header.js"
+import { type Command, type CommandOfKind, type EntryOutcome, type Kind, of, refusalOf } from "../../src/operations/Operations.js"
+import type { Refused } from "../../src/operations/Outcome.js"
+import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
+
+/** What a test says of a command: its fields, and of its header what matters. */
+export type Given<K extends Kind> =
+  & { readonly kind: K }
+  & Partial<Pick<Header, "account" | "apiKey" | "operation" | "idempotencyKey">>
+  & Omit<CommandOfKind<K>, "kind" | keyof Header>
+
+/** Any command as a test says it. */
+export type AnyGiven = { readonly [K in Kind]: Given<K> }[Kind]
+
+/**
+ * A whole command. A client's is sent by its API key where it has one, else by the signed-in owner; a price without an
+ * Idempotency-Key by the feed; all others by the first principal that may send them. The fingerprint is of the fields,
+ * so a command that is completed anew after a change has another body.
+ */
+export const complete = <K extends Kind>(given: Given<K>): CommandOfKind<K> => {
+  const declaration = of(given)
+  const { account = none, apiKey = none, idempotencyKey = "" } = given
+  const [request] = Object.values(declaration.requests)
+  const principal = principalOf(declaration.principals, apiKey, idempotencyKey)
+  const withoutRequest = request === undefined || principal === Principal.feed
+  return {
+    ...given,
+    principal,
+    account,
+    apiKey,
+    idempotencyKey,
+    operation: given.operation ?? (withoutRequest ? 0 : request.code),
+    fingerprint: idempotencyKey === "" ? Fingerprint.noFingerprint : Fingerprint.ofFields(declaration.fields, { ...given })
+  } as unknown as CommandOfKind<K>
+}
+
+/** `complete` for a command whose kind is not known. */
+export const completeAny = (given: AnyGiven): Command => complete(given as Given<Kind>) as Command
+
+const principalOf = (principals: ReadonlyArray<Principal>, apiKey: number, idempotencyKey: string): Principal => {
+  if (principals.includes(Principal.key)) return apiKey >= 0 ? Principal.key : Principal.session
+  if (principals.includes(Principal.feed)) return idempotencyKey === "" ? Principal.feed : Principal.operator
+  return principals[0]!
+}
+
+type Names<O> = O extends unknown ? keyof O : never
+
+/** An outcome that can be asked for whatever any outcome says: what this one does not say is undefined. */
+export type AnswerOf<O> = O extends unknown
+  ? O & { readonly refusal: Refusal } & { readonly [N in Exclude<Names<EntryOutcome>, keyof O | "refusal">]?: undefined }
+  : never
+
+/** What an entry came to, to be asked without first telling what it is. */
+export type Answer = AnswerOf<EntryOutcome>
+/** What an order's entry came to. */
+export type OrderAnswer = AnswerOf<OrderDecided | Refused>
+
+/** The answer of an entry; `refusal` is `none` where it was done. */
+export const answerOf = (entry: EntryOutcome | undefined): Answer => {
+  if (entry === undefined) throw new Error("the command has no such entry")
+  return { ...entry, refusal: refusalOf(entry) } as Answer
+}
+
+/** The answer of an order's entry. */
+export const orderAnswerOf = (entry: EntryOutcome | undefined): OrderAnswer => {
+  const answer = answerOf(entry)
+  if (answer._tag !== "OrderDecided" && answer._tag !== "Refused") throw new Error(`an order came to ${answer._tag}`)
+  return answer
+}
+
+/** A key that opens an account; the digest of its secret is its own. */
+export const grant = (keyId: string, change: { readonly scopes?: number; readonly expiresAtEpochMs?: number } = {}) => ({
+  keyId,
+  displayPrefix: "pk",
+  secretSha256: crypto.createHash("sha256").update(keyId).digest("hex"),
+  scopes: 3,
+  expiresAtEpochMs: Number.MAX_SAFE_INTEGER,
+  ...change
+})
