@@ -57,7 +57,10 @@ export const originForm = (target: string): string => {
 /** A request line as far as its target, at the start or behind another request. */
 const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g
 
-/** The target of the last request line in bytes that never became a request; undefined where none is seen. It decides the envelope's family only. */
+/**
+ * The target of the last request line in bytes that never became a request; undefined where none is seen. It decides
+ * the envelope's family only.
+ */
 export const lastTarget = (unframed: ReadonlyArray<Buffer>): string | undefined => {
   const lines = [...Buffer.concat(unframed).toString("latin1").matchAll(requestLine)]
   const target = lines.at(-1)?.[1]
