@@ -177,10 +177,7 @@ const makeServer = (
       idle: () => connections.quieted(connection)
     })
     const frame = takeBytes(socket, (bytes) => lane.receive(bytes))
-    if (!connections.admit(connection)) {
-      socket.destroy()
-      return
-    }
+    if (!connections.admit(connection)) return void socket.destroy()
     lanes.set(socket, lane)
     socket.once("close", () => connections.remove(connection))
   })
