@@ -87,7 +87,7 @@ export type StartError =
 type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
-const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom> =>
+const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom | Turns> =>
   Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provideService(State, Engine.make({ orders: 1, idempotencyKeys: 1 })),
