@@ -93,7 +93,7 @@ export type StartError =
 type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
-const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom> =>
+const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom | Turns> =>
   Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provideService(EngineReads, Engine.make({ orders: 1, idempotencyKeys: 1 })),
@@ -132,7 +132,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     handle: (request, reply) => application.handle(request, reply),
     misframed: (reason, target) => application.misframed(reason, target)
   }
-  const { address, openSockets, port } = yield* Scope.extend(listener.serve(gate), listening)
+  const { address, connections, port } = yield* Scope.extend(listener.serve(gate), listening)
 
   const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
   const writer = Context.get(writing, Writer.Writer)
@@ -159,7 +159,15 @@ const make = Effect.fnUntraced(function*(options: Options) {
   readiness.note("writer", "live")
   yield* Effect.forkScoped(Effect.flatMap(writer.failure, () => Effect.sync(() => readiness.note("writer", "stopped"))))
   const metrics = Metrics.make()
-  if (openSockets !== undefined) metrics.gauge("venue_open_sockets", "Connections that are open.", openSockets)
+  if (connections !== undefined) {
+    metrics.gauge("venue_open_sockets", "Connections that are open.", () => connections().open)
+    metrics.counter(
+      "venue_connections_closed_for_room_total",
+      "Quiet connections that were closed for newcomers.",
+      () => connections().closedForRoom
+    )
+    metrics.counter("venue_connections_turned_away_total", "Newcomers for whom there was no room.", () => connections().turnedAway)
+  }
   metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
   metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
   metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)

@@ -53,7 +53,10 @@ const settings = Config.all({
   snapshotEveryRecords: between("SNAPSHOT_EVERY_RECORDS", 0, 1_000_000_000, 1_000_000),
   feedBlocks: between("FEED_MEMORY_BLOCKS", 0, 1_000_000, defaultBounds.blocks),
   feedMiB: between("FEED_MEMORY_MIB", 0, 4_096, defaultBounds.bytes >> 20),
-  segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64)
+  segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64),
+  connectionLimit: between("CONNECTION_LIMIT", 16, 1_000_000, 10_000),
+  /** 0: a quarter of all. */
+  connectionsPerAddress: between("CONNECTIONS_PER_ADDRESS", 0, 1_000_000, 0)
 })
 
 type Settings = Config.Config.Success<typeof settings>

@@ -11,6 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Bootstrap from "./Bootstrap.js"
+import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
@@ -48,8 +49,28 @@ const secret = (settings: VenueConfig, configured: Option.Option<Redacted.Redact
     ? Effect.succeed(Redacted.value(configured.value))
     : NodeSecrets.keep(settings.dataDir, file)
 
+/** Fewest connections that a venue is started for. */
+const fewestConnections = 16
+
+/** How many connections are held: as configured, and no more than the system's limit on open files leaves beside the journal's. */
+const connectionLimit = (settings: VenueConfig): Effect.Effect<number, ConfigError.ConfigError> => {
+  const files = NodeDescriptors.openFiles()
+  const limit = NodeDescriptors.connectionsWithin(settings.connectionLimit, files)
+  if (limit < fewestConnections) {
+    return Effect.fail(ConfigError.InvalidData(
+      ["CONNECTION_LIMIT"],
+      `the system lets the venue open ${files} files and sockets, which leaves ${limit} for connections: raise its limit (ulimit -n)`
+    ))
+  }
+  return limit === settings.connectionLimit ? Effect.succeed(limit) : Effect.as(
+    Effect.logWarning(`${limit} connections at most instead of ${settings.connectionLimit}: the system lets the venue open ${files} files and sockets`),
+    limit
+  )
+}
+
 const launch = Effect.gen(function*() {
   const settings = yield* config
+  const connections = yield* connectionLimit(settings)
   const markets = yield* readMarkets(settings)
   const development = settings.environment === "development"
   const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
@@ -66,7 +87,13 @@ const launch = Effect.gen(function*() {
     : IndexFeed.layerPush
   const leaves = Layer.mergeAll(
     NodeDisk.layer(settings.dataDir),
-    NodeListener.layer({ ...NodeListener.defaults, host: settings.host, port: settings.port }),
+    NodeListener.layer({
+      ...NodeListener.defaults,
+      host: settings.host,
+      port: settings.port,
+      connectionLimit: connections,
+      connectionsPerAddress: settings.connectionsPerAddress
+    }),
     NodeTurns.layer,
     NodeSecureRandom.layer,
     feed

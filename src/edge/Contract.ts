@@ -46,6 +46,27 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
   return { ...clean(rest) as object, components: { schemas: clean(Object.fromEntries(kept)), ...others } }
 }
 
+/** An answer as `HEAD` gets it: without the body. */
+const withoutBody = (answer: object): object =>
+  Object.fromEntries(Object.entries(answer).filter(([member]) => member !== "content"))
+
+/** `HEAD` wherever there is `GET`: the router serves it with the same route. */
+const withHead = (document: Record<string, unknown>): Record<string, unknown> => {
+  const paths = Object.entries(document["paths"] as Readonly<Record<string, Readonly<Record<string, object>>>>).map(([path, item]) => {
+    const { get } = item
+    if (get === undefined) return [path, item] as const
+    const { operationId, responses, summary } = get as {
+      readonly operationId: string
+      readonly responses: Readonly<Record<string, object>>
+      readonly summary: string
+    }
+    const answers = Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, withoutBody(answer)]))
+    const head = { ...get, operationId: `${operationId}Head`, summary: `${summary}: the answer's head alone`, responses: answers }
+    return [path, { ...item, head }] as const
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
+}
+
 type Group = HttpApiGroup.HttpApiGroup<string, HttpApiEndpoint.HttpApiEndpoint.Any, never, never, true>
 
 /** The routes of one chapter, as the document groups them. */
@@ -61,7 +82,7 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id. A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, withoutDecodeError)
+  .annotate(OpenApi.Transform, (document) => withHead(withoutDecodeError(document)))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

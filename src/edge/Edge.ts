@@ -8,6 +8,7 @@ import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
 import { EngineReads } from "../sequencer/EngineReads.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
+import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import * as Contract from "./Contract.js"
@@ -17,6 +18,7 @@ import type { Application } from "./http/Listener.js"
 import { Metrics } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
 import * as Router from "./http/Router.js"
+import * as Slices from "./http/Slices.js"
 import * as Page from "./system/docs/Page.js"
 
 /** What the environment decides about the edge. */
@@ -30,13 +32,23 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly acceptsIndexPrices: boolean
 }>() {}
 
-type Needs = EngineReads | Submit | Barrier | SecureRandom | Readiness | Metrics | Settings
+type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | Settings
 
-/** Request ids: unpredictable per process, counted within it. */
+/** Bytes of a request id, and of how many of them randomness is drawn at once. */
+const requestIdBytes = 12
+const requestIdsDrawn = 256
+
+/** Request ids: each random by itself, so that two of them tell nothing of how many requests came between. */
 const requestIds = (random: Context.Tag.Service<SecureRandom>): () => string => {
-  const prefix = `req_${Buffer.from(random.bytes(9)).toString("hex")}`
-  let count = 0
-  return () => `${prefix}${(count++).toString(36)}`
+  let drawn = Buffer.alloc(0)
+  let at = 0
+  return () => {
+    if (at === drawn.length) {
+      drawn = Buffer.from(random.bytes(requestIdBytes * requestIdsDrawn))
+      at = 0
+    }
+    return `req_${drawn.toString("hex", at, at += requestIdBytes)}`
+  }
 }
 
 /** Makes a text when it is first asked for, and keeps it. */
@@ -100,6 +112,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     tokens: new ApiKeys.KnownTokens(),
     now: () => clock.unsafeCurrentTimeMillis(),
     nextRequestId: requestIds(random),
+    nextSlice: Slices.make((yield* Turns).schedule),
     environment: settings.environment,
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,

@@ -199,16 +199,6 @@ export interface Reads {
   readonly openOrders: (account: number, market: number) => ReadonlyArray<OrderView>
   /** The account's remembered orders, newest first, older than an order number (`Infinity`: from the newest). */
   readonly orders: (account: number, filter: OrderFilter, beforeNumber: number, limit: number) => OrderPage
-  /**
-   * The account's remembered orders placed at or after a time (undefined: any), oldest first: the first `limit` of
-   * them, or where no time is given the latest. Undefined where there are more to look at than a read may.
-   */
-  readonly ordersSince: (
-    account: number,
-    filter: OrderFilter,
-    sinceEpochMs: number | undefined,
-    limit: number
-  ) => ReadonlyArray<OrderView> | undefined
   /** The account's remembered order with this clientOrderId. */
   readonly findClientOrder: (account: number, clientOrderId: string) => OrderView | undefined
   /** What is remembered under a key of the account, in any operation. */

@@ -185,11 +185,6 @@ export class FakeEngine implements Reads {
     return { orders: page, nextBefore: matching.length > limit ? page.at(-1)!.orderNumber : undefined }
   }
 
-  ordersSince(account: number, filter: OrderFilter, since: number | undefined, limit: number): ReadonlyArray<OrderView> {
-    const matching = this.matching(account, filter).filter((order) => order.createdAtEpochMs >= (since ?? 0))
-    return since === undefined ? matching.slice(-limit) : matching.slice(0, limit)
-  }
-
   openOrders(account: number, market: number): ReadonlyArray<OrderView> {
     return this.matching(account, { market, status: Order.open })
   }

@@ -11,6 +11,7 @@ import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
 import * as Contract from "../../src/edge/Contract.js"
 import * as Endpoint from "../../src/edge/http/Endpoint.js"
@@ -118,6 +119,7 @@ const applicationOf = (
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
     Layer.succeed(SecureRandom, bytes()),
+    NodeTurns.layer,
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
     Logger.remove(Logger.defaultLogger),
@@ -206,7 +208,7 @@ const segments = (path: string): ReadonlyArray<string> =>
 /** The endpoint that a path and method belong to. */
 const endpointOf = (method: string, path: string): Endpoint.Described | undefined =>
   Contract.endpoints
-    .filter((endpoint) => endpoint.method === method)
+    .filter((endpoint) => endpoint.method === (method === "HEAD" ? "GET" : method))
     .filter((endpoint) => {
       const expected = segments(endpoint.path)
       const actual = segments(path)

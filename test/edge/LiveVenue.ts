@@ -12,6 +12,7 @@ import * as Readiness from "../../src/edge/http/Readiness.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { versions } from "../../src/sequencer/Versions.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
@@ -52,6 +53,7 @@ export class LiveVenue {
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
+      NodeTurns.layer,
       Logger.remove(Logger.defaultLogger),
       Layer.succeed(Edge.Settings, {
         environment: "development",

@@ -39,7 +39,7 @@ const rows: ReadonlyArray<Row> = [
   { why: "another case", ask: () => ({ target: "/V1/markets" }), status: 404, code: "route_not_found" },
   { why: "no path at all", ask: () => ({ target: "*", method: "OPTIONS" }), status: 404, code: "route_not_found" },
   { why: "wrong method", ask: () => ({ target: "/v1/orders", method: "GET" }), status: 405, code: "method_not_allowed" },
-  { why: "HEAD", ask: () => ({ target: "/v1/markets", method: "HEAD" }), status: 405, code: "method_not_allowed" },
+  { why: "HEAD", ask: () => ({ target: "/v1/orders", method: "HEAD" }), status: 405, code: "method_not_allowed" },
   { why: "unknown method", ask: () => ({ target: "/v1/markets", method: "BREW" }), status: 405, code: "method_not_allowed" },
   { why: "bad percent-encoding", ask: () => ({ target: "/v1/markets/%zz" }), status: 400, code: "invalid_request" },
   {

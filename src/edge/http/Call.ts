@@ -10,6 +10,7 @@ import * as Errors from "./Errors.js"
 import type { Reply, Request } from "./Listener.js"
 import type { Metrics, RouteCounts } from "./Metrics.js"
 import type { Readiness } from "./Readiness.js"
+import type { NextSlice } from "./Slices.js"
 
 /** What every route works with. */
 export interface Services {
@@ -21,6 +22,7 @@ export interface Services {
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
   readonly nextRequestId: () => string
+  readonly nextSlice: NextSlice
   readonly environment: string
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined

@@ -20,7 +20,7 @@ export interface RequestHeaders {
 /** A request that was framed well. */
 export interface Request {
   readonly method: string
-  /** Path and query as sent. */
+  /** Path and query as sent, whatever the form they were sent in. */
   readonly target: string
   readonly headers: RequestHeaders
   /** The whole body, at most the listener's limit; empty where there was none. */
@@ -28,7 +28,10 @@ export interface Request {
   readonly remoteAddress: string
 }
 
-/** Why a request never became one. The edge says how each is answered; the listener closes the connection after it. */
+/**
+ * Why a request never became one. The edge says how each is answered; the listener answers it behind everything that
+ * was sent before it, and closes the connection.
+ */
 export type Misframed = "malformed" | "headers_too_large" | "body_too_large" | "timeout"
 
 export interface Response {
@@ -37,7 +40,7 @@ export interface Response {
   readonly body: string
 }
 
-/** Called once for each request, now or later, from anywhere. */
+/** Called once for each request, now or later, from anywhere. A listener leaves the body out where the method is `HEAD`. */
 export type Reply = (response: Response) => void
 
 /** What the edge gives the listener. Neither function throws. */
@@ -57,12 +60,22 @@ export class ListenError extends Schema.TaggedError<ListenError>()("ListenError"
   }
 }
 
+/** What became of connections. */
+export interface ConnectionCounts {
+  /** Open now. */
+  readonly open: number
+  /** Quiet ones that were closed for newcomers, since the start. */
+  readonly closedForRoom: number
+  /** Newcomers for whom there was no room, since the start. */
+  readonly turnedAway: number
+}
+
 /** Where an application is served. */
 export interface Serving {
   readonly address: string
   readonly port: number
-  /** Sockets that are open now; absent where there are none to count. */
-  readonly openSockets?: () => number
+  /** Absent where there are no connections to count. */
+  readonly connections?: () => ConnectionCounts
 }
 
 export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {

@@ -21,6 +21,8 @@ export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   readonly refused: (name: string) => void
   /** Registers a gauge that is read when asked for. A name may be registered once. */
   readonly gauge: (name: string, help: string, read: () => number) => void
+  /** Likewise a counter: `read` gives what it has come to since the start. */
+  readonly counter: (name: string, help: string, read: () => number) => void
   /** Prometheus text, version 0.0.4. */
   readonly render: Effect.Effect<string>
 }>() {}
@@ -65,6 +67,17 @@ export const make = (): Context.Tag.Service<Metrics> => {
     },
     gauge: (name, help, read) => {
       const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) })
+    },
+    counter: (name, help, read) => {
+      const counter: Counter = new Counter({
+        name,
+        help,
+        registers: [registry],
+        collect: () => {
+          counter.reset()
+          counter.inc(read())
+        }
+      })
     },
     render: Effect.promise(() => registry.metrics())
   }

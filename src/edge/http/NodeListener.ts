@@ -1,15 +1,21 @@
 /**
- * `Listener` over `node:http`. Bounds everything a client can make it hold: header size, body size, and the
- * time that headers, a whole request and an idle connection may take. What is not HTTP gets the
- * application's own answer and a closed connection.
+ * `Listener` over `node:http`. Bounds everything a client can make it hold: connections, requests under way and
+ * answers not taken on each, header size, body size, and the time that headers, a whole request and an idle
+ * connection may take. What is not HTTP gets the application's own answer and a closed connection.
  */
 import * as Http from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import { assert } from "../../domain/Assert.js"
+import { type Connection, Connections, originOf } from "./Connections.js"
+import { Head, originForm } from "./Head.js"
+import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
-import type { Application, Misframed, Response } from "./Listener.js"
+import type { Application, Misframed, Reply, Response, Serving } from "./Listener.js"
+import { Rotation } from "./Rotation.js"
 
 export interface Options {
   readonly host: string
@@ -22,8 +28,10 @@ export interface Options {
   readonly headersTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly keepAliveTimeoutMs: number
-  /** Connections held at once; one more is dropped. */
+  /** Connections held at once. */
   readonly connectionLimit: number
+  /** Connections held at once of one remote address (of one /64 network of IPv6); 0 for a quarter of all. */
+  readonly connectionsPerAddress: number
   /** How long a graceful stop waits for requests under way. The last snapshot comes after it: 10 s at most for both. */
   readonly drainTimeoutMs: number
 }
@@ -37,10 +45,9 @@ export const defaults: Options = {
   requestTimeoutMs: 10_000,
   keepAliveTimeoutMs: 60_000,
   connectionLimit: 10_000,
+  connectionsPerAddress: 0,
   drainTimeoutMs: 3_000
 }
-
-const empty = new Uint8Array(0)
 
 const misframedBy: Readonly<Record<string, Misframed>> = {
   HPE_HEADER_OVERFLOW: "headers_too_large",
@@ -57,61 +64,84 @@ const raw = (response: Response): string => {
     + `content-length: ${Buffer.byteLength(response.body)}\r\n\r\n${response.body}`
 }
 
-/** What is read of a request's head. `node:http` would make an object of all of it, at twice the cost. */
-class Head {
-  authorization: string | undefined = undefined
-  contentType: string | undefined = undefined
-  idempotencyKey: string | undefined = undefined
-  hosts = 0
-  /** As sent: the parser has refused what is no length, and a second one. */
-  contentLength: string | undefined = undefined
-  transferEncoding = false
-
-  /** `raw` is name, value, name, value. */
-  constructor(raw: ReadonlyArray<string>) {
-    for (let at = 0; at < raw.length; at += 2) {
-      const name = raw[at]!
-      switch (name.length) {
-        case 4:
-          if (isNamed(name, "host")) this.hosts++
-          break
-        case 12:
-          if (isNamed(name, "content-type")) this.contentType ??= raw[at + 1]!
-          break
-        case 13:
-          if (isNamed(name, "authorization")) this.authorization ??= raw[at + 1]!
-          break
-        case 14:
-          if (isNamed(name, "content-length")) this.contentLength = raw[at + 1]!
-          break
-        case 15:
-          if (!isNamed(name, "idempotency-key")) break
-          this.idempotencyKey = this.idempotencyKey === undefined ? raw[at + 1]! : `${this.idempotencyKey}, ${raw[at + 1]!}`
-          break
-        case 17:
-          if (isNamed(name, "transfer-encoding")) this.transferEncoding = true
-          break
-        default:
-      }
-    }
-  }
-}
-
-/** Whether a header's name, as sent, is this one in lower case. */
-const isNamed = (sent: string, name: string): boolean => sent === name || sent.toLowerCase() === name
-
-const write = (result: Http.ServerResponse, response: Response, close: boolean): void => {
-  if (result.headersSent || result.destroyed) return
+/** Writes an answer, and says of how many bytes its body is. */
+const write = (result: Http.ServerResponse, response: Response, close: boolean, taken: () => void): number => {
   const { body } = response
   const length = Buffer.byteLength(body)
   const headers: Record<string, string | number> = { ...response.headers, "content-length": length }
   if (close) headers["connection"] = "close"
   // As many bytes as characters means ASCII, which latin1 writes without looking at it again.
-  result.writeHead(response.status, headers).end(body, length === body.length ? "latin1" : "utf8")
+  result.writeHead(response.status, headers).end(body, length === body.length ? "latin1" : "utf8", taken)
+  return length
+}
+
+/** Whether a request is of a version and for a host as RFC 9112, 3.2, has it: exactly one `Host` in HTTP/1.1, and never several. */
+const isSound = ({ head, request }: Exchange): boolean =>
+  request.httpVersionMajor === 1 && (head.hosts === 1 || (head.hosts === 0 && request.httpVersionMinor === 0))
+
+/** Reads a request's body; the lane hears when it is whole, or too large. */
+const readBody = (lane: Lane, exchange: Exchange, limit: number): void => {
+  const { head, request, result } = exchange
+  const refuse = (): void => {
+    exchange.refusal = "body_too_large"
+    request.unpipe()
+    request.resume()
+    lane.complete(exchange)
+  }
+  if (Number(head.contentLength ?? 0) > limit) return refuse()
+  let first: Buffer | undefined
+  let rest: Array<Buffer> | undefined
+  let received = 0
+  const onData = (chunk: Buffer): void => {
+    received += chunk.length
+    if (received > limit) {
+      request.off("data", onData)
+      request.off("end", onEnd)
+      refuse()
+    } else if (first === undefined) first = chunk
+    else if (rest === undefined) rest = [first, chunk]
+    else rest.push(chunk)
+  }
+  const onEnd = (): void => {
+    if (first !== undefined) exchange.body = rest === undefined ? first : Buffer.concat(rest)
+    lane.complete(exchange)
+  }
+  request.on("data", onData)
+  request.on("end", onEnd)
+  // A client that goes away in the middle of its body asked for nothing.
+  request.on("error", () => result.destroy())
+}
+
+/** Hands a whole request to the application. */
+const dispatch = (application: Application, { body, head, request }: Exchange, reply: Reply): void =>
+  application.handle({
+    method: request.method ?? "",
+    target: originForm(request.url ?? ""),
+    headers: {
+      authorization: head.authorization,
+      "content-type": head.contentType,
+      "idempotency-key": head.idempotencyKey
+    },
+    body,
+    remoteAddress: request.socket.remoteAddress ?? ""
+  }, reply)
+
+/** Takes a connection's bytes from `node:http`, which would frame all that it has read at once, and feeds them to it. */
+const takeBytes = (socket: Socket, receive: (bytes: Buffer) => void): (bytes: Buffer) => void => {
+  const [frame] = socket.listeners("data") as unknown as ReadonlyArray<(bytes: Buffer) => void>
+  assert(frame !== undefined, "node:http frames what its sockets receive")
+  socket.on("data", receive)
+  socket.off("data", frame)
+  return frame
 }
 
 /** Serves one application on one server. */
-const makeServer = (application: Application, options: Options, stopping: () => boolean): Http.Server => {
+const makeServer = (
+  application: Application,
+  options: Options,
+  connections: Connections,
+  stopping: () => boolean
+): Http.Server => {
   const server = Http.createServer({
     maxHeaderSize: options.headerLimit,
     headersTimeout: options.headersTimeoutMs,
@@ -121,127 +151,152 @@ const makeServer = (application: Application, options: Options, stopping: () => 
     requireHostHeader: false,
     noDelay: true
   })
-  server.maxConnections = options.connectionLimit
+  // They are bounded by their size; of those beyond a count, a second credential or length would not be seen.
+  server.maxHeadersCount = 0
   // Also for a client that sends and never reads: what waits to be written counts as silence.
   server.timeout = options.keepAliveTimeoutMs + options.requestTimeoutMs
+  const rotation = new Rotation(setImmediate)
+  const lanes = new WeakMap<Duplex, Lane>()
 
-  const refuse = (request: Http.IncomingMessage, result: Http.ServerResponse, reason: Misframed): void => {
-    write(result, application.misframed(reason, request.url), true)
-    request.unpipe()
-    request.resume()
-    result.once("finish", () => request.socket.destroySoon())
+  server.on("connection", (socket: Socket) => {
+    const connection: Connection = {
+      origin: originOf(socket.remoteAddress ?? ""),
+      isIdle: () => lane.isIdle,
+      destroy: () => socket.destroy()
+    }
+    const lane: Lane = new Lane(socket, {
+      rotation,
+      frame: (bytes) => frame(bytes),
+      dispatch: (exchange, reply) => dispatch(application, exchange, reply),
+      misframed: (reason, target) => application.misframed(reason, target),
+      write: ({ result }, response, last, taken) => write(result, response, last, taken),
+      writeLast: (response) => {
+        if (socket.writable) socket.end(raw(response))
+      },
+      stopping,
+      idle: () => connections.quieted(connection)
+    })
+    const frame = takeBytes(socket, (bytes) => lane.receive(bytes))
+    if (!connections.admit(connection)) return void socket.destroy()
+    lanes.set(socket, lane)
+    socket.once("close", () => connections.remove(connection))
+  })
+
+  const begin = (request: Http.IncomingMessage, result: Http.ServerResponse): { readonly lane: Lane; readonly exchange: Exchange } => {
+    const lane = lanes.get(request.socket)
+    assert(lane !== undefined, "every connection that was let in has a lane")
+    const exchange = new Exchange(request, result, new Head(request.rawHeaders))
+    lane.begin(exchange)
+    return { lane, exchange }
   }
 
-  const dispatch = (request: Http.IncomingMessage, head: Head, result: Http.ServerResponse, body: Uint8Array): void =>
-    application.handle({
-      method: request.method ?? "",
-      target: request.url ?? "",
-      headers: {
-        authorization: head.authorization,
-        "content-type": head.contentType,
-        "idempotency-key": head.idempotencyKey
-      },
-      body,
-      remoteAddress: request.socket.remoteAddress ?? ""
-    }, (response) => write(result, response, stopping()))
+  const refuse = (lane: Lane, exchange: Exchange): void => {
+    exchange.refusal = "malformed"
+    exchange.request.resume()
+    lane.complete(exchange)
+  }
 
   server.on("request", (request, result) => {
-    const head = new Head(request.rawHeaders)
-    // RFC 9112, 3.2: exactly one `Host` in HTTP/1.1, and never several.
-    if (head.hosts !== 1 && (head.hosts > 1 || request.httpVersion === "1.1")) return refuse(request, result, "malformed")
-    if (head.contentLength === undefined && !head.transferEncoding) return dispatch(request, head, result, empty)
-    if (Number(head.contentLength ?? 0) > options.bodyLimit) return refuse(request, result, "body_too_large")
-    let first: Buffer | undefined
-    let rest: Array<Buffer> | undefined
-    let received = 0
-    const onData = (chunk: Buffer): void => {
-      received += chunk.length
-      if (received > options.bodyLimit) {
-        request.off("data", onData)
-        request.off("end", onEnd)
-        refuse(request, result, "body_too_large")
-      } else if (first === undefined) first = chunk
-      else if (rest === undefined) rest = [first, chunk]
-      else rest.push(chunk)
-    }
-    const onEnd = (): void => dispatch(request, head, result, rest === undefined ? first ?? empty : Buffer.concat(rest))
-    request.on("data", onData)
-    request.on("end", onEnd)
-    // A client that goes away in the middle of its body asked for nothing.
-    request.on("error", () => result.destroy())
+    const { exchange, lane } = begin(request, result)
+    if (!isSound(exchange)) refuse(lane, exchange)
+    else if (exchange.head.contentLength === undefined && !exchange.head.transferEncoding) lane.complete(exchange)
+    else readBody(lane, exchange, options.bodyLimit)
   })
-
-  const answerSocket = (socket: Duplex, reason: Misframed): void => {
-    if (!socket.writable || socket.destroyed) {
-      socket.destroy()
-      return
-    }
+  server.on("checkExpectation", (request, result) => {
+    const { exchange, lane } = begin(request, result)
+    refuse(lane, exchange)
+  })
+  server.on("connect", (_request, socket) => {
+    // `node:http` has let go of the socket: nobody else hears of these any more.
     socket.on("error", () => socket.destroy())
-    socket.end(raw(application.misframed(reason)))
-  }
-
-  server.on("checkExpectation", (request, result) => refuse(request, result, "malformed"))
-  server.on("connect", (_request, socket) => answerSocket(socket, "malformed"))
+    socket.on("timeout", () => socket.destroy())
+    lanes.get(socket)?.end("malformed")
+  })
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Duplex) => {
-    if (error.code === "ECONNRESET") {
-      socket.destroy()
-      return
-    }
-    answerSocket(socket, misframedBy[error.code ?? ""] ?? "malformed")
+    const code = error.code ?? ""
+    const lane = lanes.get(socket)
+    if (lane === undefined || !/^(?:HPE|ERR_HTTP)_/.test(code)) socket.destroy()
+    else lane.end(misframedBy[code] ?? "malformed")
   })
   return server
+}
+
+/** Between two warnings of the same thing. */
+const warningsApartMs = 10_000
+
+/** Warns that newcomers find no room: at once, then of all since, at intervals. */
+const makeWarning = (runtime: Runtime.Runtime<never>, connections: () => Connections): (origin: string) => void => {
+  let since = 0
+  let resting = false
+  const tell = (origin: string): void => {
+    const { closedForRoom, limit, share, size, turnedAway } = connections()
+    Runtime.runCallback(runtime)(Effect.logWarning(
+      `no room for ${since} new connections, the last from ${origin}: ${size} of ${limit} are open, at most ${share} of one address; `
+        + `${closedForRoom} quiet ones were closed for newcomers so far, ${turnedAway} newcomers turned away`
+    ))
+    since = 0
+    resting = true
+    setTimeout(() => {
+      resting = false
+      if (since > 0) tell(origin)
+    }, warningsApartMs).unref()
+  }
+  return (origin) => {
+    since++
+    if (!resting) tell(origin)
+  }
 }
 
 /** A server that listens, and how it is told to take no new request. */
 interface Listening {
   readonly server: Http.Server
-  readonly address: string
-  readonly port: number
-  readonly openSockets: () => number
+  readonly serving: Serving
   readonly stop: () => void
 }
+
+const listen = (application: Application, options: Options, runtime: Runtime.Runtime<never>): Effect.Effect<Listening, ListenError> =>
+  Effect.async((resume) => {
+    let stopped = false
+    const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
+    const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, () => connections))
+    const server = makeServer(application, options, connections, () => stopped)
+    const onError = (cause: Error): void =>
+      resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
+    server.once("error", onError)
+    server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
+      server.off("error", onError)
+      const { address, port } = server.address() as AddressInfo
+      resume(Effect.succeed({
+        server,
+        serving: {
+          address,
+          port,
+          connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway })
+        },
+        stop: () => {
+          stopped = true
+        }
+      }))
+    })
+  })
+
+const close = ({ server, stop }: Listening, patienceMs: number): Effect.Effect<void> =>
+  Effect.async((resume) => {
+    stop()
+    const patience = setTimeout(() => server.closeAllConnections(), patienceMs)
+    server.close(() => {
+      clearTimeout(patience)
+      resume(Effect.void)
+    })
+    server.closeIdleConnections()
+  })
 
 /** A listener on these options. */
 export const layer = (options: Options): Layer.Layer<Listener> =>
   Layer.succeed(Listener, {
     serve: (application) =>
-      Effect.acquireRelease(
-        Effect.async<Listening, ListenError>(
-          (resume) => {
-            let stopped = false
-            const sockets = new Set<Socket>()
-            const server = makeServer(application, options, () => stopped)
-            server.on("connection", (socket: Socket) => {
-              sockets.add(socket)
-              socket.once("close", () => sockets.delete(socket))
-            })
-            const onError = (cause: Error): void =>
-              resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
-            server.once("error", onError)
-            server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
-              server.off("error", onError)
-              const { address, port } = server.address() as AddressInfo
-              resume(Effect.succeed({
-                server,
-                address,
-                port,
-                openSockets: () => sockets.size,
-                stop: () => {
-                  stopped = true
-                }
-              }))
-            })
-          }
-        ),
-        ({ server, stop }) =>
-          Effect.async<void>((resume) => {
-            stop()
-            const patience = setTimeout(() => server.closeAllConnections(), options.drainTimeoutMs)
-            server.close(() => {
-              clearTimeout(patience)
-              resume(Effect.void)
-            })
-            server.closeIdleConnections()
-          })
-      ).pipe(Effect.map(({ address, openSockets, port }) => ({ address, port, openSockets })))
+      Effect.flatMap(Effect.runtime<never>(), (runtime) =>
+        Effect.acquireRelease(listen(application, options, runtime), (listening) => close(listening, options.drainTimeoutMs))).pipe(
+          Effect.map(({ serving }) => serving)
+        )
   })

@@ -33,23 +33,60 @@ const decode = (text: string): string | undefined => {
 /** Whether a value is a failure rather than what was asked for. */
 export const isFailure = (value: object): value is Errors.Failure => "description" in value
 
-/** The JSON value of a body in UTF-8; undefined when it is not one. */
-export const parseJson = (body: Uint8Array): { readonly value: unknown } | undefined => {
+const colon = 58
+const quote = 34
+const backslash = 92
+
+/** How many members the objects of a JSON text have as they are written: each has one colon outside of strings. */
+const membersWritten = (text: Uint8Array): number => {
+  let members = 0
+  for (let at = 0; at < text.length; at++) {
+    const byte = text[at]
+    if (byte === colon) members++
+    else if (byte === quote) {
+      for (at++; text[at] !== quote; at++) if (text[at] === backslash) at++
+    }
+  }
+  return members
+}
+
+/** How many members the objects of a JSON value have. */
+const membersOf = (value: unknown): number => {
+  let members = 0
+  // A list instead of recursion: a body may nest as deep as it is long.
+  const open: Array<unknown> = [value]
+  while (open.length > 0) {
+    const next = open.pop()
+    if (typeof next !== "object" || next === null) continue
+    const within: ReadonlyArray<unknown> = Array.isArray(next) ? next : Object.values(next)
+    if (within !== next) members += within.length
+    for (const inner of within) if (typeof inner === "object" && inner !== null) open.push(inner)
+  }
+  return members
+}
+
+/** A member of some object is given twice: which one counts, no two readers agree on. */
+export const memberTwice: Errors.Failure = Errors.invalidRequest("A member of the body is given twice.")
+
+/** The JSON value of a body in UTF-8; undefined when it is not one, a failure where a member is given twice. */
+export const parseJson = (body: Uint8Array): { readonly value: unknown } | Errors.Failure | undefined => {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   // What is ASCII is copied as it is; anything else is decoded.
   const encoding = isAscii(bytes) ? "latin1" : isUtf8(bytes) ? "utf8" : undefined
   if (encoding === undefined) return undefined
   const text = bytes.toString(encoding)
+  let value: unknown
   try {
-    return { value: JSON.parse(text) }
+    value = JSON.parse(text)
   } catch {
     return undefined
   }
+  return membersWritten(bytes) === membersOf(value) ? { value } : memberTwice
 }
 
 const jsonType = /^application\/json[ \t]*(?:;[ \t]*charset=(?:utf-8|"utf-8")[ \t]*)?$/i
 
-/** The body's JSON value; a failure for another content type, a size beyond the limit, or bytes that are no JSON. */
+/** The body's JSON value; a failure for another content type, a size beyond the limit, bytes that are no JSON, or a member given twice. */
 export const json = (request: Request): { readonly value: unknown } | Errors.Failure => {
   const type = request.headers["content-type"]
   if (type !== "application/json" && (type === undefined || !jsonType.test(type))) return Errors.unsupportedMediaType

@@ -19,6 +19,9 @@ const methods = ["GET", "POST", "PUT", "DELETE"] as const
 type Method = (typeof methods)[number]
 const isMethod = (method: string): method is Method => (methods as ReadonlyArray<string>).includes(method)
 
+/** The method that a route is declared with: `HEAD` is `GET`, whose body the listener leaves out. */
+const declared = (method: string): string => method === "HEAD" ? "GET" : method
+
 interface Route {
   readonly endpoint: Described
   readonly counts: RouteCounts
@@ -73,7 +76,8 @@ export const make = (
       return found !== null && !isHidden(found.store as Route)
     })
     if (allowed.length === 0) return refuse(reply, path, Errors.routeNotFound)
-    refuse(reply, path, Errors.methodNotAllowed, { allow: allowed.join(", ") })
+    const allow = allowed.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
+    refuse(reply, path, Errors.methodNotAllowed, { allow })
   }
 
   const isHidden = (route: Route): boolean => route.endpoint.access === "operator" && services.operatorToken === undefined
@@ -83,7 +87,8 @@ export const make = (
     const at = target.indexOf("?")
     const path = at < 0 ? target : target.slice(0, at)
     if (!isPlain(path)) return refuse(reply, path, Errors.routeNotFound)
-    const found = isMethod(request.method) ? router.find(request.method, path) : null
+    const method = declared(request.method)
+    const found = isMethod(method) ? router.find(method, path) : null
     if (found === null) return unroutable(path, reply)
     const route = found.store as Route
     if (isHidden(route)) return refuse(reply, path, Errors.routeNotFound)

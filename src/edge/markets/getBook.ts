@@ -99,17 +99,14 @@ export const bookText = (
 const pairs = (
   levels: ReadonlyArray<readonly [number, number]>,
   market: Pick<Market.Parameters, "priceScale" | "quantityScale">
-): string =>
-  `[${
-    levels
-      .map(([price, size]) => `[${Units.toNumber(price, market.priceScale)},${Units.toNumber(size, market.quantityScale)}]`)
-      .join(",")
-  }]`
+): ReadonlyArray<string> =>
+  levels.map(([price, size]) => `[${Units.toNumber(price, market.priceScale)},${Units.toNumber(size, market.quantityScale)}]`)
 
 interface CachedBook {
   readonly sequence: number
-  readonly book: BookView
   readonly text: string
+  /** A level each, as the compatibility book has them: made when first asked for. */
+  readonly pairs: () => { readonly bids: ReadonlyArray<string>; readonly asks: ReadonlyArray<string> }
 }
 
 /** Books of one venue as text, each made once for a sequence. */
@@ -119,9 +116,10 @@ const makeBooks = (state: Reads): (view: MarketView) => CachedBook => {
     const known = books.get(view.index)
     if (known !== undefined && known.sequence === view.bookSequence) return known
     const book = state.book(view.index, maxDepth)
+    let both: ReturnType<CachedBook["pairs"]> | undefined
     const made: CachedBook = {
       sequence: view.bookSequence,
-      book,
+      pairs: () => both ??= { bids: pairs(book.bids, view.parameters), asks: pairs(book.asks, view.parameters) },
       text: bookText(view.parameters, view.bookSequence, book)
     }
     books.set(view.index, made)
@@ -130,9 +128,11 @@ const makeBooks = (state: Reads): (view: MarketView) => CachedBook => {
 }
 
 /** The compatibility book as JSON, with at most `depth` levels a side and the whole native snapshot in `info`. */
-const compatBookText = ({ parameters }: MarketView, { book, sequence, text }: CachedBook, depth: number): string =>
-  `{"symbol":${quote(Market.symbol(parameters))},"bids":${pairs(book.bids.slice(0, depth), parameters)}`
-  + `,"asks":${pairs(book.asks.slice(0, depth), parameters)},"nonce":${sequence},"info":${text}}`
+const compatBookText = ({ parameters }: MarketView, { pairs, sequence, text }: CachedBook, depth: number): string => {
+  const { asks, bids } = pairs()
+  return `{"symbol":${quote(Market.symbol(parameters))},"bids":[${bids.slice(0, depth).join(",")}]`
+    + `,"asks":[${asks.slice(0, depth).join(",")}],"nonce":${sequence},"info":${text}}`
+}
 
 export const getBook = Route.effect({
   tag: "markets",

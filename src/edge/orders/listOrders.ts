@@ -4,9 +4,11 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
+import { anyMarket } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
-import type { OrderPage, Reads } from "../../engine/Reads.js"
+import type { OrderFilter, OrderPage, OrderView, Reads } from "../../engine/Reads.js"
 import { withAccount } from "../accounts/Own.js"
+import type { Services } from "../http/Call.js"
 import * as Cursor from "../http/Cursor.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
@@ -36,6 +38,57 @@ const openPage = (state: Reads, account: number, market: number, before: number,
   const older = state.openOrders(account, market).filter((view) => view.orderNumber < before).reverse()
   return { orders: older.slice(0, limit), nextBefore: older.length > limit ? older[limit - 1]!.orderNumber : undefined }
 }
+
+/** Orders looked at between two looks at the network. */
+const sliceOrders = 500
+
+/** Most orders that a listing by time looks at. */
+const mostLookedAt = 100_000
+
+/**
+ * The orders that had been placed at or after a time (undefined: any) when the listing began, as they are when it
+ * ends, oldest first: the first `limit` of them, or where no time is given the latest. Fails where there are more to
+ * look at than a listing may.
+ *
+ * They are looked at in slices, between which the venue goes on. An order that was still open when it was looked at
+ * may have ended since, so it is judged at the end; one that had ended stays as it was.
+ */
+const placedSince = (
+  { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
+  account: number,
+  { market, status }: OrderFilter,
+  since: number | undefined,
+  limit: number
+): Effect.Effect<ReadonlyArray<OrderView>, Errors.Failure> =>
+  Effect.gen(function*() {
+    const candidates: Array<number> = []
+    let matching = 0
+    let looked = 0
+    let before: number | undefined = Number.POSITIVE_INFINITY
+    while (before !== undefined) {
+      if (looked > 0) yield* nextSlice
+      const { nextBefore, orders }: OrderPage = state.orders(account, { market: anyMarket, status: undefined }, before, sliceOrders)
+      before = nextBefore
+      for (const order of orders) {
+        if (order.createdAtEpochMs < (since ?? 0) || (since === undefined && matching === limit)) {
+          before = undefined
+          break
+        }
+        if (looked++ === mostLookedAt) return yield* fail(Errors.tooManyOrders)
+        if (market !== anyMarket && order.market !== market) continue
+        const matches = status === undefined || order.status === status
+        if (matches) matching++
+        if (matches || order.status === Order.open) candidates.push(order.orderNumber)
+      }
+    }
+    const found: Array<OrderView> = []
+    const oldestFirst = since !== undefined
+    for (let at = 0; at < candidates.length && found.length < limit; at++) {
+      const order = state.findOrder(account, candidates[oldestFirst ? candidates.length - 1 - at : at]!)
+      if (order !== undefined && (status === undefined || order.status === status)) found.push(order)
+    }
+    return oldestFirst ? found : found.reverse()
+  })
 
 /** The first or the last `limit` of a list. */
 const firstOrLast = <A>(list: ReadonlyArray<A>, first: boolean, limit: number): ReadonlyArray<A> =>
@@ -91,8 +144,9 @@ export const listCompatOrders = Route.effect({
       "Orders by time of placement, oldest first: the first ones since a time, or the latest ones"
     ),
   example: { target: `/v2/orders?symbol=${Example.encodedSymbol}&status=open` },
-  handler: ({ state }) => ({ key: { account }, urlParams }) =>
-    withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
+  handler: (services) => ({ key: { account }, urlParams }) => {
+    const { state } = services
+    return withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
       const status = statusCode(urlParams.status)
       const since = urlParams.since === undefined ? undefined : Number(urlParams.since)
       const limit = compatLimit(urlParams.limit)
@@ -102,13 +156,18 @@ export const listCompatOrders = Route.effect({
           since !== undefined,
           limit
         )
-        : state.ordersSince(account, { market, status }, since, limit)
-      if (views === undefined) return fail(Errors.tooManyOrders)
+        : undefined
       const accountId = state.accountId(account)
-      const texts = views.map((view) => {
-        const { parameters } = state.market(view.market)
-        return OrderText.compatOrder(Market.symbol(parameters), accountId, parameters, view)
-      })
-      return Effect.succeed(new Rendered(`[${texts.join(",")}]`))
+      const listed = (orders: ReadonlyArray<OrderView>): Rendered => {
+        const texts = orders.map((view) => {
+          const { parameters } = state.market(view.market)
+          return OrderText.compatOrder(Market.symbol(parameters), accountId, parameters, view)
+        })
+        return new Rendered(`[${texts.join(",")}]`)
+      }
+      return views === undefined
+        ? Effect.map(placedSince(services, account, { market, status }, since, limit), listed)
+        : Effect.succeed(listed(views))
     })
+  }
 })

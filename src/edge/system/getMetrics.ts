@@ -2,9 +2,13 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Failures from "../http/Failures.js"
 import * as Route from "../http/Route.js"
+
+/** How long a text is told again: making one walks every count, and nobody scrapes that often. */
+const keptMs = 100
 
 const PrometheusText = Schema.String.pipe(
   HttpApiSchema.withEncoding({ kind: "Text", contentType: "text/plain; version=0.0.4; charset=utf-8" })
@@ -18,5 +22,13 @@ export const getMetrics = Route.effect({
     .addError(Failures.native(Failures.system))
     .annotate(OpenApi.Summary, "Prometheus metrics"),
   example: { target: "/metrics" },
-  handler: ({ metrics }) => () => metrics.render
+  handler: ({ metrics, now }) => {
+    let made = { text: "", atEpochMs: Number.NEGATIVE_INFINITY }
+    return () =>
+      now() - made.atEpochMs < keptMs && now() >= made.atEpochMs
+        ? Effect.succeed(made.text)
+        : Effect.tap(metrics.render, (text) => Effect.sync(() => {
+          made = { text, atEpochMs: now() }
+        }))
+  }
 })

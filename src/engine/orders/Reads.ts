@@ -8,9 +8,6 @@ import { isKeyFenced } from "./Fences.js"
 /** Most orders one page of a listing looks at. */
 const ordersLookedAt = 10_000
 
-/** Most orders that a listing by time looks at. */
-const ordersLookedAtSince = 100_000
-
 export class OrderReads extends AccountReads {
   private orderView(order: number): OrderView {
     const { orders } = this.state
@@ -90,25 +87,6 @@ export class OrderReads extends AccountReads {
       found.push(this.orderView(order))
     }
     return { orders: found, nextBefore: order === none ? undefined : last }
-  }
-
-  ordersSince(
-    account: number,
-    filter: OrderFilter,
-    sinceEpochMs: number | undefined,
-    limit: number
-  ): ReadonlyArray<OrderView> | undefined {
-    const { accounts, orders } = this.state
-    const found: Array<number> = []
-    let looked = 0
-    let order = accounts.newestOrder(account)
-    for (; order !== none && orders.createdAt(order) >= (sinceEpochMs ?? 0); order = orders.ownOlder(order)) {
-      if (sinceEpochMs === undefined && found.length === limit) break
-      if (looked++ === ordersLookedAtSince) return undefined
-      if (filter.market !== anyMarket && orders.market(order) !== filter.market) continue
-      if (filter.status === undefined || orders.status(order) === filter.status) found.push(order)
-    }
-    return found.slice(-limit).reverse().map((slot) => this.orderView(slot))
   }
 
   cancelAllAtEpochMs(account: number): number {

@@ -1,67 +1,15 @@
 /** The real listener on a loopback port: framing, limits, time, and a stop that loses nobody. */
 import * as Net from "node:net"
-import { Deferred, Effect, Exit, Fiber, Scope } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { afterEach, expect, test } from "vitest"
 import { Listener } from "../../../src/edge/http/Listener.js"
-import type { Application, ListenError } from "../../../src/edge/http/Listener.js"
+import type { ListenError } from "../../../src/edge/http/Listener.js"
 import * as NodeListener from "../../../src/edge/http/NodeListener.js"
 import * as Corpora from "../Corpora.js"
 import * as Fake from "../FakeVenue.js"
+import { bodyOf, closeAll, exchange, serve, statusOf } from "./Served.js"
 
-interface Served {
-  readonly port: number
-  readonly openSockets: () => number
-  readonly close: () => Promise<void>
-}
-
-const open: Array<Served> = []
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((served) => served.close()))
-})
-
-const serve = async (application: Application, options: Partial<NodeListener.Options> = {}): Promise<Served> => {
-  const scope = await Effect.runPromise(Scope.make())
-  const { openSockets, port } = await Effect.runPromise(
-    Effect.flatMap(Listener, (listener) => listener.serve(application)).pipe(
-      Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port: 0, ...options })),
-      Scope.extend(scope)
-    )
-  )
-  const served = {
-    port,
-    openSockets: openSockets ?? (() => -1),
-    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
-  }
-  open.push(served)
-  return served
-}
-
-/** Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. */
-const exchange = (
-  port: number,
-  bytes: string | Uint8Array,
-  patienceMs = 300
-): Promise<{ readonly text: string; readonly closed: boolean }> =>
-  new Promise((resolve) => {
-    let text = ""
-    const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
-    const finish = (closed: boolean): void => {
-      clearTimeout(timer)
-      socket.destroy()
-      resolve({ text, closed })
-    }
-    let timer = setTimeout(() => finish(false), patienceMs)
-    socket.on("data", (chunk) => {
-      text += chunk.toString("utf8")
-      clearTimeout(timer)
-      timer = setTimeout(() => finish(false), patienceMs)
-    })
-    socket.on("error", () => finish(true))
-    socket.on("close", () => finish(true))
-  })
-
-const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0)
-const bodyOf = (text: string): any => JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))
+afterEach(closeAll)
 
 test("requests arrive whole, with their headers, and are answered", async () => {
   const fake = Fake.make()

@@ -152,7 +152,7 @@ describe.each(subjects)("$name decodes as its schema does", (subject) => {
   test.skipIf(!Corpora.present)("the JSON test suite", () => {
     for (const { bytes } of Corpora.jsonTestSuite()) {
       const parsed = Requests.parseJson(bytes)
-      if (parsed !== undefined) agree(subject, parsed.value)
+      if (parsed !== undefined && !Requests.isFailure(parsed)) agree(subject, parsed.value)
     }
   })
 })

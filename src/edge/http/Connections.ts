@@ -1,0 +1,93 @@
+/**
+ * The connections that are open, within what the system gives: so many in all, and so many of one remote address, so
+ * that nobody alone keeps everybody else out. A newcomer beyond either takes the place of the connection that
+ * has been quiet longest, of its own address or of all; where none is quiet, it is turned away.
+ */
+
+/** What is known of a connection. */
+export interface Connection {
+  /** Who shares with it: an IPv4 address, or the network of an IPv6 address. */
+  readonly origin: string
+  /** Whether closing it takes no answer from anyone. */
+  readonly isIdle: () => boolean
+  readonly destroy: () => void
+}
+
+/** The origin of a remote address: of IPv6 the first 64 bits, which one client has to itself. */
+export const originOf = (address: string): string => {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)
+  if (mapped !== null) return mapped[1]!
+  if (!address.includes(":")) return address
+  const [before, after] = address.split("%")[0]!.split("::")
+  const head = before === "" ? [] : before!.split(":")
+  const tail = after === undefined || after === "" ? [] : after.split(":")
+  const groups = after === undefined ? head : [...head, ...Array<string>(Math.max(0, 8 - head.length - tail.length)).fill("0"), ...tail]
+  return `${groups.slice(0, 4).join(":")}::/64`
+}
+
+/** The one of these that has been quiet longest; undefined where none is. Those that are not go behind the others. */
+const longestIdle = (connections: Set<Connection>): Connection | undefined => {
+  let looked = connections.size
+  for (const connection of connections) {
+    if (connection.isIdle()) return connection
+    connections.delete(connection)
+    connections.add(connection)
+    if (--looked === 0) return undefined
+  }
+  return undefined
+}
+
+export class Connections {
+  /** Longest quiet first, but for those that are busy now. */
+  private readonly all = new Set<Connection>()
+  private readonly byOrigin = new Map<string, Set<Connection>>()
+  /** Connections that were closed for a newcomer. */
+  closedForRoom = 0
+  /** Newcomers for whom there was no room. */
+  turnedAway = 0
+
+  /** `limit` in all, `share` of one origin; `pressed` hears of each newcomer that found no room. */
+  constructor(readonly limit: number, readonly share: number, private readonly pressed: (origin: string) => void) {}
+
+  get size(): number {
+    return this.all.size
+  }
+
+  /** Whether a newcomer is let in. */
+  admit(connection: Connection): boolean {
+    const own = this.byOrigin.get(connection.origin)
+    const crowd = own !== undefined && own.size >= this.share ? own : this.all.size >= this.limit ? this.all : undefined
+    if (crowd !== undefined) {
+      const leaving = longestIdle(crowd)
+      if (leaving === undefined) this.turnedAway++
+      else {
+        this.closedForRoom++
+        this.remove(leaving)
+        leaving.destroy()
+      }
+      this.pressed(connection.origin)
+      if (leaving === undefined) return false
+    }
+    this.all.add(connection)
+    const beside = this.byOrigin.get(connection.origin)
+    if (beside === undefined) this.byOrigin.set(connection.origin, new Set([connection]))
+    else beside.add(connection)
+    return true
+  }
+
+  /** A connection has become quiet. */
+  quieted(connection: Connection): void {
+    const own = this.byOrigin.get(connection.origin)
+    if (own === undefined || !this.all.delete(connection)) return
+    this.all.add(connection)
+    own.delete(connection)
+    own.add(connection)
+  }
+
+  remove(connection: Connection): void {
+    if (!this.all.delete(connection)) return
+    const own = this.byOrigin.get(connection.origin)!
+    own.delete(connection)
+    if (own.size === 0) this.byOrigin.delete(connection.origin)
+  }
+}

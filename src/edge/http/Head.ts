@@ -1,0 +1,68 @@
+/** What is read of a request's head, and what a target means. */
+
+/** `node:http` would make an object of all headers, at twice the cost. */
+export class Head {
+  authorization: string | undefined = undefined
+  contentType: string | undefined = undefined
+  idempotencyKey: string | undefined = undefined
+  hosts = 0
+  /** As sent: the parser has refused what is no length, and a second one. */
+  contentLength: string | undefined = undefined
+  transferEncoding = false
+
+  /** `raw` is name, value, name, value. */
+  constructor(raw: ReadonlyArray<string>) {
+    for (let at = 0; at < raw.length; at += 2) {
+      const name = raw[at]!
+      switch (name.length) {
+        case 4:
+          if (isNamed(name, "host")) this.hosts++
+          break
+        case 12:
+          if (isNamed(name, "content-type")) this.contentType ??= raw[at + 1]!
+          break
+        case 13:
+          if (isNamed(name, "authorization")) this.authorization ??= raw[at + 1]!
+          break
+        case 14:
+          if (isNamed(name, "content-length")) this.contentLength = raw[at + 1]!
+          break
+        case 15:
+          if (!isNamed(name, "idempotency-key")) break
+          this.idempotencyKey = this.idempotencyKey === undefined ? raw[at + 1]! : `${this.idempotencyKey}, ${raw[at + 1]!}`
+          break
+        case 17:
+          if (isNamed(name, "transfer-encoding")) this.transferEncoding = true
+          break
+        default:
+      }
+    }
+  }
+}
+
+/** Whether a header's name, as sent, is this one in lower case. */
+const isNamed = (sent: string, name: string): boolean => sent === name || sent.toLowerCase() === name
+
+const slash = 47
+
+/** Path and query of a target in origin-form or absolute-form (RFC 9112, 3.2); any other as it is. */
+export const originForm = (target: string): string => {
+  if (target.charCodeAt(0) === slash) return target
+  const authority = /^https?:\/\/[^/?#]+/i.exec(target)
+  if (authority === null) return target
+  const rest = target.slice(authority[0].length)
+  return rest.charCodeAt(0) === slash ? rest : `/${rest}`
+}
+
+/** A request line as far as its target, at the start or behind another request. */
+const requestLine = /(?:^|[\r\n}])[A-Z]+ ([^ \r\n]+)/g
+
+/**
+ * The target of the last request line in bytes that never became a request; undefined where none is seen. It decides
+ * the envelope's family only.
+ */
+export const lastTarget = (unframed: ReadonlyArray<Buffer>): string | undefined => {
+  const lines = [...Buffer.concat(unframed).toString("latin1").matchAll(requestLine)]
+  const target = lines.at(-1)?.[1]
+  return target === undefined ? undefined : originForm(target)
+}

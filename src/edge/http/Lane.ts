@@ -1,0 +1,221 @@
+/**
+ * One connection's requests, in the order in which they were sent. They are dispatched in that order, a bounded
+ * number of them at a time, and none while the client leaves too many bytes unread: what is sent beyond that waits
+ * in the system's buffers, not in the venue's memory. One request is dispatched as it arrives; whatever was sent
+ * along with it waits for a place in the rotation of all connections.
+ *
+ * What cannot be framed is answered once everything sent before it has been: a refusal never stands where the
+ * answer to a request that was carried out belongs.
+ */
+import type * as Http from "node:http"
+import type { Socket } from "node:net"
+import { type Head, lastTarget } from "./Head.js"
+import type { Misframed, Response } from "./Listener.js"
+import type { Rotation } from "./Rotation.js"
+
+/** Most requests of one connection that are dispatched and not yet answered. */
+const mostUnderWay = 16
+/** Bytes of answers that a client has not taken, from which on none of its requests is dispatched. */
+const mostUnread = 256 * 1024
+/** Likewise for framing more of what it sent. Below `node:http`'s own mark of 16 KiB, so that it never pauses a socket itself. */
+const mostUnreadToFrame = 8 * 1024
+/** Bytes that are framed at a time. */
+const sliceBytes = 4 * 1024
+/** More than the head of a response. */
+const headBytes = 1024
+
+/** One request that was framed, on its way to its answer. */
+export class Exchange {
+  body: Uint8Array = new Uint8Array(0)
+  /** Whether all of it has arrived. */
+  complete = false
+  /** Why it is refused instead of dispatched. */
+  refusal: Misframed | undefined = undefined
+
+  constructor(readonly request: Http.IncomingMessage, readonly result: Http.ServerResponse, readonly head: Head) {}
+}
+
+/** What a lane has done for it. */
+export interface Server {
+  readonly rotation: Rotation
+  /** Frames bytes: begins, completes and ends are heard of before this returns, but for ends of bodies, soon after. */
+  readonly frame: (bytes: Buffer) => void
+  readonly dispatch: (exchange: Exchange, reply: (response: Response) => void) => void
+  readonly misframed: (reason: Misframed, target: string | undefined) => Response
+  /** Writes an answer, the connection's last one or not; calls back when the system has taken it. Its body's bytes. */
+  readonly write: (exchange: Exchange, response: Response, last: boolean, taken: () => void) => number
+  /** Writes an answer to what is no exchange, and closes. */
+  readonly writeLast: (response: Response) => void
+  readonly stopping: () => boolean
+  /** Hears that nothing is under way any more. */
+  readonly idle: () => void
+}
+
+export class Lane {
+  private readonly waiting: Array<Exchange> = []
+  /** Dispatched, and the answer not yet with the system. */
+  private underWay = 0
+  /** Bytes of answers that are not yet with the system. */
+  private unread = 0
+  /** What was received and is not yet framed. */
+  private held: Buffer | undefined = undefined
+  private framing = false
+  /** The bytes in which the head that is being read begins. */
+  private unframed: Array<Buffer> = []
+  private begun = 0
+  /** The last one that was dispatched. */
+  private newest: Exchange | undefined = undefined
+  /** Whether one more may be dispatched outside the rotation. */
+  private direct = false
+  /** Why nothing more is framed, which is answered last. */
+  private misframed: { readonly reason: Misframed; readonly target: string | undefined } | undefined = undefined
+  /** Whether the connection's last answer has been given. */
+  private closing = false
+
+  constructor(private readonly socket: Socket, private readonly server: Server) {}
+
+  /** Whether closing the connection takes no answer from anyone. */
+  get isIdle(): boolean {
+    return this.underWay === 0
+  }
+
+  /** Takes what was received. */
+  receive(bytes: Buffer): void {
+    if (this.misframed !== undefined || this.closing) return
+    this.direct = true
+    this.held = this.held === undefined ? bytes : Buffer.concat([this.held, bytes])
+    this.frameHeld()
+    this.goOn()
+  }
+
+  /** Takes a request whose head was framed. */
+  begin(exchange: Exchange): void {
+    this.begun++
+    this.waiting.push(exchange)
+  }
+
+  /** A request has arrived whole, or will be refused: it may be dispatched when its turn comes. */
+  complete(exchange: Exchange): void {
+    exchange.complete = true
+    // What is dispatched while bytes are being framed could make `node:http` pause in the middle of them.
+    if (!this.framing) this.goOn()
+  }
+
+  /** Nothing more can be framed. */
+  end(reason: Misframed): void {
+    if (this.misframed !== undefined || this.closing) return
+    const tail = this.waiting.at(-1)
+    if (tail === undefined || tail.complete || tail.request.complete) {
+      this.misframed = { reason, target: lastTarget(this.unframed) }
+    } else {
+      // It was never whole, and is what the refusal answers.
+      this.waiting.pop()
+      this.misframed = { reason, target: tail.request.url }
+    }
+    this.held = undefined
+    this.unframed = []
+    if (!this.framing) this.goOn()
+  }
+
+  step(): boolean {
+    if (this.mayDispatch()) this.dispatch()
+    this.frameHeld()
+    this.close()
+    return this.hasWork()
+  }
+
+  private mayDispatch(): boolean {
+    return this.waiting[0]?.complete === true
+      && !this.closing
+      && !this.socket.destroyed
+      && this.underWay < mostUnderWay
+      && this.unread < mostUnread
+      // A stop takes what has arrived on a quiet connection, and nothing behind what is under way.
+      && (this.underWay === 0 || !this.server.stopping())
+  }
+
+  private mayFrame(): boolean {
+    const [first] = this.waiting
+    return this.held !== undefined
+      && !this.socket.destroyed
+      && this.underWay < mostUnderWay
+      && this.unread < mostUnreadToFrame
+      && (first === undefined || !(first.complete || first.request.complete))
+  }
+
+  private hasWork(): boolean {
+    return this.mayDispatch() || this.mayFrame()
+  }
+
+  /** Frames as much of what is held as there is room for, and reads on once nothing is held. */
+  private frameHeld(): void {
+    while (this.held !== undefined && this.mayFrame()) {
+      const { begun, held } = this
+      const slice = held.length <= sliceBytes ? held : held.subarray(0, sliceBytes)
+      this.held = slice === held ? undefined : held.subarray(sliceBytes)
+      this.unframed.push(slice)
+      this.framing = true
+      this.server.frame(slice)
+      this.framing = false
+      const tail = this.waiting.at(-1)
+      if (tail !== undefined && !tail.request.complete) this.unframed = []
+      else if (this.begun !== begun) this.unframed = [slice]
+    }
+    if (this.held !== undefined) this.socket.pause()
+    else if (this.socket.isPaused()) this.socket.resume()
+  }
+
+  /** Does what may be done at once, and asks for a place in the rotation for the rest. */
+  private goOn(): void {
+    if (this.direct && this.mayDispatch()) {
+      this.direct = false
+      this.dispatch()
+    }
+    if (this.hasWork()) this.server.rotation.add(this)
+    else this.close()
+  }
+
+  private dispatch(): void {
+    const exchange = this.waiting.shift()!
+    this.underWay++
+    this.newest = exchange
+    if (exchange.refusal === undefined) {
+      this.server.dispatch(exchange, (response) =>
+        this.answer(exchange, response, exchange === this.newest && this.server.stopping()))
+    } else {
+      this.drop()
+      this.answer(exchange, this.server.misframed(exchange.refusal, exchange.request.url), true)
+    }
+  }
+
+  private answer(exchange: Exchange, response: Response, last: boolean): void {
+    if (exchange.result.headersSent || exchange.result.destroyed) return
+    if (last) this.closing = true
+    let bytes = headBytes
+    bytes += this.server.write(exchange, response, last, () => {
+      this.underWay--
+      this.unread -= bytes
+      if (this.underWay === 0) this.server.idle()
+      this.goOn()
+    })
+    this.unread += bytes
+  }
+
+  /** Forgets what was sent behind the connection's last request. */
+  private drop(): void {
+    this.waiting.length = 0
+    this.held = undefined
+    this.unframed = []
+    if (this.socket.isPaused()) this.socket.resume()
+  }
+
+  /** Ends the connection if nothing is left to answer on it but what could not be framed. */
+  private close(): void {
+    if (this.underWay > 0 || this.waiting.length > 0 || this.closing) return
+    if (this.misframed !== undefined) {
+      this.closing = true
+      const { reason, target } = this.misframed
+      this.server.writeLast(this.server.misframed(reason, target))
+    } else if (this.newest !== undefined && this.server.stopping()) this.socket.destroySoon()
+  }
+}

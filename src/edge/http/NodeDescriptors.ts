@@ -1,0 +1,24 @@
+/** How many files and sockets the system lets this process have open, and how many of them connections may take. */
+import * as Fs from "node:fs"
+
+/** What is kept for segments, snapshots, the lock, the feeds and the runtime itself: a venue has some 40 open at most. */
+const reserved = 128
+
+/** The limit on open files in the text of `/proc/self/limits`; undefined where it has none. */
+export const parse = (limits: string): number | undefined => {
+  const soft = /^Max open files +(\d+|unlimited) /m.exec(limits)?.[1]
+  return soft === undefined || soft === "unlimited" ? undefined : Number(soft)
+}
+
+/** The limit on open files; undefined on systems that do not tell it, or have none. */
+export const openFiles = (): number | undefined => {
+  try {
+    return parse(Fs.readFileSync("/proc/self/limits", "utf8"))
+  } catch {
+    return undefined
+  }
+}
+
+/** Connections that fit beside what is reserved, at most as many as configured. May be none. */
+export const connectionsWithin = (configured: number, files: number | undefined): number =>
+  files === undefined ? configured : Math.max(0, Math.min(configured, files - reserved))

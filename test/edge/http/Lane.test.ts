@@ -1,0 +1,195 @@
+/** What one connection may ask for at once, and what comes of it: order, bounds, and what cannot be framed behind what was done. */
+import * as Net from "node:net"
+import { afterEach, describe, expect, test } from "vitest"
+import type { Application, Reply, Request } from "../../../src/edge/http/Listener.js"
+import * as Fake from "../FakeVenue.js"
+import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./Served.js"
+
+afterEach(closeAll)
+
+const get = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\n\r\n`
+
+const post = (fake: Fake.FakeVenue, idempotencyKey: string): string => {
+  const body = JSON.stringify(Fake.order(fake, { clientOrderId: idempotencyKey }))
+  return `POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nidempotency-key: ${idempotencyKey}\r\n`
+    + `authorization: Bearer ${fake.keys.alice}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
+}
+
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2))
+}
+
+describe("an order with something behind it that is no request", () => {
+  test.each([
+    ["a brace", "}"],
+    ["a NUL", "\0"],
+    ["headers beyond the limit", `GET / HTTP/1.1\r\nhost: x\r\nx: ${"y".repeat(20_000)}\r\n\r\n`],
+    ["a tunnel", "CONNECT example.com:443 HTTP/1.1\r\nhost: x\r\n\r\n"],
+    ["a request without a host", "GET /healthz HTTP/1.1\r\n\r\n"],
+    ["an expectation", "GET /healthz HTTP/1.1\r\nhost: x\r\nexpect: tea\r\n\r\n"],
+    ["a body beyond the limit", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 65537\r\n\r\n"],
+    ["a chunk that is none", "POST /v1/orders HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n"],
+    ["a request that never becomes whole", "GET /healthz HTTP/1.1\r\nho"]
+  ])("is answered for itself, and %s is refused behind it", async (_, stray) => {
+    const fake = Fake.make()
+    fake.hold = true
+    const { port } = await serve(fake.application, { headersTimeoutMs: 300, requestTimeoutMs: 600 })
+    const answer = exchange(port, post(fake, "k") + stray, 3_000)
+    await until(() => fake.commands.length === 1)
+    // Longer than any refusal takes that waits for nothing, and than the time that a head may take.
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    fake.release()
+    const { closed, text } = await answer
+    expect(closed).toBe(true)
+    expect(statusesOf(text)[0]).toBe(200)
+    expect(statusesOf(text).slice(1).every((status) => status === 400 || status === 413)).toBe(true)
+    expect(statusesOf(text)).toHaveLength(2)
+    expect(text).toContain("\"status\":\"open\"")
+    expect(fake.commands).toHaveLength(1)
+  }, 10_000)
+
+  test("is refused with it where it was not whole itself: then nothing was done", async () => {
+    const fake = Fake.make()
+    const { port } = await serve(fake.application)
+    const head = post(fake, "k").replace(/content-length: \d+/, "transfer-encoding: chunked")
+    const { text } = await exchange(port, `${head.slice(0, head.indexOf("\r\n\r\n"))}\r\n\r\n5\r\n{"acc\r\nzz\r\n`)
+    expect(statusesOf(text)).toEqual([400])
+    expect(fake.commands).toEqual([])
+  })
+})
+
+test("requests of one connection are dispatched in the order in which they were sent, with bodies and without", async () => {
+  const seen: Array<string> = []
+  const application: Application = {
+    handle: ({ body, target }, reply) => {
+      seen.push(`${target}${Buffer.from(body).toString()}`)
+      reply({ status: 200, headers: {}, body: "" })
+    },
+    misframed: () => ({ status: 400, headers: {}, body: "" })
+  }
+  const { port } = await serve(application)
+  const asked = Array.from({ length: 40 }, (_, at) =>
+    at % 3 === 0 ? `POST /${at} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n!` : get(`/${at}`))
+  const { text } = await exchange(port, asked.join(""))
+  expect(statusesOf(text)).toHaveLength(40)
+  expect(seen).toEqual(asked.map((_, at) => at % 3 === 0 ? `/${at}!` : `/${at}`))
+})
+
+/** Keeps what it is asked, and answers when it is told to. */
+const keeping = () => {
+  const kept: Array<{ readonly request: Request; readonly reply: Reply }> = []
+  const application: Application = {
+    handle: (request, reply) => kept.push({ request, reply }),
+    misframed: () => ({ status: 400, headers: {}, body: "" })
+  }
+  return { kept, application }
+}
+
+test("of a flood on one connection a bounded number is under way, and all are answered in order", async () => {
+  const { application, kept } = keeping()
+  const { port } = await serve(application)
+  const answer = exchange(port, Array.from({ length: 2_000 }, (_, at) => get(`/${at}`)).join(""), 2_000)
+  let answered = 0
+  await until(() => kept.length === 16)
+  while (answered < 2_000) {
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(kept.length - answered).toBeLessThanOrEqual(16)
+    // Backwards, so that order is the listener's doing.
+    for (const { reply, request } of kept.slice(answered).reverse()) reply({ status: 200, headers: {}, body: `${request.target};` })
+    answered = kept.length
+  }
+  const bodies = [...(await answer).text.matchAll(/(\/\d+);/g)].map((match) => match[1])
+  expect(bodies).toEqual(Array.from({ length: 2_000 }, (_, at) => `/${at}`))
+}, 20_000)
+
+test("a client that does not read gets no more than a bounded number of bytes made for it", async () => {
+  let made = 0
+  const body = "x".repeat(100_000)
+  const { port } = await serve({
+    handle: (_request, reply) => {
+      made += body.length
+      reply({ status: 200, headers: {}, body })
+    },
+    misframed: () => ({ status: 400, headers: {}, body: "" })
+  })
+  const socket = Net.connect(port, "127.0.0.1", () => socket.write(get("/").repeat(936)))
+  socket.pause()
+  let before = -1
+  while (made !== before || made === 0) {
+    before = made
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+  // The system takes some megabytes for the two sockets; the venue keeps less than one.
+  expect(made).toBeLessThan(20_000_000)
+  let received = 0
+  socket.on("data", (chunk) => received += chunk.length)
+  socket.resume()
+  await until(() => received >= 936 * body.length)
+  expect(made).toBe(936 * body.length)
+  socket.destroy()
+}, 20_000)
+
+test("a flood on one connection does not hold up a request on another", async () => {
+  const order: Array<string> = []
+  const { port } = await serve({
+    handle: ({ target }, reply) => {
+      order.push(target)
+      reply({ status: 200, headers: {}, body: "" })
+    },
+    misframed: () => ({ status: 400, headers: {}, body: "" })
+  })
+  const quiet = Net.connect(port, "127.0.0.1")
+  await new Promise((resolve) => quiet.once("connect", resolve))
+  const flood = exchange(port, get("/flood").repeat(2_000), 1_000)
+  await until(() => order.length > 0)
+  quiet.write(get("/quiet"))
+  await until(() => order.includes("/quiet"))
+  expect(order.indexOf("/quiet")).toBeLessThan(1_000)
+  await flood
+  expect(order).toHaveLength(2_001)
+  quiet.destroy()
+})
+
+describe("what HTTP asks for", () => {
+  test.each([
+    ["absolute-form", "GET http://venue.example:8080/healthz HTTP/1.1\r\nhost: other\r\n\r\n", 200],
+    ["absolute-form with a query", "GET HTTPS://venue.example/v2/time?x HTTP/1.1\r\nhost: x\r\n\r\n", 400],
+    ["absolute-form without a path", "GET http://venue.example HTTP/1.1\r\nhost: x\r\n\r\n", 404],
+    ["another scheme", "GET ftp://venue.example/healthz HTTP/1.1\r\nhost: x\r\n\r\n", 404],
+    ["HTTP/0.9", "GET /healthz\r\n\r\n", 400],
+    ["HTTP/2.0", "GET /healthz HTTP/2.0\r\nhost: x\r\n\r\n", 400],
+    ["a second host behind 2,000 headers", `GET /healthz HTTP/1.1\r\nhost: x\r\n${"a:\r\n".repeat(2_000)}host: y\r\n\r\n`, 400]
+  ])("%s", async (_, bytes, status) => {
+    const { port } = await serve(Fake.make().application)
+    expect(statusOf((await exchange(port, bytes)).text)).toBe(status)
+  })
+
+  test("a key behind 2,000 headers is seen", async () => {
+    const fake = Fake.make()
+    const { port } = await serve(fake.application)
+    const { text } = await exchange(port, post(fake, "k").replace("\r\n", `\r\n${"a:\r\n".repeat(2_100)}`))
+    expect(statusOf(text)).toBe(200)
+  })
+
+  test.each([
+    ["alone", ""],
+    ["behind another request", get("/v1/nowhere")]
+  ])("a head beyond the limit gets its family's envelope, %s", async (_, before) => {
+    const { port } = await serve(Fake.make().application)
+    for (const tooMuch of [`GET /v2/orders HTTP/1.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, `GET /v2/orders?${"y".repeat(20_000)} HTTP/1.1\r\n\r\n`]) {
+      const { text } = await exchange(port, before + tooMuch)
+      expect(bodyOf(text.slice(text.lastIndexOf("HTTP/1.1 ")))).toMatchObject({ name: "BadRequest", code: "invalid_request" })
+    }
+    const { text } = await exchange(port, `${before}GET /v1/orders HTTP/1.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`)
+    expect(bodyOf(text.slice(text.lastIndexOf("HTTP/1.1 ")))).toMatchObject({ version: "external-rest-error/v1" })
+  })
+
+  test("HEAD is GET without a body", async () => {
+    const { port } = await serve(Fake.make().application)
+    const { closed, text } = await exchange(port, `HEAD /healthz HTTP/1.1\r\nhost: x\r\n\r\n${get("/healthz")}`)
+    const [head, whole] = text.split("HTTP/1.1 200 OK\r\n").slice(1)
+    expect(closed).toBe(false)
+    expect(head!.endsWith("\r\n\r\n")).toBe(true)
+    expect(/content-length: (\d+)/i.exec(head!)?.[1]).toBe(/content-length: (\d+)/i.exec(whole!)?.[1])
+  })
+})

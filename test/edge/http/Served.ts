@@ -1,0 +1,72 @@
+/** The real listener on a loopback port, and bare sockets to speak to it. */
+import * as Net from "node:net"
+import { Effect, Exit, Scope } from "effect"
+import { Listener } from "../../../src/edge/http/Listener.js"
+import type { Application, ConnectionCounts } from "../../../src/edge/http/Listener.js"
+import * as NodeListener from "../../../src/edge/http/NodeListener.js"
+
+export interface Served {
+  readonly port: number
+  readonly openSockets: () => number
+  readonly counts: () => ConnectionCounts
+  readonly close: () => Promise<void>
+}
+
+const open: Array<Served> = []
+
+/** Stops whatever a test has served. */
+export const closeAll = async (): Promise<void> => {
+  await Promise.all(open.splice(0).map((served) => served.close()))
+}
+
+/** The real listener on a free port. */
+export const serve = async (application: Application, options: Partial<NodeListener.Options> = {}): Promise<Served> => {
+  const scope = await Effect.runPromise(Scope.make())
+  const { connections, port } = await Effect.runPromise(
+    Effect.flatMap(Listener, (listener) => listener.serve(application)).pipe(
+      Effect.provide(NodeListener.layer({ ...NodeListener.defaults, port: 0, ...options })),
+      Scope.extend(scope)
+    )
+  )
+  const counts = connections!
+  const served = {
+    port,
+    openSockets: () => counts().open,
+    counts,
+    close: () => Effect.runPromise(Scope.close(scope, Exit.void))
+  }
+  open.push(served)
+  return served
+}
+
+/** Everything that comes back for some bytes, until the server closes the connection or nothing comes for a while. */
+export const exchange = (
+  port: number,
+  bytes: string | Uint8Array,
+  patienceMs = 300
+): Promise<{ readonly text: string; readonly closed: boolean }> =>
+  new Promise((resolve) => {
+    let text = ""
+    const socket = Net.connect(port, "127.0.0.1", () => socket.write(bytes))
+    const finish = (closed: boolean): void => {
+      clearTimeout(timer)
+      socket.destroy()
+      resolve({ text, closed })
+    }
+    let timer = setTimeout(() => finish(false), patienceMs)
+    socket.on("data", (chunk) => {
+      text += chunk.toString("utf8")
+      clearTimeout(timer)
+      timer = setTimeout(() => finish(false), patienceMs)
+    })
+    socket.on("error", () => finish(true))
+    socket.on("close", () => finish(true))
+  })
+
+/** The first status in what came back. */
+export const statusOf = (text: string): number => Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1] ?? 0)
+export const bodyOf = (text: string): any => JSON.parse(text.slice(text.indexOf("\r\n\r\n") + 4))
+
+/** Every status in what came back, in order. */
+export const statusesOf = (text: string): ReadonlyArray<number> =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
