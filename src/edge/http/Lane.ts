@@ -24,11 +24,10 @@ const sliceBytes = 4 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
 
-const empty = new Uint8Array(0)
-
 /** One request that was framed, on its way to its answer. */
 export class Exchange {
-  body: Uint8Array = empty
+  /** Undefined where there is none. */
+  body: Uint8Array | undefined = undefined
   /** Whether all of it has arrived. */
   complete = false
   /** Why it is refused instead of dispatched. */
