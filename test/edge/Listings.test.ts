@@ -167,3 +167,23 @@ test("a fill is each side's own, with its order, liquidity and fee", async () =>
     sequence: venue.engine.sequence
   }])
 })
+
+test("orders by time are looked at in slices: as they were when it began, judged when it ends, while the venue goes on", async () => {
+  const venue = LiveVenue.make()
+  const [alice] = (await venue.traders(1)) as readonly [Trader]
+  const placed: Array<string> = []
+  for (let at = 0; at < 1_300; at++) {
+    const { orderId } = await venue.place(alice)
+    placed.push(orderId)
+    if (at !== 5) await venue.post(alice, `/v1/orders/${orderId}/cancel`, { accountId: alice.accountId, marketId })
+  }
+  let sliced = true
+  const listing = venue.read(alice, "/v2/orders?since=1&status=canceled&limit=500").finally(() => {
+    sliced = false
+  })
+  // Between two slices the open order ends, and a new one comes.
+  await venue.post(alice, `/v1/orders/${placed[5]}/cancel`, { accountId: alice.accountId, marketId })
+  await venue.place(alice)
+  expect(sliced).toBe(true)
+  expect((await listing).map((order: { readonly id: string }) => order.id)).toEqual(placed.slice(0, 500))
+})

@@ -23,9 +23,11 @@ test("it lists exactly the routes of the contract, each answered by its own hand
     names.push(name)
   }
   // What the first scrape told is told again for a moment.
-  await new Promise((resolve) => setTimeout(resolve, 150))
-  const { body } = await fake.ask({ target: "/metrics" })
-  for (const name of names) expect(body).toContain(`venue_http_requests_total{route="${name}",`)
+  const unseen = async (): Promise<ReadonlyArray<string>> => {
+    const { body } = await fake.ask({ target: "/metrics" })
+    return names.filter((name) => !body.includes(`venue_http_requests_total{route="${name}",`))
+  }
+  await expect.poll(unseen).toEqual([])
 })
 
 test("it documents the statuses of each endpoint in its family's envelope, and nothing that is never sent", async () => {

@@ -26,7 +26,8 @@ const headBytes = 1024
 
 /** One request that was framed, on its way to its answer. */
 export class Exchange {
-  body: Uint8Array = new Uint8Array(0)
+  /** Undefined where there is none. */
+  body: Uint8Array | undefined = undefined
   /** Whether all of it has arrived. */
   complete = false
   /** Why it is refused instead of dispatched. */

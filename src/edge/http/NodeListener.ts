@@ -55,6 +55,8 @@ const misframedBy: Readonly<Record<string, Misframed>> = {
   ERR_HTTP_REQUEST_TIMEOUT: "timeout"
 }
 
+const empty = new Uint8Array(0)
+
 const statusText = (status: number): string => Http.STATUS_CODES[status] ?? "Unknown"
 
 /** A response as bytes on a socket that no `ServerResponse` was made for. */
@@ -122,7 +124,7 @@ const dispatch = (application: Application, { body, head, request }: Exchange, r
       "content-type": head.contentType,
       "idempotency-key": head.idempotencyKey
     },
-    body,
+    body: body ?? empty,
     remoteAddress: request.socket.remoteAddress ?? ""
   }, reply)
 

@@ -4,7 +4,7 @@ import { afterEach, expect, test } from "vitest"
 import { type Connection, Connections, originOf } from "../../../src/edge/http/Connections.js"
 import * as NodeDescriptors from "../../../src/edge/http/NodeDescriptors.js"
 import * as Fake from "../FakeVenue.js"
-import { closeAll, exchange, serve, statusOf } from "./Served.js"
+import { closeAll, exchange, serve, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 

@@ -7,7 +7,7 @@ import type { ListenError } from "../../../src/edge/http/Listener.js"
 import * as NodeListener from "../../../src/edge/http/NodeListener.js"
 import * as Corpora from "../Corpora.js"
 import * as Fake from "../FakeVenue.js"
-import { bodyOf, closeAll, exchange, serve, statusOf } from "./Served.js"
+import { bodyOf, closeAll, exchange, serve, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 

@@ -3,7 +3,7 @@ import * as Net from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 import type { Application, Reply, Request } from "../../../src/edge/http/Listener.js"
 import * as Fake from "../FakeVenue.js"
-import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./Served.js"
+import { bodyOf, closeAll, exchange, serve, statusesOf, statusOf } from "./NodeServed.js"
 
 afterEach(closeAll)
 

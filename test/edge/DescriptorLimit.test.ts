@@ -1,0 +1,45 @@
+/** The venue as a process that may open few files: more idle connections than that do not keep it from its next segment. */
+import * as fs from "node:fs"
+import * as net from "node:net"
+import * as os from "node:os"
+import * as path from "node:path"
+import { spawn } from "node:child_process"
+import { expect, test } from "vitest"
+
+test("1,100 idle connections under a limit of 1,024 files leave a venue that answers, counts and warns", async () => {
+  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-descriptors-"))
+  const child = spawn("bash", ["-c", `ulimit -n 1024; exec "${process.execPath}" dist/src/main.js`], {
+    env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", CONNECTIONS_PER_ADDRESS: "2000" },
+    stdio: ["ignore", "pipe", "pipe"]
+  })
+  const exited = new Promise((resolve) => child.once("exit", resolve))
+  let output = ""
+  const take = (chunk: Buffer): void => {
+    output += chunk.toString()
+  }
+  child.stdout.on("data", take)
+  child.stderr.on("data", take)
+  const sockets: Array<net.Socket> = []
+  try {
+    const portOf = (): string | undefined => /venue at http:\/\/[^:]+:(\d+)/.exec(output)?.[1]
+    await expect.poll(portOf, { timeout: 20_000 }).toBeDefined()
+    const port = Number(portOf())
+    expect(output).toContain("896 connections at most instead of 10000")
+    for (let at = 0; at < 1_100; at++) {
+      const socket = net.connect(port, "127.0.0.1").on("error", () => {})
+      sockets.push(socket)
+      await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve))
+    }
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+    const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics)?.[1])
+    expect(value("venue_open_sockets")).toBe(896)
+    expect(value("venue_connections_closed_for_room_total")).toBe(205)
+    expect(fs.readdirSync(`/proc/${child.pid}/fd`).length).toBeLessThan(1_000)
+    await expect.poll(() => output).toContain("no room for")
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    child.kill("SIGTERM")
+    expect(await exited).toBe(0)
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+}, 40_000)
