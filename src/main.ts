@@ -64,7 +64,7 @@ const connectionLimit = (settings: VenueConfig): Effect.Effect<number, ConfigErr
   }
   return limit === settings.connectionLimit ? Effect.succeed(limit) : Effect.as(
     Effect.logWarning(
-      `${limit} connections at most instead of ${settings.connectionLimit}: the system lets the venue open ${files} files and sockets`
+      `${limit} connections at most instead of ${settings.connectionLimit}: the system lets the venue open ${files} files`
     ),
     limit
   )
