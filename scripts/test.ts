@@ -66,6 +66,7 @@ const commit = (): string => {
 }
 
 step("style and layering", ["dist/scripts/check.js"])
+step("format", ["dist/scripts/format.js"])
 suites()
 step("simulator: fixed seeds, twice", ["dist/sim/main.js", "--seed", "1", "--seeds", "20", "--twice"])
 step(`simulator: fresh seeds of ${commit().slice(0, 12)}`, ["dist/sim/main.js", "--seed", commit(), "--seeds", "40"])

@@ -158,12 +158,16 @@ const file = (options: Arguments, request: Simulation.Request, failure: Simulati
     maxRuns: options.shrinkRuns,
     // Processor time: on a busy machine the same run is made as small.
     isOver: () => process.cpuUsage(used).user / 1e6 > options.shrinkSeconds,
-    ...(process.stderr.isTTY ? { progress: (runs: number, steps: number) => process.stderr.write(`\r${steps} steps after ${runs} runs   `) } : {})
+    ...(process.stderr.isTTY
+      ? { progress: (runs: number, steps: number) => process.stderr.write(`\r${steps} steps after ${runs} runs   `) }
+      : {})
   })
   if (process.stderr.isTTY) process.stderr.write("\r")
   if (typeof shrunk === "string") return print(`not made smaller: ${shrunk}`)
   const { minimal, runs, stepsAfter, stepsBefore } = shrunk.result
-  print(`made smaller: ${stepsBefore} steps to ${stepsAfter} in ${runs} runs, ${seconds().toFixed(1)} s${minimal ? "" : ", not to the end"}`)
+  print(
+    `made smaller: ${stepsBefore} steps to ${stepsAfter} in ${runs} runs, ${seconds().toFixed(1)} s${minimal ? "" : ", not to the end"}`
+  )
   for (const line of shrunk.story) print(line)
   const [kept = "", bundle] = Filing.keep(options.bugs, request, shrunk)
   print(`kept: ${kept}`)
@@ -183,9 +187,13 @@ const runAgain = (options: Arguments, name: string): number => {
     print(`fixed: ${name} breaks nothing any more; it was ${kept.signatures[0]}`)
     return exitCodes.clean
   }
-  if (!options.quiet) for (const line of story) print(line)
+  if (!options.quiet) { for (const line of story) print(line) }
   const same = failure.properties.includes(kept.property)
-  print(`FAILED seed ${kept.seed}: ${failure.kind} ${failure.invariant} ${failure.properties.join(", ")} at step ${failure.step}${same ? "" : `, not ${kept.property}`}`)
+  print(
+    `FAILED seed ${kept.seed}: ${failure.kind} ${failure.invariant} ${failure.properties.join(", ")} at step ${failure.step}${
+      same ? "" : `, not ${kept.property}`
+    }`
+  )
   return exitCodes[failure.kind]
 }
 
@@ -197,7 +205,9 @@ const summary = (report: Simulation.Report, wallMs: number): string =>
 const runAll = (options: Arguments): number => {
   const many = options.seeds.length > 1
   const bar = many && !options.digests && process.stdout.isTTY
-    ? new cliProgress.SingleBar({ format: "{bar} {value}/{total} seeds, {records} records, {fills} fills, {crashes} crashes, eta {eta_formatted}" })
+    ? new cliProgress.SingleBar({
+      format: "{bar} {value}/{total} seeds, {records} records, {fills} fills, {crashes} crashes, eta {eta_formatted}"
+    })
     : undefined
   const total = { records: 0, fills: 0, crashes: 0, commands: 0, simulatedMs: 0 }
   const began = performance.now()
@@ -211,7 +221,9 @@ const runAll = (options: Arguments): number => {
     const started = performance.now()
     const report = Simulation.run({
       ...request,
-      ...(options.trace ? { trace: (step: number, atEpochMs: number, line: string) => print(`${step} ${atEpochMs.toFixed(3)} ${line}`) } : {})
+      ...(options.trace
+        ? { trace: (step: number, atEpochMs: number, line: string) => print(`${step} ${atEpochMs.toFixed(3)} ${line}`) }
+        : {})
     })
     if (options.digests) print(`${seed} ${report.digest}${report.failure === undefined ? "" : " failed"}`)
     if (report.failure !== undefined) {
@@ -241,7 +253,10 @@ const runAll = (options: Arguments): number => {
 }
 
 /** Runs the same seeds in a process of its own; its output lines and exit code. */
-const child = (options: Arguments, seeds: ReadonlyArray<string>): Promise<{ readonly lines: ReadonlyArray<string>; readonly code: number }> =>
+const child = (
+  options: Arguments,
+  seeds: ReadonlyArray<string>
+): Promise<{ readonly lines: ReadonlyArray<string>; readonly code: number }> =>
   new Promise((resolve, reject) => {
     const words = ["--profile", options.profile, "--steps", String(options.steps), "--digests", "--quiet"]
     const spawned = spawn(process.execPath, [...process.execArgv, fileURLToPath(import.meta.url), ...words], {
@@ -283,4 +298,8 @@ const runTwice = async (options: Arguments): Promise<number> => {
 const parsed = parse(process.argv.slice(2))
 const given = process.env["SIM_SEEDS"]
 const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
-process.exitCode = options.replay !== undefined ? runAgain(options, options.replay) : options.twice ? await runTwice(options) : runAll(options)
+process.exitCode = options.replay !== undefined
+  ? runAgain(options, options.replay)
+  : options.twice
+  ? await runTwice(options)
+  : runAll(options)

@@ -69,7 +69,10 @@ const tally = Loop.make(Options.profiles)
 /** Runs seeds in a process of its own, until it ends or the time is up. */
 const run = (words: ReadonlyArray<string>): Promise<{ readonly output: string; readonly cut: boolean }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/sim/main.js", ...words], { cwd: root, stdio: ["ignore", "pipe", "pipe"] })
+    const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/sim/main.js", ...words], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"]
+    })
     running.add(child)
     let output = ""
     let cut = false
@@ -127,7 +130,12 @@ for (const row of tally.profiles()) ran.push([row.profile, row.seeds, row.calls,
 process.stdout.write(`${ran.toString()}\n`)
 const found = tally.findings()
 if (found.length > 0) {
-  const table = new Table({ head: ["failure", "times", "first seed", "file"], style: { head: [], border: [] }, wordWrap: true, colWidths: [60, 7, 20, 50] })
+  const table = new Table({
+    head: ["failure", "times", "first seed", "file"],
+    style: { head: [], border: [] },
+    wordWrap: true,
+    colWidths: [60, 7, 20, 50]
+  })
   for (const each of found) table.push([each.signature, each.times, `${each.seed} (${each.profile})`, each.file])
   process.stdout.write(`${table.toString()}\n`)
 }

@@ -76,10 +76,13 @@ const prove = async (mutant: Mutant): Promise<{ readonly wrong: ReadonlyArray<st
     const expected = { safety: 129, liveness: 128, crash: 127 }[kept.kind]
     const wrong = [
       ...(kept.stepsAfter < mostSteps ? [] : [`${kept.stepsAfter} steps are left`]),
-      ...(there.code === expected ? [] : [`over the planted bug its file exits with ${there.code} instead of ${expected}: ${there.output}`]),
+      ...(there.code === expected
+        ? []
+        : [`over the planted bug its file exits with ${there.code} instead of ${expected}: ${there.output}`]),
       ...(gone.code === 0 ? [] : [`without the bug its file exits with ${gone.code}: ${gone.output}`])
     ]
-    const row = [mutant.name, kept.property, kept.stepsBefore, kept.stepsAfter, kept.runs, seconds.toFixed(1), there.code, gone.code, bundle.manifest.lastSequence]
+    const row = [mutant.name, kept.property, kept.stepsBefore, kept.stepsAfter, kept.runs, seconds.toFixed(1), there.code, gone.code,
+      bundle.manifest.lastSequence]
     return { wrong, row }
   } finally {
     fs.rmSync(copy, { recursive: true, force: true })

@@ -98,9 +98,13 @@ describe("a data directory of another version ends with 65 and says which", () =
     return into
   }
   const filesIn = (dataDir: string): Readonly<Record<string, string>> =>
-    Object.fromEntries(["journal", "snapshots"].flatMap((folder) =>
-      fs.readdirSync(path.join(dataDir, folder)).map((name) => [name, fs.readFileSync(path.join(dataDir, folder, name)).toString("base64")])
-    ))
+    Object.fromEntries(
+      ["journal", "snapshots"].flatMap((folder) =>
+        fs.readdirSync(path.join(dataDir, folder)).map((
+          name
+        ) => [name, fs.readFileSync(path.join(dataDir, folder, name)).toString("base64")])
+      )
+    )
 
   test("records that version 0.1.0 left undecided: nothing is changed", () => {
     const DATA_DIR = kept("rules-1-crashed")

@@ -71,8 +71,13 @@ const release = (measured: Array<Measured>, run: number): void => {
 }
 
 /** A result with its ratio. */
-export const result = (section: string, unit: string, value: number, reference: number): Result =>
-  ({ section, value, unit, reference, ratio: value / reference })
+export const result = (section: string, unit: string, value: number, reference: number): Result => ({
+  section,
+  value,
+  unit,
+  reference,
+  ratio: value / reference
+})
 
 /** A number short enough for a table: three significant digits or whole, thousands apart. */
 export const format = (value: number): string =>

@@ -49,8 +49,13 @@ export interface Processed {
 /** What most orders fill: shared, so that a book that answers a million times does not make a million empty lists. */
 const nothing: ReadonlyArray<OrderState> = []
 
-const processed = (size: number): Processed =>
-  ({ done: nothing, partial: null, partialQuantityProcessed: 0, quantityLeft: size, err: null })
+const processed = (size: number): Processed => ({
+  done: nothing,
+  partial: null,
+  partialQuantityProcessed: 0,
+  quantityLeft: size,
+  err: null
+})
 
 const codeOf = (side: Side): Order.Side => side === "buy" ? Order.buy : Order.sell
 

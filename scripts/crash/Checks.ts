@@ -145,7 +145,7 @@ const carriedOver = (order: OrderRecord): Expected => ({
 /** Adds one decision to what is expected. */
 const expect = (expected: Map<string, Expected>, decision: Decision, found: Array<string>): void => {
   const { call, entries, sequence } = decision
-  if (decision.canceledOrders !== undefined) for (const order of expected.values()) order.swept = true
+  if (decision.canceledOrders !== undefined) { for (const order of expected.values()) order.swept = true }
   for (const entry of entries) {
     if (!entry.accepted || entry.orderId === undefined || sequence === undefined) continue
     const isPlaced = call.operation.startsWith("place") || call.operation.startsWith("create")

@@ -125,6 +125,6 @@ export class Lane {
   }
 
   private wake(): void {
-    if (this.waiting.length < this.bound) for (const resume of this.room.splice(0)) resume()
+    if (this.waiting.length < this.bound) { for (const resume of this.room.splice(0)) resume() }
   }
 }

@@ -81,8 +81,7 @@ export const marginOf = (
 }
 
 /** Whether a fill does anything but reduce what is held. A flip grows: its second half opens a position. */
-export const grows = (held: number, change: number): boolean =>
-  held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
+export const grows = (held: number, change: number): boolean => held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
 
 /** A fill applied to a position: what it realises (money atoms, before fees) and what is left. */
 export const trade = (

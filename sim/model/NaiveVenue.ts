@@ -49,8 +49,7 @@ const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.s
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
 
 /** Whether a taker of `side` with this limit would trade at `price`. */
-const crosses = (side: Order.Side, limit: number, price: number): boolean =>
-  side === Order.buy ? price <= limit : price >= limit
+const crosses = (side: Order.Side, limit: number, price: number): boolean => side === Order.buy ? price <= limit : price >= limit
 
 /** Account, operation and key: the scope of an Idempotency-Key. */
 export const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
@@ -176,7 +175,9 @@ export class NaiveVenue {
     const last = this.memory.get(scope)
     const before = this.forgotten.get(scope)
     if (last === undefined || before === undefined) return last
-    const told = new Set([...answer.matchAll(/"(?:lastSequence|occurredAtEpochMs|decidedAtEpochMs|timestamp)":([0-9]+)/g)].map((match) => Number(match[1])))
+    const told = new Set(
+      [...answer.matchAll(/"(?:lastSequence|occurredAtEpochMs|decidedAtEpochMs|timestamp)":([0-9]+)/g)].map((match) => Number(match[1]))
+    )
     return [last, ...[...before].reverse()].find((memory) => told.has(memory.sequence) || told.has(memory.atEpochMs)) ?? last
   }
 
@@ -210,7 +211,11 @@ export class NaiveVenue {
   }
 
   /** When a key or a clientOrderId was last fenced, remembered or not. */
-  fence(account: number, what: "key" | "clientOrderId", name: string): { readonly sequence: number; readonly atEpochMs: number } | undefined {
+  fence(
+    account: number,
+    what: "key" | "clientOrderId",
+    name: string
+  ): { readonly sequence: number; readonly atEpochMs: number } | undefined {
     return this.#fences.get(`${account}/${what}/${name}`)
   }
 

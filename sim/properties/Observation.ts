@@ -110,7 +110,13 @@ export type Observation =
     readonly atEpochMs: number
   }
   /** The journal on the disk was replayed by the venue's own replay; `fault` says where it differed. */
-  | { readonly _tag: "Replayed"; readonly from: string; readonly sequence: number; readonly digest: string; readonly fault: string | undefined }
+  | {
+    readonly _tag: "Replayed"
+    readonly from: string
+    readonly sequence: number
+    readonly digest: string
+    readonly fault: string | undefined
+  }
   /** One bit of the journal was flipped at rest and the venue started over it: why it refused, or undefined if it served. */
   | { readonly _tag: "Flipped"; readonly path: string; readonly byte: number; readonly bit: number; readonly refusal: string | undefined }
   /** A write to the journal went astray, was called done, and the venue started over what it left: why it refused, or undefined if it served. */

@@ -33,7 +33,9 @@ const acceptedVerdict = (what: string, json: Json, outcome: NaiveOutcome, detail
   firstOf([
     () => expectMember(what, json, "orderId", textOf(outcome.orderNumber)),
     () => expectMember(what, json, "status", detail === "accepted" ? "open" : Order.statuses[outcome.status]),
-    () => expectMember(what, json, "cancelReason", detail === "accepted" || outcome.cancelReason === 0 ? undefined : Order.cancelReasons[outcome.cancelReason]),
+    () =>
+      expectMember(what, json, "cancelReason",
+        detail === "accepted" || outcome.cancelReason === 0 ? undefined : Order.cancelReasons[outcome.cancelReason]),
     () => isWhole(detail) ? expectMember(what, json, "filledQuantityAtoms", String(outcome.filled)) : holds,
     () => isWhole(detail) ? expectMember(what, json, "canceledQuantityAtoms", String(outcome.canceled)) : holds,
     () => detail === "terms" ? expectMember(what, json, "quantityAtoms", String(outcome.quantity)) : holds,
@@ -62,7 +64,8 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
   }
 }
 
-const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter", "setProfile"])
+const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter",
+  "setProfile"])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
   const description = describe(refusal)
@@ -78,7 +81,11 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
   const info = compat ? result["info"] as Json : result
   const accepted = outcome.refusal === Refusal.none
   if (result["accepted"] !== accepted) {
-    return broken(`${what}: accepted is ${String(result["accepted"])}, the model says ${accepted ? "accepted" : describe(outcome.refusal).name}: ${JSON.stringify(result)}`)
+    return broken(
+      `${what}: accepted is ${String(result["accepted"])}, the model says ${accepted ? "accepted" : describe(outcome.refusal).name}: ${
+        JSON.stringify(result)
+      }`
+    )
   }
   if (!accepted) return refusedVerdict(what, info, outcome.refusal)
   return acceptedVerdict(what, info, outcome, compat ? "accepted" : "whole")
@@ -126,9 +133,11 @@ export const answersEqualModel: Property<null> = {
     if (!isObject(json)) return broken(`${what} is answered ${status}: ${text}`)
     if (outcome.refusal !== Refusal.none) {
       const description = describe(outcome.refusal)
-      if (status !== description.status) return broken(`${what} is answered ${status}, must be ${description.status} ${description.name}: ${text}`)
+      if (status !== description.status)
+        return broken(`${what} is answered ${status}, must be ${description.status} ${description.name}: ${text}`)
       const compat = isObject(json["info"])
-      if (compat && json["name"] !== description.compatName) return broken(`${what} is named ${String(json["name"])}, must be ${description.compatName}`)
+      if (compat && json["name"] !== description.compatName)
+        return broken(`${what} is named ${String(json["name"])}, must be ${description.compatName}`)
       return refusedVerdict(what, compat ? json["info"] as Json : json, outcome.refusal)
     }
     if (status !== 200) return broken(`${what} is answered ${status}, the model accepts it: ${text}`)

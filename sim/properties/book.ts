@@ -39,15 +39,18 @@ export const book: Property<null> = {
           sum.set(order.priceAtoms, (sum.get(order.priceAtoms) ?? 0) + remaining)
         }
       }
-      for (const [levels, sum, isBetter, side] of [
-        [bids, sums[0], (a: number, b: number) => a > b, "bid"],
-        [asks, sums[1], (a: number, b: number) => a < b, "ask"]
-      ] as const) {
+      for (
+        const [levels, sum, isBetter, side] of [
+          [bids, sums[0], (a: number, b: number) => a > b, "bid"],
+          [asks, sums[1], (a: number, b: number) => a < b, "ask"]
+        ] as const
+      ) {
         if (levels.length !== sum.size) return broken(`market ${market} shows ${levels.length} ${side} levels, its orders make ${sum.size}`)
         let previous: number | undefined
         for (const [price, size] of levels) {
           if (previous !== undefined && !isBetter(previous, price)) return broken(`market ${market}: ${side} ${price} is out of order`)
-          if (sum.get(price) !== size) return broken(`market ${market}: ${side} ${price} shows ${size}, its orders sum to ${sum.get(price)}`)
+          if (sum.get(price) !== size)
+            return broken(`market ${market}: ${side} ${price} shows ${size}, its orders sum to ${sum.get(price)}`)
           previous = price
         }
       }

@@ -42,7 +42,8 @@ const fire = (state: State, sequence: number, atEpochMs: number): void => {
 
 const restingVerdict = (state: State, reads: Glance, account: number): Verdict => {
   const armed = reads.cancelAllAtEpochMs(account)
-  if (armed !== 0 && armed <= reads.atEpochMs) return broken(`account ${account}'s switch was due at ${armed} and is armed at ${reads.atEpochMs}`)
+  if (armed !== 0 && armed <= reads.atEpochMs)
+    return broken(`account ${account}'s switch was due at ${armed} and is armed at ${reads.atEpochMs}`)
   const fired = state.fired.get(account)
   for (const order of reads.openOrders(account, anyMarket)) {
     if (order.expiresAtEpochMs !== 0 && order.expiresAtEpochMs <= reads.atEpochMs) {
@@ -63,7 +64,8 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   if (view.lastSequence > due) return broken(`order ${number} was due in record ${due} and changed in ${view.lastSequence}`)
   const expiry = state.expiries.get(number)
   if (expiry === undefined || view.updatedAtEpochMs < expiry) return holds
-  const isDue = view.status === canceled && (view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
+  const isDue = view.status === canceled
+    && (view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
   return isDue
     ? holds
     : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)
@@ -128,7 +130,8 @@ export const dueActsBeforeMatching: Property<State> = {
       if (command.kind !== "PlaceOrders") return holds
       command.entries.forEach((entry, index) => {
         const outcome = seen.decision.outcomes[index]!
-        if (entry.expiresAtEpochMs !== 0 && outcome.refusal === Refusal.none) state.expiries.set(outcome.orderNumber, entry.expiresAtEpochMs)
+        if (entry.expiresAtEpochMs !== 0 && outcome.refusal === Refusal.none)
+          state.expiries.set(outcome.orderNumber, entry.expiresAtEpochMs)
       })
       return holds
     }

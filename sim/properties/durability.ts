@@ -24,7 +24,8 @@ export const durability: Property<State> = {
       case "Answered": {
         const { answer, call, memory } = seen
         if (call.scope === undefined || call.endpoint === "" || answer.status !== 200) return holds
-        if (memory === undefined) return broken(`${call.endpoint} with key ${call.idempotencyKey} was accepted and no record of it is durable`)
+        if (memory === undefined)
+          return broken(`${call.endpoint} with key ${call.idempotencyKey} was accepted and no record of it is durable`)
         if (memory.sequence > state.told) state.told = memory.sequence
         return holds
       }

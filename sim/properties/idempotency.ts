@@ -71,7 +71,9 @@ export const idempotency: Property<State> = {
     const decided = `${scope} ${memory.sequence}`
     const first = state.answers.get(decided)
     if (answer.status === 409 && answer.text.includes("idempotency_key_conflict") && !answer.text.includes("rejectionGuard")) {
-      return first?.request === request ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`) : holds
+      return first?.request === request
+        ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`)
+        : holds
     }
     if (!isDecision(answer)) return holds
     const text = answer.text.replace(moving, "")

@@ -16,7 +16,8 @@ type State = Map<string, number>
 type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
-const parseTradeId = (id: unknown): number => typeof id === "string" && id.startsWith("trd_") ? Number.parseInt(id.slice(4), 36) : Number.NaN
+const parseTradeId = (id: unknown): number =>
+  typeof id === "string" && id.startsWith("trd_") ? Number.parseInt(id.slice(4), 36) : Number.NaN
 
 interface Page {
   readonly what: string
@@ -51,7 +52,8 @@ const fillsVerdict = (page: Page, made: ReadonlyArray<NaiveFill>, account: numbe
   const { items, limit, next, numbers, what } = page
   if (next !== undefined && items.length !== limit) return broken(`${what} has ${items.length} of ${limit} and goes on`)
   const there = [...expected(page, made, (fill) => fill.ordinal)].reverse()
-  if (there.length !== numbers.length) return broken(`${what} shows ${numbers.join()}, made were ${there.map((fill) => fill.ordinal).join()}`)
+  if (there.length !== numbers.length)
+    return broken(`${what} shows ${numbers.join()}, made were ${there.map((fill) => fill.ordinal).join()}`)
   for (let index = 0; index < there.length; index++) {
     const fill = there[index]!
     const item = items[index]!
@@ -87,7 +89,8 @@ const ordersVerdict = (page: Page, call: Call, query: URLSearchParams, model: Na
   const placed = account.placed.filter((order) => marketId === null || model.markets[order.market]!.parameters.marketId === marketId)
   const shown = new Set(page.numbers)
   for (const number of page.numbers) {
-    if (!placed.some((order) => order.number === number)) return broken(`${page.what} shows ${number}, which account ${account.index} never placed there`)
+    if (!placed.some((order) => order.number === number))
+      return broken(`${page.what} shows ${number}, which account ${account.index} never placed there`)
   }
   if (query.get("status") !== null) return holds
   for (const order of expected(page, placed, (one) => one.number)) {

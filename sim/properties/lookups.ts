@@ -29,18 +29,21 @@ interface Lookup {
 }
 
 const entriesVerdict = (what: string, entries: ReadonlyArray<Entry>, memory: NaiveMemory): Verdict => {
-  if (entries.length !== memory.outcomes.length) return broken(`${what} has ${entries.length} entries, decided were ${memory.outcomes.length}`)
+  if (entries.length !== memory.outcomes.length)
+    return broken(`${what} has ${entries.length} entries, decided were ${memory.outcomes.length}`)
   for (let index = 0; index < entries.length; index++) {
     const entry = entries[index]!
     const outcome = memory.outcomes[index]!
     const accepted = outcome.refusal === Refusal.none
     if (entry.accepted !== accepted) return broken(`${what}, entry ${index}: accepted is ${entry.accepted}, decided was ${accepted}`)
     if (!accepted) {
-      if (entry.code !== describe(outcome.refusal).code) return broken(`${what}, entry ${index}: refused as ${entry.code}, decided was ${outcome.refusal}`)
+      if (entry.code !== describe(outcome.refusal).code)
+        return broken(`${what}, entry ${index}: refused as ${entry.code}, decided was ${outcome.refusal}`)
       continue
     }
     if (outcome.orderNumber < 0) {
-      if ((entry.canceledOrders ?? 0) !== outcome.canceled) return broken(`${what}: ${entry.canceledOrders} orders cancelled, decided were ${outcome.canceled}`)
+      if ((entry.canceledOrders ?? 0) !== outcome.canceled)
+        return broken(`${what}: ${entry.canceledOrders} orders cancelled, decided were ${outcome.canceled}`)
       continue
     }
     const same = entry.orderId === orderId(outcome.orderNumber)
@@ -48,7 +51,12 @@ const entriesVerdict = (what: string, entries: ReadonlyArray<Entry>, memory: Nai
       && (entry.cancelReason ?? "") === Order.cancelReasons[outcome.cancelReason]
       && entry.filledQuantityAtoms === String(outcome.filled)
       && entry.canceledQuantityAtoms === String(outcome.canceled)
-    if (!same) return broken(`${what}, entry ${index} is ${JSON.stringify(entry)}, decided was order ${outcome.orderNumber} ${outcome.status}, filled ${outcome.filled}`)
+    if (!same)
+      return broken(
+        `${what}, entry ${index} is ${
+          JSON.stringify(entry)
+        }, decided was order ${outcome.orderNumber} ${outcome.status}, filled ${outcome.filled}`
+      )
   }
   return holds
 }
@@ -63,12 +71,14 @@ const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: nu
   }
   for (const memory of decided) {
     if (!model.isRemembered(memory, model.atEpochMs)) continue
-    if (!lookup.decisions.some((decision) => decision.sequence === memory.sequence)) return broken(`${what}: is silent about record ${memory.sequence}`)
+    if (!lookup.decisions.some((decision) => decision.sequence === memory.sequence))
+      return broken(`${what}: is silent about record ${memory.sequence}`)
   }
   const accepted = lookup.decisions.some((decision) => decision.entries.some((entry) => entry.accepted))
   const known = accepted ? "accepted" : lookup.decisions.length > 0 ? "refused" : undefined
   if (known !== undefined) return lookup.outcome === known ? holds : broken(`${what}: is called ${lookup.outcome}, was ${known}`)
-  if (lookup.outcome === "never_seen" && decided.length > 0) return broken(`${what}: is called never seen, record ${decided[0]!.sequence} carried it`)
+  if (lookup.outcome === "never_seen" && decided.length > 0)
+    return broken(`${what}: is called never seen, record ${decided[0]!.sequence} carried it`)
   return holds
 }
 
@@ -79,12 +89,17 @@ const clientOrderVerdict = (what: string, lookup: Lookup, model: NaiveVenue, acc
   if (lookup.order !== undefined) {
     const { order } = lookup
     if (lookup.outcome !== "accepted") return broken(`${what}: has an order and is called ${lookup.outcome}`)
-    return placed.some((each) => orderId(each.number) === order.orderId) ? holds : broken(`${what}: shows ${order.orderId}, which does not have it`)
+    return placed.some((each) => orderId(each.number) === order.orderId)
+      ? holds
+      : broken(`${what}: shows ${order.orderId}, which does not have it`)
   }
   const kept = model.keptOrder(account, clientOrderId, model.atEpochMs)
   if (kept !== undefined && placed.includes(kept)) return broken(`${what}: is silent about order ${kept.number}`)
-  if (lookup.outcome === "never_seen" && placed.length > 0) return broken(`${what}: is called never seen, order ${placed[0]!.number} had it`)
-  return lookup.outcome === "accepted" || lookup.outcome === "refused" ? broken(`${what}: is called ${lookup.outcome} without an order`) : holds
+  if (lookup.outcome === "never_seen" && placed.length > 0)
+    return broken(`${what}: is called never seen, order ${placed[0]!.number} had it`)
+  return lookup.outcome === "accepted" || lookup.outcome === "refused"
+    ? broken(`${what}: is called ${lookup.outcome} without an order`)
+    : holds
 }
 
 export const lookups: Property<null> = {
@@ -103,7 +118,10 @@ export const lookups: Property<null> = {
     const [kind, name] = key === null ? ["clientOrderId", clientOrderId] as const : ["key", key] as const
     const fence = model.fence(call.account, kind, name)
     if (lookup.fenced && fence === undefined) return broken(`${what}: is called fenced and nobody fenced it`)
-    if (!lookup.fenced && fence !== undefined && fence.sequence <= lookup.journalSequence && model.isFenced(call.account, kind, name, model.atEpochMs)) {
+    if (
+      !lookup.fenced && fence !== undefined && fence.sequence <= lookup.journalSequence
+      && model.isFenced(call.account, kind, name, model.atEpochMs)
+    ) {
       return broken(`${what}: was fenced by record ${fence.sequence} and is not called so`)
     }
     if (lookup.outcome === "unknown_expired" && !model.mayHaveForgotten(call.account, model.atEpochMs)) {

@@ -36,7 +36,8 @@ const fold = (state: State, command: Command): Verdict => {
   if (command.kind !== "SetMarketStatus") return holds
   const market = state.markets[command.market]
   if (market === undefined) return broken(`market ${command.market} moved to ${command.status} and was never put`)
-  if (market.opened && isOfStart(command.idempotencyKey)) return broken(`a start moved ${market.marketId} to ${command.status}, which had been open`)
+  if (market.opened && isOfStart(command.idempotencyKey))
+    return broken(`a start moved ${market.marketId} to ${command.status}, which had been open`)
   if (command.status === "open") market.opened = true
   return holds
 }

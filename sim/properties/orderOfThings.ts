@@ -23,7 +23,8 @@ export const orderOfThings: Property<State> = {
       const { atEpochMs, command, sequence } = seen.record
       if (sequence !== state.sequence + 1) return broken(`record ${sequence} follows ${state.sequence}`)
       if (atEpochMs < state.atEpochMs) return broken(`record ${sequence} is at ${atEpochMs}, the one before at ${state.atEpochMs}`)
-      if (seen.block.epoch < state.epoch) return broken(`record ${sequence} is of epoch ${seen.block.epoch}, the one before of ${state.epoch}`)
+      if (seen.block.epoch < state.epoch)
+        return broken(`record ${sequence} is of epoch ${seen.block.epoch}, the one before of ${state.epoch}`)
       state.sequence = sequence
       state.atEpochMs = atEpochMs
       state.epoch = seen.block.epoch

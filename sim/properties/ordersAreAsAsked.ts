@@ -44,9 +44,12 @@ const entryVerdict = (what: string, entry: Json, outcome: NaiveOutcome, { priceS
   const asked = `${what} asked for ${String(entry["quantity"] ?? entry["amount"])} at ${String(entry["price"])}`
   const { refusal } = outcome
   if (refusal === Refusal.priceOffGrid && price !== "off grid") return broken(`${asked} and was refused as if its price were off the grid`)
-  if (refusal === Refusal.quantityOffGrid && quantity !== "off grid") return broken(`${asked} and was refused as if its size were off the grid`)
+  if (refusal === Refusal.quantityOffGrid && quantity !== "off grid")
+    return broken(`${asked} and was refused as if its size were off the grid`)
   if (price === "off grid" || quantity === "off grid") {
-    return offGridRefusals.has(refusal) ? holds : broken(`${asked}, off the grid, and came to ${refusal}, ${outcome.quantity} atoms at ${outcome.price}`)
+    return offGridRefusals.has(refusal)
+      ? holds
+      : broken(`${asked}, off the grid, and came to ${refusal}, ${outcome.quantity} atoms at ${outcome.price}`)
   }
   if (refusal !== Refusal.none) return holds
   return BigInt(outcome.price) === price && BigInt(outcome.quantity) === quantity

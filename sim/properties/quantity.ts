@@ -24,7 +24,8 @@ const judge = (ended: Ended, view: OrderView): Verdict => {
     return broken(`${name}: filled ${view.filledAtoms} + canceled ${view.canceledAtoms} is more than ${view.quantityAtoms}`)
   }
   if (view.status === open && remaining === 0) return broken(`${name} is open with nothing remaining`)
-  if (view.status === closed && view.filledAtoms !== view.quantityAtoms) return broken(`${name} is closed and filled ${view.filledAtoms} of ${view.quantityAtoms}`)
+  if (view.status === closed && view.filledAtoms !== view.quantityAtoms)
+    return broken(`${name} is closed and filled ${view.filledAtoms} of ${view.quantityAtoms}`)
   if (view.status === canceled && remaining !== 0) return broken(`${name} is canceled with ${remaining} remaining`)
   if (view.status === canceled && view.cancelReason === 0) return broken(`${name} is canceled for no reason`)
   const before = ended.get(view.orderNumber)

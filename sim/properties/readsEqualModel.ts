@@ -22,7 +22,8 @@ const firstDifference = (what: string, json: Json, pairs: ReadonlyArray<readonly
 const orderVerdict = (json: Json, model: NaiveVenue, account: number): Verdict => {
   const number = parseOrderId(String(json["orderId"]))
   const order = number === undefined ? undefined : model.orders.get(number)
-  if (order === undefined || order.account !== account) return broken(`account ${account} was shown ${String(json["orderId"])}, which is not its order`)
+  if (order === undefined || order.account !== account)
+    return broken(`account ${account} was shown ${String(json["orderId"])}, which is not its order`)
   if (json["lastSequence"] !== order.lastSequence) return holds
   return firstDifference(textOf(order.number), json, [
     ["marketId", model.markets[order.market]!.parameters.marketId],
@@ -118,11 +119,13 @@ export const readsEqualModel: Property<null> = {
         return positionsVerdict(json, model, call.account)
       case "getProfile": {
         const { displayHandle } = model.accounts[call.account]!
-        return firstDifference(`the profile of account ${call.account}`, json, [["displayHandle", displayHandle === "" ? null : displayHandle]])
+        return firstDifference(`the profile of account ${call.account}`, json, [["displayHandle",
+          displayHandle === "" ? null : displayHandle]])
       }
       case "getCancelAllAfter": {
         const at = model.accounts[call.account]!.cancelAllAtEpochMs
-        return firstDifference(`the switch of account ${call.account}`, json, [["armed", at !== 0], ["cancelAtEpochMs", at === 0 ? null : at]])
+        return firstDifference(`the switch of account ${call.account}`, json, [["armed", at !== 0], ["cancelAtEpochMs",
+          at === 0 ? null : at]])
       }
       default:
         return holds

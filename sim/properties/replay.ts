@@ -17,7 +17,8 @@ export const replay: Property<State> = {
     if (seen.fault !== undefined) return broken(`replay from ${seen.from}: ${seen.fault}`)
     const known = digests.get(seen.sequence)
     if (known === undefined) digests.set(seen.sequence, seen.digest)
-    else if (known !== seen.digest) return broken(`replay from ${seen.from} ends at ${seen.sequence} with ${seen.digest}, before it was ${known}`)
+    else if (known !== seen.digest)
+      return broken(`replay from ${seen.from} ends at ${seen.sequence} with ${seen.digest}, before it was ${known}`)
     return holds
   }
 }

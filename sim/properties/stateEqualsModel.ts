@@ -143,7 +143,8 @@ const fillsVerdict = (what: string, shown: ReadonlyArray<Fill>, made: ReadonlyAr
 
 const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   if (reads.halted !== model.halted) return broken(`halted is ${reads.halted} in the engine, ${model.halted} in the model`)
-  if (reads.marketCount !== model.markets.length) return broken(`${reads.marketCount} markets in the engine, ${model.markets.length} in the model`)
+  if (reads.marketCount !== model.markets.length)
+    return broken(`${reads.marketCount} markets in the engine, ${model.markets.length} in the model`)
   for (const market of model.markets) {
     const view = reads.market(market.index)
     const verdict = firstDifference(`market ${market.index}`, [
@@ -156,7 +157,8 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
     const levels = reads.book(market.index, 100_000)
     for (const [side, shown] of [[0, levels.bids], [1, levels.asks]] as const) {
       const expected = JSON.stringify(model.levels(market.index, side))
-      if (JSON.stringify(shown) !== expected) return broken(`market ${market.index}: levels of side ${side} are ${JSON.stringify(shown)}, the model has ${expected}`)
+      if (JSON.stringify(shown) !== expected)
+        return broken(`market ${market.index}: levels of side ${side} are ${JSON.stringify(shown)}, the model has ${expected}`)
     }
     const traded = tradesVerdict(reads, model, market)
     if (traded !== undefined) return traded

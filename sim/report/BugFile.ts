@@ -39,7 +39,9 @@ const Envelope = Schema.Struct({
   options: Schema.Record({ key: Schema.String, value: Schema.Unknown }),
   script: Schema.Struct({
     endMs: Schema.Number,
-    steps: Schema.Array(Schema.Struct({ do: Schema.String, atMs: Schema.Number }, Schema.Record({ key: Schema.String, value: Schema.Unknown })))
+    steps: Schema.Array(
+      Schema.Struct({ do: Schema.String, atMs: Schema.Number }, Schema.Record({ key: Schema.String, value: Schema.Unknown }))
+    )
   })
 })
 

@@ -65,7 +65,13 @@ export const make = (profiles: ReadonlyArray<string>): Loop => {
       const signature = knownLine.exec(output)?.[1] ?? Failures.signatureOf(properties.split(", ")[0]!, message)
       const file = keptLine.exec(output)?.[1] ?? ""
       const before = found.get(signature)
-      found.set(signature, { signature, times: (before?.times ?? 0) + 1, profile: before?.profile ?? profile, seed: before?.seed ?? seed, file: before?.file || file })
+      found.set(signature, {
+        signature,
+        times: (before?.times ?? 0) + 1,
+        profile: before?.profile ?? profile,
+        seed: before?.seed ?? seed,
+        file: before?.file || file
+      })
       return { ran: seeds, failedSeed: seed, told: `seed ${seed}: ${signature}${file === "" ? "" : `, kept as ${file}`}` }
     },
     profiles: () => [...ran.values()],

@@ -68,8 +68,12 @@ class Tale {
   tell({ failure, options, seed }: Report, script: Script): ReadonlyArray<string> {
     const { workload: { collateral, traders } } = options
     const lines = [
-      `Seed ${seed}: ${script.steps.length === 1 ? "1 step" : `${script.steps.length} steps`}.${failure === undefined ? "" : ` It breaks the claim "${Words.claim(failure)}".`}`,
-      `To begin with: ${this.#model === undefined ? "no market" : Words.describeMarkets(this.#model)}; ${traders} accounts with ${collateral} USDC each.`
+      `Seed ${seed}: ${script.steps.length === 1 ? "1 step" : `${script.steps.length} steps`}.${
+        failure === undefined ? "" : ` It breaks the claim "${Words.claim(failure)}".`
+      }`,
+      `To begin with: ${
+        this.#model === undefined ? "no market" : Words.describeMarkets(this.#model)
+      }; ${traders} accounts with ${collateral} USDC each.`
     ]
     let number = 0
     for (const scene of this.#inOrder(script)) {

@@ -117,7 +117,9 @@ const parsed = (text: string): unknown => {
 /** What a client asks for, after its name. */
 export const describeCall = (call: Call): string => {
   const body = parsed(call.body)
-  const meant = call.intent === "malformed" || call.intent === "key with another body" || call.intent === "same key again" ? `, ${call.intent}` : ""
+  const meant = call.intent === "malformed" || call.intent === "key with another body" || call.intent === "same key again"
+    ? `, ${call.intent}`
+    : ""
   const key = call.idempotencyKey === undefined ? "" : ` [${call.idempotencyKey}${meant}]`
   const list = isFields(body) && Array.isArray(body["orders"]) ? body["orders"] as ReadonlyArray<unknown> : body
   switch (call.endpoint) {
@@ -169,7 +171,9 @@ const describePart = (part: unknown): string => {
   if (!isFields(part)) return JSON.stringify(part)
   if (isFields(part["order"])) return describePart(part["order"])
   if (isFields(part["error"])) return `refused: ${describePart(part["error"])}`
-  const fields = told.flatMap((name) => (typeof part[name] === "string" || typeof part[name] === "number" ? [`${name} ${String(part[name])}`] : []))
+  const fields = told.flatMap((
+    name
+  ) => (typeof part[name] === "string" || typeof part[name] === "number" ? [`${name} ${String(part[name])}`] : []))
   return fields.length === 0 ? JSON.stringify(part) : fields.join(", ")
 }
 

@@ -112,7 +112,8 @@ export class Host {
         this.reads = undefined
         disk.crash("kill")
         const by = this.#refusedBy(failure)
-        if (by === undefined) witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, left, atEpochMs: time.nowEpochMs() })
+        if (by === undefined)
+          witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, left, atEpochMs: time.nowEpochMs() })
         else {
           witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
           this.#refused = true

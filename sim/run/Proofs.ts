@@ -117,9 +117,9 @@ export class Proofs {
           const diverged = fault === undefined ? applyBlock(engine, block) : undefined
           if (diverged !== undefined) fault = diverged.message
         }))).pipe(
-      Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, disk.mount())),
-      Effect.provide(Layer.setClock(SimClock.make(time, scheduler.ready)))
-    )
+        Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, disk.mount())),
+        Effect.provide(Layer.setClock(SimClock.make(time, scheduler.ready)))
+      )
     const fiber = Effect.runFork(replayed, { scheduler })
     let exit: Exit.Exit<void, unknown> | undefined
     fiber.addObserver((result) => {

@@ -90,7 +90,16 @@ export const record = (
 ): CallStep => {
   const { accountId: _, ...rest } = draft
   const text = (value: string): string => symbolic(value, model, identities)
-  return { do: "call", id, atMs, ...(after === undefined ? {} : { after }), ...rest, target: text(draft.target), body: text(draft.body), token: text(draft.token) }
+  return {
+    do: "call",
+    id,
+    atMs,
+    ...(after === undefined ? {} : { after }),
+    ...rest,
+    target: text(draft.target),
+    body: text(draft.body),
+    token: text(draft.token)
+  }
 }
 
 /** A step as the call it means now. */

@@ -165,7 +165,9 @@ class Shrinker {
     const first = this.steps()[0]?.atMs ?? 0
     const { script } = this.best
     const last = script.steps.at(-1)?.atMs ?? 0
-    for (const smaller of [Simplify.closeRanks(script, Math.ceil(first), 20), { ...script, endMs: last + 100 }, Simplify.roundTimes(script)]) {
+    for (
+      const smaller of [Simplify.closeRanks(script, Math.ceil(first), 20), { ...script, endMs: last + 100 }, Simplify.roundTimes(script)]
+    ) {
       if (JSON.stringify(smaller) !== JSON.stringify(this.best.script) && this.attempt({ ...this.best, script: smaller })) break
     }
     for (let index = 0; index < this.steps().length && !this.exhausted; index++) this.simplifyBody(index)

@@ -53,7 +53,7 @@ const simplerList = (entries: ReadonlyArray<unknown>): ReadonlyArray<ReadonlyArr
   }
   if (entries.length > 1) entries.forEach((_, index) => simpler.push(entries.filter((__, at) => at !== index)))
   entries.forEach((entry, index) => {
-    if (isFields(entry)) for (const each of simplerOrder(entry)) simpler.push(entries.map((other, at) => (at === index ? each : other)))
+    if (isFields(entry)) { for (const each of simplerOrder(entry)) simpler.push(entries.map((other, at) => (at === index ? each : other))) }
   })
   return simpler
 }

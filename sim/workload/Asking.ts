@@ -30,7 +30,9 @@ const readSomething = ({ model, random, who, wishes }: Seat): Draft => {
     () => Calls.read(who, "getCancelAllAfter", `/v1/accounts/${who.accountId}/orders/cancel-all-after`, "trader"),
     () => Calls.read(who, "getCompatStats", `/v2/markets/${encodeURIComponent(symbol(market))}/stats`, "none"),
     () => Calls.read(who, "getCompatTicker", `/v2/markets/${encodeURIComponent(symbol(market))}/ticker`, "none"),
-    () => Calls.read(who, "listCompatTrades", `/v2/markets/${encodeURIComponent(symbol(market))}/trades?limit=${random.between(1, 50)}`, "none"),
+    () =>
+      Calls.read(who, "listCompatTrades", `/v2/markets/${encodeURIComponent(symbol(market))}/trades?limit=${random.between(1, 50)}`,
+        "none"),
     () => Calls.read(who, "listCompatOrders", `/v2/orders?since=${Math.max(0, model.atEpochMs - random.below(5_000))}`, "trader"),
     () => Calls.read(who, "listCompatOwnTrades", `/v2/trades?symbol=${encodeURIComponent(symbol(market))}`, "trader"),
     () => Calls.read(who, "listCompatPositions", "/v2/positions", "trader"),

@@ -149,7 +149,8 @@ export interface Amendment {
 }
 
 export const amend = (who: Identity, intent: string, key: string, market: Parameters, orderId: string, change: Amendment): Draft => {
-  const quantity = change.quantityText ?? (change.quantityAtoms === undefined ? undefined : decimal(change.quantityAtoms, market.quantityScale))
+  const quantity = change.quantityText
+    ?? (change.quantityAtoms === undefined ? undefined : decimal(change.quantityAtoms, market.quantityScale))
   return trade(who, intent, key, "amendOrder", Operation.amendV1, `/v1/orders/${encodeURIComponent(orderId)}/amend`, {
     accountId: who.accountId,
     marketId: market.marketId,

@@ -48,7 +48,9 @@ class Commands {
   }
 
   setStatus(marketId: string, status: Status): Calls.Draft {
-    return this.#draft(`status ${status}`, "setMarketStatus", "SetMarketStatus", "PUT", `/v1/operator/markets/${marketId}/status`, { status })
+    return this.#draft(`status ${status}`, "setMarketStatus", "SetMarketStatus", "PUT", `/v1/operator/markets/${marketId}/status`, {
+      status
+    })
   }
 
   setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft {
@@ -122,7 +124,8 @@ export const make = (
       : options.indexMoveBps * random.next()
     const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
     const price = market.mark + wayUp * step
-    desk.issue(remembered(commands.setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))), () => {})
+    desk.issue(remembered(commands.setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))),
+      () => {})
   }
 
   const act = (): void => {
@@ -138,7 +141,8 @@ export const make = (
       later(commands.resume())
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
-      desk.issue(remembered(commands.setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))), next)
+      desk.issue(remembered(commands.setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))),
+        next)
       later(commands.setStatus(marketId, "open"))
     } else {
       moveIndex()

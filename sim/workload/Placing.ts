@@ -27,7 +27,9 @@ const marginEdge = ({ model, nextKey, random, who, wishes }: Seat, intent: Inten
   return Calls.place(who, intent, nextKey(), wishes.wish(market, {
     side: way,
     quantityAtoms: wishes.clampQuantity(market, quantity),
-    priceAtoms: random.chance(0.5) ? wishes.crossing(market, way) : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market)))
+    priceAtoms: random.chance(0.5)
+      ? wishes.crossing(market, way)
+      : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market)))
   }))
 }
 
@@ -93,16 +95,19 @@ export const placing = {
   immediate: ({ nextKey, who, wishes }, intent) => {
     const market = wishes.tradable()
     const way = wishes.side()
-    return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, timeInForce: "IOC", priceAtoms: wishes.crossing(market, way) }))
+    return Calls.place(who, intent, nextKey(),
+      wishes.wish(market, { side: way, timeInForce: "IOC", priceAtoms: wishes.crossing(market, way) }))
   },
   "bad value": ({ nextKey, who, wishes }, intent) => Calls.place(who, intent, nextKey(), wishes.badWish()),
   "place batch": ({ nextKey, who, wishes }, intent) => Calls.placeBatch(who, intent, nextKey(), wishes.mixedWishes()),
   "old clientOrderId": ({ nextKey, who, wishes }, intent) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
-    return Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), order === undefined ? {} : { clientOrderId: order.clientOrderId }))
+    return Calls.place(who, intent, nextKey(),
+      wishes.wish(wishes.tradable(), order === undefined ? {} : { clientOrderId: order.clientOrderId }))
   },
   "expiring order": ({ model, nextKey, random, time, who, wishes }, intent) =>
     Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {
-      expiresAtEpochMs: Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs) + random.between(-20, random.pick([100, 500, 3_000]))
+      expiresAtEpochMs: Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs)
+        + random.between(-20, random.pick([100, 500, 3_000]))
     }))
 } satisfies Partial<Record<Intent, Drafting>>

@@ -122,8 +122,14 @@ export class Wishes {
       { quantityText: `1.${"0".repeat(parameters.quantityScale)}5` },
       { quantityText: "0" },
       { market: { ...parameters, marketId: "NONE-USDC-PERP" } },
-      { priceAtoms: this.clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)), side: "buy" },
-      { priceAtoms: this.clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)), side: "sell" },
+      {
+        priceAtoms: this.clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)),
+        side: "buy"
+      },
+      {
+        priceAtoms: this.clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)),
+        side: "sell"
+      },
       { quantityText: "99999999999999999999" }
     ]
     return this.wish(market, this.random.pick(odd))
@@ -152,7 +158,9 @@ export class Wishes {
 
   /** The endpoint layer of /v2 takes limit orders on the grid only: what has no number form is left out. */
   compatWishes(): ReadonlyArray<Wish> {
-    const wishes = this.mixedWishes().filter((each) => each.type === "limit" && each.priceText === undefined && each.quantityText === undefined)
+    const wishes = this.mixedWishes().filter((each) =>
+      each.type === "limit" && each.priceText === undefined && each.quantityText === undefined
+    )
     return wishes.length === 0 ? [this.wish(this.tradable(), {})] : wishes
   }
 }

@@ -23,7 +23,18 @@ export interface Faults {
 
 export const noFaults: Readonly<Faults> = { read: 0, write: 0, sync: 0, other: 0, full: 0, hang: 0, misdirect: 0, whole: 0.3 }
 
-export type Operation = "open" | "writeAt" | "dataSync" | "readAt" | "size" | "makeDirectory" | "list" | "rename" | "remove" | "syncDirectory" | "lock"
+export type Operation =
+  | "open"
+  | "writeAt"
+  | "dataSync"
+  | "readAt"
+  | "size"
+  | "makeDirectory"
+  | "list"
+  | "rename"
+  | "remove"
+  | "syncDirectory"
+  | "lock"
 
 /** An operation that is about to begin. `index` counts all operations of the disk from 0. */
 export interface Call {

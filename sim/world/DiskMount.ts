@@ -21,8 +21,7 @@ export class DiskMount {
   service(): Context.Tag.Service<typeof Disk> {
     return {
       open: (path, mode) => this.#openFile(path, mode),
-      makeDirectory: (path) =>
-        this.#ofNames("makeDirectory", path, () => Effect.sync(() => this.platter.makeDirectory(path))),
+      makeDirectory: (path) => this.#ofNames("makeDirectory", path, () => Effect.sync(() => this.platter.makeDirectory(path))),
       list: (path) =>
         this.#ofNames("list", path, () => {
           const directory = this.platter.directories.get(path)
@@ -106,16 +105,17 @@ export class DiskMount {
   }
 
   #open(path: string, mode: "read" | "write" | "create"): Effect.Effect<Node, DiskError> {
-    return this.#atOnce("open", path, () => mode === "create" ? this.calls.faults.other : 0, () =>
-      Effect.flatMap(this.#directoryOf("open", path), (directory) => {
-        const name = split(path)[1]
-        const there = directory.current.get(name)
-        if (mode !== "create") return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
-        if (there !== undefined) return error("open", path, "EEXIST")
-        const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
-        this.platter.apply(directory, { _tag: "Link", name, node })
-        return Effect.succeed(node)
-      }))
+    return this.#atOnce("open", path, () => mode === "create" ? this.calls.faults.other : 0,
+      () =>
+        Effect.flatMap(this.#directoryOf("open", path), (directory) => {
+          const name = split(path)[1]
+          const there = directory.current.get(name)
+          if (mode !== "create") return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
+          if (there !== undefined) return error("open", path, "EEXIST")
+          const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
+          this.platter.apply(directory, { _tag: "Link", name, node })
+          return Effect.succeed(node)
+        }))
   }
 
   #openFile(path: string, mode: "read" | "write" | "create"): Effect.Effect<File, DiskError, Scope.Scope> {

@@ -9,7 +9,8 @@ import { assert } from "../../src/domain/Assert.js"
 /** Where Effect keeps its root fibers. */
 const rootsOf = (): Set<Fiber.RuntimeFiber<unknown, unknown>> => {
   const scope: unknown = globalValue(Symbol.for("effect/FiberScope/Global"), () => undefined)
-  assert(typeof scope === "object" && scope !== null && "roots" in scope && scope.roots instanceof Set, "Effect keeps its root fibers in a set")
+  assert(typeof scope === "object" && scope !== null && "roots" in scope && scope.roots instanceof Set,
+    "Effect keeps its root fibers in a set")
   return scope.roots
 }
 

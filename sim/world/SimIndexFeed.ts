@@ -98,7 +98,7 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
   const connect = (process: Station) =>
     Effect.map(Queue.unbounded<Sample>(), (queue): Connection => {
       connection = { process, queue }
-      if (!silent) for (const sample of newest.values()) hand(connection, sample)
+      if (!silent) { for (const sample of newest.values()) hand(connection, sample) }
       return connection
     })
 

@@ -76,7 +76,8 @@ export const start = (parts: Parts): SimProcess => {
   const venue = marketsFile === undefined
     ? Venue.layer(parts.venue)
     : Layer.unwrapEffect(Effect.map(Bootstrap.parseMarkets(marketsFile), (markets) => Venue.layer({ ...parts.venue, markets })))
-  const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
+  const logger = Logger.replace(Logger.defaultLogger,
+    Logger.make(({ logLevel, message }) => parts.log(`${logLevel.label}: ${String(message)}`)))
   const program = Effect.flatMap(Venue.Venue, (venue) => {
     if (alive) parts.ready(venue.reads)
     const stopped = Effect.flatMap(venue.failure, (failure) => Effect.dieMessage(`the writer stopped: ${describe(failure)}`))

@@ -177,14 +177,14 @@ const prove = (
   Effect.gen(function*() {
     const { capacity, journal } = subject
     const expected = expectedStateDigest === undefined ? {} : { expectedStateDigest }
-    const report = yield* withProgress(subject, (progress) =>
-      Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress, ...expected }))
+    const report = yield* withProgress(subject,
+      (progress) => Verify.verify(journal, snapshots, sequences, { capacity, invariantsEveryBlocks: everyBlocks, progress, ...expected }))
     const seconds = ((yield* Clock.currentTimeMillis) - started) / 1000
     yield* Console.log(drawReport(report, subject, seconds))
     return report
   }).pipe(
-    Effect.catchTag("ReplayDiffers", (error) =>
-      new Ended({ code: differsCode, text: [`diverged: ${error.message}`, ...error.decided.slice(0, decidedLines)].join("\n") }))
+    Effect.catchTag("ReplayDiffers",
+      (error) => new Ended({ code: differsCode, text: [`diverged: ${error.message}`, ...error.decided.slice(0, decidedLines)].join("\n") }))
   )
 
 type SnapshotsService = Context.Tag.Service<typeof SnapshotStore.SnapshotStore>
@@ -229,8 +229,8 @@ const diff = (only: Option.Option<number>, limit: number) =>
     if (later.length === 0) {
       return yield* usage(`there is no snapshot behind sequence ${subject.firstSequence - 1}, where what is replayed begins`)
     }
-    const findings = yield* withProgress(subject, (progress) =>
-      Diff.compareAll(subject.journal, snapshots, later, subject.capacity, progress))
+    const findings = yield* withProgress(subject,
+      (progress) => Diff.compareAll(subject.journal, snapshots, later, subject.capacity, progress))
     yield* Console.log(findings.flatMap((finding) => drawFinding(finding, limit)).join("\n"))
     if (findings.some(({ found }) => found === "differs")) {
       return yield* new Ended({ code: differsCode, text: "a snapshot differs from replay" })
@@ -295,9 +295,7 @@ const questions = <R>(open: Open<R>, parsed: Parsed) => [
       ? usage(`${id} is not an order's id`)
       : story(open, { _tag: "Order", orderNumber }, `order ${id}`, parsed)
   }),
-  ...Option.toArray(parsed.account).map((accountId) =>
-    story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)
-  ),
+  ...Option.toArray(parsed.account).map((accountId) => story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)),
   ...Option.toArray(parsed.market).map((marketId) => story(open, { _tag: "Market", marketId }, `market ${marketId}`, parsed))
 ]
 
@@ -391,8 +389,7 @@ const verifyBundle = (open: Effect.Effect<Subject & { readonly bundle: Bundle.Bu
 
 const maker = ({ node, program }: Bundle.Manifest): string => `program ${program}, Node ${node}`
 
-const drawBase = ({ base }: Bundle.Manifest): string =>
-  base === null ? "a new journal" : `the state at ${base.sequence}`
+const drawBase = ({ base }: Bundle.Manifest): string => base === null ? "a new journal" : `the state at ${base.sequence}`
 
 /** A bundle may come from anywhere: no control character of it reaches a terminal. */
 const drawManifest = (manifest: Bundle.Manifest): string =>

@@ -116,6 +116,7 @@ const invalid = (name: string, compares: Unit | undefined, safeMessage: string):
   compares
 })
 
+// dprint-ignore: a refusal's names and status stand on one line, to be read beside the next one's.
 const descriptions: ReadonlyMap<number, Description> = new Map<number, Description>([
   [Refusal.engineHalted, {
     name: "EngineHalted", status: 503, code: "engine_halted", compatName: "OnMaintenance", retryable: true,

@@ -41,8 +41,7 @@ export const mulDivCeil = (a: number, b: number, c: number): number => {
 }
 
 /** floor(a * b / c + 1/2) for a, b >= 0 and c > 0, exact: half goes up. */
-export const mulDivHalfUp = (a: number, b: number, c: number): number =>
-  Number((2n * BigInt(a) * BigInt(b) + BigInt(c)) / (2n * BigInt(c)))
+export const mulDivHalfUp = (a: number, b: number, c: number): number => Number((2n * BigInt(a) * BigInt(b) + BigInt(c)) / (2n * BigInt(c)))
 
 /** Why a decimal string is not an amount of atoms. */
 export type DecimalFault = "malformed" | "too_fine" | "too_large"

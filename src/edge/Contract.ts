@@ -47,8 +47,7 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
 }
 
 /** An answer as `HEAD` gets it: without the body. */
-const withoutBody = (answer: object): object =>
-  Object.fromEntries(Object.entries(answer).filter(([member]) => member !== "content"))
+const withoutBody = (answer: object): object => Object.fromEntries(Object.entries(answer).filter(([member]) => member !== "content"))
 
 /** `HEAD` wherever there is `GET`: the router serves it with the same route. */
 const withHead = (document: Record<string, unknown>): Record<string, unknown> => {
@@ -91,8 +90,9 @@ export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(ap
 export const commandNames: ReadonlyArray<Name> = all.flatMap((route) => route.isHot ? [route.endpoint.name] : [])
 
 /** One good request of every endpoint. */
-export const examples = Object.fromEntries(routes.map(({ endpoint, example }) => [endpoint.name, example])) as
-  Readonly<Record<Name, Example>>
+export const examples = Object.fromEntries(routes.map(({ endpoint, example }) => [endpoint.name, example])) as Readonly<
+  Record<Name, Example>
+>
 
 /** The OpenAPI 3.1 document of the contract. */
 export const openApi = (): OpenApi.OpenAPISpec => OpenApi.fromApi(api)

@@ -528,8 +528,7 @@ export class Idempotency {
   }
 }
 
-const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number =>
-  orderNumber < 0 ? end : Math.max(end, endOf(orderNumber))
+const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number => orderNumber < 0 ? end : Math.max(end, endOf(orderNumber))
 
 const unpackAt = (codes: number, numbers: Float64Array, at: number): EntryOutcome => {
   packed.codes = codes

@@ -60,8 +60,7 @@ const decodeTexts = (bytes: Uint8Array): Array<string> => {
 }
 
 /** The bytes of a column, as a view. */
-const bytesOf = (column: Float64Array | Int32Array): Uint8Array =>
-  new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
+const bytesOf = (column: Float64Array | Int32Array): Uint8Array => new Uint8Array(column.buffer, column.byteOffset, column.byteLength)
 
 /** Takes sections one after the other. */
 export class SectionWriter {

@@ -76,8 +76,7 @@ const footerBytes = digestBytes + trailer.length
 // Record: length of what follows the first 21 bytes (4), sequence (8), atEpochMs (8), kind code (1), header, payload.
 const recordHeaderBytes = 21
 
-const blockBytes = (recordsBytes: number): number =>
-  Math.ceil((headerBytes + recordsBytes + footerBytes) / sectorBytes) * sectorBytes
+const blockBytes = (recordsBytes: number): number => Math.ceil((headerBytes + recordsBytes + footerBytes) / sectorBytes) * sectorBytes
 
 const two32 = 2 ** 32
 
@@ -209,8 +208,7 @@ export const place = (block: Encoded, position: Position, syncedSequence: number
   checksum(bytes, 0).copy(bytes, checksumAt)
 }
 
-const checksum = (bytes: Buffer, at: number): Buffer =>
-  sha256(bytes.subarray(at + segmentAt, at + headerBytes)).subarray(0, checksumBytes)
+const checksum = (bytes: Buffer, at: number): Buffer => sha256(bytes.subarray(at + segmentAt, at + headerBytes)).subarray(0, checksumBytes)
 
 /** A header whose checksum holds: some writer wrote it, whether or not it lies where it was meant to. */
 export interface Header {

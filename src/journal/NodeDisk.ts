@@ -11,8 +11,7 @@ import { Disk, DiskError, Locked } from "./Disk.js"
 import type { File } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */
-export const layer = (root: string): Layer.Layer<Disk, DiskError> =>
-  Layer.effect(Disk, Effect.as(makeDirectory(root, ""), make(root)))
+export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeDirectory(root, ""), make(root)))
 
 const errorOf = (operation: string, file: string) => (cause: unknown): DiskError =>
   new DiskError({ operation, path: file, code: codeOf(cause) })
@@ -31,8 +30,10 @@ const call = <A>(
   }))
 
 const makeDirectory = (root: string, directory: string): Effect.Effect<void, DiskError> =>
-  Effect.asVoid(call<string | undefined>("makeDirectory", directory, (done) =>
-    fs.mkdir(path.join(root, directory), { recursive: true, mode: 0o700 }, done)))
+  Effect.asVoid(
+    call<string | undefined>("makeDirectory", directory,
+      (done) => fs.mkdir(path.join(root, directory), { recursive: true, mode: 0o700 }, done))
+  )
 
 const make = (root: string): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)

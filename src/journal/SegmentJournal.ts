@@ -78,9 +78,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
     ),
     begin: (block, fence, done) => writer.begin(block, fence, done),
     append: (block, fence) =>
-      Effect.async((resume) =>
-        writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))
-      ),
+      Effect.async((resume) => writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))),
     ...reading(disk, () => end.waypoints, () => writer.durableSequence)
   })
 })
@@ -352,8 +350,8 @@ class Appender {
     }
     if (prepared.zeroedBytes >= this.wantedZeros()) return
     this.preparing = true
-    this.run(zeroMore(prepared.file, prepared.zeroedBytes, this.options.segmentBytes), (zeroedBytes) =>
-      this.continuePreparing({ ...prepared, zeroedBytes }))
+    this.run(zeroMore(prepared.file, prepared.zeroedBytes, this.options.segmentBytes),
+      (zeroedBytes) => this.continuePreparing({ ...prepared, zeroedBytes }))
   }
 
   private continuePreparing(prepared: NonNullable<Appender["prepared"]>): void {

@@ -57,6 +57,5 @@ export const declare = <
 >(declaration: Declaration<K, F, R, O>): Declaration<K, F, R, O> => declaration
 
 /** The command of a declaration, as plain data. */
-export type CommandOf<D> = D extends Declaration<infer K, infer F, infer _R, infer _O>
-  ? { readonly kind: K } & Header & Values<F>
+export type CommandOf<D> = D extends Declaration<infer K, infer F, infer _R, infer _O> ? { readonly kind: K } & Header & Values<F>
   : never

@@ -53,8 +53,7 @@ export type Command = { readonly [K in Kind]: CommandOfKind<K> }[Kind]
 export type OutcomeOfKind<K extends Kind> = Declarations[K]["outcome"] extends {
   readonly tag: infer T extends string
   readonly fields: infer F
-}
-  ? OutcomeOf<T, F & {}>
+} ? OutcomeOf<T, F & {}>
   : never
 
 /** What one entry of a command came to. Commands without entries have exactly one. */

@@ -177,9 +177,9 @@ const isVouched = (journal: JournalService, snapshot: Stored): Effect.Effect<boo
   journal.links(snapshot.sequence).pipe(
     Stream.take(1),
     Stream.runHead,
-    Effect.map(Option.exists(({ digest, lastSequence }) =>
-      lastSequence === snapshot.sequence && Buffer.from(digest).equals(snapshot.blockDigest)
-    ))
+    Effect.map(
+      Option.exists(({ digest, lastSequence }) => lastSequence === snapshot.sequence && Buffer.from(digest).equals(snapshot.blockDigest))
+    )
   )
 
 /** The engine of a snapshot, migrated where it is of an older schema. */

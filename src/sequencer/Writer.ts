@@ -54,8 +54,7 @@ export const layer = (
   Writer | Submit | Barrier | EngineReads | Feed.Feed,
   RecoveryError,
   Journal | SnapshotStore | Turns
-> =>
-  Layer.scopedContext(make(options))
+> => Layer.scopedContext(make(options))
 
 /**
  * Keeps the state that a step begins with. It is durable before the step is journaled, so that whatever follows the step

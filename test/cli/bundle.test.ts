@@ -87,8 +87,7 @@ const verified = (bytes: Uint8Array) => {
 const sequences = (bytes: Uint8Array): ReadonlyArray<number> =>
   Bundle.read(bytes).blocks.flatMap((block) => Bundle.decode(block).records.map(({ sequence }) => sequence))
 
-const range = (from: number, to: number): ReadonlyArray<number> =>
-  Array.from({ length: to - from + 1 }, (_, index) => from + index)
+const range = (from: number, to: number): ReadonlyArray<number> => Array.from({ length: to - from + 1 }, (_, index) => from + index)
 
 /** Puts the right digest behind altered bytes. */
 const redigested = (bytes: Buffer): Buffer => {

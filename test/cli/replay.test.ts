@@ -88,16 +88,15 @@ describe("a journal of random commands", () => {
   })
 
   it.each([1, 2, 9, 10, Math.floor(last / 2), last - 1, last])("is at sequence %i what it was", async (sequence) => {
-    const engine = await withJournal(written.folder, (journal) =>
-      StateAt.engineAt(journal, Recorded.capacity, { _tag: "Sequence", sequence }))
+    const engine = await withJournal(written.folder,
+      (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Sequence", sequence }))
     expect(engine.sequence).toBe(sequence)
     expect(Recorded.canonical(engine.state)).toEqual(Recorded.canonical(Recorded.stateAt(recording, sequence)))
   })
 
   it.each([0, 1, 300, last])("is at the time of record %i after the last record of that time", async (index) => {
     const atEpochMs = index === 0 ? records[0]!.atEpochMs - 1 : records[index - 1]!.atEpochMs
-    const engine = await withJournal(written.folder, (journal) =>
-      StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs }))
+    const engine = await withJournal(written.folder, (journal) => StateAt.engineAt(journal, Recorded.capacity, { _tag: "Time", atEpochMs }))
     expect(engine.sequence).toBe(records.filter((record) => record.atEpochMs <= atEpochMs).length)
   })
 
@@ -143,8 +142,7 @@ describe("a journal of random commands", () => {
 
   it("keeps a story within its sequences and its limit", async () => {
     const subject = { _tag: "Account", accountId: recording.accountId(0) } as const
-    const tell = (bounds: Story.Bounds) =>
-      withJournal(written.folder, (journal) => Story.tell(journal, Recorded.capacity, subject, bounds))
+    const tell = (bounds: Story.Bounds) => withJournal(written.folder, (journal) => Story.tell(journal, Recorded.capacity, subject, bounds))
     const whole = await tell(everything)
     const part = await tell({ from: 100, to: 400, limit: 100_000 })
     const short = await tell({ ...everything, limit: 7 })

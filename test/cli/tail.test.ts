@@ -155,7 +155,9 @@ describe("beside a writer", () => {
     folders.push(folder)
     const recording = drive(22, 500)
     const last = recording.taken.length
-    await Effect.runPromise(append({ ...recording, taken: recording.taken.slice(0, 30) } as Recorded.RecordingEngine, folder, () => Effect.void))
+    await Effect.runPromise(
+      append({ ...recording, taken: recording.taken.slice(0, 30) } as Recorded.RecordingEngine, folder, () => Effect.void)
+    )
     const child = spawn(process.execPath, [program, "journal", "tail", "--data", folder, "--from", "1", "--json", "--follow"])
     let stdout = ""
     let stderr = ""
@@ -208,7 +210,9 @@ describe("beside a writer", () => {
     const folder = Recorded.newFolder()
     folders.push(folder)
     const recording = drive(24, 40)
-    await Effect.runPromise(append({ ...recording, taken: recording.taken.slice(0, 12) } as Recorded.RecordingEngine, folder, () => Effect.void))
+    await Effect.runPromise(
+      append({ ...recording, taken: recording.taken.slice(0, 12) } as Recorded.RecordingEngine, folder, () => Effect.void)
+    )
     const [segment] = fs.readdirSync(path.join(folder, "journal")).filter((name) => name.endsWith(".seg"))
     const file = path.join(folder, "journal", segment!)
     const opened = fs.readFileSync(file)

@@ -243,8 +243,7 @@ describe("the command", { timeout: 60_000 }, () => {
   it("does not cut under a running venue, nor unasked, nor without a journal", async () => {
     const { blocks, folder } = await recorded()
     const nowhere = path.join(folder, "nowhere")
-    const cut = (data: string, ...more: ReadonlyArray<string>) =>
-      run(program, ["journal", "cut", "--data", data, "--at", "60", ...more])
+    const cut = (data: string, ...more: ReadonlyArray<string>) => run(program, ["journal", "cut", "--data", data, "--at", "60", ...more])
     const locked = await Effect.runPromise(
       Effect.scoped(Effect.gen(function*() {
         yield* Effect.flatMap(Disk, (disk) => disk.lock(SegmentJournal.lockPath))

@@ -116,8 +116,7 @@ describe("refusals by a running venue", () => {
     if (details !== undefined) expect(error).toMatchObject({ details })
   }
 
-  const buy = (of: Perpetuum, amount: number, price: number, params = {}) =>
-    of.createOrder(symbol, "limit", "buy", amount, price, params)
+  const buy = (of: Perpetuum, amount: number, price: number, params = {}) => of.createOrder(symbol, "limit", "buy", amount, price, params)
 
   it("bounds, bands and post-only are InvalidOrder, with the bound and the nearest value", async () => {
     await refusedAs(buy(exchange, 500, near - 100), ccxt.InvalidOrder, {

@@ -98,7 +98,9 @@ export const diskContract = (name: string, make: Effect.Effect<Layer.Layer<Disk,
       expect(yield* codeOf(disk.syncDirectory("no"))).toBe("ENOENT")
       expect(yield* codeOf(Effect.scoped(Effect.flatMap(disk.open("a", "read"), (file) => file.writeAt(0, text("x")))))).toBe("EBADF")
       expect(yield* codeOf(Effect.flatMap(Effect.scoped(disk.open("a", "read")), (file) => file.readAt(0, 1)))).toBe("EBADF")
-      expect(yield* codeOf(Effect.flatMap(Effect.scoped(disk.open("a", "read")), (file) => file.readInto(0, Buffer.alloc(1))))).toBe("EBADF")
+      expect(yield* codeOf(Effect.flatMap(Effect.scoped(disk.open("a", "read")), (file) => file.readInto(0, Buffer.alloc(1))))).toBe(
+        "EBADF"
+      )
       expect(yield* read("a")).toBe("hello")
     }))
 

@@ -18,7 +18,8 @@ export const journalContract = (name: string, make: Effect.Effect<Layer.Layer<Di
   const over = (sentence: string, body: (run: Process, disk: Layer.Layer<Disk, DiskError>) => Effect.Effect<void, unknown>) =>
     test(sentence, () =>
       Effect.runPromise(Effect.scoped(Effect.flatMap(make, (disk) =>
-        body((process) => process.pipe(Effect.provide(journalOver(disk)), Effect.provide(disk)), disk)))))
+        body((process) =>
+          process.pipe(Effect.provide(journalOver(disk)), Effect.provide(disk)), disk)))))
 
   const opened = Effect.map(Journal, (journal) => journal.opened)
   const segments = Effect.gen(function*() {

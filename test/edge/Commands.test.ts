@@ -137,13 +137,14 @@ describe("cancel-all", () => {
     expect((await venue.post(alice, target, { accountId: alice.accountId }, "k")).status).toBe(409)
     expect(Fake.json(await venue.post(alice, target, { accountId: alice.accountId })).canceledOrders).toBe(1)
     expect(Fake.json(await venue.post(alice, target, { accountId: alice.accountId })).canceledOrders).toBe(0)
-    expect((await venue.read(bob, "/v2/orders?status=open"))).toHaveLength(1)
+    expect(await venue.read(bob, "/v2/orders?status=open")).toHaveLength(1)
     expect((await venue.post(alice, target, { accountId: alice.accountId, marketId: "X" })).status).toBe(404)
   })
 
   test("of another unknown market under the same key is another body", async () => {
     const { alice, venue } = await make()
-    const families = [["/v1/orders/cancel-all", { accountId: alice.accountId }, "marketId"], ["/v2/orders/cancel-all", {}, "symbol"]] as const
+    const families = [["/v1/orders/cancel-all", { accountId: alice.accountId }, "marketId"], ["/v2/orders/cancel-all", {},
+      "symbol"]] as const
     for (const [target, rest, member] of families) {
       const ask = async (name: string) => venue.post(alice, target, { ...rest, [member]: name }, "unknown")
       const first = await ask("X")

@@ -100,8 +100,7 @@ test("orders are listed oldest first: the first ones since a time, or the latest
   }
   const [, , third] = await venue.read(alice, "/v2/orders")
   await venue.post(alice, `/v2/orders/${third.id}/cancel`, { symbol })
-  const names = async (query: string) =>
-    (await venue.read(alice, `/v2/orders?${query}`)).map((order: any) => order.clientOrderId)
+  const names = async (query: string) => (await venue.read(alice, `/v2/orders?${query}`)).map((order: any) => order.clientOrderId)
   expect(await names("")).toEqual(["c0", "c1", "c2", "c3", "c4", "c5", "c6"])
   expect(await names("limit=2")).toEqual(["c5", "c6"])
   expect(await names(`since=${times[3]}`)).toEqual(["c3", "c4", "c5", "c6"])

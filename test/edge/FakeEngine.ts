@@ -7,7 +7,18 @@ import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { AccountView } from "../../src/engine/Accounts.js"
-import type { ApiKeyView, BalanceView, BookView, MarketView, OrderFilter, OrderPage, OrderView, PositionView, Reads, StatsView } from "../../src/engine/Reads.js"
+import type {
+  ApiKeyView,
+  BalanceView,
+  BookView,
+  MarketView,
+  OrderFilter,
+  OrderPage,
+  OrderView,
+  PositionView,
+  Reads,
+  StatsView
+} from "../../src/engine/Reads.js"
 import type { Command, CommandOfKind, EntryOutcome } from "../../src/operations/Operations.js"
 import * as Outcome from "../../src/operations/Outcome.js"
 import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"

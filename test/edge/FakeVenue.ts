@@ -60,8 +60,7 @@ export interface Ask {
 const text = new TextEncoder()
 
 /** A demo key as the operator's route would issue it. */
-export const issue = (name: string, scopes: number): ApiKeys.Issued =>
-  ApiKeys.deriveDemoKey(signerSecret, "development", name, 0, scopes)
+export const issue = (name: string, scopes: number): ApiKeys.Issued => ApiKeys.deriveDemoKey(signerSecret, "development", name, 0, scopes)
 
 /** A request as a listener would frame it. */
 export const request = (ask: Ask): Request => ({

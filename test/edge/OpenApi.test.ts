@@ -10,11 +10,14 @@ const document = async (): Promise<any> => Fake.json(await Fake.make().ask({ tar
 
 test("it lists exactly the routes of the contract, each answered by its own handler", async () => {
   const { paths } = await document()
-  const listed = Object.entries(paths).flatMap(([path, operations]) => Object.keys(operations as object).map(
-    (method) => `${method.toUpperCase()} ${path}`
-  ))
+  const listed = Object.entries(paths).flatMap(([path, operations]) =>
+    Object.keys(operations as object).map(
+      (method) => `${method.toUpperCase()} ${path}`
+    )
+  )
   const declared = Contract.endpoints.flatMap(({ method, path }) =>
-    (method === "GET" ? ["GET", "HEAD"] : [method]).map((one) => `${one} ${path.replaceAll(/:(\w+)/g, "{$1}")}`))
+    (method === "GET" ? ["GET", "HEAD"] : [method]).map((one) => `${one} ${path.replaceAll(/:(\w+)/g, "{$1}")}`)
+  )
   expect(listed.sort()).toEqual(declared.sort())
   const fake = Fake.make()
   const names: Array<string> = []
@@ -62,11 +65,13 @@ test("a route without a contract, or a contract without a route, is a defect at 
   const { placeOrder, ...missing } = all
   expect(placeOrder).toBeDefined()
   expect(() => Router.make(Contract.endpoints, services, () => "ready", missing)).toThrow("every endpoint is served: placeOrder")
-  expect(() => Router.make(
-    Contract.endpoints,
-    services,
-    () => "ready",
-    { ...all, teapot: () => {} }
-  )).toThrow("every route is in the contract: teapot")
+  expect(() =>
+    Router.make(
+      Contract.endpoints,
+      services,
+      () => "ready",
+      { ...all, teapot: () => {} }
+    )
+  ).toThrow("every route is in the contract: teapot")
   expect(() => Router.make(Contract.endpoints, services, () => "ready", all)).not.toThrow()
 })

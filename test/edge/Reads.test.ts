@@ -117,10 +117,11 @@ test("open orders are those of the key's account, of one market or of all", asyn
       idempotencyKey: clientOrderId
     })
   }
-  const list = async (query: string) => Fake.json(await fake.ask({
-    target: `/v1/accounts/${fake.accounts[0]}/orders?${query}`,
-    key: fake.keys.reader
-  }))
+  const list = async (query: string) =>
+    Fake.json(await fake.ask({
+      target: `/v1/accounts/${fake.accounts[0]}/orders?${query}`,
+      key: fake.keys.reader
+    }))
   expect((await list("status=open")).orders.map((order: any) => order.clientOrderId)).toEqual(["b", "a"])
   expect((await list("status=open&marketId=BTC-USDC-PERP")).orders).toHaveLength(2)
 })
@@ -202,12 +203,13 @@ test("a market can be put back in the form in which it is read", async () => {
 
 test("demo accounts come with keys that work, the same again for the same request", async () => {
   const fake = Fake.make()
-  const ask = () => fake.ask({
-    target: "/v1/operator/demo/accounts",
-    body: { accounts: 3, collateral: "5" },
-    key: Fake.operatorToken,
-    idempotencyKey: "demo"
-  })
+  const ask = () =>
+    fake.ask({
+      target: "/v1/operator/demo/accounts",
+      body: { accounts: 3, collateral: "5" },
+      key: Fake.operatorToken,
+      idempotencyKey: "demo"
+    })
   const first = await ask()
   const { accounts } = Fake.json(first)
   expect(accounts).toHaveLength(3)

@@ -149,10 +149,11 @@ const rows: ReadonlyArray<Row> = [
   },
   {
     why: "foreign account in a batch",
-    ask: (f) => place(
-      f,
-      { target: "/v1/orders/batch", body: { orders: [Fake.order(f), Fake.order(f, { accountId: f.accounts[1] })] } }
-    ),
+    ask: (f) =>
+      place(
+        f,
+        { target: "/v1/orders/batch", body: { orders: [Fake.order(f), Fake.order(f, { accountId: f.accounts[1] })] } }
+      ),
     status: 404,
     code: "account_not_found",
     apiKeyRejection: "account_mismatch"
@@ -338,10 +339,11 @@ const rows: ReadonlyArray<Row> = [
   })),
   {
     why: "a fence of a key and an order",
-    ask: (f) => place(f, {
-      target: `/v1/accounts/${f.accounts[0]}/outcomes/fence`,
-      body: { idempotencyKey: "a", clientOrderId: "b" }
-    }),
+    ask: (f) =>
+      place(f, {
+        target: `/v1/accounts/${f.accounts[0]}/outcomes/fence`,
+        body: { idempotencyKey: "a", clientOrderId: "b" }
+      }),
     status: 400,
     code: "invalid_request"
   },
@@ -448,19 +450,21 @@ const rows: ReadonlyArray<Row> = [
   },
   {
     why: "a number off the grid",
-    ask: (f) => place(
-      f,
-      { target: "/v2/order", body: { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.55 } }
-    ),
+    ask: (f) =>
+      place(
+        f,
+        { target: "/v2/order", body: { symbol: "BTC/USDC:USDC", type: "limit", side: "buy", amount: 0.25, price: 100.55 } }
+      ),
     status: 422,
     code: "order_rejected"
   },
   {
     why: "an unknown symbol",
-    ask: (f) => place(
-      f,
-      { target: "/v2/order", body: { symbol: "BTC/USDT", type: "limit", side: "buy", amount: 0.25, price: 100.5 } }
-    ),
+    ask: (f) =>
+      place(
+        f,
+        { target: "/v2/order", body: { symbol: "BTC/USDT", type: "limit", side: "buy", amount: 0.25, price: 100.5 } }
+      ),
     status: 404,
     code: "market_not_found"
   },
@@ -648,10 +652,12 @@ describe("hostile bodies get an envelope and nothing else", () => {
     const method = fc.constantFrom("GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "get", "")
     await fc.assert(fc.asyncProperty(target, method, fc.boolean(), async (path, verb, keyed) => {
       const request = Fake.request({ target: path, method: verb, ...(keyed ? { key: fake.keys.alice } : undefined) })
-      const status = await new Promise<number>((resolve) => fake.application.handle(
-        request,
-        (response) => resolve(response.status)
-      ))
+      const status = await new Promise<number>((resolve) =>
+        fake.application.handle(
+          request,
+          (response) => resolve(response.status)
+        )
+      )
       expect(status < 500).toBe(true)
     }), { numRuns: 2000 })
   })
@@ -683,7 +689,9 @@ describe("of two things that are wrong with a request the first in the order of 
     ["broken JSON and no key", { ...noKey, bytes: bytes("{") }, 400, /not JSON/],
     ["no key and a body of another shape", { ...noKey, bytes: bytes("[]") }, 400, /^idempotency-key/]
   ]
-  test.each(routes.flatMap(([name, ask]) => orders.map(([why, more, status, message]) => [name, why, ask, more, status, message] as const)))(
+  test.each(
+    routes.flatMap(([name, ask]) => orders.map(([why, more, status, message]) => [name, why, ask, more, status, message] as const))
+  )(
     "%s with %s",
     async (_name, _why, ask, more, status, message) => {
       const fake = Fake.make()

@@ -31,8 +31,7 @@ class NaiveBook {
 
   insert(slot: number, side: Order.Side, priceAtoms: number, sizeAtoms: number): void {
     const orders = this.sides[side]
-    const isBehind = (other: NaiveOrder): boolean =>
-      side === Order.buy ? other.priceAtoms < priceAtoms : other.priceAtoms > priceAtoms
+    const isBehind = (other: NaiveOrder): boolean => side === Order.buy ? other.priceAtoms < priceAtoms : other.priceAtoms > priceAtoms
     const at = orders.findIndex(isBehind)
     orders.splice(at < 0 ? orders.length : at, 0, { slot, priceAtoms, sizeAtoms })
   }
@@ -100,22 +99,24 @@ describe("Book", () => {
     { side: Order.buy, prices: [1, maxPrice, 2 ** 30, 2 ** 30 - 1, 31, 32], trades: [1, 2, 3, 5, 4, 0] },
     { side: Order.sell, prices: [maxPrice, 1, 2 ** 30, 2 ** 30 - 1, 32, 31], trades: [1, 5, 4, 3, 2, 0] }
   ] as ReadonlyArray<{ side: Order.Side; prices: ReadonlyArray<number>; trades: ReadonlyArray<number> }>)(
-    "trades price first and then the oldest: $side of $prices", ({ prices, side, trades }) => {
-    const orders = new Orders(16)
-    const book = new Book(orders)
-    for (const price of prices) rest(orders, book, side, price, 1)
-    expect(walk(book, side)).toEqual(trades)
-    const taken: Array<number> = []
-    for (let best = book.best(side); best !== none; best = book.best(side)) {
-      expect(book.bestPrice(side)).toBe(prices[best])
-      taken.push(best)
-      book.remove(best)
+    "trades price first and then the oldest: $side of $prices",
+    ({ prices, side, trades }) => {
+      const orders = new Orders(16)
+      const book = new Book(orders)
+      for (const price of prices) rest(orders, book, side, price, 1)
+      expect(walk(book, side)).toEqual(trades)
+      const taken: Array<number> = []
+      for (let best = book.best(side); best !== none; best = book.best(side)) {
+        expect(book.bestPrice(side)).toBe(prices[best])
+        taken.push(best)
+        book.remove(best)
+      }
+      expect(taken).toEqual(trades)
+      expect(book.orderCount).toBe(0)
+      expect(book.levelCount(side)).toBe(0)
+      expect(book.bestPrice(side)).toBe(none)
     }
-    expect(taken).toEqual(trades)
-    expect(book.orderCount).toBe(0)
-    expect(book.levelCount(side)).toBe(0)
-    expect(book.bestPrice(side)).toBe(none)
-  })
+  )
 
   it("keeps the sides apart at one price", () => {
     const orders = new Orders(4)
@@ -281,7 +282,7 @@ describe("Book", () => {
         orders.release(slot)
         naive.remove(slot)
       }
-      if (step % 1000 === 999) for (const { book, naive } of books) expectSame(book, naive)
+      if (step % 1000 === 999) { for (const { book, naive } of books) expectSame(book, naive) }
     }
   })
 })

@@ -119,8 +119,10 @@ describe("planted damage", () => {
       "has 1 left"
     ],
     ["an open size is miscounted", (state) => state.positions.setOpenBuys(0, state.positions.openBuys(0) + 1), "other open sizes"],
-    ["a reduce-only size is miscounted", (state) => state.positions.setReduceSells(1, state.positions.reduceSells(1) - 1), "other open sizes"],
-    ["open orders of a position are miscounted", (state) => state.positions.setOpenCount(0, state.positions.openCount(0) + 1), "other open sizes"],
+    ["a reduce-only size is miscounted", (state) => state.positions.setReduceSells(1, state.positions.reduceSells(1) - 1),
+      "other open sizes"],
+    ["open orders of a position are miscounted", (state) => state.positions.setOpenCount(0, state.positions.openCount(0) + 1),
+      "other open sizes"],
     ["open orders of the venue are miscounted", (state) => void state.openOrders++, "open orders of"],
     [
       "a reduce-only order is larger than the position",

@@ -477,14 +477,16 @@ describe("cancel", () => {
     const ended = driver.place(other, { side: Order.sell, quantityAtoms: 10 }).orderNumber
     expect(driver.engine.findOrder(other, ended)?.status).toBe(Order.closed)
     const second = driver.place(account, { quantityAtoms: 10 }).orderNumber
-    for (const [who, what, market] of [
-      [other, second, -2],
-      [account, 999_999, -2],
-      [account, -1, -2],
-      [account, number, -2],
-      [account, second, 1],
-      [account, second, -1]
-    ] as const) {
+    for (
+      const [who, what, market] of [
+        [other, second, -2],
+        [account, 999_999, -2],
+        [account, -1, -2],
+        [account, number, -2],
+        [account, second, 1],
+        [account, second, -1]
+      ] as const
+    ) {
       expect(driver.cancel(who, what, market)).toStrictEqual({
         _tag: "Refused",
         refusal: Refusal.orderNotFound,

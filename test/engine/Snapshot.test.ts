@@ -146,7 +146,9 @@ describe("what is no state is not read", () => {
   })
 
   test("with more keys than there is room for", () => {
-    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, idempotencyKeys: 10 })).toThrow("IDEMPOTENCY_CAPACITY is 10, and the idempotency keys")
+    expect(() => Snapshot.unsafeDecode(sections, { ...capacity, idempotencyKeys: 10 })).toThrow(
+      "IDEMPOTENCY_CAPACITY is 10, and the idempotency keys"
+    )
   })
 })
 

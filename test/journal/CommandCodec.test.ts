@@ -13,8 +13,14 @@ import * as arbitraries from "./arbitraries.js"
 const throughBytes = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
 
 /** What a record's header says of a command. */
-const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Command): Header =>
-  ({ principal, account, apiKey, operation, idempotencyKey, fingerprint })
+const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Command): Header => ({
+  principal,
+  account,
+  apiKey,
+  operation,
+  idempotencyKey,
+  fingerprint
+})
 
 /** The header of payloads that are no command's. */
 const anybody = internal(Principal.venue)
@@ -49,7 +55,8 @@ describe("CommandCodec", () => {
   })
 
   test("a payload is read from its bytes exactly as from its text, whatever is wrong with it", () => {
-    const Part = fc.constantFrom("[", "]", ",", "\"", "\\", "-", "0", "1", "7", ".", "e", " ", "a", "\u00e9", "\n", "null", "999999999999999", "1000000")
+    const Part = fc.constantFrom("[", "]", ",", "\"", "\\", "-", "0", "1", "7", ".", "e", " ", "a", "\u00e9", "\n", "null",
+      "999999999999999", "1000000")
     fc.assert(
       fc.property(arbitraries.command, fc.nat(), fc.nat(3), fc.array(Part, { maxLength: 4 }), (command, place, dropped, parts) => {
         const code = CommandCodec.kindCode(command)

@@ -38,8 +38,7 @@ const openingCorrupt = async (disk: SimDisk.SimDisk): Promise<Corrupt> => {
 const cut = (disk: SimDisk.SimDisk, sequence: number) => Effect.runPromise(Effect.provide(cutAt(sequence), disk.mount()))
 
 /** The last block's place, and its header. */
-const lastBlock = (disk: SimDisk.SimDisk) =>
-  Effect.runPromise(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), disk.mount()))
+const lastBlock = (disk: SimDisk.SimDisk) => Effect.runPromise(Effect.provide(Effect.flatMap(Scan.segments, Scan.readAll), disk.mount()))
 
 describe("A damaged journal", () => {
   test("every flip at every byte of every segment is detected: blocks, headers and zeros", { timeout: 120_000 }, async () => {

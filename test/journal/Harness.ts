@@ -91,8 +91,7 @@ export const session = <A, E>(disk: SimDisk.SimDisk, body: Effect.Effect<A, E, J
   Effect.runPromise(Effect.provide(body, journalOver(disk.mount(), options)))
 
 /** The segments there are. */
-export const segmentFiles = (disk: SimDisk.SimDisk): ReadonlyArray<string> =>
-  disk.files().filter((path) => path.endsWith(".seg"))
+export const segmentFiles = (disk: SimDisk.SimDisk): ReadonlyArray<string> => disk.files().filter((path) => path.endsWith(".seg"))
 
 /** How a process came to its end: by itself, or because the disk crashed under it. */
 export type Ending<A, E> = Exit.Exit<A, E> | "crashed"

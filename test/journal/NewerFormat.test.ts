@@ -45,12 +45,14 @@ describe.each(made)("a newer %s", (_, make) => {
     const { disk } = await newerJournal()
     const before = files(disk)
     const readOnly = Layer.provide(SegmentJournal.layerReadOnly, disk.mount())
-    for (const open of [
-      Effect.provide(Journal, journalOver(disk.mount(), options)),
-      Effect.provide(Journal, readOnly),
-      Effect.provide(Following.open, disk.mount()),
-      ...[1, 5, 20, 100].map((sequence) => Effect.provide(cutAt(sequence), disk.mount()))
-    ]) {
+    for (
+      const open of [
+        Effect.provide(Journal, journalOver(disk.mount(), options)),
+        Effect.provide(Journal, readOnly),
+        Effect.provide(Following.open, disk.mount()),
+        ...[1, 5, 20, 100].map((sequence) => Effect.provide(cutAt(sequence), disk.mount()))
+      ]
+    ) {
       const failure = await failureOf(Effect.scoped(open as Effect.Effect<unknown, unknown, never>))
       expect(failure._tag).toBe("JournalNewerFormat")
       expect(failure.message).toContain("is written in format 9, and this program reads up to")
@@ -98,14 +100,16 @@ describe("the tools", () => {
       fs.writeFileSync(path.join(directory, file), disk.bytes(file))
     }
     const before = fs.readFileSync(path.join(directory, last))
-    for (const [program, ...args] of [
-      ["replay", "--verify"],
-      ["replay", "--at", "1"],
-      ["venue", "journal", "info"],
-      ["venue", "journal", "tail"],
-      ["venue", "bundle", "--out", path.join(directory, "a.bundle")],
-      ["venue", "journal", "cut", "--at", "2", "--yes"]
-    ]) {
+    for (
+      const [program, ...args] of [
+        ["replay", "--verify"],
+        ["replay", "--at", "1"],
+        ["venue", "journal", "info"],
+        ["venue", "journal", "tail"],
+        ["venue", "bundle", "--out", path.join(directory, "a.bundle")],
+        ["venue", "journal", "cut", "--at", "2", "--yes"]
+      ]
+    ) {
       const { code, stderr } = await run(`dist/src/cli/${program}.js`, [...args, "--data", directory])
       expect(stderr, args.join(" ")).toContain("is written in format 9, and this program reads up to")
       expect(stderr, args.join(" ")).not.toMatch(/journal cut|corrupt| {4}at /)
@@ -119,7 +123,15 @@ test("the number of a format is where every version finds it", () => {
   // A newer program is told by these places: they never move.
   const builder = new Block.Builder()
   builder.begin({ epoch: 1, firstSequence: 1, previousDigest: Block.genesisDigest })
-  builder.add(1, 1, { kind: "PassTime", principal: 3, account: -1, apiKey: -1, operation: 0, idempotencyKey: "", fingerprint: { a: 0, b: 0, c: 0, d: 0 } })
+  builder.add(1, 1, {
+    kind: "PassTime",
+    principal: 3,
+    account: -1,
+    apiKey: -1,
+    operation: 0,
+    idempotencyKey: "",
+    fingerprint: { a: 0, b: 0, c: 0, d: 0 }
+  })
   const { bytes } = builder.finish(Block.genesisDigest)
   expect(bytes.readUInt32LE(40)).toBe(Block.codecVersion)
 })

@@ -14,8 +14,14 @@ const written = (header: Header): { readonly bytes: Buffer; readonly end: number
   return { bytes, end: 7 + RecordHeader.write(bytes, 7, header) }
 }
 
-const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Header): Header =>
-  ({ principal, account, apiKey, operation, idempotencyKey, fingerprint })
+const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Header): Header => ({
+  principal,
+  account,
+  apiKey,
+  operation,
+  idempotencyKey,
+  fingerprint
+})
 
 const cancel = headerOf(complete({
   kind: "CancelOrders",

@@ -8,7 +8,15 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Field, Fields } from "../../src/operations/Field.js"
 import { type ClientPrincipal, type Header, internal, Principal } from "../../src/operations/Header.js"
 import type { Declaration } from "../../src/operations/Operation.js"
-import { all, allOutcomes, type Command, type CommandOfKind, declarations, type EntryOutcome, type Kind } from "../../src/operations/Operations.js"
+import {
+  all,
+  allOutcomes,
+  type Command,
+  type CommandOfKind,
+  declarations,
+  type EntryOutcome,
+  type Kind
+} from "../../src/operations/Operations.js"
 import type { AnyOutcome } from "../../src/operations/Outcome.js"
 
 /** Plain objects, as a decoder makes them. */

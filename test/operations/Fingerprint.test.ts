@@ -12,7 +12,9 @@ const taken = (feed: (into: Fingerprint.Canonical) => void): Fingerprint.Fingerp
 }
 
 describe("a fingerprint", () => {
-  test.each(all.filter(({ fields }) => Object.keys(fields).length > 0).map((declaration) => [declaration.kind, declaration.fields] as const))(
+  test.each(
+    all.filter(({ fields }) => Object.keys(fields).length > 0).map((declaration) => [declaration.kind, declaration.fields] as const)
+  )(
     "of a %s is another for any other fields",
     (_, fields) => {
       fc.assert(

@@ -1,9 +1,21 @@
 /** What every declaration must say, and say but once: codes that journals hold, who sends, and by which requests. */
 import { describe, expect, test } from "vitest"
 import { Principal } from "../../src/operations/Header.js"
-import { all, capabilities, declarations, lookedUp, lookupNames, of, ofCode, Operation, requestOf } from "../../src/operations/Operations.js"
+import {
+  all,
+  capabilities,
+  declarations,
+  lookedUp,
+  lookupNames,
+  of,
+  ofCode,
+  Operation,
+  requestOf
+} from "../../src/operations/Operations.js"
 
-const requests = all.flatMap((declaration) => Object.entries(declaration.requests).map(([name, request]) => ({ name, ...request, declaration })))
+const requests = all.flatMap((declaration) =>
+  Object.entries(declaration.requests).map(([name, request]) => ({ name, ...request, declaration }))
+)
 
 /** Codes that journals hold: what is added gets one of its own, and none of these ever moves. */
 const journaled: Readonly<Record<string, number>> = {
@@ -78,27 +90,30 @@ describe("the declarations", () => {
     expect(Operation).toMatchObject(journaledRequests)
   })
 
-  test.each(all.map((declaration) => [declaration.kind, declaration] as const))("%s is sent, permitted and keyed in a way that fits together", (_, {
-    keyScope,
-    permission,
-    principals,
-    requests
-  }) => {
-    const byClients = principals.some((principal) => principal === Principal.key || principal === Principal.session)
-    expect(principals.length).toBeGreaterThan(0)
-    expect(new Set(principals).size).toBe(principals.length)
-    expect(keyScope === "account").toBe(byClients)
-    expect(keyScope === "none").toBe(Object.keys(requests).length === 0)
-    expect(permission === "internal").toBe(keyScope === "none")
-    expect(permission === "operator").toBe(principals.includes(Principal.operator))
-    if (byClients) {
-      // A key and the signed-in owner may do the same, and nobody else does it for them.
-      expect([...principals].sort()).toEqual([Principal.key, Principal.session])
-      expect(permission).toBe("trade")
-    } else {
-      for (const { lookup } of Object.values(requests)) expect(lookup).toBe(null)
+  test.each(all.map((declaration) => [declaration.kind, declaration] as const))(
+    "%s is sent, permitted and keyed in a way that fits together",
+    (_, {
+      keyScope,
+      permission,
+      principals,
+      requests
+    }) => {
+      const byClients = principals.some((principal) => principal === Principal.key || principal === Principal.session)
+      expect(principals.length).toBeGreaterThan(0)
+      expect(new Set(principals).size).toBe(principals.length)
+      expect(keyScope === "account").toBe(byClients)
+      expect(keyScope === "none").toBe(Object.keys(requests).length === 0)
+      expect(permission === "internal").toBe(keyScope === "none")
+      expect(permission === "operator").toBe(principals.includes(Principal.operator))
+      if (byClients) {
+        // A key and the signed-in owner may do the same, and nobody else does it for them.
+        expect([...principals].sort()).toEqual([Principal.key, Principal.session])
+        expect(permission).toBe("trade")
+      } else {
+        for (const { lookup } of Object.values(requests)) expect(lookup).toBe(null)
+      }
     }
-  })
+  )
 
   test("can be looked up by a client under names of their own: everything it sends but fences", () => {
     const names = requests.flatMap(({ lookup }) => lookup === null ? [] : [lookup])

@@ -25,7 +25,9 @@ export const takenOverAt = 48
 
 /** A minute after the last record of either directory: its own time is told by `venue journal info`. */
 export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {
-  const times = exchanges.flatMap(({ answer }) => [...answer.body.matchAll(/"(?:decided|occurred)AtEpochMs":(\d+)/g)].map(([, text]) => Number(text)))
+  const times = exchanges.flatMap(({ answer }) =>
+    [...answer.body.matchAll(/"(?:decided|occurred)AtEpochMs":(\d+)/g)].map(([, text]) => Number(text))
+  )
   return Math.max(...times) + 60_000
 }
 

@@ -26,9 +26,9 @@ test("recording them today gives the same files", async () => {
 })
 
 test("both families, successes and refusals are among them", () => {
-  const seen = new Set(chapters.flatMap(([, exchanges]) =>
-    exchanges.map(({ request, response }) => `${request.target.slice(0, 3)} ${response.status}`)
-  ))
+  const seen = new Set(
+    chapters.flatMap(([, exchanges]) => exchanges.map(({ request, response }) => `${request.target.slice(0, 3)} ${response.status}`))
+  )
   for (const status of [200, 400, 401, 404, 405, 409, 415, 422, 503]) expect(seen).toContain(`/v1 ${status}`)
   for (const status of [200, 401, 404, 409, 422, 501]) expect(seen).toContain(`/v2 ${status}`)
 })

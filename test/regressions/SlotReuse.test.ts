@@ -21,7 +21,9 @@ test("an order takes over nothing from the one whose slot it gets", () => {
   // Both slots are free again, and both are taken.
   const anew = [driver.place(maker, { quantityAtoms: 7 }), driver.place(maker, { quantityAtoms: 8, priceAtoms: 990 })]
   const views = anew.map(({ orderNumber }) => driver.engine.findOrder(maker, orderNumber)!)
-  expect(views.map(({ canceledAtoms, filledAtoms, filledNotionalAtoms, status }) => [filledAtoms, filledNotionalAtoms, canceledAtoms, status]))
+  expect(
+    views.map(({ canceledAtoms, filledAtoms, filledNotionalAtoms, status }) => [filledAtoms, filledNotionalAtoms, canceledAtoms, status])
+  )
     .toEqual([[0, 0, 0, Order.open], [0, 0, 0, Order.open]])
   expect(driver.engine.orders(maker, { market: anyMarket, status: undefined }, Number.POSITIVE_INFINITY, 10).orders).toHaveLength(2)
   expect(driver.engine.openOrders(maker, anyMarket)).toHaveLength(2)

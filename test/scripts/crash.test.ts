@@ -297,8 +297,7 @@ describe("a key looked up", () => {
     { accepted: false, orderId: "ord_x", code: "client_order_id_in_use" }
   ]
   const remembered = { operation: "place_order_batch", sequence: 12, entries }
-  const lookup = (...kept: ReadonlyArray<object>): Checks.Lookup =>
-    ({ outcome: "accepted", decisions: kept } as Checks.Lookup)
+  const lookup = (...kept: ReadonlyArray<object>): Checks.Lookup => ({ outcome: "accepted", decisions: kept } as Checks.Lookup)
 
   /** The lookup with one entry another. */
   const changed = (at: number, more: object): Checks.Lookup =>

@@ -178,9 +178,11 @@ describe("whatever memory keeps", () => {
     const gate: { release: () => void } = { release: () => {} }
     const reading = Effect.runFork(Stream.runForEach(venue.feed.from(1), (each) => {
       seen.push(each)
-      return seen.length % 5 === 0 ? Effect.async<void>((resume) => {
-        gate.release = () => resume(Effect.void)
-      }) : Effect.void
+      return seen.length % 5 === 0
+        ? Effect.async<void>((resume) => {
+          gate.release = () => resume(Effect.void)
+        })
+        : Effect.void
     }))
     for (let from = 20; from < commands.length; from += 20) {
       // Answered although nobody reads.
@@ -328,7 +330,11 @@ describe("memory", () => {
           if (found === undefined) continue
           shown++
           expect(at).toBeLessThanOrEqual(durable)
-          expect(found.block).toMatchObject({ firstSequence: at, lastSequence: at, records: [{ sequence: at, command: { kind: "PassTime" } }] })
+          expect(found.block).toMatchObject({
+            firstSequence: at,
+            lastSequence: at,
+            records: [{ sequence: at, command: { kind: "PassTime" } }]
+          })
           expect(found.events).toEqual(given.get(at))
         }
       }

@@ -102,7 +102,9 @@ describe.each(Journals.goldens)("$name of the present rules", (golden) => {
 describe.each(Journals.goldens)("$name of rules 1", ({ name }) => {
   const kept = path.join(Journals.folderOfRules1, name)
   /** A block as it is linked; what it decided its digest says, though nobody compares it here. */
-  const linked = ({ codec, digest, firstSequence, lastSequence }: Link) => [codec, firstSequence, lastSequence, Buffer.from(digest).toString("hex")]
+  const linked = (
+    { codec, digest, firstSequence, lastSequence }: Link
+  ) => [codec, firstSequence, lastSequence, Buffer.from(digest).toString("hex")]
 
   test("is held to its chain, block by block", async () => {
     await laidOut(kept, async (root, manifest) => {
@@ -110,7 +112,9 @@ describe.each(Journals.goldens)("$name of rules 1", ({ name }) => {
         const journal = yield* Journal
         return { head: journal.opened, links: [...yield* Stream.runCollect(journal.links(1))] }
       }))
-      const expected = manifest.blocks.map((line) => line.split(" ")).map(([first, last, digest]) => [1, Number(first), Number(last), digest])
+      const expected = manifest.blocks.map((line) => line.split(" ")).map((
+        [first, last, digest]
+      ) => [1, Number(first), Number(last), digest])
       expect(links.map(linked)).toEqual(expected)
       expect(Buffer.from(head.digest).toString("hex")).toBe(expected.at(-1)![3])
       expect([head.nextSequence - 1, head.atEpochMs]).toEqual([manifest.records, manifest.lastAtEpochMs])
@@ -141,7 +145,10 @@ test("the recorder never writes over one", () => {
     const file = path.join(root, Journals.folder, golden!.name, "manifest.json")
     fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace("\"records\": ", "\"records\": 1"))
     const before = fs.readFileSync(file, "utf8")
-    const { status, stderr } = spawnSync(process.execPath, [path.resolve("dist/scripts/record-fixtures.js")], { cwd: root, encoding: "utf8" })
+    const { status, stderr } = spawnSync(process.execPath, [path.resolve("dist/scripts/record-fixtures.js")], {
+      cwd: root,
+      encoding: "utf8"
+    })
     expect(stderr).toContain("is never recorded anew")
     expect(status).toBe(1)
     expect(fs.readFileSync(file, "utf8")).toBe(before)

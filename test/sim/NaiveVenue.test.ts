@@ -40,7 +40,11 @@ const drawEntry = (
   const timeInForce: Order.TimeInForce = type === Order.market || random.chance(0.15) ? Order.ioc : Order.gtc
   return {
     market: market.index,
-    clientOrderId: random.chance(0.05) ? random.pick(["again", `e${random.below(60)}`]) : random.chance(0.1) ? "" : `c${count}.${random.below(1e9)}`,
+    clientOrderId: random.chance(0.05)
+      ? random.pick(["again", `e${random.below(60)}`])
+      : random.chance(0.1)
+      ? ""
+      : `c${count}.${random.below(1e9)}`,
     side,
     type,
     timeInForce,
@@ -120,7 +124,8 @@ const nextGiven = (random: SimRandom.SimRandom, model: NaiveVenue, count: number
     }))
     return { kind: "CancelOrders", operation: Operation.cancelBatchV1, account, idempotencyKey, entries }
   }
-  const entries = Array.from({ length: random.chance(0.1) ? random.between(2, 8) : 1 }, () => drawEntry(random, model, market, account, count))
+  const entries = Array.from({ length: random.chance(0.1) ? random.between(2, 8) : 1 },
+    () => drawEntry(random, model, market, account, count))
   return { kind: "PlaceOrders", operation: Operation.placeBatchV1, account, idempotencyKey, entries }
 }
 
@@ -231,7 +236,13 @@ const run = (seed: string, commands: number): number => {
     expect(simplified(outcome), where).toEqual(modelled(command, decision.outcomes))
     const reads = new Glance(engine)
     for (const watcher of watching) {
-      const verdict = watcher.observe({ _tag: "Committed", record: { sequence, atEpochMs, command }, decision, model, block: { epoch: 1, firstSequence: sequence, count: 1 } })
+      const verdict = watcher.observe({
+        _tag: "Committed",
+        record: { sequence, atEpochMs, command },
+        decision,
+        model,
+        block: { epoch: 1, firstSequence: sequence, count: 1 }
+      })
         ?? watcher.observe({ _tag: "Inspected", reads, model, decision, whole: sequence % 97 === 0 })
       expect(verdict, `${where}\n${watcher.name}`).toBe(undefined)
     }

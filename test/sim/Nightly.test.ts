@@ -2,7 +2,8 @@
 import { expect, test } from "vitest"
 import * as Loop from "../../sim/report/Loop.js"
 
-const ok = (seed: number) => `seed ${seed} ok: 800 calls, 600 records, 200 fills, 3 crashes, 9000 ms simulated in 500 ms, digest 0123456789abcdef`
+const ok = (seed: number) =>
+  `seed ${seed} ok: 800 calls, 600 records, 200 fills, 3 crashes, 9000 ms simulated in 500 ms, digest 0123456789abcdef`
 const failed = (seed: number, amount: number) =>
   [
     `FAILED seed ${seed}: safety I1 money-is-conserved, positions-are-zero-sum at step 117`,

@@ -112,7 +112,11 @@ describe("the shrinker", () => {
     expect(runs).toBe(9)
     expect(result?.minimal).toBe(false)
     expect(has(result!.subject.script, 3, 500)).toBe(true)
-    const late = Shrink.shrink({ script: many(10), options }, failure("both"), { run: () => failure("both"), maxRuns: 9, isOver: () => true })
+    const late = Shrink.shrink({ script: many(10), options }, failure("both"), {
+      run: () => failure("both"),
+      maxRuns: 9,
+      isOver: () => true
+    })
     expect(late).toBe(undefined)
   })
 

@@ -101,7 +101,14 @@ describe("SimScheduler", () => {
 
 describe("SimIndexFeed", () => {
   const honest: SimIndexFeed.Behaviour = {
-    meanPauseMs: 100, moveBps: 30, repeatShare: 0, lateShare: 0, maxLateMs: 500, silenceShare: 0, maxSilenceMs: 0, oddShare: 0
+    meanPauseMs: 100,
+    moveBps: 30,
+    repeatShare: 0,
+    lateShare: 0,
+    maxLateMs: 500,
+    silenceShare: 0,
+    maxSilenceMs: 0,
+    oddShare: 0
   }
   const quoted = [{ marketId: "A-USDC-PERP", startPriceAtoms: 1_000, maxPriceAtoms: 5_000 }]
 
@@ -111,8 +118,8 @@ describe("SimIndexFeed", () => {
     const feed = SimIndexFeed.make(time, SimRandom.make("1", "feed"), { ...honest, ...behaviour }, quoted)
     const scheduler = SimScheduler.make(SimRandom.make("1"), 0)
     const heard: Array<Sample & { readonly atMs: number }> = []
-    const listening = Effect.flatMap(IndexFeed, ({ samples }) =>
-      Stream.runForEach(samples, (sample) => Effect.sync(() => void heard.push({ ...sample, atMs: time.nowEpochMs() }))))
+    const listening = Effect.flatMap(IndexFeed,
+      ({ samples }) => Stream.runForEach(samples, (sample) => Effect.sync(() => void heard.push({ ...sample, atMs: time.nowEpochMs() }))))
     time.after(fromMs, () => Effect.runFork(Effect.provide(listening, feed.layerFor(scheduler)), { scheduler }))
     if (cutMs < 10_000) time.after(cutMs, () => feed.cut(scheduler))
     while (scheduler.runOne() || (time.nextEpochMs() <= 10_000 && time.advance()));
@@ -164,7 +171,9 @@ describe("SimNetwork", () => {
     }
     const scope = Effect.runSync(Scope.make())
     if (listening) {
-      Effect.runSync(Scope.extend(Effect.provide(Effect.flatMap(Listener, (listener) => listener.serve(application)), network.layerFor(station)), scope))
+      Effect.runSync(
+        Scope.extend(Effect.provide(Effect.flatMap(Listener, (listener) => listener.serve(application)), network.layerFor(station)), scope)
+      )
     }
     const results: Array<string> = []
     for (let index = 0; index < howMany; index++) network.send(request, 1_000, (result) => results.push(result._tag))

@@ -7,8 +7,14 @@ type Depth = Extract<Message, { readonly _tag: "Depth" }>
 
 const snapshot = (updateId: number, bids: ReadonlyArray<Level>, asks: ReadonlyArray<Level>) =>
   ({ _tag: "Snapshot", atEpochUs: 0, updateId, bids, asks }) as const
-const depth = (previousId: number, updateId: number, bids: ReadonlyArray<Level>, asks: ReadonlyArray<Level> = []): Depth =>
-  ({ _tag: "Depth", atEpochUs: 0, updateId, previousId, bids, asks })
+const depth = (previousId: number, updateId: number, bids: ReadonlyArray<Level>, asks: ReadonlyArray<Level> = []): Depth => ({
+  _tag: "Depth",
+  atEpochUs: 0,
+  updateId,
+  previousId,
+  bids,
+  asks
+})
 
 describe("the recorded book", () => {
   it("has no levels before a snapshot", () => {

@@ -131,8 +131,7 @@ export const setIndexPrice = (target: Target, key: string, marketId: string, pri
   send(target, { endpoint: "setIndexPrice", marketId, key, body: { price }, answer: OperatorResult })
 
 /** Refuses every trading command until resumed. */
-export const halt = (target: Target, key: string) =>
-  send(target, { endpoint: "haltEngine", key, body: undefined, answer: OperatorResult })
+export const halt = (target: Target, key: string) => send(target, { endpoint: "haltEngine", key, body: undefined, answer: OperatorResult })
 
 /** Lifts the halt. */
 export const resume = (target: Target, key: string) =>

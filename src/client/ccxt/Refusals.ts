@@ -173,5 +173,4 @@ export const entryErrorName = (code: string, guard: string | undefined): string 
  * Whether the venue decided the command with this answer. The others refuse before anything acts, so they say
  * nothing about an earlier attempt under the same key.
  */
-export const isDecision = (details: Details): boolean =>
-  [404, 409, 422].includes(details.status) || details.code === "account_not_enabled"
+export const isDecision = (details: Details): boolean => [404, 409, 422].includes(details.status) || details.code === "account_not_enabled"

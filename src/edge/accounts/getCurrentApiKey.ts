@@ -56,6 +56,5 @@ export const getCurrentApiKey = Route.effect({
     .addError(Failures.native(Failures.anyKeyRead))
     .annotate(OpenApi.Summary, "The API key that asks"),
   example: { target: "/v1/api-keys/current" },
-  handler: ({ now, state }) => ({ key }) =>
-    Effect.succeed({ version: "api-key-current/v1" as const, key: apiKey(state, key, now()) })
+  handler: ({ now, state }) => ({ key }) => Effect.succeed({ version: "api-key-current/v1" as const, key: apiKey(state, key, now()) })
 })

@@ -125,7 +125,8 @@ export const listFills = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/fills?marketId=${Example.marketId}` },
   handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
     withAccount(state, key, accountId, (account) =>
-      withFilter(state, urlParams.marketId, (name) => state.findMarket(name), (market) =>
+      withFilter(state, urlParams.marketId, (name) =>
+        state.findMarket(name), (market) =>
         withCursor("fills", urlParams.cursor, (before) => {
           const limit = pageLimit(urlParams.limit)
           return json({

@@ -23,8 +23,7 @@ const ProfileBody = Schema.Struct({
 type ProfileBody = typeof ProfileBody.Type
 
 const profileShape = shape({
-  displayHandle: text((value) =>
-    typeof value === "string" && isChosen(value) ? undefined : "must be 3 to 20 of A-Z a-z 0-9 _ -")
+  displayHandle: text((value) => typeof value === "string" && isChosen(value) ? undefined : "must be 3 to 20 of A-Z a-z 0-9 _ -")
 })
 
 const Handle = Schema.String.annotations({ description: "A pseudonym: what the account chose, a dot, and the venue's suffix." })
@@ -85,11 +84,12 @@ export const setProfile = Route.hot({
   run: (call, admitted) => {
     const { accountId, body: { displayHandle: chosen }, idempotencyKey } = admitted
     if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
-    Submission.submit(call, admitted, { kind: "SetDisplayHandle", operation: Operation.setDisplayHandleV1, chosen }, (outcome) =>
-      call.succeed(
-        `{"version":"external-account-profile-set/v1","accountId":"${accountId}"`
-          + `,"displayHandle":"${handleOf(chosen, outcome.sequence)}","lastSequence":${outcome.sequence}`
-          + `,"idempotencyKey":${quote(idempotencyKey)},"decidedAtEpochMs":${outcome.atEpochMs}}`
-      ))
+    Submission.submit(call, admitted, { kind: "SetDisplayHandle", operation: Operation.setDisplayHandleV1, chosen },
+      (outcome) =>
+        call.succeed(
+          `{"version":"external-account-profile-set/v1","accountId":"${accountId}"`
+            + `,"displayHandle":"${handleOf(chosen, outcome.sequence)}","lastSequence":${outcome.sequence}`
+            + `,"idempotencyKey":${quote(idempotencyKey)},"decidedAtEpochMs":${outcome.atEpochMs}}`
+        ))
   }
 })

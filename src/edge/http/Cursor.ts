@@ -8,8 +8,7 @@
 export type Kind = "orders" | "fills" | "trades"
 
 /** A cursor behind which entries with a number below `before` follow. */
-export const encode = (kind: Kind, before: number): string =>
-  Buffer.from(JSON.stringify({ kind, before }), "utf8").toString("base64url")
+export const encode = (kind: Kind, before: number): string => Buffer.from(JSON.stringify({ kind, before }), "utf8").toString("base64url")
 
 /** The number of a cursor of this kind; undefined for any other text. */
 export const decode = (kind: Kind, text: string): number | undefined => {

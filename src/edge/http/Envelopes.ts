@@ -85,8 +85,10 @@ export const CompatName = Schema.Literal(...compatNames)
  */
 export const Comparison = {
   limit: Fields.optional(Fields.Text).annotations({ description: "The bound that refused, in the guard's unit." }),
-  actual: Fields.optional(Fields.Text).annotations({ description: "What the request would have come to, in the guard's unit; "
-      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status." }),
+  actual: Fields.optional(Fields.Text).annotations({
+    description: "What the request would have come to, in the guard's unit; "
+      + "for `no_liquidity` the best price there was against it, for `market_not_accepting` the market's status."
+  }),
   nearest: Fields.optional(Fields.Text).annotations({
     description: "A nearby value that would have passed, in the guard's unit."
   })

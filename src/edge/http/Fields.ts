@@ -120,5 +120,4 @@ export const IdempotencyHeaders = Schema.Struct({
 })
 
 /** Where a stream resumes after this snapshot. */
-export const resync = <Stream extends string>(stream: Stream) =>
-  Schema.Struct({ stream: Schema.Literal(stream), fromSequence: Sequence })
+export const resync = <Stream extends string>(stream: Stream) => Schema.Struct({ stream: Schema.Literal(stream), fromSequence: Sequence })

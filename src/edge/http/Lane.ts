@@ -181,8 +181,7 @@ export class Lane {
     this.underWay++
     this.newest = exchange
     if (exchange.refusal === undefined) {
-      this.server.dispatch(exchange, (response) =>
-        this.answer(exchange, response, exchange === this.newest && this.server.stopping()))
+      this.server.dispatch(exchange, (response) => this.answer(exchange, response, exchange === this.newest && this.server.stopping()))
     } else {
       this.drop()
       this.answer(exchange, this.server.misframed(exchange.refusal, exchange.request.url), true)

@@ -262,8 +262,7 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
     const share = options.connectionsPerAddress > 0 ? options.connectionsPerAddress : Math.ceil(options.connectionLimit / 4)
     const connections: Connections = new Connections(options.connectionLimit, share, makeWarning(runtime, () => connections))
     const server = makeServer(application, options, connections, () => stopped)
-    const onError = (cause: Error): void =>
-      resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
+    const onError = (cause: Error): void => resume(Effect.fail(new ListenError({ address: `${options.host}:${options.port}`, cause })))
     server.once("error", onError)
     server.listen({ host: options.host, port: options.port, backlog: 1024 }, () => {
       server.off("error", onError)
@@ -297,8 +296,9 @@ const close = ({ server, stop }: Listening, patienceMs: number): Effect.Effect<v
 export const layer = (options: Options): Layer.Layer<Listener> =>
   Layer.succeed(Listener, {
     serve: (application) =>
-      Effect.flatMap(Effect.runtime<never>(), (runtime) =>
-        Effect.acquireRelease(listen(application, options, runtime), (listening) => close(listening, options.drainTimeoutMs))).pipe(
+      Effect.flatMap(Effect.runtime<never>(),
+        (runtime) => Effect.acquireRelease(listen(application, options, runtime), (listening) => close(listening, options.drainTimeoutMs)))
+        .pipe(
           Effect.map(({ serving }) => serving)
         )
   })

@@ -64,8 +64,7 @@ export const shape = (
   }
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** A text that a rule admits. */
 export const text = (check: Check): Member => member<string>(check, (into, value) => into.text(value))
@@ -74,11 +73,13 @@ export const text = (check: Check): Member => member<string>(check, (into, value
 export const name = text((value) =>
   typeof value === "string" && value.length >= 1 && value.length <= Fields.maxNameLength
     ? undefined
-    : `must be a string of 1 to ${Fields.maxNameLength} characters`)
+    : `must be a string of 1 to ${Fields.maxNameLength} characters`
+)
 
 /** `Fields.ClientOrderId`. */
 export const clientOrderId = text((value) =>
-  typeof value === "string" && Ids.isClientOrderId(value) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 . _ : -")
+  typeof value === "string" && Ids.isClientOrderId(value) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 . _ : -"
+)
 
 /** `Fields.DecimalInput`. */
 export const decimal = member<string>(
@@ -108,11 +109,13 @@ export const whole = (check: Check): Member => member<number>(check, (into, valu
 
 /** `Fields.FutureEpochMs`. */
 export const epochMs = whole((value) =>
-  typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? undefined : "must be a positive whole number")
+  typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? undefined : "must be a positive whole number"
+)
 
 /** `Fields.IdempotencyKey`. */
 export const idempotencyKey = text((value) =>
-  typeof value === "string" && Ids.isIdempotencyKey(value) ? undefined : "must be 1 to 255 visible ASCII characters")
+  typeof value === "string" && Ids.isIdempotencyKey(value) ? undefined : "must be 1 to 255 visible ASCII characters"
+)
 
 /** One of a list of names, which may grow at its end: a name counts by its place. */
 export const oneOf = (names: ReadonlyArray<string>): Member => {
@@ -188,8 +191,7 @@ export const listFault = (
 }
 
 /** A body against its shape. */
-export const plain = <Body extends object>(value: unknown, expected: Shape): Body | Fault =>
-  faultOf(value, expected, "") ?? (value as Body)
+export const plain = <Body extends object>(value: unknown, expected: Shape): Body | Fault => faultOf(value, expected, "") ?? (value as Body)
 
 /** A body against its shape and the rule between its members. */
 export const ruled = <Body extends object>(
@@ -204,5 +206,4 @@ export const ruled = <Body extends object>(
 }
 
 /** Whether a value is an object with such a member. */
-export const carries = (value: unknown, member: string): value is Record<string, unknown> =>
-  isObject(value) && Object.hasOwn(value, member)
+export const carries = (value: unknown, member: string): value is Record<string, unknown> => isObject(value) && Object.hasOwn(value, member)

@@ -33,5 +33,4 @@ export const withFilter = <A>(
   named: string | undefined,
   find: (name: string) => number,
   then: (market: number) => Effect.Effect<A, Errors.Failure>
-): Effect.Effect<A, Errors.Failure> =>
-  named === undefined ? then(anyMarket) : withMarket(state, find(named), (view) => then(view.index))
+): Effect.Effect<A, Errors.Failure> => named === undefined ? then(anyMarket) : withMarket(state, find(named), (view) => then(view.index))

@@ -145,8 +145,7 @@ export const getBook = Route.effect({
   example: { target: `/v1/markets/${Example.marketId}/book` },
   handler: ({ shared, state }) => {
     const books = shared(makeBooks)
-    return ({ path }) =>
-      withMarket(state, state.findMarket(path.marketId), (view) => Effect.succeed(new Rendered(books(view).text)))
+    return ({ path }) => withMarket(state, state.findMarket(path.marketId), (view) => Effect.succeed(new Rendered(books(view).text)))
   }
 })
 

@@ -104,8 +104,7 @@ export const listMarkets = Route.effect({
   example: { target: "/v1/markets" },
   handler: ({ shared, state }) => {
     const snapshot = shared(Snapshot.make)
-    return () =>
-      Effect.succeed({ version: "external-market-list/v1" as const, markets: listedMarkets(state).map(snapshot) })
+    return () => Effect.succeed({ version: "external-market-list/v1" as const, markets: listedMarkets(state).map(snapshot) })
   }
 })
 

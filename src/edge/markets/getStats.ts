@@ -247,8 +247,7 @@ export const getCompatStats = Route.effect({
     .annotate(OpenApi.Summary, "Figures of the last 24 h, prices and funding"),
   example: { target: `/v2/markets/${Example.encodedSymbol}/stats` },
   handler: ({ state }) => ({ path }) =>
-    withMarket(state, state.findSymbol(path.symbol), (view) =>
-      json(compatStats(view, state.stats(view.index), state.atEpochMs)))
+    withMarket(state, state.findSymbol(path.symbol), (view) => json(compatStats(view, state.stats(view.index), state.atEpochMs)))
 })
 
 export const getCompatTicker = Route.effect({

@@ -17,8 +17,7 @@ export const haltEngine = Route.effect({
     .addError(Failures.native(Failures.operator))
     .annotate(OpenApi.Summary, "Refuse every trading command until resumed"),
   example: { target: "/v1/operator/engine/halt" },
-  handler: (services) => ({ headers }) =>
-    operated(services, "halt_engine", command("HaltEngine", Operation.haltEngine, headers, {}, {}))
+  handler: (services) => ({ headers }) => operated(services, "halt_engine", command("HaltEngine", Operation.haltEngine, headers, {}, {}))
 })
 
 export const resumeEngine = Route.effect({

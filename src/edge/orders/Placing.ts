@@ -34,5 +34,4 @@ export const submit = (
   operation: Operation,
   prepared: ReadonlyArray<Prepared>,
   answer: (outcome: Outcome) => void
-): void =>
-  Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry) }, answer)
+): void => Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry) }, answer)

@@ -91,8 +91,8 @@ export const cancelAllOrders = Route.hot({
     const { accountId, body, idempotencyKey } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
     const market = body.marketId === undefined ? anyMarket : call.services.state.findMarket(body.marketId)
-    Canceling.submitAll(call, admitted, Operation.cancelAllV1, market, body.marketId, (decided, outcome) =>
-      call.succeed(canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
+    Canceling.submitAll(call, admitted, Operation.cancelAllV1, market, body.marketId,
+      (decided, outcome) => call.succeed(canceledAll(accountId, body.marketId, decided, outcome, idempotencyKey)))
   }
 })
 
@@ -113,7 +113,7 @@ export const cancelAllCompatOrders = Route.hot({
     const { state } = call.services
     const market = symbol === undefined ? anyMarket : state.findSymbol(symbol)
     const marketId = market < 0 ? undefined : state.market(market).parameters.marketId
-    Canceling.submitAll(call, admitted, Operation.cancelAllV2, market, symbol, (decided, outcome) =>
-      call.succeed(compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
+    Canceling.submitAll(call, admitted, Operation.cancelAllV2, market, symbol,
+      (decided, outcome) => call.succeed(compatCanceledAll(symbol, accountId, marketId, decided, outcome, idempotencyKey)))
   }
 })

@@ -40,9 +40,7 @@ const compatCanceled = (
   const status = Order.statuses[decided.status]
   return `{"id":"${Ids.orderId(orderNumber)}","symbol":${quote(symbol)},"status":"${status}"`
     + OrderText.compatTerms(view, market, filledAtoms, view.createdAtEpochMs)
-    + `,"info":${
-      OrderText.thinInfo(orderNumber, accountId, market.marketId, status, cancelReason, outcome.sequence, idempotencyKey)
-    }}`
+    + `,"info":${OrderText.thinInfo(orderNumber, accountId, market.marketId, status, cancelReason, outcome.sequence, idempotencyKey)}}`
 }
 
 export const cancelCompatOrder = Route.hot({

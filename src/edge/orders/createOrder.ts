@@ -29,9 +29,7 @@ export const compatPlaced = (
 ): string =>
   `{"id":"${Ids.orderId(decided.orderNumber)}","symbol":${quote(symbol)},"status":"open"`
   + OrderText.compatTerms(entry, market, 0, outcome.atEpochMs)
-  + `,"info":${
-    OrderText.thinInfo(decided.orderNumber, accountId, market.marketId, "open", 0, outcome.sequence, idempotencyKey)
-  }}`
+  + `,"info":${OrderText.thinInfo(decided.orderNumber, accountId, market.marketId, "open", 0, outcome.sequence, idempotencyKey)}}`
 
 export const createOrder = Route.hot({
   tag: "compatOrders",

@@ -106,8 +106,7 @@ export const createOrders = Route.hot({
   example: { target: "/v2/orders", body: [NewCompatOrder.example] },
   unsupported: NewCompatOrder.unsupportedMember,
   feed: (into, body) => feedList(into, NewCompatOrder.createEntryShape, body),
-  decode: (body) =>
-    listFault(body, maxPlaceEntries, "", NewCompatOrder.entryFault) ?? (body as CreateOrdersBody),
+  decode: (body) => listFault(body, maxPlaceEntries, "", NewCompatOrder.entryFault) ?? (body as CreateOrdersBody),
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     const prepared = body.map((order) => NewCompatOrder.prepare(call.services.state, order))

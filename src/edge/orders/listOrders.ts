@@ -110,10 +110,12 @@ export const listOrders = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/orders?status=open&limit=100` },
   handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
     withAccount(state, key, accountId, (account) =>
-      withFilter(state, urlParams.marketId, (name) => state.findMarket(name), (market) =>
+      withFilter(state, urlParams.marketId, (name) =>
+        state.findMarket(name), (market) =>
         withCursor("orders", urlParams.cursor, (before) => {
           // The engine goes on from an order that it knows: to look for another one's place would cost a walk.
-          if (before !== Number.POSITIVE_INFINITY && state.findOrder(account, before) === undefined) return fail(Errors.staleCursor)
+          if (before !== Number.POSITIVE_INFINITY && state.findOrder(account, before) === undefined)
+            return fail(Errors.staleCursor)
           const status = statusCode(urlParams.status)
           const limit = pageLimit(urlParams.limit)
           const { nextBefore, orders } = status === Order.open

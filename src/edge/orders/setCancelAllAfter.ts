@@ -44,7 +44,8 @@ const CancelAllAfterResult = Schema.Struct({
 const timeout = whole((value) =>
   typeof value === "number" && isTimeout(value)
     ? undefined
-    : `must be 0 or a whole number from ${minTimeoutMs} to ${maxTimeoutMs}`)
+    : `must be 0 or a whole number from ${minTimeoutMs} to ${maxTimeoutMs}`
+)
 
 const cancelAllAfterShape = shape({ timeoutMs: timeout })
 
@@ -74,7 +75,7 @@ export const setCancelAllAfter = Route.hot({
     const { accountId, body: { timeoutMs }, idempotencyKey } = admitted
     if (call.params["accountId"] !== accountId) return call.failDurably(Errors.accountNotFound)
     const operation = Operation.cancelAllAfterV1
-    Submission.submit(call, admitted, { kind: "SetCancelAllAfter", operation, timeoutMs }, (outcome) =>
-      call.succeed(cancelAllAfter(accountId, timeoutMs, outcome, idempotencyKey)))
+    Submission.submit(call, admitted, { kind: "SetCancelAllAfter", operation, timeoutMs },
+      (outcome) => call.succeed(cancelAllAfter(accountId, timeoutMs, outcome, idempotencyKey)))
   }
 })

@@ -27,8 +27,9 @@ export const getMetrics = Route.effect({
     return () =>
       now() - made.atEpochMs < keptMs && now() >= made.atEpochMs
         ? Effect.succeed(made.text)
-        : Effect.tap(metrics.render, (text) => Effect.sync(() => {
-          made = { text, atEpochMs: now() }
-        }))
+        : Effect.tap(metrics.render, (text) =>
+          Effect.sync(() => {
+            made = { text, atEpochMs: now() }
+          }))
   }
 })

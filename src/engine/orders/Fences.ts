@@ -20,9 +20,7 @@ export const isKeyFenced = (state: State, account: number, idempotencyKey: strin
 
 /** Whether anything was decided under a key of the account. */
 const isDecided = (state: State, account: number, idempotencyKey: string): boolean =>
-  lookedUp.some((operation) =>
-    state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf) !== undefined
-  )
+  lookedUp.some((operation) => state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf) !== undefined)
 
 /** Fences what was never seen. What was decided before stands, and is not fenced. */
 export const fence = (state: State, command: FenceOutcome): Done | Refused => {

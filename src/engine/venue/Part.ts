@@ -2,8 +2,7 @@
 import { holds, type Part } from "../Part.js"
 import { type State, valueNames, type Values } from "../State.js"
 
-const valuesOf = (state: State): Readonly<Record<string, unknown>> =>
-  Object.fromEntries(valueNames.map((name) => [name, state[name]]))
+const valuesOf = (state: State): Readonly<Record<string, unknown>> => Object.fromEntries(valueNames.map((name) => [name, state[name]]))
 
 export const part: Part = {
   encode: (state, into) => into.json("venue.values", valuesOf(state)),

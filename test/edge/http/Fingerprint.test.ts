@@ -85,8 +85,7 @@ const meaning = (body: Json): string =>
     )
   }))
 
-const same = (subject: Subject, one: Json, other: Json): boolean =>
-  Fingerprint.equal(subject.fingerprint(one), subject.fingerprint(other))
+const same = (subject: Subject, one: Json, other: Json): boolean => Fingerprint.equal(subject.fingerprint(one), subject.fingerprint(other))
 
 // ---- members
 

@@ -68,8 +68,8 @@ test("requests of one connection are dispatched in the order in which they were 
     misframed: () => ({ status: 400, headers: {}, body: "" })
   }
   const { port } = await serve(application)
-  const asked = Array.from({ length: 40 }, (_, at) =>
-    at % 3 === 0 ? `POST /${at} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n!` : get(`/${at}`))
+  const asked = Array.from({ length: 40 },
+    (_, at) => at % 3 === 0 ? `POST /${at} HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\n\r\n!` : get(`/${at}`))
   const { text } = await exchange(port, asked.join(""))
   expect(statusesOf(text)).toHaveLength(40)
   expect(seen).toEqual(asked.map((_, at) => at % 3 === 0 ? `/${at}!` : `/${at}`))
@@ -176,7 +176,10 @@ describe("what HTTP asks for", () => {
     ["behind another request", get("/v1/nowhere")]
   ])("a head beyond the limit gets its family's envelope, %s", async (_, before) => {
     const { port } = await serve(Fake.make().application)
-    for (const tooMuch of [`GET /v2/orders HTTP/1.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`, `GET /v2/orders?${"y".repeat(20_000)} HTTP/1.1\r\n\r\n`]) {
+    for (
+      const tooMuch of [`GET /v2/orders HTTP/1.1\r\nx: ${"y".repeat(20_000)}\r\n\r\n`,
+        `GET /v2/orders?${"y".repeat(20_000)} HTTP/1.1\r\n\r\n`]
+    ) {
       const { text } = await exchange(port, before + tooMuch)
       expect(bodyOf(text.slice(text.lastIndexOf("HTTP/1.1 ")))).toMatchObject({ name: "BadRequest", code: "invalid_request" })
     }

@@ -32,14 +32,14 @@ test("requests arrive whole, with their headers, and are answered", async () => 
 
 test.each([
   ["names in any case", "Content-TYPE: application/json", "IDEMPOTENCY-Key: k", (key: string) => `AUTHORIZATION: Bearer ${key}`, 200],
-  ["the first of two credentials", "content-type: application/json", "idempotency-key: k", (key: string) =>
-    `authorization: Bearer ${key}\r\nauthorization: Bearer no`, 200],
-  ["the first of two credentials, a bad one", "content-type: application/json", "idempotency-key: k", (key: string) =>
-    `authorization: Bearer no\r\nauthorization: Bearer ${key}`, 401],
-  ["the first of two types", "content-type: application/json\r\ncontent-type: text/plain", "idempotency-key: k", (key: string) =>
-    `authorization: Bearer ${key}`, 200],
-  ["two keys, which are none", "content-type: application/json", "idempotency-key: k\r\nidempotency-key: k", (key: string) =>
-    `authorization: Bearer ${key}`, 400],
+  ["the first of two credentials", "content-type: application/json", "idempotency-key: k",
+    (key: string) => `authorization: Bearer ${key}\r\nauthorization: Bearer no`, 200],
+  ["the first of two credentials, a bad one", "content-type: application/json", "idempotency-key: k",
+    (key: string) => `authorization: Bearer no\r\nauthorization: Bearer ${key}`, 401],
+  ["the first of two types", "content-type: application/json\r\ncontent-type: text/plain", "idempotency-key: k",
+    (key: string) => `authorization: Bearer ${key}`, 200],
+  ["two keys, which are none", "content-type: application/json", "idempotency-key: k\r\nidempotency-key: k",
+    (key: string) => `authorization: Bearer ${key}`, 400],
   ["no type", "x-content-type: application/json", "idempotency-key: k", (key: string) => `authorization: Bearer ${key}`, 415]
 ])("of headers, %s", async (_, type, idempotencyKey, credential, status) => {
   const fake = Fake.make()

@@ -184,21 +184,29 @@ const introduction = (document: Document): Html =>
 <code>$VENUE</code>, an API key in <code>$API_KEY</code> and, for operators, the token in <code>$OPERATOR_TOKEN</code>.</p>
 <h2 id="conventions">Conventions</h2>
 <ul>
-<li>${prose("`*Atoms` are strings of digits: whole numbers of the smallest unit. Money atoms are 10^-6 USDC, price atoms "
-    + "10^-priceScale quote units, size atoms 10^-quantityScale base units. Beside each stands its decimal string.")}</li>
+<li>${
+    prose("`*Atoms` are strings of digits: whole numbers of the smallest unit. Money atoms are 10^-6 USDC, price atoms "
+      + "10^-priceScale quote units, size atoms 10^-quantityScale base units. Beside each stands its decimal string.")
+  }</li>
 <li>${prose("`*EpochMs` are milliseconds since the Unix epoch, `*Bps` basis points, `*Sequence` journal sequence numbers.")}</li>
-<li>${prose("Requests take plain decimal strings on `/v1` and JSON numbers on `/v2`, never more decimals than the market has. "
-    + "Unknown members of a body and repeated query parameters are refused. A body is JSON in UTF-8, at most 64 KiB.")}</li>
+<li>${
+    prose("Requests take plain decimal strings on `/v1` and JSON numbers on `/v2`, never more decimals than the market has. "
+      + "Unknown members of a body and repeated query parameters are refused. A body is JSON in UTF-8, at most 64 KiB.")
+  }</li>
 <li>${prose("Every answer carries `x-request-id`. Nothing is answered before what it says is durable in the journal.")}</li>
 </ul>
 <h2 id="authentication">Authentication</h2>
-<p>${prose("`Authorization: Bearer pk_<environment>_<key>_<secret>`. A key belongs to one account and has the scopes `read`, "
-    + "`trade` or both. Operator routes take the operator's token in the same header. Market data needs no credential.")}</p>
+<p>${
+    prose("`Authorization: Bearer pk_<environment>_<key>_<secret>`. A key belongs to one account and has the scopes `read`, "
+      + "`trade` or both. Operator routes take the operator's token in the same header. Market data needs no credential.")
+  }</p>
 <h2 id="idempotency">Idempotency</h2>
-<p>${prose("Whatever changes something needs an `Idempotency-Key`, 1 to 255 visible ASCII characters, in the scope of account "
-    + "and operation. The same key with the same body gets the original answer, byte for byte but for `requestId`, and does "
-    + "nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until 24 h "
-    + "after the orders it made have ended. What was not decided (a malformed request, 429, 503) is not.")}</p>`
+<p>${
+    prose("Whatever changes something needs an `Idempotency-Key`, 1 to 255 visible ASCII characters, in the scope of account "
+      + "and operation. The same key with the same body gets the original answer, byte for byte but for `requestId`, and does "
+      + "nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until 24 h "
+      + "after the orders it made have ended. What was not decided (a malformed request, 429, 503) is not.")
+  }</p>`
 
 const envelopes = (schemas: Types.Schemas): Html => {
   const native = schemas["NativeError400"]
@@ -220,9 +228,11 @@ const envelopes = (schemas: Types.Schemas): Html => {
     )
   }</tbody></table></div>
 <h2 id="refusals">Refusals of commands</h2>
-<p>${prose("What the engine decides. An `order_rejected` and its like are decisions: they are remembered under their key. Beside a "
-    + "guard, `limit`, `actual` and `nearest` tell what was compared, in the guard's own unit: the bound, what the request would "
-    + "have come to, and a value that would have passed. Prices and quantities have their market's decimals, USDC has six.")}</p>
+<p>${
+    prose("What the engine decides. An `order_rejected` and its like are decisions: they are remembered under their key. Beside a "
+      + "guard, `limit`, `actual` and `nearest` tell what was compared, in the guard's own unit: the bound, what the request would "
+      + "have come to, and a value that would have passed. Prices and quantities have their market's decimals, USDC has six.")
+  }</p>
 ${
     catalogue(
       Refusal.all.map(([, description]) =>
