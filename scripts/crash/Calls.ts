@@ -64,8 +64,9 @@ export class Lane {
       case 35:
         return this.amend(serial)
       case 39:
+        // Early enough that a slow machine comes to both in a run of a few seconds.
         if (serial % 160 === 79) return this.cancelAll(serial)
-        return serial % 160 === 159 ? this.cancelAllCompat(serial) : this.rest(serial)
+        return serial % 160 === 39 ? this.cancelAllCompat(serial) : this.rest(serial)
       default:
         return serial % 8 === 3 ? this.rest(serial) : this.meet(serial)
     }
