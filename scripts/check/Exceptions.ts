@@ -15,8 +15,7 @@ export const granted: Exceptions = {
   "long-function": [
     "Exchanges.write",
     "Matching.matchTaker",
-    "Synthetic.captures",
-    "Writer.make"
+    "Synthetic.captures"
   ],
   "unused-export": [
     "Calls.nativeBody",

@@ -2,23 +2,22 @@
  * The writer as a service: recovers, runs the sequencer, takes snapshots, and drains when its scope closes.
  * Provides the way in (`Submit`), the way out (`Barrier`), the state to read (`EngineReads`) and the committed blocks (`Feed`).
  */
-import * as Cause from "effect/Cause"
 import * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Runtime from "effect/Runtime"
 import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity, State } from "../engine/State.js"
 import { Journal } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
-import { type Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
+import { SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
 import * as Recent from "./Recent.js"
 import { recover, type RecoveryError, type Step, StepNotKept } from "./Recovery.js"
 import * as Sequencer from "./Sequencer.js"
 import { EngineReads } from "./EngineReads.js"
+import * as SnapshotTaker from "./SnapshotTaker.js"
 import { Barrier, Submit } from "./Submit.js"
 import * as Timers from "./Timers.js"
 import { Turns } from "./Turns.js"
@@ -87,6 +86,16 @@ const headOf = (recent: Recent.Recent): Feed.Head => ({
 /** How long a graceful stop waits for its snapshot: what the listener's drain leaves of 10 s, and some to spare. */
 const lastSnapshotMs = 5_000
 
+const lastSnapshot = (save: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.interruptible(save).pipe(
+    Effect.timeoutTo({
+      duration: lastSnapshotMs,
+      onSuccess: () => Effect.void,
+      onTimeout: () => Effect.logWarning("the last snapshot took too long and was given up; the next start replays more")
+    }),
+    Effect.flatten
+  )
+
 const make = Effect.fnUntraced(function*(options: Options) {
   const journal = yield* Journal
   const snapshots = yield* SnapshotStore
@@ -100,32 +109,15 @@ const make = Effect.fnUntraced(function*(options: Options) {
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
 
   let failed = false
-  let lastSnapshot = fromSequence
-  let saving = false
-  let taken: Taken | undefined
-
-  /** Takes the state at a block's end; it is saved once the block is durable, so that no snapshot is ahead of the journal. */
-  const takeSnapshot = (blockDigest: Uint8Array): void => {
-    taken = { sequence: engine.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(engine.state) }
-    lastSnapshot = engine.sequence
-  }
-
+  const snapshotting = SnapshotTaker.make(snapshots, {
+    state: engine.state,
+    from: fromSequence,
+    every: options.snapshotEveryRecords,
+    runtime
+  })
   const recent = new Recent.Recent({ ...Recent.defaultBounds, ...options.feed }, engine.sequence)
   /** Lets what is waiting be done, the writer's turns among it. */
   const pause = Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))
-
-  const oneAtATime = yield* Effect.makeSemaphore(1)
-  const save = oneAtATime.withPermits(1)(Effect.suspend(() => {
-    const snapshot = taken
-    if (snapshot === undefined) return Effect.void
-    taken = undefined
-    return snapshots.save(snapshot).pipe(
-      // A snapshot only shortens a start. Without it the venue goes on, and says so.
-      Effect.catchAllCause((cause) =>
-        Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`)
-      )
-    )
-  }))
 
   const sequencer = new Sequencer.Sequencer({
     engine,
@@ -139,16 +131,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
     built: (block, events) => {
       recent.take(block, events)
       timers.arm()
-      if (options.snapshotEveryRecords === 0 || saving || taken !== undefined) return
-      if (block.lastSequence - lastSnapshot >= options.snapshotEveryRecords) takeSnapshot(block.digest)
+      snapshotting.built(block.lastSequence, block.digest)
     },
     committed: (lastSequence) => {
       recent.commit(lastSequence)
-      if (saving || taken === undefined || taken.sequence > lastSequence) return
-      saving = true
-      Runtime.runFork(runtime)(Effect.ensuring(save, Effect.sync(() => {
-        saving = false
-      })))
+      snapshotting.committed(lastSequence)
     }
   }, options.sequencer)
   // Armed by the first block: the record of the start comes before all that is due.
@@ -162,15 +149,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
         Effect.raceFirst(Effect.interruptible(Deferred.await(failure))),
         Effect.zipRight(Effect.suspend(() => {
           if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
-          takeSnapshot(sequencer.headDigest)
-          return Effect.interruptible(save).pipe(
-            Effect.timeoutTo({
-              duration: lastSnapshotMs,
-              onSuccess: () => Effect.void,
-              onTimeout: () => Effect.logWarning("the last snapshot took too long and was given up; the next start replays more")
-            }),
-            Effect.flatten
-          )
+          return lastSnapshot(snapshotting.last(sequencer.headDigest))
         }))
       )
     })

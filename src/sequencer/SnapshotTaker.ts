@@ -1,0 +1,75 @@
+/**
+ * Takes snapshots while the venue runs: the state at a block's end, encoded in the writer's turn and saved once that block
+ * is durable, so that no snapshot is ahead of the journal. One is on its way at a time.
+ */
+import * as Cause from "effect/Cause"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Runtime from "effect/Runtime"
+import * as Snapshot from "../engine/Snapshot.js"
+import type { State } from "../engine/State.js"
+import type { Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
+
+export interface SnapshotTaker {
+  /** Is told of each block with its last sequence and digest, before it is written: takes the state when it is time to. */
+  readonly built: (lastSequence: number, digest: Uint8Array) => void
+  /** Is told how far the journal is durable: begins to save what was taken up to there. */
+  readonly committed: (lastSequence: number) => void
+  /** Takes the state as it is, which must be durable under this digest, and saves it. */
+  readonly last: (blockDigest: Uint8Array) => Effect.Effect<void>
+}
+
+/** `every`: records between two snapshots, 0 for none but the last; `from`: the sequence of the newest that there is. */
+export const make = (
+  snapshots: Context.Tag.Service<typeof SnapshotStore>,
+  { every, from, runtime, state }: {
+    readonly state: State
+    readonly from: number
+    readonly every: number
+    readonly runtime: Runtime.Runtime<never>
+  }
+): SnapshotTaker => {
+  const oneAtATime = Effect.unsafeMakeSemaphore(1)
+  let lastTaken = from
+  let saving = false
+  let taken: Taken | undefined
+
+  const take = (blockDigest: Uint8Array): void => {
+    taken = { sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) }
+    lastTaken = state.sequence
+  }
+
+  const save = oneAtATime.withPermits(1)(Effect.suspend(() => {
+    const snapshot = taken
+    if (snapshot === undefined) return Effect.void
+    taken = undefined
+    return snapshots.save(snapshot).pipe(
+      // A snapshot only shortens a start. Without it the venue goes on, and says so.
+      Effect.catchAllCause((cause) =>
+        Effect.logWarning(`the snapshot at sequence ${snapshot.sequence} was not saved: ${Cause.pretty(cause)}`)
+      )
+    )
+  }))
+
+  return {
+    built: (lastSequence, digest) => {
+      if (every === 0 || saving || taken !== undefined) return
+      if (lastSequence - lastTaken >= every) take(digest)
+    },
+    committed: (lastSequence) => {
+      if (saving || taken === undefined || taken.sequence > lastSequence) return
+      saving = true
+      Runtime.runFork(runtime)(Effect.ensuring(
+        save,
+        Effect.sync(() => {
+          saving = false
+        })
+      ))
+    },
+    last: (blockDigest) =>
+      Effect.suspend(() => {
+        take(blockDigest)
+        return save
+      })
+  }
+}
