@@ -64,7 +64,7 @@ export class Proofs {
   /** Damages the journal in one of two ways: the next start must refuse it. */
   damageDetected(): void {
     const random = this.world.root.split("flip")
-    if (random.chance(0.5)) return this.#misdirectionDetected()
+    if (random.chance(0.5) && this.#misdirectionDetected()) return
     const { host, witness, world: { disk } } = this
     host.stop()
     this.until("the last stop", () => host.process === undefined, 10_000)
@@ -75,8 +75,11 @@ export class Proofs {
     witness.see({ _tag: "Flipped", path, byte, bit, refusal: this.#startOverDamage() })
   }
 
-  /** One write of the journal goes astray while the venue acknowledges it. */
-  #misdirectionDetected(): void {
+  /**
+   * One write of the journal goes astray while the venue acknowledges it. False if none did: the block went into a segment
+   * that the venue still writes under the name which it was made under, as it does with a segment's zeros.
+   */
+  #misdirectionDetected(): boolean {
     const [market] = this.follower.model.markets
     let told: number | undefined
     this.#astray = "armed"
@@ -85,9 +88,15 @@ export class Proofs {
     })
     this.until("the misdirected write", () => told !== undefined, 60_000)
     if (told !== 200) throw new Error(`a write that went astray was answered ${told}`)
+    if (this.#astray === "armed") {
+      // What a start writes again as it already stands must not be taken for that block.
+      this.#astray = ""
+      return false
+    }
     this.host.process?.crash("kill")
     const refusal = this.#startOverDamage()
     this.witness.see({ _tag: "Misdirected", path: this.#astray, refusal })
+    return true
   }
 
   /** Starts the process over a damaged journal: why it refused, or undefined if it serves. */
