@@ -8,6 +8,7 @@ import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
 import type { Operation, Outcome } from "../operations/Operations.js"
 import type { AccountView } from "./Accounts.js"
+import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
 import type { Day } from "./Minutes.js"
 
@@ -113,17 +114,8 @@ export interface BookView {
 }
 
 /** An API key as the venue knows it. */
-export interface ApiKeyView {
+export interface ApiKeyView extends ApiKey {
   readonly index: number
-  readonly keyId: string
-  readonly account: number
-  readonly displayPrefix: string
-  readonly secretSha256: string
-  readonly scopes: number
-  readonly createdAtEpochMs: number
-  readonly expiresAtEpochMs: number
-  /** 0 while not revoked. */
-  readonly revokedAtEpochMs: number
 }
 
 /** A decision that is remembered under a client's key. */

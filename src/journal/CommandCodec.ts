@@ -28,7 +28,11 @@ interface Payload {
 export const kindCode = (command: Command): number => of(command).code
 
 /** A payload as JSON text; it holds no NUL and, written as UTF-8, no zero byte. */
-export const encode = (command: Command): string => (tuned[command.kind] ?? declared(of(command).fields)).encode(command)
+export const encode = (command: Command): string => {
+  if (command.kind === "PlaceOrders") return encodePlace(command)
+  if (command.kind === "CancelOrders") return encodeCancel(command)
+  return declared(of(command).fields).encode(command)
+}
 
 /** The command of a payload and its header. Throws `Malformed` for anything that `encode` did not write. */
 export const decode = (code: number, header: Header, text: string): Command => commandOf(code, header, parse(text))
@@ -43,7 +47,7 @@ const commandOf = (code: number, header: Header, items: Items): Command => {
   const kind = declaration.kind as Kind
   if (kind === "PlaceOrders") return { kind, ...header, entries: decodePlace(items) }
   if (kind === "CancelOrders") return { kind, ...header, entries: decodeCancel(items) }
-  return { kind, ...header, ...decodeFields(declaration.fields, items) } as unknown as Command
+  return { kind, ...header, ...declared(declaration.fields).decode(items) } as unknown as Command
 }
 
 // ---- what the declaration says
@@ -197,17 +201,6 @@ const decodeCancel = (items: Items): ReadonlyArray<CancelEntry> => {
     entries.push({ market: integer(items, at), orderNumber: integer(items, at + 1), raw: string(items, at + 2) })
   }
   return entries
-}
-
-const tuned: { readonly [K in Kind]?: Payload } = {
-  PlaceOrders: {
-    encode: (command) => encodePlace(command as PlaceOrders),
-    decode: (items) => ({ entries: decodePlace(items) })
-  },
-  CancelOrders: {
-    encode: (command) => encodeCancel(command as CancelOrders),
-    decode: (items) => ({ entries: decodeCancel(items) })
-  }
 }
 
 // ---- items

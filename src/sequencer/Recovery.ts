@@ -157,8 +157,7 @@ export const runBlock = (engine: Engine, block: Block.Block): ReadonlyArray<Outc
 
 /** As `runBlock`, and compares the digest of what was decided. */
 export const applyBlock = (engine: Engine, block: Block.Block): Diverged | undefined => {
-  engine.state.events.clear()
-  for (const record of block.records) engine.apply(record.command, record.sequence, record.atEpochMs)
+  runBlock(engine, block)
   return divergence(engine, block)
 }
 
@@ -200,26 +199,28 @@ const objection = (journal: JournalService, stored: Stored): Effect.Effect<strin
 const loadIfThere = (snapshots: SnapshotsService, sequence: number): Effect.Effect<Stored | string, DiskError> =>
   Effect.catchIf(snapshots.load(sequence), (error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
 
+/** A stored state, or why there is none, as what may be begun with: undefined, with a warning that names it, where it may not. */
+const unlessObjected = Effect.fnUntraced(function*(journal: JournalService, stored: Stored | string, what: string) {
+  const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
+  if (typeof stored !== "string" && objected === undefined) return stored
+  yield* Effect.logWarning(`${what} is passed over: ${objected}`)
+  return undefined
+})
+
 /** The newest snapshot that the journal vouches for and this program can read, or else the state that its last step began with. */
 const vouched = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService) {
   const latest = yield* snapshots.latest
-  if (latest !== undefined) {
-    const objected = yield* objection(journal, latest)
-    if (objected === undefined) return latest
-    yield* Effect.logWarning(`the snapshot at sequence ${latest.sequence} is passed over: ${objected}`)
-    return yield* newestBefore(journal, snapshots, latest.sequence)
-  }
-  return yield* stepBefore(journal, snapshots, Number.POSITIVE_INFINITY)
+  if (latest === undefined) return yield* stepBefore(journal, snapshots, Number.POSITIVE_INFINITY)
+  return (yield* unlessObjected(journal, latest, `the snapshot at sequence ${latest.sequence}`))
+    ?? (yield* newestBefore(journal, snapshots, latest.sequence))
 })
 
 /** The same of what stands before a sequence. */
 const newestBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
   for (const at of (yield* snapshots.list).toReversed()) {
     if (at >= sequence) continue
-    const stored = yield* loadIfThere(snapshots, at)
-    const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
-    if (typeof stored !== "string" && objected === undefined) return stored
-    yield* Effect.logWarning(`the snapshot at sequence ${at} is passed over: ${objected}`)
+    const taken = yield* unlessObjected(journal, yield* loadIfThere(snapshots, at), `the snapshot at sequence ${at}`)
+    if (taken !== undefined) return taken
   }
   return yield* stepBefore(journal, snapshots, sequence)
 })
@@ -228,10 +229,7 @@ const newestBefore = Effect.fnUntraced(function*(journal: JournalService, snapsh
 const stepBefore = Effect.fnUntraced(function*(journal: JournalService, snapshots: SnapshotsService, sequence: number) {
   const step = yield* snapshots.latestStep
   if (step === undefined || typeof step !== "string" && step.sequence >= sequence) return undefined
-  const objected = typeof step === "string" ? step : yield* objection(journal, step)
-  if (typeof step !== "string" && objected === undefined) return step
-  yield* Effect.logWarning(`the state that the last step began with is passed over: ${objected}`)
-  return undefined
+  return yield* unlessObjected(journal, step, "the state that the last step began with")
 })
 
 /**

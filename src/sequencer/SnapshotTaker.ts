@@ -10,6 +10,14 @@ import * as Snapshot from "../engine/Snapshot.js"
 import type { State } from "../engine/State.js"
 import type { Snapshot as Taken, SnapshotStore } from "../journal/SnapshotStore.js"
 
+/** A state as it is, at the end of the block with this digest. */
+export const taken = (state: State, blockDigest: Uint8Array): Taken => ({
+  sequence: state.sequence,
+  blockDigest,
+  schema: Snapshot.schema,
+  sections: Snapshot.encode(state)
+})
+
 export interface SnapshotTaker {
   /** Is told of each block with its last sequence and digest, before it is written: takes the state when it is time to. */
   readonly built: (lastSequence: number, digest: Uint8Array) => void
@@ -32,17 +40,18 @@ export const make = (
   const oneAtATime = Effect.unsafeMakeSemaphore(1)
   let lastTaken = from
   let saving = false
-  let taken: Taken | undefined
+  /** Taken and not yet on its way. */
+  let next: Taken | undefined
 
   const take = (blockDigest: Uint8Array): void => {
-    taken = { sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) }
+    next = taken(state, blockDigest)
     lastTaken = state.sequence
   }
 
   const save = oneAtATime.withPermits(1)(Effect.suspend(() => {
-    const snapshot = taken
+    const snapshot = next
     if (snapshot === undefined) return Effect.void
-    taken = undefined
+    next = undefined
     return snapshots.save(snapshot).pipe(
       // A snapshot only shortens a start. Without it the venue goes on, and says so.
       Effect.catchAllCause((cause) =>
@@ -53,11 +62,11 @@ export const make = (
 
   return {
     built: (lastSequence, digest) => {
-      if (every === 0 || saving || taken !== undefined) return
+      if (every === 0 || saving || next !== undefined) return
       if (lastSequence - lastTaken >= every) take(digest)
     },
     committed: (lastSequence) => {
-      if (saving || taken === undefined || taken.sequence > lastSequence) return
+      if (saving || next === undefined || next.sequence > lastSequence) return
       saving = true
       Runtime.runFork(runtime)(Effect.ensuring(
         save,

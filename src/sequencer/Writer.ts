@@ -7,7 +7,6 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
-import * as Snapshot from "../engine/Snapshot.js"
 import type { Capacity, State } from "../engine/State.js"
 import { Journal } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
@@ -64,7 +63,7 @@ const keepStep = (
   state: State,
   blockDigest: Uint8Array
 ): Effect.Effect<void, StepNotKept> =>
-  snapshots.saveStep({ sequence: state.sequence, blockDigest, schema: Snapshot.schema, sections: Snapshot.encode(state) }).pipe(
+  snapshots.saveStep(SnapshotTaker.taken(state, blockDigest)).pipe(
     Effect.mapError((error) => new StepNotKept({ sequence: state.sequence, reason: error.message }))
   )
 

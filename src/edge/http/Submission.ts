@@ -66,8 +66,24 @@ export const failEntry = (call: Call, decided: Refused, outcome: Outcome, compar
   call.fail(Errors.refused(decided.refusal, comparison), outcome.atEpochMs)
 
 /** Counts a refused entry of a batch: its answer is no failure, and counts nothing itself. */
-export const countRefusal = (call: Call, decided: EntryOutcome): void => {
+const countRefusal = (call: Call, decided: EntryOutcome): void => {
   if (isRefused(decided)) call.services.metrics.refused(Errors.refused(decided.refusal).description.name)
+}
+
+/** The texts of a batch's `count` entries, in order and parted by commas; what was refused is counted. */
+export const entryTexts = (
+  call: Call,
+  outcome: Outcome,
+  count: number,
+  text: (decided: EntryOutcome, index: number) => string
+): string => {
+  let texts = ""
+  for (let index = 0; index < count; index++) {
+    const decided = decidedEntry(outcome, index)
+    countRefusal(call, decided)
+    texts += (index === 0 ? "" : ",") + text(decided, index)
+  }
+  return texts
 }
 
 /**

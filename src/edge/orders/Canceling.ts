@@ -4,6 +4,7 @@ import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { Call } from "../http/Call.js"
@@ -12,13 +13,19 @@ import * as Submission from "../http/Submission.js"
 import * as Grid from "./Grid.js"
 import type { CancelEntry } from "../../operations/orders/CancelOrders.js"
 
+/** One order to cancel, with the market that its answer is written in. */
+export interface Prepared {
+  readonly entry: CancelEntry
+  readonly market: Market.Parameters | undefined
+}
+
 /** One order to cancel; what cannot be any order's id or market is told apart by the text sent. */
 export const prepare = (
   state: Reads,
   marketIndex: number,
   marketText: string,
   orderId: string
-): { readonly entry: CancelEntry; readonly market: Market.Parameters | undefined } => {
+): Prepared => {
   const market = Grid.known(state, marketIndex)?.parameters
   const orderNumber = Ids.parseOrderId(orderId) ?? none
   return {
@@ -39,6 +46,21 @@ export const submit = (
   entries: ReadonlyArray<CancelEntry>,
   answer: (outcome: Outcome) => void
 ): void => Submission.submit(call, admitted, { kind: "CancelOrders", operation, entries }, answer)
+
+/** Cancels one order; `answer` is called when that was not refused. */
+export const submitOne = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Operation,
+  { entry, market }: Prepared,
+  answer: (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => void
+): void =>
+  submit(call, admitted, operation, [entry], (outcome) => {
+    const decided = Submission.decidedEntry(outcome, 0)
+    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
+    assert(market !== undefined, "an order without a market cannot be cancelled")
+    answer(market, Submission.asOrder(decided), outcome)
+  })
 
 /** The entry as what a cancel of all orders comes to. */
 const asCanceled = (decided: EntryOutcome): OrdersCanceled => {

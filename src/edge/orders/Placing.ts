@@ -1,4 +1,5 @@
 /** Orders on their way to the engine, native and of the compatibility layer, alone and in batches. */
+import { assert } from "../../domain/Assert.js"
 import type * as Market from "../../domain/Market.js"
 import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -7,6 +8,7 @@ import type { Call } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import type { Admitted } from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 
 /** The market that an answer may speak of. */
@@ -35,3 +37,18 @@ export const submit = (
   prepared: ReadonlyArray<Prepared>,
   answer: (outcome: Outcome) => void
 ): void => Submission.submit(call, admitted, { kind: "PlaceOrders", operation, entries: prepared.map(({ entry }) => entry) }, answer)
+
+/** Places one prepared order, and answers with what `accepted` makes of its decision, or with its refusal. */
+export const submitOne = (
+  call: Call,
+  admitted: Admitted<object>,
+  operation: Operation,
+  prepared: Prepared,
+  accepted: (market: Market.Parameters, decided: OrderDecided, outcome: Outcome) => string
+): void =>
+  submit(call, admitted, operation, [prepared], (outcome) => {
+    const decided = Submission.decidedEntry(outcome, 0)
+    if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome, compared(prepared, decided))
+    assert(prepared.market !== undefined, "an order without a market is refused")
+    call.succeed(accepted(prepared.market, Submission.asOrder(decided), outcome))
+  })

@@ -2,7 +2,6 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Order from "../../domain/Order.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
@@ -16,7 +15,6 @@ import * as Fields from "../http/Fields.js"
 import { quote } from "../http/Json.js"
 import * as Route from "../http/Route.js"
 import { feeds, name, plain, shape } from "../http/Shapes.js"
-import * as Submission from "../http/Submission.js"
 import * as Canceling from "./Canceling.js"
 import { AcceptedOrder } from "./CompatOrder.js"
 import * as OrderText from "./OrderText.js"
@@ -59,20 +57,17 @@ export const cancelCompatOrder = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey, key } = admitted
     const { state } = call.services
-    const { entry, market } = Canceling.prepare(
+    const prepared = Canceling.prepare(
       state,
       state.findSymbol(body.symbol),
       body.symbol,
       call.params["orderId"] ?? ""
     )
-    Canceling.submit(call, admitted, Operation.cancelV2, [entry], (outcome) => {
-      const decided = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
-      assert(market !== undefined, "an order without a market cannot be cancelled")
-      const view = state.findOrder(key.account, Submission.asOrder(decided).orderNumber)
+    Canceling.submitOne(call, admitted, Operation.cancelV2, prepared, (market, decided, outcome) => {
+      const view = state.findOrder(key.account, decided.orderNumber)
       // Both are kept for 24 h after the order ended; a repeat at the very end may find the order gone first.
       if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
-      call.succeed(compatCanceled(body.symbol, accountId, market, view, Submission.asOrder(decided), outcome, idempotencyKey))
+      call.succeed(compatCanceled(body.symbol, accountId, market, view, decided, outcome, idempotencyKey))
     })
   }
 })

@@ -2,7 +2,6 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { assert } from "../../domain/Assert.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -12,7 +11,6 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import { feeds, name, plain, shape } from "../http/Shapes.js"
-import * as Submission from "../http/Submission.js"
 import * as Canceling from "./Canceling.js"
 import * as Canceled from "./Canceled.js"
 import type * as OrderText from "./OrderText.js"
@@ -63,17 +61,13 @@ export const cancelOrder = Route.hot({
     const { accountId, body, idempotencyKey } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
     const { state } = call.services
-    const { entry, market } = Canceling.prepare(
+    const prepared = Canceling.prepare(
       state,
       state.findMarket(body.marketId),
       body.marketId,
       call.params["orderId"] ?? ""
     )
-    Canceling.submit(call, admitted, Operation.cancelV1, [entry], (outcome) => {
-      const decided = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
-      assert(market !== undefined, "an order without a market cannot be cancelled")
-      call.succeed(canceled(accountId, market, Submission.asOrder(decided), outcome, idempotencyKey))
-    })
+    Canceling.submitOne(call, admitted, Operation.cancelV1, prepared,
+      (market, decided, outcome) => call.succeed(canceled(accountId, market, decided, outcome, idempotencyKey)))
   }
 })

@@ -107,15 +107,11 @@ export const cancelOrderBatch = Route.hot({
       markets.push(market)
     }
     Canceling.submit(call, admitted, Operation.cancelBatchV1, entries, (outcome) => {
-      let text = ""
-      for (let index = 0; index < entries.length; index++) {
+      const texts = Submission.entryTexts(call, outcome, entries.length, (decided, index) => {
         const { marketId, orderId } = body.orders[index]!
-        const decided = Submission.decidedEntry(outcome, index)
-        Submission.countRefusal(call, decided)
-        text += (index === 0 ? "" : ",")
-          + canceledEntry(index, accountId, markets[index], orderId, marketId, decided, outcome, idempotencyKey)
-      }
-      call.succeed(`{"version":"external-cancel-order-batch/v1","outcomes":[${text}]}`)
+        return canceledEntry(index, accountId, markets[index], orderId, marketId, decided, outcome, idempotencyKey)
+      })
+      call.succeed(`{"version":"external-cancel-order-batch/v1","outcomes":[${texts}]}`)
     })
   }
 })

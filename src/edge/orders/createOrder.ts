@@ -1,7 +1,6 @@
 /** `POST /v2/order`: places one order of the compatibility layer. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { assert } from "../../domain/Assert.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 import * as Ids from "../../domain/Ids.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
@@ -11,7 +10,6 @@ import * as Fields from "../http/Fields.js"
 import { quote } from "../http/Json.js"
 import * as Route from "../http/Route.js"
 import { feeds } from "../http/Shapes.js"
-import * as Submission from "../http/Submission.js"
 import { AcceptedOrder } from "./CompatOrder.js"
 import * as NewCompatOrder from "./NewCompatOrder.js"
 import * as OrderText from "./OrderText.js"
@@ -47,14 +45,7 @@ export const createOrder = Route.hot({
   run: (call, admitted) => {
     const { accountId, body, idempotencyKey } = admitted
     const prepared = NewCompatOrder.prepare(call.services.state, body)
-    const { entry, market } = prepared
-    Placing.submit(call, admitted, Operation.placeV2, [prepared], (outcome) => {
-      const decided = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(decided)) {
-        return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))
-      }
-      assert(market !== undefined, "an order without a market is refused")
-      call.succeed(compatPlaced(body.symbol, accountId, market, entry, Submission.asOrder(decided), outcome, idempotencyKey))
-    })
+    Placing.submitOne(call, admitted, Operation.placeV2, prepared,
+      (market, decided, outcome) => compatPlaced(body.symbol, accountId, market, prepared.entry, decided, outcome, idempotencyKey))
   }
 })

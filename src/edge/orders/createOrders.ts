@@ -111,15 +111,9 @@ export const createOrders = Route.hot({
     const { accountId, body, idempotencyKey } = admitted
     const prepared = body.map((order) => NewCompatOrder.prepare(call.services.state, order))
     Placing.submit(call, admitted, Operation.placeBatchV2, prepared, (outcome) => {
-      let text = ""
-      for (let index = 0; index < prepared.length; index++) {
-        const one = prepared[index]!
-        const decided = Submission.decidedEntry(outcome, index)
-        Submission.countRefusal(call, decided)
-        text += (index === 0 ? "" : ",")
-          + placedEntry(index, accountId, one, body[index]!, decided, outcome, idempotencyKey)
-      }
-      call.succeed(`[${text}]`)
+      const texts = Submission.entryTexts(call, outcome, prepared.length,
+        (decided, index) => placedEntry(index, accountId, prepared[index]!, body[index]!, decided, outcome, idempotencyKey))
+      call.succeed(`[${texts}]`)
     })
   }
 })

@@ -1,7 +1,6 @@
 /** `POST /v1/orders`: places one order. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
-import { assert } from "../../domain/Assert.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
@@ -12,7 +11,6 @@ import * as Fields from "../http/Fields.js"
 import * as Requests from "../http/Requests.js"
 import * as Route from "../http/Route.js"
 import { feeds } from "../http/Shapes.js"
-import * as Submission from "../http/Submission.js"
 import * as NewOrder from "./NewOrder.js"
 import { OrderRecord } from "./OrderRecord.js"
 import * as OrderText from "./OrderText.js"
@@ -49,14 +47,7 @@ export const placeOrder = Route.hot({
     if (body.accountId !== accountId) return call.failDurably(Errors.refused(Refusal.keyAccountMismatch))
     const prepared = NewOrder.prepare(call.services.state, body, "")
     if (Requests.isFailure(prepared)) return call.failDurably(prepared)
-    const { entry, market } = prepared
-    Placing.submit(call, admitted, Operation.placeV1, [prepared], (outcome) => {
-      const decided = Submission.decidedEntry(outcome, 0)
-      if (Submission.isRefused(decided)) {
-        return Submission.failEntry(call, decided, outcome, Placing.compared(prepared, decided))
-      }
-      assert(market !== undefined, "an order without a market is refused")
-      call.succeed(placed(accountId, market, entry, Submission.asOrder(decided), outcome, idempotencyKey))
-    })
+    Placing.submitOne(call, admitted, Operation.placeV1, prepared,
+      (market, decided, outcome) => placed(accountId, market, prepared.entry, decided, outcome, idempotencyKey))
   }
 })

@@ -123,15 +123,9 @@ export const placeOrderBatch = Route.hot({
       prepared.push(one)
     }
     Placing.submit(call, admitted, Operation.placeBatchV1, prepared, (outcome) => {
-      let text = ""
-      for (let index = 0; index < prepared.length; index++) {
-        const one = prepared[index]!
-        const decided = Submission.decidedEntry(outcome, index)
-        Submission.countRefusal(call, decided)
-        text += (index === 0 ? "" : ",")
-          + placedEntry(index, accountId, one, body.orders[index]!, decided, outcome, idempotencyKey)
-      }
-      call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${text}]}`)
+      const texts = Submission.entryTexts(call, outcome, prepared.length,
+        (decided, index) => placedEntry(index, accountId, prepared[index]!, body.orders[index]!, decided, outcome, idempotencyKey))
+      call.succeed(`{"version":"external-place-order-batch/v1","outcomes":[${texts}]}`)
     })
   }
 })

@@ -3,6 +3,7 @@ import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
+import * as Versions from "../Versions.js"
 
 export const OpenVenue = declare({
   kind: "OpenVenue",
@@ -15,12 +16,7 @@ export const OpenVenue = declare({
   requests: {},
   fields: {
     environment: Field.text("plain"),
-    /** The version of the engine's rules that this journal starts under. */
-    rules: Field.whole("version"),
-    /** The version of how records and blocks are written. */
-    codec: Field.whole("version"),
-    /** The program's version, as its package says. */
-    program: Field.text("plain")
+    ...Versions.fields
   },
   share: () => "venue",
   outcome: Done

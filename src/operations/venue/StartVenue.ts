@@ -7,6 +7,7 @@ import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
+import * as Versions from "../Versions.js"
 
 export const StartVenue = declare({
   kind: "StartVenue",
@@ -18,9 +19,7 @@ export const StartVenue = declare({
   keyScope: "none",
   requests: {},
   fields: {
-    rules: Field.whole("version"),
-    codec: Field.whole("version"),
-    program: Field.text("plain"),
+    ...Versions.fields,
     /** At a step to other rules: SHA-256 of the snapshot that the state was read from, lowercase hex. Otherwise empty. */
     stateBefore: Field.text("plain"),
     /** At a step: SHA-256 of the migrated state's canonical form, before this record. Otherwise empty. */
