@@ -155,6 +155,9 @@ export const isTrading = (command: Command): boolean => byKind[command.kind].und
 /** Whose room in inbox and tables the command takes. */
 export const shareOf = (command: Command): Share => byKind[command.kind].share(command as never)
 
+/** How many entries a command has: orders to place, orders to cancel; 1 for a command without any. */
+export const entriesOf = (command: Command): number => "entries" in command ? command.entries.length : 1
+
 /** A command with a header of its own and the fingerprint of its fields: for what the venue sends itself, and for tests. */
 export const withFields = <K extends Kind>(
   kind: K,

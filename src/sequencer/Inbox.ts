@@ -1,7 +1,14 @@
 /**
- * The bounded queue in front of the writer. A share is kept for commands that only take risk away and for
- * the operator, so that cancels are served when placements already are not.
+ * The bounded queue in front of the writer. A share is kept for commands that only take risk away and for the operator,
+ * so that they are served when placements already are not, and they are taken first: a cancel does not wait behind
+ * what others want to place.
+ *
+ * An account's own commands keep their order. What takes risk away therefore waits in the line of the placements as long
+ * as a command of its account does; so it cannot cancel an order that its account asked for before and that is not there yet.
+ *
+ * The order in which commands are taken is the order in which they are decided and journaled.
  */
+import { none } from "../domain/None.js"
 import { type Command, shareOf } from "../operations/Operations.js"
 import type { Answer } from "./Submit.js"
 
@@ -14,40 +21,88 @@ export interface Bounds {
 
 export const defaultBounds: Bounds = { capacity: 8192, reserved: 2048 }
 
+/** How many may be taken out of the first line in a row while others wait: so many cancels hold placements up, and never stop them. */
+export const firstInARow = 15
+
 export interface Waiting {
   readonly command: Command
   readonly answer: Answer
 }
 
-export class Inbox {
+/** First in, first out, in a ring of fixed size. */
+class Line {
   private readonly ring: Array<Waiting | undefined>
   private head = 0
-  private count = 0
+  count = 0
+
+  constructor(capacity: number) {
+    this.ring = new Array<Waiting | undefined>(capacity).fill(undefined)
+  }
+
+  push(waiting: Waiting): void {
+    this.ring[(this.head + this.count) % this.ring.length] = waiting
+    this.count++
+  }
+
+  shift(): Waiting | undefined {
+    const waiting = this.ring[this.head]
+    if (waiting === undefined) return undefined
+    this.ring[this.head] = undefined
+    this.head = (this.head + 1) % this.ring.length
+    this.count--
+    return waiting
+  }
+}
+
+export class Inbox {
+  /** What only takes risk away, the operator's and the venue's own commands. */
+  private readonly first: Line
+  /** Placements, and what their accounts sent behind them. */
+  private readonly rest: Line
+  /** How many commands of an account wait in `rest`; accounts without any are left out. */
+  private readonly behind = new Map<number, number>()
+  /** How many were taken out of `first` since one was taken out of `rest`. */
+  private inARow = 0
 
   constructor(readonly bounds: Bounds) {
-    this.ring = new Array<Waiting | undefined>(bounds.capacity).fill(undefined)
+    this.first = new Line(bounds.capacity)
+    this.rest = new Line(bounds.capacity)
   }
 
   get depth(): number {
-    return this.count
+    return this.first.count + this.rest.count
   }
 
   /** Takes a command in, unless its share of the queue is full. */
   offer(waiting: Waiting): boolean {
+    const { account } = waiting.command
     const privileged = shareOf(waiting.command) !== "placement"
-    if (this.count >= (privileged ? this.bounds.capacity : this.bounds.capacity - this.bounds.reserved)) return false
-    this.ring[(this.head + this.count) % this.ring.length] = waiting
-    this.count++
+    if (this.depth >= (privileged ? this.bounds.capacity : this.bounds.capacity - this.bounds.reserved)) return false
+    if (privileged && !this.behind.has(account)) {
+      this.first.push(waiting)
+      return true
+    }
+    this.rest.push(waiting)
+    if (account !== none) this.behind.set(account, (this.behind.get(account) ?? 0) + 1)
     return true
   }
 
-  /** The command that has waited longest. */
+  /** The command whose turn it is: the one that has waited longest in its line. */
   take(): Waiting | undefined {
-    if (this.count === 0) return undefined
-    const waiting = this.ring[this.head]
-    this.ring[this.head] = undefined
-    this.head = (this.head + 1) % this.ring.length
-    this.count--
+    if (this.rest.count > 0 && (this.first.count === 0 || this.inARow >= firstInARow)) return this.takeRest()
+    // Nobody was held up while nobody waited.
+    this.inARow = this.rest.count === 0 ? 0 : this.inARow + 1
+    return this.first.shift()
+  }
+
+  private takeRest(): Waiting | undefined {
+    this.inARow = 0
+    const waiting = this.rest.shift()
+    if (waiting === undefined) return undefined
+    const { account } = waiting.command
+    const left = (this.behind.get(account) ?? 0) - 1
+    if (left > 0) this.behind.set(account, left)
+    else this.behind.delete(account)
     return waiting
   }
 }

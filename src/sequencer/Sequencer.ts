@@ -7,7 +7,7 @@
  * and the process ends. It starts again from the journal.
  */
 import { assert } from "../domain/Assert.js"
-import { type Command, type Outcome, refuse } from "../operations/Operations.js"
+import { type Command, entriesOf, type Outcome, refuse } from "../operations/Operations.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Engine } from "../engine/Engine.js"
 import * as Block from "../journal/Block.js"
@@ -24,11 +24,16 @@ export interface Options {
   readonly inbox: Bounds
   /** Most records one block takes. */
   readonly maxRecords: number
+  /**
+   * A turn takes no further command once the commands it took have so many entries: orders to place, orders to cancel. So
+   * a turn is short whatever the batches in it, and a cancel that arrives meanwhile is in the next one.
+   */
+  readonly maxEntries: number
   /** A block takes no further record from this size on, bytes; well below the journal's own bound. */
   readonly fullBytes: number
 }
 
-export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024, fullBytes: 512 * 1024 }
+export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024, maxEntries: 1024, fullBytes: 512 * 1024 }
 
 /** Why the writer stopped. */
 export type Failure = Fenced | Unknown | Full | { readonly _tag: "Defect"; readonly cause: unknown }
@@ -172,10 +177,13 @@ export class Sequencer {
       firstSequence: engine.sequence + 1,
       previousDigest: this.previousDigest
     })
-    while (this.builder.count < this.options.maxRecords && this.builder.byteLength < this.options.fullBytes) {
+    const { fullBytes, maxEntries, maxRecords } = this.options
+    let entries = 0
+    while (entries < maxEntries && this.builder.count < maxRecords && this.builder.byteLength < fullBytes) {
       const next = this.inbox.take()
       if (next === undefined) break
       const { answer, command } = next
+      entries += entriesOf(command)
       const admitted = engine.admit(command, atEpochMs)
       if (admitted !== undefined) {
         this.release(admitted, answer)

@@ -1,8 +1,8 @@
-/** The inbox: first in first out, bounded, with a share that placements do not get. */
+/** The inbox: bounded, with a share that placements do not get, what takes risk away first, and each account in its own order. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import type { Command } from "../../src/operations/Operations.js"
-import { Inbox } from "../../src/sequencer/Inbox.js"
+import { firstInARow, Inbox } from "../../src/sequencer/Inbox.js"
 import { complete } from "../engine/commands.js"
 import { plain } from "../engine/drive.js"
 
@@ -41,6 +41,74 @@ test("is full at its capacity for everyone, and has room again when one is taken
   inbox.take()
   expect(inbox.offer({ command: placement(false), answer })).toBe(false)
   expect(inbox.offer({ command: cancel, answer })).toBe(true)
+})
+
+const place = (account: number): Command => complete({ kind: "PlaceOrders", account, idempotencyKey: "k", entries: [plain] })
+const cancelOf = (account: number): Command => complete({ kind: "CancelOrders", account, idempotencyKey: "k", entries: [] })
+
+const taken = (inbox: Inbox): Array<Command> => {
+  const commands: Array<Command> = []
+  for (let waiting = inbox.take(); waiting !== undefined; waiting = inbox.take()) commands.push(waiting.command)
+  return commands
+}
+
+test("a cancel is taken before the placements of others that came before it, and behind those of its own account", () => {
+  const inbox = new Inbox({ capacity: 10, reserved: 2 })
+  const [flood, more, own, cancel, ownCancel] = [place(1), place(1), place(2), cancelOf(3), cancelOf(2)]
+  for (const command of [flood, more, own, cancel, ownCancel]) expect(inbox.offer({ command, answer })).toBe(true)
+  expect(taken(inbox)).toEqual([cancel, flood, more, own, ownCancel])
+  // Its placements are gone, and with them what held its cancels back.
+  for (const command of [flood, ownCancel]) inbox.offer({ command, answer })
+  expect(taken(inbox)).toEqual([ownCancel, flood])
+})
+
+test("many cancels hold placements up and do not stop them", () => {
+  const inbox = new Inbox({ capacity: 100, reserved: 2 })
+  const placement = place(1)
+  for (let count = 0; count < 2; count++) inbox.offer({ command: placement, answer })
+  for (let count = 0; count < 3 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer })
+  const places = taken(inbox).flatMap((command, at) => command === placement ? [at] : [])
+  expect(places).toEqual([firstInARow, 2 * firstInARow + 1])
+})
+
+interface Sent {
+  readonly command: Command
+  readonly ordinal: number
+  /** In the line of the placements: one itself, or sent behind one of its account that waits there. */
+  readonly held: boolean
+}
+
+test("takes as a naive model does, each account in its own order", () => {
+  const step = fc.oneof(
+    fc.constant("take" as const),
+    fc.record({ account: fc.integer({ min: 0, max: 3 }), places: fc.boolean() })
+  )
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 300 }), (steps) => {
+      const inbox = new Inbox({ capacity: 40, reserved: 10 })
+      const waiting: Array<Sent> = []
+      const lastOfAccount = new Map<number, number>()
+      let inARow = 0
+      steps.forEach((given, ordinal) => {
+        if (given !== "take") {
+          const command = given.places ? place(given.account) : cancelOf(given.account)
+          const held = given.places || waiting.some((other) => other.held && other.command.account === given.account)
+          if (inbox.offer({ command, answer })) waiting.push({ command, ordinal, held })
+          return
+        }
+        const first = waiting.find(({ held }) => !held)
+        const rest = waiting.find(({ held }) => held)
+        const expected = rest !== undefined && (first === undefined || inARow >= firstInARow) ? rest : first
+        expect(inbox.take()?.command).toBe(expected?.command)
+        if (expected === undefined) return
+        inARow = expected.held || rest === undefined ? 0 : inARow + 1
+        waiting.splice(waiting.indexOf(expected), 1)
+        const { account } = expected.command
+        expect(expected.ordinal).toBeGreaterThan(lastOfAccount.get(account) ?? -1)
+        lastOfAccount.set(account, expected.ordinal)
+      })
+    })
+  )
 })
 
 test("gives back what it took, in order, round and round", () => {

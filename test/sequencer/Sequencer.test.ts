@@ -160,6 +160,24 @@ describe("turns and blocks", () => {
     expect(bench.heard).toEqual(["0", "1", "2", "3", "4", "5", "6"])
   })
 
+  test("a turn takes no more once it has its entries, however few the commands; what came meanwhile and is no placement is first in the next", () => {
+    const bench = new Bench({ maxEntries: 6 }).open()
+    const batch = (name: string): Command =>
+      complete({
+        kind: "PlaceOrders",
+        operation: Operation.placeBatchV1,
+        account: 0,
+        idempotencyKey: name,
+        entries: Array.from({ length: 4 }, () => plain)
+      })
+    for (const name of ["a", "b", "c"]) bench.submit(name, batch(name))
+    expect(bench.turn()).toBe(true)
+    bench.send("price", { kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1001, sourceEpochMs: 1 })
+    bench.finish()
+    expect(bench.journal.begun.map(({ records }) => records.length)).toEqual([2, 2])
+    expect(bench.heard).toEqual(["a", "b", "price", "c"])
+  })
+
   test("a block takes no more once it is full", () => {
     const bench = new Bench({ fullBytes: 1024 }).open()
     for (let count = 0; count < 40; count++) bench.submit(`${count}`, bench.place())
