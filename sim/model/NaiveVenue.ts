@@ -32,6 +32,9 @@ import {
   retentionMs
 } from "./NaiveState.js"
 
+/** Most orders beyond their edge of the price band that are cancelled in one go. */
+const clearedAtOnce = 64
+
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
@@ -125,7 +128,7 @@ export class NaiveVenue {
     this.#fired = []
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
-    if (!this.halted) this.#doWhatIsDue()
+    this.#doWhatIsDue()
     const outcomes = this.#decide(command)
     const scope = scopeOfCommand(command)
     if (scope !== undefined) {
@@ -247,8 +250,40 @@ export class NaiveVenue {
     }
   }
 
-  /** Dead-man switches by moment, then by account; then expiries by moment, then by order. */
+  /** Whether an order rests beyond its edge of the band: a bid above the top, or an offer below the bottom. */
+  isBeyondEdge(order: NaiveOrder): boolean {
+    const market = this.markets[order.market]!
+    if (market.mark === 0) return false
+    const { lower, upper } = this.band(market)
+    return order.side === Order.buy ? BigInt(order.price) > upper : BigInt(order.price) < lower
+  }
+
+  /** Whether orders beyond their edge are left in a market, so that nothing may be placed there. */
+  isBeingCleared(market: number): boolean {
+    return this.markets[market]?.resting.some((order) => this.isBeyondEdge(order)) === true
+  }
+
+  /** Cancels what rests beyond its edge, market by market, the furthest out first and of those the first in its queue. */
+  #clear(): void {
+    let left = clearedAtOnce
+    for (const market of this.markets) {
+      for (;;) {
+        const next = [this.#best(market, Order.buy), this.#best(market, Order.sell)]
+          .find((order) => order !== undefined && this.isBeyondEdge(order))
+        if (next === undefined) break
+        if (left-- === 0) return
+        this.#cancel(next, CancelReason.priceBandExceeded)
+      }
+    }
+  }
+
+  /** Dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
   #doWhatIsDue(): void {
+    if (!this.halted) this.#doWhatIsTimed()
+    this.#clear()
+  }
+
+  #doWhatIsTimed(): void {
     const isDue = (atEpochMs: number): boolean => atEpochMs !== 0 && atEpochMs <= this.atEpochMs
     const switches = this.accounts
       .filter((account) => isDue(account.cancelAllAtEpochMs))
@@ -271,6 +306,14 @@ export class NaiveVenue {
       const { account, idempotencyKey } = command
       if (this.isFenced(account, "key", idempotencyKey, record.atEpochMs)) return `key ${idempotencyKey} was fenced and journaled`
     }
+    const amended = command.kind === "AmendOrder" ? this.orders.get(command.orderNumber) : undefined
+    const places = command.kind === "PlaceOrders"
+      ? command.entries.map(({ market }) => market)
+      : amended?.status === Order.open && amended.account === record.command.account
+      ? [amended.market]
+      : []
+    const clearing = places.find((market) => this.isBeingCleared(market))
+    if (clearing !== undefined) return `an order was taken in market ${clearing}, which was being cleared`
     const scope = scopeOfCommand(command)
     const known = scope === undefined ? undefined : this.memory.get(scope)
     if (known !== undefined && this.isRemembered(known, record.atEpochMs)) {
@@ -325,7 +368,9 @@ export class NaiveVenue {
         if (command.priceAtoms < minPriceAtoms || command.priceAtoms > maxPriceAtoms) {
           return [refused(Refusal.indexPriceInvalid, -1)]
         }
+        const moved = market.mark !== command.priceAtoms
         market.mark = command.priceAtoms
+        if (moved) this.#clear()
         market.indexSourceEpochMs = command.sourceEpochMs === 0 ? this.atEpochMs : command.sourceEpochMs
         return [done(-1)]
       }
@@ -380,6 +425,7 @@ export class NaiveVenue {
       return refused(Refusal.marketInvalid, -1)
     }
     known.parameters = parameters
+    this.#clear()
     return done(-1)
   }
 
@@ -470,10 +516,9 @@ export class NaiveVenue {
     if (isPriced && (price < parameters.minPriceAtoms || price > parameters.maxPriceAtoms)) return Refusal.priceOutOfBounds
     if (order.total < parameters.minQuantityAtoms || order.total > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
 
-    // Any price outside the band that the order would touch refuses it, on the good side of the mark too: no
-    // trade may print there, so matching would end the order at once.
-    if (order.type === Order.limit && !order.postOnly) {
-      if (this.#touched(market, side, price, quantity).some((met) => !this.#withinBand(market, met))) return Refusal.priceBandExceeded
+    if (order.type === Order.limit) {
+      const { lower, upper } = this.band(market)
+      if (side === Order.buy ? BigInt(price) > upper : BigInt(price) < lower) return Refusal.priceBandExceeded
     }
     if (order.type === Order.limit && order.timeInForce === Order.gtc) {
       const open = account.open.filter((order) => order.market === market.index).length
@@ -545,27 +590,15 @@ export class NaiveVenue {
     return stateOf(order)
   }
 
-  /** The prices that an order would meet, looking only at prices and sizes. */
-  #touched(market: NaiveMarket, side: Order.Side, limit: number, quantity: number): ReadonlyArray<number> {
-    const met = market.resting
-      .filter((order) => order.side !== side && crosses(side, limit, order.price))
-      .sort((a, b) => (side === Order.buy ? a.price - b.price : b.price - a.price))
-    const touched: Array<number> = []
-    let left = quantity
-    for (const order of met) {
-      if (left <= 0) break
-      touched.push(order.price)
-      left -= remaining(order)
-    }
-    return touched
-  }
-
-  /** Whether a trade may print here: mark * (1 -+ band), rounded towards the mark. */
-  #withinBand(market: NaiveMarket, price: number): boolean {
+  /** Where trades may print: mark * (1 -+ band), rounded towards the mark. */
+  band(market: NaiveMarket): { readonly lower: bigint; readonly upper: bigint } {
     const mark = BigInt(market.mark)
     const band = BigInt(market.parameters.priceBandBps)
-    const upper = (mark * (10_000n + band)) / 10_000n
-    const lower = ceilDiv(mark * (10_000n - band), 10_000n)
+    return { lower: ceilDiv(mark * (10_000n - band), 10_000n), upper: (mark * (10_000n + band)) / 10_000n }
+  }
+
+  #withinBand(market: NaiveMarket, price: number): boolean {
+    const { lower, upper } = this.band(market)
     return BigInt(price) >= lower && BigInt(price) <= upper
   }
 
@@ -591,8 +624,8 @@ export class NaiveVenue {
 
       // The band comes first: beyond it nothing happens at all, not even to the taker's own orders.
       if (!this.#withinBand(market, maker.price)) {
-        const rests = taker.type === Order.limit && taker.timeInForce === Order.gtc
-        return this.#cancel(taker, rests ? CancelReason.priceBandExceeded : CancelReason.iocRemainder)
+        // Only a market order comes here: a limit beyond the edge is refused, and nothing rests beyond the other one.
+        return this.#cancel(taker, CancelReason.iocRemainder)
       }
       if (maker.account === taker.account) {
         if (taker.selfTradePrevention !== Order.cancelIncoming) this.#cancel(maker, CancelReason.selfTrade)

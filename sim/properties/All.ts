@@ -1,5 +1,6 @@
 /** Every property of the simulator. All of them watch every run. */
 import { answersEqualModel } from "./answersEqualModel.js"
+import { band } from "./band.js"
 import { batch } from "./batch.js"
 import { book } from "./book.js"
 import { cancel } from "./cancel.js"
@@ -38,6 +39,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(zeroSum),
   watch(book),
   watch(feedRebuildsBook),
+  watch(band),
   watch(quantity),
   watch(idempotency),
   watch(batch),

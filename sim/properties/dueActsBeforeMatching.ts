@@ -64,6 +64,8 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   if (view.lastSequence > due) return broken(`order ${number} was due in record ${due} and changed in ${view.lastSequence}`)
   const expiry = state.expiries.get(number)
   if (expiry === undefined || view.updatedAtEpochMs < expiry) return holds
+  // Under a halt nothing is due, and what the mark or the operator takes away goes all the same.
+  if (view.lastSequence < (state.expired.get(number) ?? Number.POSITIVE_INFINITY)) return holds
   const isDue = view.status === canceled
     && (view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
   return isDue

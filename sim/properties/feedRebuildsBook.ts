@@ -3,25 +3,11 @@
  * and none before it is durable, however slow it is and whatever crashes in between; and the events that come with them,
  * replayed onto an empty book, give the venue's own book wherever that was looked at.
  */
-import type { DecodedEvent } from "../../src/sequencer/Feed.js"
+import * as FedBook from "./FedBook.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 const depth = 100_000
-
-/** An order that rests, as its events tell. */
-interface Resting {
-  readonly market: number
-  readonly side: number
-  price: number
-  remaining: number
-}
-
-interface Placed {
-  readonly market: number
-  readonly side: number
-  readonly price: number
-}
 
 /** The venue's books at a record, each as a text. */
 interface Looked {
@@ -36,8 +22,7 @@ interface State {
   given: number
   /** Times of records that the reader was not given yet. */
   readonly times: Map<number, number>
-  readonly placed: Map<number, Placed>
-  readonly resting: Map<number, Resting>
+  readonly book: FedBook.FedBook
   /** Looks that the reader has not come to yet, oldest first. */
   readonly looked: Array<Looked>
 }
@@ -54,7 +39,7 @@ const booksOf = (reads: Glance): ReadonlyArray<string> =>
   })
 
 /** The book of a market as the events made it. */
-const rebuilt = ({ resting }: State, market: number): string => {
+const rebuilt = ({ book: { resting } }: State, market: number): string => {
   const sides = [new Map<number, number>(), new Map<number, number>()] as const
   for (const order of resting.values()) {
     if (order.market !== market) continue
@@ -73,49 +58,11 @@ const compare = (state: State, { books, sequence }: Looked): Verdict => {
   return holds
 }
 
-/** Does to the book what an event says; what is wrong with it, if anything is. */
-const replay = ({ placed, resting }: State, event: DecodedEvent): Verdict => {
-  switch (event.event) {
-    case "OrderAccepted":
-      placed.set(event.orderNumber, { market: event.market, side: event.side, price: event.priceAtoms })
-      return holds
-    case "OrderRested": {
-      const order = resting.get(event.orderNumber) ?? placed.get(event.orderNumber)
-      if (order === undefined) return broken(`order ${event.orderNumber} rests and was never accepted`)
-      resting.set(event.orderNumber, { market: order.market, side: order.side, price: order.price, remaining: event.remainingAtoms })
-      placed.delete(event.orderNumber)
-      return holds
-    }
-    case "Traded": {
-      const maker = resting.get(event.makerOrder)
-      if (maker === undefined || maker.price !== event.priceAtoms) {
-        return broken(`order ${event.makerOrder} trades as maker at ${event.priceAtoms} and does not rest there`)
-      }
-      maker.remaining -= event.sizeAtoms
-      return holds
-    }
-    case "OrderTrimmed":
-    case "OrderTermsChanged": {
-      const order = resting.get(event.orderNumber)
-      if (order === undefined) return broken(`order ${event.orderNumber} is changed and does not rest`)
-      order.remaining = event.remainingAtoms
-      if (event.event === "OrderTermsChanged") order.price = event.priceAtoms
-      return holds
-    }
-    case "OrderEnded":
-      placed.delete(event.orderNumber)
-      resting.delete(event.orderNumber)
-      return holds
-    default:
-      return holds
-  }
-}
-
 export const feedRebuildsBook: Property<State> = {
   name: "feed-gives-each-record-once-and-rebuilds-the-book",
   invariant: "I3",
   kind: "safety",
-  initial: () => ({ durable: 0, given: 0, times: new Map(), placed: new Map(), resting: new Map(), looked: [] }),
+  initial: () => ({ durable: 0, given: 0, times: new Map(), book: FedBook.make(), looked: [] }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Committed":
@@ -130,7 +77,7 @@ export const feedRebuildsBook: Property<State> = {
         state.times.delete(sequence)
         state.given = sequence
         for (const event of events) {
-          const verdict = replay(state, event)
+          const verdict = FedBook.replay(state.book, event)
           if (verdict !== holds) return verdict
         }
         if (state.looked[0]?.sequence !== sequence) return holds

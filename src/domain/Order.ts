@@ -32,7 +32,7 @@ export const closed = 1
 export const canceled = 2
 export type Status = 0 | 1 | 2
 
-/** Why a rest was cancelled, by code; 0 is none. `price_band_exceeded` is this venue's addition: a rest that may neither trade nor rest. */
+/** Why a rest was cancelled, by code; 0 is none. */
 export const cancelReasons = [
   "",
   "user",
@@ -48,7 +48,8 @@ export const cancelReasons = [
   "cancel_all_after",
   "disconnected",
   "position_closed",
-  "price_band_exceeded"
+  "price_band_exceeded",
+  "operator"
 ] as const
 export type CancelReasonName = Exclude<(typeof cancelReasons)[number], "">
 
@@ -67,6 +68,7 @@ export const CancelReason = {
   cancelAllAfter: 11,
   disconnected: 12,
   positionClosed: 13,
-  priceBandExceeded: 14
+  priceBandExceeded: 14,
+  operator: 15
 } as const
 export type CancelReason = (typeof CancelReason)[keyof typeof CancelReason]

@@ -55,6 +55,7 @@ export const Refusal = {
   keyScopeMissing: 7,
   keyAccountMismatch: 8,
   fenced: 9,
+  marketClearing: 10,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -134,6 +135,12 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "TableFull", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "The venue remembers as many orders as it can hold. Nothing was done; repeat the same request later.",
+    compares: undefined
+  }],
+  [Refusal.marketClearing, {
+    name: "MarketClearing", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable",
+    retryable: true, recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The market is cancelling what its price band has left behind. Nothing was done; repeat the same request shortly.",
     compares: undefined
   }],
   [Refusal.idempotencyConflict, {
@@ -222,7 +229,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "price_band_exceeded",
       "price_atoms",
       "InvalidOrder",
-      "The order would trade outside the price band around the mark."
+      "The limit price lies beyond the price band around the mark."
     )],
   [Refusal.openOrderLimit,
     rejected(

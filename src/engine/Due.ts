@@ -1,15 +1,22 @@
 /**
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
- * moment. Nothing is due while the engine is halted; it is as soon as the halt lifts.
+ * moment. Neither is due while the engine is halted; they are as soon as the halt lifts. Then what the price band has left
+ * behind goes, under a halt too: there is no moment at which it may be there.
  */
 import { anyMarket, none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Event } from "./EventLog.js"
 import * as Matching from "./Matching.js"
+import * as Band from "./orders/Band.js"
 import { cancelAll } from "./orders/Cancel.js"
 import type { State } from "./State.js"
 
 export const run = (state: State): void => {
+  if (!state.halted) runTimed(state)
+  Band.clear(state)
+}
+
+const runTimed = (state: State): void => {
   const { atEpochMs } = state
   for (let account = state.switches.shiftDue(atEpochMs); account !== none; account = state.switches.shiftDue(atEpochMs)) {
     const canceled = cancelAll(state, account, anyMarket, Order.CancelReason.cancelAllAfter)
@@ -20,6 +27,10 @@ export const run = (state: State): void => {
   }
 }
 
-/** When something is due next; `Infinity` when nothing is, or while nothing may be done. */
+/** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
 export const nextEpochMs = (state: State): number =>
-  state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
+  state.clearing.length > 0
+    ? 0
+    : state.halted
+    ? Number.POSITIVE_INFINITY
+    : Math.min(state.switches.earliest, state.expiries.earliest)

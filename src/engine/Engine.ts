@@ -24,7 +24,7 @@ import { type Capacity, State } from "./State.js"
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided.
  */
-export const rulesVersion = 2
+export const rulesVersion = 3
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []
@@ -47,7 +47,7 @@ export class Engine extends OrderReads implements Reads {
     state.sequence = sequence
     state.atEpochMs = atEpochMs
     forget(state, atEpochMs)
-    if (!state.halted) Due.run(state)
+    Due.run(state)
     const entries = decide(state, command)
     while (packed.length < entries.length) packed.push(new Packed())
     for (let index = 0; index < entries.length; index++) pack(entries[index]!, packed[index]!)
@@ -56,7 +56,7 @@ export class Engine extends OrderReads implements Reads {
     return { sequence, atEpochMs, refusal: Refusal.none, replayed: false, entries }
   }
 
-  /** When something is due next; `Infinity` when nothing is, or while nothing may be done. */
+  /** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
   get nextDueEpochMs(): number {
     return Due.nextEpochMs(this.state)
   }

@@ -25,7 +25,7 @@ export class MarketState {
   indexSource = 0
   /** Price atoms; 0 while there is none. Constant between the records that set it. */
   mark = 0
-  /** No trade prints outside these, price atoms. */
+  /** No trade prints outside these, no bid rests above and no offer below them, price atoms. */
   bandLow = 0
   bandHigh = 0
   /** Counts changes of mark and parameters: cached margins of an older one are recomputed. */

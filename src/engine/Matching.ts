@@ -16,7 +16,7 @@ import type { State } from "./State.js"
 const { CancelReason } = Order
 
 /** Why matching stopped with something left. */
-export type Stop = "NotCrossing" | "Filled" | "BandReached" | "SelfTrade" | "MarginUnbacked"
+export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked"
 
 const makerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
 const takerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
@@ -25,6 +25,10 @@ const required = new Margin.Requirement()
 /** Whether a taker with a limit price (0: none) trades at a resting price. */
 export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: number): boolean =>
   limitAtoms === 0 || (side === Order.buy ? restingAtoms <= limitAtoms : restingAtoms >= limitAtoms)
+
+/** The worst price at which an order of a side may trade: its limit (0: none), or the band's edge where that comes first. */
+export const reach = ({ bandHigh, bandLow }: MarketState, side: Order.Side, limitAtoms: number): number =>
+  side === Order.sell ? Math.max(limitAtoms, bandLow) : limitAtoms === 0 ? bandHigh : Math.min(limitAtoms, bandHigh)
 
 /** Whether an order only takes from a position: opposite to it, and no larger than it with every other order that could follow. */
 const onlyReduces = (state: State, slot: number, order: number): boolean => {
@@ -190,12 +194,19 @@ const addReducing = ({ positions }: State, slot: number, side: Order.Side, sizeA
   else positions.setReduceSells(slot, positions.reduceSells(slot) + sizeAtoms)
 }
 
-/** Lessens what a position has open for an order: growing size with its loss at once, or reduce-only size. */
+/**
+ * Lessens what a position has open for an order: growing size with its loss at once, or reduce-only size. A position whose
+ * figures are of an older mark keeps them: they are summed anew when its account is next asked for.
+ */
 export const withdrawOpen = (state: State, market: MarketState, slot: number, order: number, sizeAtoms: number): void => {
   const { orders } = state
   const side = orders.side(order)
   if (orders.reduceOnly(order)) {
     addReducing(state, slot, side, -sizeAtoms)
+    return
+  }
+  if (state.positions.riskEpoch(slot) !== market.riskEpoch) {
+    Margin.addOpen(state, slot, side, -sizeAtoms, 0)
     return
   }
   Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
@@ -220,7 +231,6 @@ export const cancelResting = (state: State, order: number, reason: Order.CancelR
   const account = orders.account(order)
   const market = state.markets[orders.market(order)]!
   const slot = positionOf(state, order)
-  Margin.refreshAccount(state, account)
   liftResting(state, market, slot, order)
   end(state, order, Order.canceled, reason)
   accounts.setLastSequence(account, state.sequence)
@@ -267,7 +277,7 @@ const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number):
 
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
- * At each meeting, in this order: the price band, self-trade prevention, the market's reduce-only status, the
+ * It trades as far as its limit and the price band go. At each meeting, in this order: self-trade prevention, the market's reduce-only status, the
  * maker's accept rule (a failing maker is cancelled and matching goes on) and the taker's (it stops).
  */
 export const matchTaker = (state: State, market: MarketState, book: Book, takerSlot: number, taker: number): Stop => {
@@ -275,13 +285,12 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
   const side = orders.side(taker)
   const opposite: Order.Side = side === Order.buy ? Order.sell : Order.buy
   const takerAccount = orders.account(taker)
-  const limitAtoms = orders.priceAtoms(taker)
+  const limitAtoms = reach(market, side, orders.priceAtoms(taker))
   const { makerFeeBps, takerFeeBps } = market.parameters
   assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
     const priceAtoms = orders.priceAtoms(maker)
     if (!crosses(side, limitAtoms, priceAtoms)) return "NotCrossing"
-    if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return "BandReached"
     const makerAccount = orders.account(maker)
     if (makerAccount === takerAccount) {
       const mode = orders.selfTradePrevention(taker)
@@ -378,8 +387,6 @@ export const settleTaker = (state: State, market: MarketState, book: Book, slot:
     ? CancelReason.marginUnbacked
     : immediate
     ? CancelReason.iocRemainder
-    : stop === "BandReached"
-    ? CancelReason.priceBandExceeded
     : CancelReason.none
   if (reason !== CancelReason.none) {
     if (!orders.reduceOnly(order)) withdrawOpen(state, market, slot, order, orders.remaining(order))

@@ -77,6 +77,9 @@ export class State extends Values {
 
   // What follows is no state: it is made anew as records are applied.
 
+  /** Markets in which orders may lie beyond the price band, by index. What `Band.note` finds in the books. */
+  readonly clearing: Array<number> = []
+
   /** Counts changes of any mark: an account whose sums are of an older one is refreshed first. */
   riskEpoch = 0
   /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. */

@@ -11,6 +11,7 @@ import * as Source from "../../src/cli/bundle/Source.js"
 import * as Follow from "../../src/cli/replay/Follow.js"
 import * as Story from "../../src/cli/replay/Story.js"
 import * as Verify from "../../src/cli/replay/Verify.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { programVersion } from "../../src/domain/Version.js"
 import * as Ids from "../../src/domain/Ids.js"
 import { anyMarket } from "../../src/domain/None.js"
@@ -551,7 +552,7 @@ describe("a bundle of another version", () => {
 
   it("one of other rules names the version that made it", async () => {
     const recording = new Recorded.RecordingEngine()
-    recording.apply(complete({ kind: "OpenVenue", environment: "development", rules: 2, codec: 2, program: "0.2.0" }), 1, 1)
+    recording.apply(complete({ kind: "OpenVenue", environment: "development", ...versions }), 1, 1)
     const { blocks } = await Recorded.write(recording, path.join(directory, "data"))
     const contents = Collect.describe({
       base: undefined,
@@ -560,8 +561,8 @@ describe("a bundle of another version", () => {
       asked: { from: 1, to: 1 },
       notes: {}
     })
-    const bytes = Bundle.write({ ...contents, rules: 3, program: "0.3.0" })
-    expect(() => Bundle.read(bytes)).toThrow("it was made by version 0.3.0 under rules 3: that version replays it")
+    const bytes = Bundle.write({ ...contents, rules: 4, program: "0.4.0" })
+    expect(() => Bundle.read(bytes)).toThrow("it was made by version 0.4.0 under rules 4: that version replays it")
   })
 })
 

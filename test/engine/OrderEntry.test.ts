@@ -75,7 +75,13 @@ const rows: ReadonlyArray<Row> = [
     name: "a price above the highest",
     entry: { priceAtoms: 2001 },
     refusal: Refusal.priceOutOfBounds,
-    figures: [2000, 2001, 2000]
+    figures: [2000, 2001, 1100]
+  },
+  {
+    name: "a sell at a price below the lowest",
+    entry: { side: Order.sell, priceAtoms: 499, quantityAtoms: 10 },
+    refusal: Refusal.priceOutOfBounds,
+    figures: [500, 499, 900]
   },
   {
     name: "a worst price of a market order above the highest",
@@ -110,14 +116,23 @@ const rows: ReadonlyArray<Row> = [
     figures: [900, 800, 900]
   },
   {
-    name: "a buy larger than what the band holds",
-    given: (driver, account, other) => {
-      offer(1100, 10)(driver, account, other)
-      offer(1101, 10)(driver, account, other)
-    },
-    entry: { priceAtoms: 1101, quantityAtoms: 11 },
+    name: "a buy above the band that would meet nothing",
+    entry: { priceAtoms: 1101, quantityAtoms: 10 },
     refusal: Refusal.priceBandExceeded,
     figures: [1100, 1101, 1100]
+  },
+  {
+    name: "a buy above the band that would find all it wants inside",
+    given: offer(1000),
+    entry: { priceAtoms: 1101, quantityAtoms: 10, timeInForce: Order.ioc },
+    refusal: Refusal.priceBandExceeded,
+    figures: [1100, 1101, 1100]
+  },
+  {
+    name: "a post-only sell below the band",
+    entry: { side: Order.sell, priceAtoms: 899, postOnly: true, quantityAtoms: 10 },
+    refusal: Refusal.priceBandExceeded,
+    figures: [900, 899, 900]
   },
   {
     name: "one open order too many",
@@ -202,10 +217,13 @@ const rows: ReadonlyArray<Row> = [
   },
   {
     name: "a post-only buy where no price would rest",
-    given: offer(500),
-    entry: { postOnly: true, quantityAtoms: 10 },
+    given: (driver, account, other) => {
+      driver.index(0, 505)
+      offer(500)(driver, account, other)
+    },
+    entry: { priceAtoms: 505, postOnly: true, quantityAtoms: 10 },
     refusal: Refusal.postOnlyWouldCross,
-    figures: [500, 1000, none]
+    figures: [500, 505, none]
   },
   {
     name: "a market order that meets nothing",
@@ -235,11 +253,11 @@ const rows: ReadonlyArray<Row> = [
     figures: [1100, 1101, none]
   },
   {
-    name: "a market order that meets only what is beyond the far side of the band",
-    given: offer(500),
-    entry: { type: Order.market, timeInForce: Order.ioc, priceAtoms: 0, quantityAtoms: 10 },
+    name: "a market sell that meets nothing within the band",
+    given: bid(899),
+    entry: { side: Order.sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0, quantityAtoms: 10 },
     refusal: Refusal.noLiquidity,
-    figures: [900, 500, none]
+    figures: [900, 899, none]
   },
   {
     name: "a market that is paused",
@@ -302,7 +320,7 @@ describe("refused, with limit, actual and nearest", () => {
 test("the checks come in their published order: each is found before all that follow", () => {
   const driver = new Driver()
   const market = driver.market(parameters("AAA", { ...narrow, minQuantityAtoms: 1, maxPositionQuantityAtoms: 1000 }), 1000)
-  const [account, other] = [driver.account(20_000_000), driver.account(rich)]
+  const [account, other] = [driver.account(15_000_000), driver.account(rich)]
   // At most as many open orders as allowed, 200 lots of buys; and an offer beyond the band.
   for (let count = 0; count < maxOpenOrders - 1; count++) driver.place(account, { priceAtoms: 600, quantityAtoms: 1 })
   expect(driver.place(account, { priceAtoms: 600, quantityAtoms: 1, clientOrderId: "used" }).refusal).toBe(Refusal.none)
@@ -327,9 +345,9 @@ test("the checks come in their published order: each is found before all that fo
   driver.send({ kind: "SetMarketStatus", idempotencyKey: "o", market, status: "open" })
   next(Refusal.priceOutOfBounds, { priceAtoms: 1300 })
   next(Refusal.quantityOutOfBounds, { quantityAtoms: 1000 })
-  next(Refusal.priceBandExceeded, { priceAtoms: 1199 })
+  next(Refusal.priceBandExceeded, { priceAtoms: 1100 })
   next(Refusal.openOrderLimit, { timeInForce: Order.ioc })
-  // 800 lots at 119.9 lose 15.92 USDC at once, and 1,000 at the mark need 10: the account has 20.
+  // 800 lots at 110.0 lose 8 USDC at once, and 1,000 at the mark need 10: the account has 15.
   next(Refusal.positionLimit, { quantityAtoms: 800 })
   next(Refusal.marginInsufficient, { quantityAtoms: 10 })
   expect(driver.place(account, entry).refusal).toBe(Refusal.none)

@@ -103,18 +103,6 @@ test("a position stays within its limit when a reduce-only order closes it ahead
   expect(driver.engine.positions(one)[0]!.quantityAtoms).toBe(1000)
 })
 
-test("a band refusal on the good side of the mark names the price it would have met, and one that passes", () => {
-  const driver = new Driver()
-  driver.market(parameters("AAA"), 1000)
-  const [maker, taker] = [driver.account(rich), driver.account(rich)]
-  driver.place(maker, { side: Order.sell, priceAtoms: 950, quantityAtoms: 10 })
-  driver.index(0, 1200)
-  // The band is 1080 to 1320: the offer at 950 may not print any more.
-  const refused = driver.place(taker, { side: Order.buy, priceAtoms: 1200, quantityAtoms: 10 })
-  expect(refused).toMatchObject({ refusal: Refusal.priceBandExceeded, limit: 1080, actual: 950, nearest: 949 })
-  expect(driver.place(taker, { side: Order.buy, priceAtoms: 949, quantityAtoms: 10 }).refusal).toBe(Refusal.none)
-})
-
 test("a margin refusal for totals that are not exact says the same whatever was refused before", () => {
   const extreme = parameters("AAA", {
     priceScale: 0,
@@ -142,7 +130,7 @@ test("a margin refusal for totals that are not exact says the same whatever was 
   const plain = refusedAfter(() => {})
   const other = refusedAfter((driver, account) => {
     expect(
-      driver.place(account, { market: 0, priceAtoms: 1_000_000, quantityAtoms: 9_000_000_000 }).refusal
+      driver.place(account, { market: 0, priceAtoms: 550_000, quantityAtoms: 9_000_000_000 }).refusal
     ).toBe(Refusal.marginInsufficient)
   })
   expect(plain).toMatchObject({ refusal: Refusal.marginInsufficient, limit: Number.NaN, actual: Number.NaN })
@@ -177,4 +165,33 @@ test("a mark that new bounds do not know is dropped until the index speaks again
   expect(driver.place(account, { priceAtoms: 900, quantityAtoms: 10 }).refusal).toBe(Refusal.marketNotAccepting)
   driver.index(0, 900)
   expect(driver.place(account, { priceAtoms: 900, quantityAtoms: 10 }).refusal).toBe(Refusal.none)
+})
+
+test("an order priced against all reason stops nobody, neither where it rests nor where the mark leaves it", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA"), 1000)
+  const [one, other] = [driver.account(rich), driver.account(rich)]
+  // An offer at a tenth of the mark in an empty book was taken, and every buy was refused from then on.
+  expect(driver.place(one, { side: Order.sell, priceAtoms: 100, quantityAtoms: 10 }).refusal).toBe(Refusal.priceBandExceeded)
+  expect(driver.place(other, { quantityAtoms: 10 }).status).toBe(Order.open)
+  expect(driver.place(one, { side: Order.sell, quantityAtoms: 10 }).filledAtoms).toBe(10)
+  // A bid that a fall of 15 % left above the band refused every sell, closes included.
+  const stale = driver.place(one, { priceAtoms: 990, quantityAtoms: 10 }).orderNumber
+  const low = driver.place(one, { priceAtoms: 800, quantityAtoms: 10 }).orderNumber
+  driver.index(0, 850)
+  expect(driver.engine.findOrder(one, stale)).toMatchObject({
+    status: Order.canceled,
+    cancelReason: Order.CancelReason.priceBandExceeded
+  })
+  expect(
+    driver.place(other, {
+      side: Order.sell,
+      type: Order.market,
+      timeInForce: Order.ioc,
+      priceAtoms: 0,
+      quantityAtoms: 10,
+      reduceOnly: true
+    }).filledAtoms
+  ).toBe(10)
+  expect(driver.engine.findOrder(one, low)!.status).toBe(Order.closed)
 })

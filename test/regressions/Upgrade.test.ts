@@ -6,7 +6,6 @@ import { Effect, Layer, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { type Exchange, unpack, withoutRequestId } from "../../scripts/fixtures/Version.js"
 import * as SimDisk from "../../sim/world/SimDisk.js"
-import { programVersion } from "../../src/domain/Version.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { Journal } from "../../src/journal/Journal.js"
@@ -14,6 +13,7 @@ import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { run } from "../cli/Tool.js"
 import * as Newer from "../journal/Newer.js"
@@ -102,9 +102,7 @@ test("the step is journaled first, with what it began from and came to, and the 
     sequence: takenOverAt + 1,
     command: {
       kind: "StartVenue",
-      rules: 2,
-      codec: 2,
-      program: programVersion,
+      ...versions,
       stateBefore: Buffer.from(stored.digest).toString("hex"),
       stateAfter: stateDigest(migrated.state)
     }
@@ -132,7 +130,7 @@ test("it trades on, and starts again from its own snapshot, and without one from
   expect(again.venue.recovered).toEqual({ fromSequence: sequence, records: 0 })
   expect(said(await again.ask(order(alice, "new-1", {})))).toEqual(said(resting))
   const [last] = (await recordsFrom(disk, sequence + 1)).map(({ command }) => command)
-  expect(last).toMatchObject({ kind: "StartVenue", rules: 2, stateBefore: "", stateAfter: "" })
+  expect(last).toMatchObject({ kind: "StartVenue", rules: versions.rules, stateBefore: "", stateAfter: "" })
   await again.stop()
 
   const bare = await Kept.diskOf("rules-1")

@@ -14,6 +14,7 @@ import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import type { StartVenue } from "../../src/operations/venue/StartVenue.js"
 import { engineOf } from "../../src/sequencer/Recovery.js"
+import { versions } from "../../src/sequencer/Versions.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { run } from "../cli/Tool.js"
 import { generator } from "../journal/Harness.js"
@@ -79,8 +80,8 @@ const digestsOfStep = async (): Promise<{ readonly stateBefore: string; readonly
 /** The last start went well: the step is there once, first, and everything that was promised still holds. */
 const expectTakenOver = async (disk: SimDisk.SimDisk, running: Kept.Running): Promise<void> => {
   const [step, ...later] = await starts(disk)
-  expect(step).toMatchObject({ rules: 2, codec: 2, ...await digestsOfStep() })
-  for (const start of later) expect(start).toMatchObject({ rules: 2, stateBefore: "", stateAfter: "" })
+  expect(step).toMatchObject({ rules: versions.rules, codec: versions.codec, ...await digestsOfStep() })
+  for (const start of later) expect(start).toMatchObject({ rules: versions.rules, stateBefore: "", stateAfter: "" })
   expect(running.venue.reads.sequence).toBe(takenOverAt + 1 + later.length)
   const filled = exchanges.find(({ title }) => title === "an order that fills one, and rests")!
   const answer = await running.ask(filled.request)

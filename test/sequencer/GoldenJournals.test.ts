@@ -1,6 +1,6 @@
 /**
  * Journals kept from earlier: those of the present rules replay to what they came to then, and are recorded today as they
- * were; those of rules 1 are held to their chain, and left to the version that replays them.
+ * were; those of earlier rules are held to their chain, and left to the versions that replay them.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -15,7 +15,8 @@ import * as Invariants from "../../src/engine/Invariants.js"
 import { Journal, type Link } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
-import { applyBlock } from "../../src/sequencer/Recovery.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { applyBlock, recover } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 
@@ -55,6 +56,17 @@ const replay = (root: string, manifest: Journals.Manifest) =>
     return { engine, lines }
   }))
 
+/** Recovers an engine from a data directory, as a start does: without a snapshot, from the first record on. */
+const recovered = (root: string, manifest: Journals.Manifest) =>
+  Effect.runPromise(
+    Effect.gen(function*() {
+      return yield* recover(yield* Journal, yield* SnapshotStore.SnapshotStore, manifest.capacity, versions)
+    }).pipe(
+      Effect.provide(Layer.merge(SegmentJournal.layer(Journals.options), SnapshotStore.layerReadOnly)),
+      Effect.provide(NodeDisk.layer(root))
+    )
+  )
+
 /** Changes a bit in the midst of a journal. */
 const flip = (root: string, manifest: Journals.Manifest): void => {
   const file = path.join(root, "journal", manifest.segments[0]!)
@@ -65,9 +77,8 @@ const flip = (root: string, manifest: Journals.Manifest): void => {
 
 test("every golden journal is kept, and nothing else", () => {
   const names = Journals.goldens.map((golden) => golden.name)
-  expect(versions.rules).toBe(2)
-  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual(["README.md", "rules-2", ...names].sort())
-  expect(fs.readdirSync(Journals.folder).sort()).toEqual([...names].sort())
+  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual(["README.md", "rules-2", "rules-3", ...names].sort())
+  for (const folder of [Journals.folderOfRules2, Journals.folder]) expect(fs.readdirSync(folder).sort()).toEqual([...names].sort())
 })
 
 describe.each(Journals.goldens)("$name of the present rules", (golden) => {
@@ -99,8 +110,22 @@ describe.each(Journals.goldens)("$name of the present rules", (golden) => {
   })
 })
 
-describe.each(Journals.goldens)("$name of rules 1", ({ name }) => {
-  const kept = path.join(Journals.folderOfRules1, name)
+const earlier = Journals.goldens.flatMap(({ name }) => [
+  {
+    title: `${name} of rules 1`,
+    kept: path.join(Journals.folderOfRules1, name),
+    format: 1,
+    refusal: "were written by version 0.1.0 (rules 1)"
+  },
+  {
+    title: `${name} of rules 2`,
+    kept: path.join(Journals.folderOfRules2, name),
+    format: 2,
+    refusal: "were written by version golden (rules 2)"
+  }
+])
+
+describe.each(earlier)("$title", ({ format, kept, refusal }) => {
   /** A block as it is linked; what it decided its digest says, though nobody compares it here. */
   const linked = (
     { codec, digest, firstSequence, lastSequence }: Link
@@ -114,7 +139,7 @@ describe.each(Journals.goldens)("$name of rules 1", ({ name }) => {
       }))
       const expected = manifest.blocks.map((line) => line.split(" ")).map((
         [first, last, digest]
-      ) => [1, Number(first), Number(last), digest])
+      ) => [format, Number(first), Number(last), digest])
       expect(links.map(linked)).toEqual(expected)
       expect(Buffer.from(head.digest).toString("hex")).toBe(expected.at(-1)![3])
       expect([head.nextSequence - 1, head.atEpochMs]).toEqual([manifest.records, manifest.lastAtEpochMs])
@@ -123,16 +148,14 @@ describe.each(Journals.goldens)("$name of rules 1", ({ name }) => {
 
   test("is left to the version that replays it", async () => {
     await laidOut(kept, async (root, manifest) => {
-      await expect(replay(root, manifest)).rejects.toThrow(
-        "the records from sequence 1 on are written in format 1: their chain is intact, and only the version of the program that wrote them (0.1.0) replays them"
-      )
+      await expect(recovered(root, manifest)).rejects.toThrow(refusal)
     })
   })
 
   test("with a bit changed is corrupt", async () => {
     await laidOut(kept, async (root, manifest) => {
       flip(root, manifest)
-      await expect(replay(root, manifest)).rejects.toThrow("corrupt")
+      await expect(recovered(root, manifest)).rejects.toThrow("corrupt")
     })
   })
 })

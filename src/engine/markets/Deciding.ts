@@ -9,6 +9,7 @@ import { Book } from "../Book.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
+import * as Band from "../orders/Band.js"
 import { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 
@@ -33,6 +34,7 @@ const putMarket = (state: State, parameters: Market.Parameters): MarketChanged |
   if (!mayUpdate(state, existing, parameters)) return refused(Refusal.marketInvalid, none)
   existing.setParameters(parameters)
   state.riskEpoch++
+  clearBeyondBand(state, existing)
   touch(state, existing)
   state.events.event2(Event.MarketPut, existing.index, 0)
   return changed(existing)
@@ -59,6 +61,12 @@ const mayUpdate = (state: State, market: MarketState, next: Market.Parameters): 
         <= Margin.maintenance(now.maintenanceMarginTiers, tier.notionalThresholdAtoms)
     )
     && next.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps <= now.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+}
+
+/** Begins to cancel what a band that moved has left beyond its edges. */
+const clearBeyondBand = (state: State, market: MarketState): void => {
+  Band.note(state, market)
+  Band.clear(state)
 }
 
 /** Notes that the market's snapshot changed, and so the registry. */
@@ -90,6 +98,7 @@ const setIndexPrice = (state: State, command: SetIndexPrice): MarketChanged | Re
   if (market.mark !== command.priceAtoms) {
     market.setMark(command.priceAtoms)
     state.riskEpoch++
+    clearBeyondBand(state, market)
   }
   state.events.event3(Event.IndexPriceSet, market.index, command.priceAtoms, command.sourceEpochMs)
   return changed(market)

@@ -2,6 +2,7 @@
  * The checks of an order in their order: status, bounds, open orders, position limit, reduce-only, margin, post-only,
  * liquidity. They change nothing, and the same ones are held for an order whose terms are changed.
  */
+import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
@@ -13,6 +14,7 @@ import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
+import { isBeingCleared } from "./Band.js"
 
 /** Open orders of one account in one market. */
 export const maxOpenOrders = 200
@@ -54,7 +56,8 @@ export const check = (
     }
   }
   if (market.mark === 0) return refused(Refusal.marketNotAccepting, number)
-  const outside = outOfBounds(market, entry, orderedAtoms, number) ?? outOfBand(state, market, book, entry, number)
+  assert(!isBeingCleared(state, market.index), "nothing is placed in a market that is being cleared")
+  const outside = outOfBounds(market, entry, orderedAtoms, number) ?? outOfBand(market, entry, number)
   if (outside !== undefined) return outside
   if (entry.timeInForce === Order.gtc && positions.openCount(slot) >= maxOpenOrders) {
     return refused(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount(slot) + 1)
@@ -77,11 +80,15 @@ export const check = (
 const outOfBounds = (market: MarketState, entry: Terms, orderedAtoms: number, number: number): Refused | undefined => {
   const { maxPriceAtoms, maxQuantityAtoms, minPriceAtoms, minQuantityAtoms } = market.parameters
   if (entry.priceAtoms !== 0 || entry.type === Order.limit) {
+    // The nearest price that passes lies inside the band's edge as well.
+    const banded = entry.type === Order.limit
     if (entry.priceAtoms < minPriceAtoms) {
-      return refused(Refusal.priceOutOfBounds, number, minPriceAtoms, entry.priceAtoms, minPriceAtoms)
+      const nearest = banded && entry.side === Order.sell ? Math.max(minPriceAtoms, market.bandLow) : minPriceAtoms
+      return refused(Refusal.priceOutOfBounds, number, minPriceAtoms, entry.priceAtoms, nearest)
     }
     if (entry.priceAtoms > maxPriceAtoms) {
-      return refused(Refusal.priceOutOfBounds, number, maxPriceAtoms, entry.priceAtoms, maxPriceAtoms)
+      const nearest = banded && entry.side === Order.buy ? Math.min(maxPriceAtoms, market.bandHigh) : maxPriceAtoms
+      return refused(Refusal.priceOutOfBounds, number, maxPriceAtoms, entry.priceAtoms, nearest)
     }
   }
   if (orderedAtoms < minQuantityAtoms) {
@@ -92,18 +99,12 @@ const outOfBounds = (market: MarketState, entry: Terms, orderedAtoms: number, nu
     : undefined
 }
 
-/** The refusal of a limit order that would trade outside the price band. */
-const outOfBand = (state: State, market: MarketState, book: Book, entry: Terms, number: number): Refused | undefined => {
-  if (entry.type !== Order.limit || entry.postOnly || !beyondBand(state, market, book, entry)) return undefined
-  const buying = entry.side === Order.buy
-  const touch = book.bestPrice(buying ? Order.sell : Order.buy)
-  if (buying ? touch < market.bandLow : touch > market.bandHigh) {
-    // What it would meet first lies outside on the good side of the mark: only a price that rests passes.
-    const bound = buying ? market.bandLow : market.bandHigh
-    return refused(Refusal.priceBandExceeded, number, bound, touch, restingPrice(market, entry.side, touch))
-  }
-  const bound = buying ? market.bandHigh : market.bandLow
-  return refused(Refusal.priceBandExceeded, number, bound, entry.priceAtoms, bound)
+/** The refusal of a limit buy above the price band's top, or a limit sell below its bottom, whether it would trade or rest. */
+const outOfBand = (market: MarketState, entry: Terms, number: number): Refused | undefined => {
+  if (entry.type !== Order.limit) return undefined
+  const edge = entry.side === Order.buy ? market.bandHigh : market.bandLow
+  const isBeyond = entry.side === Order.buy ? entry.priceAtoms > edge : entry.priceAtoms < edge
+  return isBeyond ? refused(Refusal.priceBandExceeded, number, edge, entry.priceAtoms, edge) : undefined
 }
 
 /**
@@ -139,8 +140,8 @@ const lessBy = ({ parameters: { minQuantityAtoms } }: MarketState, { quantityAto
 /** The refusal of a market order whose best opposite price is none, outside the band, or worse than its own worst. */
 const unmet = (market: MarketState, entry: Terms, best: number, number: number): Refused | undefined => {
   if (best === none) return refused(Refusal.noLiquidity, number)
-  if (best < market.bandLow) return refused(Refusal.noLiquidity, number, market.bandLow, best)
-  if (best > market.bandHigh) return refused(Refusal.noLiquidity, number, market.bandHigh, best)
+  const edge = Matching.reach(market, entry.side, 0)
+  if (!Matching.crosses(entry.side, edge, best)) return refused(Refusal.noLiquidity, number, edge, best)
   return Matching.crosses(entry.side, entry.priceAtoms, best)
     ? undefined
     : refused(Refusal.noLiquidity, number, entry.priceAtoms, best, best)
@@ -150,26 +151,6 @@ const unmet = (market: MarketState, entry: Terms, best: number, number: number):
 const restingPrice = (market: MarketState, side: Order.Side, oppositeBest: number): number => {
   const price = side === Order.buy ? oppositeBest - 1 : oppositeBest + 1
   return price >= market.parameters.minPriceAtoms && price <= market.parameters.maxPriceAtoms ? price : Number.NaN
-}
-
-/** Whether a limit order, walking the book within its limit until its quantity is covered, would touch a price outside the band. */
-const beyondBand = (state: State, market: MarketState, book: Book, entry: Terms): boolean => {
-  const reachesOut = entry.side === Order.buy ? entry.priceAtoms > market.bandHigh : entry.priceAtoms < market.bandLow
-  const { orders } = state
-  let wanted = entry.quantityAtoms
-  for (
-    let maker = book.best(entry.side === Order.buy ? Order.sell : Order.buy);
-    maker !== none && wanted > 0;
-    maker = book.nextSlot(maker)
-  ) {
-    const priceAtoms = orders.priceAtoms(maker)
-    if (!Matching.crosses(entry.side, entry.priceAtoms, priceAtoms)) return false
-    if (priceAtoms < market.bandLow || priceAtoms > market.bandHigh) return true
-    // Prices only get worse from the best: a limit inside the band cannot leave it behind a best that lies inside.
-    if (!reachesOut) return false
-    wanted -= orders.remaining(maker)
-  }
-  return false
 }
 
 /** The accept rule at placement, with the order counted as open; a reduce-only order is left out of exposure and loss. */

@@ -8,7 +8,8 @@ import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
-import { cancel, cancelAll } from "./Cancel.js"
+import { isBeingCleared } from "./Band.js"
+import { cancel, cancelAll, findOpen } from "./Cancel.js"
 import { fence, hasRoomToFence } from "./Fences.js"
 import { isForgettable } from "./Forgetting.js"
 import { place } from "./Place.js"
@@ -21,7 +22,10 @@ const hasOrderRoom = (state: State, entries: number, atEpochMs: number): boolean
 
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
-    admit: (state, command, atEpochMs) => hasOrderRoom(state, command.entries.length, atEpochMs) ? Refusal.none : Refusal.tableFull,
+    admit: (state, { entries }, atEpochMs) => {
+      if (!hasOrderRoom(state, entries.length, atEpochMs)) return Refusal.tableFull
+      return entries.some(({ market }) => isBeingCleared(state, market)) ? Refusal.marketClearing : Refusal.none
+    },
     decide: (state, command) => command.entries.map((_, index) => place(state, command, index))
   },
   CancelOrders: {
@@ -29,7 +33,10 @@ export const deciders: Deciders<"orders"> = {
     decide: (state, command) => command.entries.map((entry) => cancel(state, command, entry))
   },
   AmendOrder: {
-    admit: always,
+    admit: (state, { account, market, orderNumber }) => {
+      const order = findOpen(state, account, orderNumber, market)
+      return order !== none && isBeingCleared(state, state.orders.market(order)) ? Refusal.marketClearing : Refusal.none
+    },
     decide: (state, command) => [amend(state, command)]
   },
   CancelAllOrders: {

@@ -6,7 +6,7 @@ import type { State } from "../State.js"
 /** The first thing found wrong, as a sentence; undefined when all holds. */
 export const firstBroken = (state: State): string | undefined => books(state) ?? quantities(state) ?? openSizes(state)
 
-/** Never crossed, levels equal the sums of their orders, older before younger. */
+/** Never crossed, the best prices inside the band, levels equal the sums of their orders, older before younger. */
 const books = (state: State): string | undefined => {
   const { orders } = state
   for (const market of state.markets) {
@@ -15,6 +15,10 @@ const books = (state: State): string | undefined => {
     const bid = book.bestPrice(Order.buy)
     const ask = book.bestPrice(Order.sell)
     if (bid !== none && ask !== none && bid >= ask) return `${id} is crossed: ${bid} bid, ${ask} asked`
+    if (market.mark !== 0 && !state.clearing.includes(market.index)) {
+      if (bid > market.bandHigh) return `${id} has a bid at ${bid}, above the band's top of ${market.bandHigh}`
+      if (ask !== none && ask < market.bandLow) return `${id} has an offer at ${ask}, below the band's bottom of ${market.bandLow}`
+    }
     let resting = 0
     for (const side of [Order.buy, Order.sell] as const) {
       const sums = new Map<number, number>()

@@ -10,6 +10,7 @@ import { OutOfRoom } from "../OutOfRoom.js"
 import type { Part } from "../Part.js"
 import type { SectionReader, SectionWriter } from "../Sections.js"
 import type { State } from "../State.js"
+import * as Band from "./Band.js"
 import { firstBroken } from "./Invariants.js"
 
 const encode = (state: State, into: SectionWriter): void => {
@@ -70,6 +71,7 @@ const restore = (state: State, from: SectionReader): void => {
   state.setEnded(from.floats("ended"))
   for (let market = 0; market < state.markets.length; market++) {
     state.books.push(Book.restore(state.orders, from.ints(`book.${market}`)))
+    Band.note(state, state.markets[market]!)
   }
 }
 

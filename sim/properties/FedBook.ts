@@ -1,0 +1,62 @@
+/** The orders that rest, as the events of the venue's feed tell: made of nothing else, for all properties that follow it. */
+import type { DecodedEvent } from "../../src/sequencer/Feed.js"
+import { broken, holds, type Verdict } from "./Property.js"
+
+/** An order that rests, as its events tell. */
+export interface Resting {
+  readonly market: number
+  readonly side: number
+  price: number
+  remaining: number
+}
+
+interface Placed {
+  readonly market: number
+  readonly side: number
+  readonly price: number
+}
+
+export interface FedBook {
+  readonly placed: Map<number, Placed>
+  readonly resting: Map<number, Resting>
+}
+
+export const make = (): FedBook => ({ placed: new Map(), resting: new Map() })
+
+/** Does to the book what an event says; what is wrong with it, if anything is. */
+export const replay = ({ placed, resting }: FedBook, event: DecodedEvent): Verdict => {
+  switch (event.event) {
+    case "OrderAccepted":
+      placed.set(event.orderNumber, { market: event.market, side: event.side, price: event.priceAtoms })
+      return holds
+    case "OrderRested": {
+      const order = resting.get(event.orderNumber) ?? placed.get(event.orderNumber)
+      if (order === undefined) return broken(`order ${event.orderNumber} rests and was never accepted`)
+      resting.set(event.orderNumber, { market: order.market, side: order.side, price: order.price, remaining: event.remainingAtoms })
+      placed.delete(event.orderNumber)
+      return holds
+    }
+    case "Traded": {
+      const maker = resting.get(event.makerOrder)
+      if (maker === undefined || maker.price !== event.priceAtoms) {
+        return broken(`order ${event.makerOrder} trades as maker at ${event.priceAtoms} and does not rest there`)
+      }
+      maker.remaining -= event.sizeAtoms
+      return holds
+    }
+    case "OrderTrimmed":
+    case "OrderTermsChanged": {
+      const order = resting.get(event.orderNumber)
+      if (order === undefined) return broken(`order ${event.orderNumber} is changed and does not rest`)
+      order.remaining = event.remainingAtoms
+      if (event.event === "OrderTermsChanged") order.price = event.priceAtoms
+      return holds
+    }
+    case "OrderEnded":
+      placed.delete(event.orderNumber)
+      resting.delete(event.orderNumber)
+      return holds
+    default:
+      return holds
+  }
+}
