@@ -424,9 +424,21 @@ export class NaiveVenue {
     if (known.parameters.priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
       return refused(Refusal.marketInvalid, -1)
     }
+    if (this.#strands(known, parameters)) return refused(Refusal.positionStranded, -1)
     known.parameters = parameters
     this.#clear()
     return done(-1)
+  }
+
+  /** Whether quantity bounds get tighter so that some position lies outside them. */
+  #strands(market: NaiveMarket, next: Market.Parameters): boolean {
+    const now = market.parameters
+    return this.accounts.some((account) => {
+      const held = Math.abs(this.#quantity(account, market))
+      if (held === 0) return false
+      const tooSmall = next.minQuantityAtoms > now.minQuantityAtoms && held < next.minQuantityAtoms
+      return tooSmall || (next.maxQuantityAtoms < now.maxQuantityAtoms && held > next.maxQuantityAtoms)
+    })
   }
 
   // --- placing -------------------------------------------------------------------------------------------
@@ -475,7 +487,7 @@ export class NaiveVenue {
     if (account === undefined) return Refusal.accountNotEnabled
     if (entry.clientOrderId !== "") {
       if (this.keptOrder(accountIndex, entry.clientOrderId, this.atEpochMs) !== undefined) return Refusal.clientOrderIdInUse
-      if (this.isFenced(accountIndex, "clientOrderId", entry.clientOrderId, this.atEpochMs)) return Refusal.fenced
+      if (this.isFenced(accountIndex, "clientOrderId", entry.clientOrderId, this.atEpochMs)) return Refusal.fenceStands
     }
     const market = this.#listed(entry.market)
     if (market === undefined) return Refusal.marketNotFound
@@ -505,7 +517,9 @@ export class NaiveVenue {
     const held = this.#quantity(account, market)
     const sameSide = account.open.filter((order) => order.market === market.index && order.side === side)
     const opposes = held !== 0 && held > 0 === (side === Order.sell)
-    const onlyReduces = opposes && quantity + sum(sameSide.map(remaining)) <= Math.abs(held)
+    // What can never rest stands for itself; what may is followed by all that rests beside it and could grow the position.
+    const beside = order.reduceOnly || order.timeInForce === Order.ioc ? [] : sameSide.filter((order) => !order.reduceOnly)
+    const onlyReduces = opposes && quantity + sum(beside.map(remaining)) <= Math.abs(held)
 
     if (market.status === "reduce_only") {
       if (!order.reduceOnly && !onlyReduces) return Refusal.marketNotAccepting
@@ -514,7 +528,9 @@ export class NaiveVenue {
 
     const isPriced = order.type === Order.limit || price !== 0
     if (isPriced && (price < parameters.minPriceAtoms || price > parameters.maxPriceAtoms)) return Refusal.priceOutOfBounds
-    if (order.total < parameters.minQuantityAtoms || order.total > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
+    const closesAll = order.reduceOnly && opposes && quantity === Math.abs(held)
+    if (order.total < parameters.minQuantityAtoms && !closesAll) return Refusal.quantityOutOfBounds
+    if (order.total > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
 
     if (order.type === Order.limit) {
       const { lower, upper } = this.band(market)
@@ -535,13 +551,12 @@ export class NaiveVenue {
       if (!opposes || quantity + resting > Math.abs(held)) return Refusal.reduceOnlyWouldIncrease
     }
 
-    const reducesForMargin = opposes && quantity + sum(sameSide.filter((order) => !order.reduceOnly).map(remaining)) <= Math.abs(held)
     const asOpen = order.reduceOnly ? undefined : { market: market.index, side, price, size: quantity }
     const margin = this.margin(account, asOpen)
     if (abs(margin.equity) > largestTotal) return Refusal.marginInsufficient
     const backed = margin.marginEquity - margin.orderLoss >= margin.initialMargin
     // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
-    if (!backed && !(reducesForMargin && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))) {
+    if (!backed && !(onlyReduces && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))) {
       return Refusal.marginInsufficient
     }
 
@@ -566,7 +581,9 @@ export class NaiveVenue {
     if (command.fault !== Refusal.none) return refused(command.fault, orderNumber)
     const total = command.quantityAtoms < 0 ? order.quantity : command.quantityAtoms
     const price = command.priceAtoms === 0 ? order.price : command.priceAtoms
-    const quantity = total - order.filled - order.canceled
+    // A total that is named is named anew: what was trimmed off the old one is no part of it.
+    const canceled = command.quantityAtoms < 0 ? order.canceled : 0
+    const quantity = total - order.filled - canceled
     if (quantity <= 0) {
       this.#cancel(order, CancelReason.user)
       return stateOf(order)
@@ -581,6 +598,8 @@ export class NaiveVenue {
     const keepsPlace = price === order.price && quantity <= remaining(order)
     order.price = price
     order.quantity = total
+    order.canceled = canceled
+    if (canceled === 0) order.trimmed = 0
     this.#touch(order)
     if (!keepsPlace) {
       market.resting = market.resting.filter((other) => other !== order)
@@ -671,7 +690,9 @@ export class NaiveVenue {
       other !== order && other.market === market.index && other.side === order.side && !other.reduceOnly
     )
     const opposes = held !== 0 && held > 0 === (order.side === Order.sell)
-    const onlyReduces = opposes && remaining(order) + sum(others.map(remaining)) <= Math.abs(held)
+    // What can never rest has nothing of its own behind it, nor has a reduce-only order: others are asked at their own turn.
+    const stands = order.reduceOnly || order.timeInForce === Order.ioc
+    const onlyReduces = opposes && remaining(order) + (stands ? 0 : sum(others.map(remaining))) <= Math.abs(held)
 
     const notional = BigInt(size) * BigInt(price) * market.factor
     const traded = trade(account.positions.get(market.index), signed(order.side, size), notional)

@@ -93,7 +93,7 @@ const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Ver
 
 /** Whether a 409 about an identity is a decision with a record: a refused fence, or an entry whose clientOrderId was fenced. */
 const isDecided = (text: string, memory: NaiveMemory | undefined): boolean =>
-  text.includes("\"already_seen\"") || (text.includes("\"fenced\"") && memory?.outcomes[0]?.refusal === Refusal.fenced)
+  text.includes("\"already_seen\"") || (text.includes("\"fenced\"") && memory?.outcomes[0]?.refusal === Refusal.fenceStands)
 
 const isSingle = (call: Call): boolean => !call.endpoint.includes("atch") && call.endpoint !== "createOrders"
 

@@ -1,6 +1,6 @@
 /**
- * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is ever done under
- * it for as long as the fence is remembered: a late original is refused without a record, or its entry without
+ * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is done under it until
+ * the moment that the answer names, which is a day off: a late original is refused without a record, or its entry without
  * an order. Nobody is told "fenced" of what nobody fenced.
  */
 import { isTrading } from "../../src/operations/Operations.js"
@@ -14,17 +14,21 @@ interface Moment {
   readonly atEpochMs: number
 }
 
+/** A fence that a client was told of. */
+interface Fence extends Moment {
+  readonly holdsUntilEpochMs: number
+}
+
 interface State {
   /** The last fence that a client was told of, by account and key. */
-  readonly keys: Map<string, Moment>
+  readonly keys: Map<string, Fence>
   /** Likewise by account and clientOrderId, with both. */
-  readonly clientOrderIds: Map<string, Moment & { readonly account: number; readonly clientOrderId: string }>
+  readonly clientOrderIds: Map<string, Fence & { readonly account: number; readonly clientOrderId: string }>
   /** The last trading record under each account and key. */
   readonly acted: Map<string, Moment>
 }
 
-const isWithin = (fence: Moment, record: Moment): boolean =>
-  record.sequence > fence.sequence && record.atEpochMs < fence.atEpochMs + retentionMs
+const isWithin = (fence: Fence, record: Moment): boolean => record.sequence > fence.sequence && record.atEpochMs < fence.holdsUntilEpochMs
 
 const judge = (state: State, name: string): Verdict => {
   const fence = state.keys.get(name)
@@ -55,7 +59,7 @@ export const fencedNeverActs: Property<State> = {
         if (!seen.whole && seen.decision?.touchedAccounts.has(fence.account) !== true) continue
         const order = reads.findClientOrder(fence.account, fence.clientOrderId)
         if (order === undefined || order.orderNumber < ordinal(fence.sequence, 0)) continue
-        if (order.createdAtEpochMs >= fence.atEpochMs + retentionMs) continue
+        if (order.createdAtEpochMs >= fence.holdsUntilEpochMs) continue
         return broken(`clientOrderId ${fence.clientOrderId} was fenced at ${fence.sequence} and order ${order.orderNumber} has it`)
       }
       return holds
@@ -65,15 +69,23 @@ export const fencedNeverActs: Property<State> = {
     if (call.endpoint === "fenceOutcome" && answer.status === 200) {
       const sequence = Number(text(answer.json, "lastSequence"))
       const atEpochMs = Number(text(answer.json, "decidedAtEpochMs"))
+      const holdsUntilEpochMs = Number(text(answer.json, "holdsUntilEpochMs"))
+      if (holdsUntilEpochMs !== atEpochMs + retentionMs) return broken(`a fence of ${atEpochMs} holds until ${holdsUntilEpochMs}`)
       const key = text(answer.json, "fencedIdempotencyKey")
       const clientOrderId = text(answer.json, "fencedClientOrderId")
       if (typeof key === "string") {
         const name = `${call.account}/${key}`
-        state.keys.set(name, { sequence, atEpochMs })
+        state.keys.set(name, { sequence, atEpochMs, holdsUntilEpochMs })
         return judge(state, name)
       }
       if (typeof clientOrderId !== "string") return broken(`a fence stands around nothing: ${answer.text}`)
-      state.clientOrderIds.set(`${call.account}/${clientOrderId}`, { sequence, atEpochMs, account: call.account, clientOrderId })
+      state.clientOrderIds.set(`${call.account}/${clientOrderId}`, {
+        sequence,
+        atEpochMs,
+        holdsUntilEpochMs,
+        account: call.account,
+        clientOrderId
+      })
       return holds
     }
     const told = answer.status === 409 && answer.text.includes("\"rejectionGuard\":\"fenced\"")

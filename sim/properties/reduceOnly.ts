@@ -1,6 +1,6 @@
 /**
  * Safety (I15). A reduce-only order never opens or grows a position, neither when it trades nor by what rests
- * of it; and an immediate one that fits the position is never refused as growing it.
+ * of it; and an immediate one that fits the position is never refused as growing it, nor as too small where it closes all.
  */
 import { anyMarket } from "../../src/domain/None.js"
 import { ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
@@ -36,6 +36,9 @@ export const reduceOnly: Property<State> = {
       const [outcome] = memory.outcomes
       if (answer.text.includes("reduce_only_would_increase") && outcome?.refusal !== Refusal.reduceOnlyWouldIncrease) {
         return broken(`a close that fits the position was refused at ${memory.sequence} (model at ${model.sequence})`)
+      }
+      if (answer.text.includes("quantity_out_of_bounds") && outcome?.refusal !== Refusal.quantityOutOfBounds) {
+        return broken(`a close of all that is held was called too small at ${memory.sequence} (model at ${model.sequence})`)
       }
       return holds
     }

@@ -76,7 +76,8 @@ export const placing = {
       reduceOnly: true,
       type: random.pick(["market", "limit"] as const),
       timeInForce: "IOC",
-      quantityAtoms: wishes.clampQuantity(market, size),
+      // Dust, too: what is held is never too small.
+      quantityAtoms: Math.min(market.parameters.maxQuantityAtoms, size),
       priceAtoms: wishes.crossing(market, way)
     }))
   },

@@ -58,7 +58,7 @@ export const simMarkets: ReadonlyArray<ListedMarket> = [
       quantityScale: 3,
       minPriceAtoms: 100,
       maxPriceAtoms: 10_000_000,
-      minQuantityAtoms: 2,
+      minQuantityAtoms: 25,
       maxQuantityAtoms: 2_000_000,
       maxPositionQuantityAtoms: 4_000_000,
       initialMarginBps: 500,

@@ -54,8 +54,10 @@ export const Refusal = {
   keyExpired: 6,
   keyScopeMissing: 7,
   keyAccountMismatch: 8,
+  /** As rules 1 and 2 decided it: remembered requests are answered in these words. */
   fenced: 9,
   marketClearing: 10,
+  fenceStands: 11,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -84,7 +86,8 @@ export const Refusal = {
   marketUnknown: 61,
   statusMoveRefused: 62,
   indexPriceInvalid: 63,
-  accountTotalLimit: 64
+  accountTotalLimit: 64,
+  positionStranded: 65
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -106,10 +109,11 @@ const rejected = (
   compares
 })
 
-const invalid = (name: string, compares: Unit | undefined, safeMessage: string): Description => ({
+const invalid = (name: string, compares: Unit | undefined, safeMessage: string, guard?: string): Description => ({
   name,
   status: 400,
   code: "invalid_request",
+  ...(guard === undefined ? undefined : { guard }),
   compatName: "BadRequest",
   retryable: false,
   recoveryActions: ["fix_request"],
@@ -173,6 +177,12 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "Fenced", status: 409, code: "idempotency_key_conflict", guard: "fenced", compatName: "BadRequest", retryable: false,
     recoveryActions: ["none"],
     safeMessage: "This identity was fenced: nothing will ever be done under it. Nothing was done.",
+    compares: undefined
+  }],
+  [Refusal.fenceStands, {
+    name: "FenceStands", status: 409, code: "idempotency_key_conflict", guard: "fenced", compatName: "BadRequest", retryable: false,
+    recoveryActions: ["none"],
+    safeMessage: "This identity is fenced: nothing is done under it while the fence holds. Nothing was done.",
     compares: undefined
   }],
   [Refusal.alreadySeen, {
@@ -286,6 +296,15 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "AccountTotalLimit",
       "money_atoms",
       "The account would hold more than the venue can account for exactly."
+    )
+  ],
+  [
+    Refusal.positionStranded,
+    invalid(
+      "PositionStranded",
+      "size_atoms",
+      "A position is held that could not be closed within these quantity bounds.",
+      "position_stranded"
     )
   ]
 ])

@@ -19,7 +19,7 @@ export const admit = (state: State, command: Command, atEpochMs: number): Outcom
   if (unauthorised !== Refusal.none) return refuse(unauthorised, state.sequence, atEpochMs)
   const trading = declaration.underHalt === "refused"
   if (trading && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
-    return refuse(Refusal.fenced, state.sequence, atEpochMs)
+    return refuse(Refusal.fenceStands, state.sequence, atEpochMs)
   }
   const found = state.idempotency.lookup(command, atEpochMs, state.endOf)
   if (found === "conflict") return refuse(Refusal.idempotencyConflict, state.sequence, atEpochMs)

@@ -2,6 +2,9 @@
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
  * moment. Neither is due while the engine is halted; they are as soon as the halt lifts. Then what the price band has left
  * behind goes, under a halt too: there is no moment at which it may be there.
+ *
+ * Where the table of keys is full, a record also comes when its oldest key's day is over: whatever would make room there is
+ * refused without one.
  */
 import { anyMarket, none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
@@ -28,9 +31,15 @@ const runTimed = (state: State): void => {
 }
 
 /** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
-export const nextEpochMs = (state: State): number =>
-  state.clearing.length > 0
-    ? 0
-    : state.halted
-    ? Number.POSITIVE_INFINITY
-    : Math.min(state.switches.earliest, state.expiries.earliest)
+export const nextEpochMs = (state: State): number => {
+  if (state.clearing.length > 0) return 0
+  const timed = state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
+  return Math.min(timed, forgettingEpochMs(state))
+}
+
+/** Between two records that come for nothing but the forgetting of keys. */
+const forgettingPauseMs = 1_000
+
+/** When a record is to come so that a full table of keys is looked through, and not more often than that. */
+const forgettingEpochMs = ({ atEpochMs, idempotency }: State): number =>
+  Math.max(idempotency.nextTurnEpochMs, atEpochMs + forgettingPauseMs)

@@ -292,7 +292,7 @@ export class Idempotency {
   }
 
   /**
-   * Whether a new key has room at a time: a free entry, or an oldest one that `expire` forgets by then. An
+   * Whether a new key has room at a time: a free entry, or one among the oldest that `expire` forgets by then. An
    * eighth of the table is kept for commands that only take risk away, and a last part of that for the operator.
    */
   hasRoom(share: Share, atEpochMs: number, endOf: EndOf): boolean {
@@ -300,8 +300,21 @@ export class Idempotency {
     const kept = Math.floor(this.capacity / 8)
     const bound = this.capacity - (share === "placement" ? kept : share === "reduction" ? Math.floor(kept / 8) : 0)
     if (this.used < bound) return true
-    const { oldest } = this
-    return oldest !== none && this.queuedAtOf(oldest) + retentionMs <= atEpochMs && this.expiry(oldest, endOf) <= atEpochMs
+    let entry = this.oldest
+    for (let count = 0; count < readAtOnce && entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs; count++) {
+      if (this.expiry(entry, endOf) <= atEpochMs) return true
+      // An open order keeps this one: it is the next one's turn.
+      entry = this.nextOf(entry)
+    }
+    return false
+  }
+
+  /**
+   * From when on a record would forget keys, or look further than those that open orders keep: `Infinity` while no command
+   * waits for it. A full table refuses without a record, so that none would come by itself.
+   */
+  get nextTurnEpochMs(): number {
+    return this.hasRoomForAll || this.oldest === none ? Number.POSITIVE_INFINITY : this.queuedAtOf(this.oldest) + retentionMs
   }
 
   /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */

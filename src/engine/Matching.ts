@@ -30,14 +30,19 @@ export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: numb
 export const reach = ({ bandHigh, bandLow }: MarketState, side: Order.Side, limitAtoms: number): number =>
   side === Order.sell ? Math.max(limitAtoms, bandLow) : limitAtoms === 0 ? bandHigh : Math.min(limitAtoms, bandHigh)
 
-/** Whether an order only takes from a position: opposite to it, and no larger than it with every other order that could follow. */
+/**
+ * Whether an order only takes from a position: opposite to it, and no larger. One that rests, or may, and is not reduce-only
+ * counts together with every other order of its side that could follow; one that never rests is followed by nothing of its
+ * own, and what rests before it is asked when its own turn comes.
+ */
 const onlyReduces = (state: State, slot: number, order: number): boolean => {
   const { orders, positions } = state
   const quantity = positions.quantity(slot)
   const side = orders.side(order)
   if (side === Order.buy ? quantity >= 0 : quantity <= 0) return false
-  const growing = side === Order.buy ? positions.openBuys(slot) : positions.openSells(slot)
-  return growing + (orders.reduceOnly(order) ? orders.remaining(order) : 0) <= Math.abs(quantity)
+  const stands = orders.reduceOnly(order) || orders.timeInForce(order) === Order.ioc
+  const size = stands ? orders.remaining(order) : side === Order.buy ? positions.openBuys(slot) : positions.openSells(slot)
+  return size <= Math.abs(quantity)
 }
 
 /** Whether one side of a fill keeps the accept rule after it, fee included. Fills `filled` with the position after it. */
@@ -277,8 +282,8 @@ const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number):
 
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
- * It trades as far as its limit and the price band go. At each meeting, in this order: self-trade prevention, the market's reduce-only status, the
- * maker's accept rule (a failing maker is cancelled and matching goes on) and the taker's (it stops).
+ * It trades as far as its limit and the price band go. At each meeting, in this order: self-trade prevention, the market's
+ * reduce-only status, the maker's accept rule (a failing maker is cancelled and matching goes on) and the taker's (it stops).
  */
 export const matchTaker = (state: State, market: MarketState, book: Book, takerSlot: number, taker: number): Stop => {
   const { events, orders, positions } = state

@@ -70,6 +70,19 @@ export class Positions {
     return slot
   }
 
+  /** Takes back the slot that was made last, before anything was written into it: nothing is left of it. */
+  untouch(accounts: Accounts, slot: number): void {
+    assert(slot === this.count - 1 && accounts.firstPosition(this.account(slot)) === slot, "only the newest slot is taken back")
+    accounts.setFirstPosition(this.account(slot), this.nextOfAccount(slot))
+    const mask = this.table.length - 1
+    let place = placeOf(this.account(slot), this.market(slot)) & mask
+    while (this.table[place] !== slot + 1) place = (place + 1) & mask
+    // Nothing was put in behind it, so nothing is looked for past its place.
+    this.table[place] = 0
+    this.numbers.fill(0, slot * rowNumbers, (slot + 1) * rowNumbers)
+    this.count--
+  }
+
   /** Signed, long positive. */
   quantity(slot: number): number {
     return this.numbers[slot << 4 | 0]!

@@ -207,7 +207,7 @@ describe("a bundle of a journal", () => {
       [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it"],
       [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first sequence is not the one behind its state"],
       [changed(/(?<=\["blocks",)\d+/, (length) => String(Number(length) + 1)), "its sections have other lengths than its manifest says"],
-      [changed(/"rules":2/, "\"rules\":x"), "its manifest is not one"]
+      [changed(/"rules":3/, "\"rules\":x"), "its manifest is not one"]
     ]
     for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
     const otherState = changed(/"finalStateDigest":"../, "\"finalStateDigest\":\"00")

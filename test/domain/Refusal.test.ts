@@ -29,7 +29,8 @@ const guards = [
   // Added by this venue.
   "expiry_passed",
   "fenced",
-  "already_seen"
+  "already_seen",
+  "position_stranded"
 ]
 
 const compatNames = [
@@ -115,7 +116,8 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     PostOnlyWouldCross: "price_atoms",
     NoLiquidity: "price_atoms",
     IndexPriceInvalid: "price_atoms",
-    AccountTotalLimit: "money_atoms"
+    AccountTotalLimit: "money_atoms",
+    PositionStranded: "size_atoms"
   })
 })
 

@@ -66,7 +66,7 @@ describe("amend", () => {
   test.each<[string, number, number, Refusal]>([
     ["a price beyond the bounds", 100_001, -1, Refusal.priceOutOfBounds],
     ["a quantity beyond the bounds", 0, 100_001, Refusal.quantityOutOfBounds],
-    ["a price that would take beyond the band", 1200, -1, Refusal.priceBandExceeded],
+    ["a price beyond the band", 1200, -1, Refusal.priceBandExceeded],
     ["a quantity that margin does not cover", 0, 20_000, Refusal.marginInsufficient]
   ])("%s is refused and leaves the order and its place as they were", (_, priceAtoms, quantityAtoms, refusal) => {
     const { driver, other } = begin()
@@ -216,7 +216,7 @@ describe("fence", () => {
     const { account, driver, other } = begin()
     const late = driver.placement(account, { quantityAtoms: 10 })
     expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)
-    expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenced, entries: [] })
+    expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenceStands, entries: [] })
     expect(driver.run({ ...late, account: other }).refusal).toBe(Refusal.none)
   })
 
@@ -231,7 +231,7 @@ describe("fence", () => {
     driver.atEpochMs += 23 * 3_600_000
     // A record in between: what is due to be forgotten is.
     driver.index(0, 1000)
-    expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenced, entries: [] })
+    expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenceStands, entries: [] })
     driver.atEpochMs += 3_600_000
     expect(driver.run(late)).toMatchObject({ refusal: Refusal.none })
   })
@@ -248,7 +248,7 @@ describe("fence", () => {
     const { account, driver } = begin()
     expect(driver.fence(account, "", "late").refusal).toBe(Refusal.none)
     const outcome = driver.run(driver.placement(account, { clientOrderId: "late", quantityAtoms: 10 }, { quantityAtoms: 10 }))
-    expect(outcome.entries.map(refusalOf)).toEqual([Refusal.fenced, Refusal.none])
+    expect(outcome.entries.map(refusalOf)).toEqual([Refusal.fenceStands, Refusal.none])
     driver.place(account, { clientOrderId: "early", quantityAtoms: 10 })
     expect(driver.fence(account, "", "early").refusal).toBe(Refusal.alreadySeen)
   })
@@ -260,6 +260,6 @@ describe("fence", () => {
     expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)
     driver.send({ kind: "ResumeEngine", idempotencyKey: "r" })
     driver.atEpochMs += retentionMs - 1
-    expect(driver.run(late).refusal).toBe(Refusal.fenced)
+    expect(driver.run(late).refusal).toBe(Refusal.fenceStands)
   })
 })

@@ -420,9 +420,9 @@ describe("market status", () => {
     expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 50, reduceOnly: true })).toBe(reduceOnly)
     expect(driver.cancel(account, resting.orderNumber).refusal === Refusal.none).toBe(cancels)
     if (status === "reduce_only") {
-      // 100 of the 200 are spoken for.
-      expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 101 })).toBe(false)
-      expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 100 })).toBe(true)
+      // 50 of the 200 are spoken for; what is reduce-only is trimmed to what is left, and stands in nobody's way.
+      expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 151 })).toBe(false)
+      expect(taken({ side: Order.sell, priceAtoms: 1050, quantityAtoms: 150 })).toBe(true)
     }
   })
 

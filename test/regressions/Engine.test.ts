@@ -195,3 +195,147 @@ test("an order priced against all reason stops nobody, neither where it rests no
   ).toBe(10)
   expect(driver.engine.findOrder(one, low)!.status).toBe(Order.closed)
 })
+
+test("dust can be closed: a reduce-only order for exactly what is held is never too small", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA"), 1000)
+  const [one, other] = [driver.account(rich), driver.account(rich)]
+  driver.place(other, { side: Order.sell, quantityAtoms: 5 })
+  driver.place(one, { quantityAtoms: 5 })
+  driver.place(other, { quantityAtoms: 100 })
+  const put = (idempotencyKey: string, change: Parameters<typeof parameters>[1]) =>
+    driver.ask({ kind: "PutMarket", idempotencyKey, parameters: parameters("AAA", change) })
+  // A minimum above what somebody holds is refused, and names what would pass.
+  expect(put("raised", { minQuantityAtoms: 6 })).toMatchObject({ refusal: Refusal.positionStranded, limit: 5, actual: 6, nearest: 5 })
+  expect(put("lowered", { maxQuantityAtoms: 4 })).toMatchObject({ refusal: Refusal.positionStranded, limit: 5, actual: 4, nearest: 5 })
+  expect(put("fits", { minQuantityAtoms: 5, maxQuantityAtoms: 100 }).refusal).toBe(Refusal.none)
+  const close = { side: Order.sell, timeInForce: Order.ioc, reduceOnly: true } as const
+  expect(driver.place(one, { ...close, quantityAtoms: 2 })).toMatchObject({ refusal: Refusal.quantityOutOfBounds, limit: 5, nearest: 5 })
+  // A partial close by somebody else's order leaves dust under the minimum.
+  driver.place(one, { side: Order.sell, quantityAtoms: 5, priceAtoms: 1010, reduceOnly: true })
+  driver.cancelAll(other)
+  driver.send({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1000, sourceEpochMs: driver.atEpochMs })
+  driver.place(other, { priceAtoms: 1010, quantityAtoms: 8 })
+  expect(driver.engine.positions(one).filter(({ quantityAtoms }) => quantityAtoms !== 0)).toEqual([])
+  driver.place(one, { priceAtoms: 1000, side: Order.sell, quantityAtoms: 5 })
+})
+
+test("dust that a partial fill leaves under the market's minimum is closed, and one that does not close it is told what would", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA", { minQuantityAtoms: 10 }), 1000)
+  const [one, other] = [driver.account(rich), driver.account(rich)]
+  driver.place(other, { side: Order.sell, quantityAtoms: 15 })
+  driver.place(one, { quantityAtoms: 15 })
+  driver.place(other, { quantityAtoms: 10 })
+  driver.place(one, { side: Order.sell, quantityAtoms: 10, reduceOnly: true, timeInForce: Order.ioc })
+  const close = { side: Order.sell, timeInForce: Order.ioc, reduceOnly: true } as const
+  expect(driver.engine.positions(one)[0]!.quantityAtoms).toBe(5)
+  expect(driver.place(one, { ...close, quantityAtoms: 4 })).toMatchObject({ refusal: Refusal.quantityOutOfBounds, nearest: 5 })
+  expect(driver.place(one, { ...close, quantityAtoms: 10 })).toMatchObject({ refusal: Refusal.reduceOnlyWouldIncrease, nearest: 5 })
+  expect(driver.place(one, { side: Order.sell, quantityAtoms: 5 }).refusal).toBe(Refusal.quantityOutOfBounds)
+  driver.place(other, { quantityAtoms: 10 })
+  expect(driver.place(one, { ...close, quantityAtoms: 5 }).filledAtoms).toBe(5)
+})
+
+test("amending a trimmed reduce-only order cancels it only at or under what is filled", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA"), 1000)
+  const [one, other] = [driver.account(rich), driver.account(rich)]
+  driver.place(other, { side: Order.sell, quantityAtoms: 10 })
+  driver.place(one, { quantityAtoms: 10 })
+  const order = driver.place(one, { side: Order.sell, priceAtoms: 1050, quantityAtoms: 10, reduceOnly: true }).orderNumber
+  driver.place(other, { quantityAtoms: 6 })
+  driver.place(one, { side: Order.sell, quantityAtoms: 6, timeInForce: Order.ioc })
+  expect(driver.engine.findOrder(one, order)).toMatchObject({ quantityAtoms: 10, canceledAtoms: 6 })
+  // A price alone leaves the rest as it is; 5 is more than what is held, 3 is a total of its own.
+  expect(driver.amend(one, order, 1060, -1)).toMatchObject({ quantityAtoms: 10, canceledAtoms: 6, status: Order.open })
+  expect(driver.amend(one, order, 0, 5).refusal).toBe(Refusal.reduceOnlyWouldIncrease)
+  expect(driver.amend(one, order, 0, 3)).toMatchObject({ quantityAtoms: 3, canceledAtoms: 0, status: Order.open })
+  expect(driver.engine.book(0, 1).asks).toEqual([[1060, 3]])
+  expect(driver.amend(one, order, 0, 4)).toMatchObject({ quantityAtoms: 4, status: Order.open })
+  expect(driver.amend(one, order, 0, 0)).toMatchObject({ status: Order.canceled })
+})
+
+describe.each([[true, false], [false, false], [false, true]])("a take-profit of the whole position that is reduce-only: %s",
+  (reduceOnly, inReduceOnlyMarket) => {
+    test(`never blocks a close between maintenance and initial margin${inReduceOnlyMarket ? ", in a market that only reduces" : ""}`, () => {
+      const driver = new Driver()
+      driver.market(parameters("AAA", { makerFeeBps: 0, takerFeeBps: 0 }), 1000)
+      const [one, other] = [driver.account(11_000_000), driver.account(rich)]
+      driver.place(other, { side: Order.sell, quantityAtoms: 1000 })
+      expect(driver.place(one, { quantityAtoms: 1000 }).filledAtoms).toBe(1000)
+      const profit = driver.place(one, { side: Order.sell, priceAtoms: 1040, quantityAtoms: 1000, reduceOnly }).orderNumber
+      // Long 100 USDC with 11: at 96.0 there are 7 left, between 4.8 and 9.6.
+      driver.index(0, 960)
+      driver.place(other, { priceAtoms: 960, quantityAtoms: 1000 })
+      if (inReduceOnlyMarket) driver.send({ kind: "SetMarketStatus", idempotencyKey: "r", market: 0, status: "reduce_only" })
+      const close = { side: Order.sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0 } as const
+      expect(driver.place(one, { ...close, quantityAtoms: 400, reduceOnly: true }).filledAtoms).toBe(400)
+      expect(driver.place(one, { ...close, quantityAtoms: 600 }).filledAtoms).toBe(600)
+      // What is left of the plain one would open a short that nothing backs, and goes when it is met; the other was trimmed.
+      expect(driver.engine.findOrder(one, profit)!.status).toBe(reduceOnly ? Order.canceled : Order.open)
+    })
+  })
+
+test("a refused order leaves no position behind", () => {
+  const driver = new Driver()
+  driver.market(parameters("AAA"), 1000)
+  driver.market(parameters("BBB"), 1000)
+  const [poor, other] = [driver.account(1), driver.account(rich)]
+  const { positions } = driver.engine.state
+  const begun = positions.count
+  for (let attempt = 0; attempt < 200; attempt++) {
+    expect(driver.place(poor, { market: attempt % 2 }).refusal).toBe(Refusal.marginInsufficient)
+  }
+  expect([positions.count, positions.find(poor, 0), positions.find(poor, 1)]).toEqual([begun, -1, -1])
+  // What was there stays, and what comes after finds its place.
+  expect(driver.place(other, { market: 1 }).refusal).toBe(Refusal.none)
+  expect(driver.place(poor, { market: 1 }).refusal).toBe(Refusal.marginInsufficient)
+  expect(driver.place(other, { market: 0 }).refusal).toBe(Refusal.none)
+  expect(driver.place(other, { market: 0, quantityAtoms: 100_000, priceAtoms: 1 }).refusal).not.toBe(Refusal.marketNotFound)
+  expect(positions.count).toBe(begun + 2)
+  expect(driver.engine.openOrders(other, 0)).not.toEqual([])
+})
+
+test("an open order's key at the head of a full table does not make it look full for days", () => {
+  const driver = Driver.small(1_000, 64)
+  driver.market(parameters("AAA"), 1000)
+  const account = driver.account(rich)
+  expect(driver.place(account, { priceAtoms: 950, quantityAtoms: 1 }).status).toBe(Order.open)
+  let filled = 0
+  while (driver.run(driver.placement(account, { quantityAtoms: 0 })).refusal === Refusal.none) filled++
+  expect(filled).toBeGreaterThan(40)
+  const dayMs = 24 * 3_600_000
+  // A day later nothing has been journaled since, and there is room; until then a record is due when the oldest key's day is over.
+  expect(driver.engine.nextDueEpochMs).toBe(driver.atEpochMs + dayMs)
+  driver.atEpochMs += dayMs
+  expect(driver.place(account, { priceAtoms: 951, quantityAtoms: 1 }).refusal).toBe(Refusal.none)
+})
+
+test("a table full of keys that open orders keep is looked through by records of its own, and no more than one a second", () => {
+  const driver = Driver.small(1_000, 64)
+  driver.market(parameters("AAA"), 1000)
+  const account = driver.account(rich)
+  const rest = () => {
+    driver.atEpochMs += 10
+    return driver.run(driver.placement(account, { priceAtoms: 950, quantityAtoms: 1 }))
+  }
+  const dayMs = 25 * 3_600_000
+  const fill = () => {
+    let last = rest()
+    for (let next = last; next.refusal === Refusal.none; next = rest()) last = next
+    return last.entries[0]
+  }
+  // The first day ends with the keys of the market and the account, which nothing keeps.
+  fill()
+  driver.atEpochMs += dayMs
+  const newest = fill()
+  if (newest?._tag === "OrderDecided") driver.cancel(account, newest.orderNumber)
+  // A day on, all but the last keys are kept by their orders: more than are looked at without a record.
+  driver.atEpochMs += dayMs
+  expect(rest().refusal).toBe(Refusal.tableFull)
+  expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
+  driver.send({ kind: "PassTime" })
+  expect(rest().refusal).toBe(Refusal.none)
+  expect(driver.engine.nextDueEpochMs).toBeGreaterThanOrEqual(driver.atEpochMs + 1_000)
+})

@@ -220,7 +220,7 @@ const run = (seed: string, commands: number): number => {
     atEpochMs += random.chance(0.002) ? random.pick([86_400_000, 86_340_000, 86_460_000, 3_600_000]) : random.below(50)
     const without = engine.admit(command, atEpochMs)
     const expected = isTrading(command) && "account" in command && model.isFenced(command.account, "key", command.idempotencyKey, atEpochMs)
-      ? Refusal.fenced
+      ? Refusal.fenceStands
       : isTrading(command) && model.halted
       ? Refusal.engineHalted
       : undefined

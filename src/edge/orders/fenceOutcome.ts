@@ -1,8 +1,8 @@
-/** `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that what was never seen will never act. */
+/** `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that what was never seen does not act for a day. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import { Operation, type Outcome } from "../../operations/Operations.js"
+import { type EntryOutcome, Operation, type Outcome } from "../../operations/Operations.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import * as Failures from "../http/Failures.js"
@@ -23,13 +23,18 @@ const FenceBody = Schema.Struct({
 })
 type FenceBody = typeof FenceBody.Type
 
-/** The fence stands: nothing will ever be done under that identity. */
+/** The fence stands: nothing is done under that identity until it ends. */
 const FenceResult = Schema.Struct({
   version: Schema.Literal("external-outcome-fence/v1"),
   accountId: Fields.Text,
   fenced: Schema.Literal(true),
   fencedIdempotencyKey: Fields.optional(Schema.String),
   fencedClientOrderId: Fields.optional(Fields.ClientOrderId),
+  holdsUntilEpochMs: Fields.optional(Fields.EpochMs).annotations({
+    description: "Until then nothing is done under it, also when the original arrives late. From then on a late original would act: "
+      + "fence it again before, or see to it that none is on its way. Absent from the repeated answer of a fence that version 0.2.0 "
+      + "or an earlier one set, which holds for 24 hours from `decidedAtEpochMs`."
+  }),
   lastSequence: Fields.Sequence,
   idempotencyKey: Schema.String,
   decidedAtEpochMs: Fields.EpochMs
@@ -37,11 +42,15 @@ const FenceResult = Schema.Struct({
 
 const fenceShape = shape({}, { idempotencyKey, clientOrderId })
 
+/** Until when a fence holds, where the decision tells. */
+const holdsUntil = (decided: EntryOutcome): string => decided._tag === "FenceSet" ? `,"holdsUntilEpochMs":${decided.holdsUntilEpochMs}` : ""
+
 /** `external-outcome-fence/v1`. */
-const fenced = (accountId: string, body: FenceBody, outcome: Outcome, key: string): string =>
+const fenced = (accountId: string, body: FenceBody, decided: EntryOutcome, outcome: Outcome, key: string): string =>
   `{"version":"external-outcome-fence/v1","accountId":"${accountId}","fenced":true`
   + (body.idempotencyKey === undefined ? "" : `,"fencedIdempotencyKey":${quote(body.idempotencyKey)}`)
   + (body.clientOrderId === undefined ? "" : `,"fencedClientOrderId":${quote(body.clientOrderId)}`)
+  + holdsUntil(decided)
   + `,"lastSequence":${outcome.sequence},"idempotencyKey":${quote(key)},"decidedAtEpochMs":${outcome.atEpochMs}}`
 
 /** A lookup tells of the fence itself by `fenced`, and lists none of its decisions. */
@@ -54,7 +63,7 @@ export const fenceOutcome = Route.hot({
     .setPayload(FenceBody)
     .addSuccess(FenceResult)
     .addError(Failures.native(Failures.command, 404))
-    .annotate(OpenApi.Summary, "Make sure that what was never seen will never act"),
+    .annotate(OpenApi.Summary, "Make sure that what was never seen does not act for a day"),
   example: {
     target: `/v1/accounts/${Example.accountId}/outcomes/fence`,
     body: { idempotencyKey: "grid-42-attempt" }
@@ -72,7 +81,7 @@ export const fenceOutcome = Route.hot({
     }, (outcome) => {
       const decided = Submission.decidedEntry(outcome, 0)
       if (Submission.isRefused(decided)) return Submission.failEntry(call, decided, outcome)
-      call.succeed(fenced(accountId, body, outcome, admitted.idempotencyKey))
+      call.succeed(fenced(accountId, body, decided, outcome, admitted.idempotencyKey))
     })
   }
 })

@@ -46,7 +46,7 @@ const OutcomeLookup = Schema.Struct({
   idempotencyKey: Fields.optional(Schema.String),
   clientOrderId: Fields.optional(Fields.ClientOrderId),
   outcome: Schema.Literal("accepted", "refused", "never_seen", "unknown_expired"),
-  fenced: Schema.Boolean.annotations({ description: "Nothing will ever be done under it." }),
+  fenced: Schema.Boolean.annotations({ description: "Nothing is done under it while the fence holds." }),
   decisions: Schema.Array(Schema.Struct({
     operation: Schema.Literal(...lookupNames),
     sequence: Fields.Sequence,

@@ -32,6 +32,8 @@ const putMarket = (state: State, parameters: Market.Parameters): MarketChanged |
     return changed(market)
   }
   if (!mayUpdate(state, existing, parameters)) return refused(Refusal.marketInvalid, none)
+  const strands = stranding(state, existing, parameters)
+  if (strands !== undefined) return strands
   existing.setParameters(parameters)
   state.riskEpoch++
   clearBeyondBand(state, existing)
@@ -61,6 +63,35 @@ const mayUpdate = (state: State, market: MarketState, next: Market.Parameters): 
         <= Margin.maintenance(now.maintenanceMarginTiers, tier.notionalThresholdAtoms)
     )
     && next.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps <= now.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+}
+
+/**
+ * The refusal of quantity bounds that some position could not be closed within: a higher minimum than it, or a lower
+ * maximum. It names the bound that would pass. Only a bound that gets tighter is looked at, and then every position.
+ */
+const stranding = ({ positions }: State, market: MarketState, next: Market.Parameters): Refused | undefined => {
+  const now = market.parameters
+  const raises = next.minQuantityAtoms > now.minQuantityAtoms
+  const lowers = next.maxQuantityAtoms < now.maxQuantityAtoms
+  if (market.openInterest === 0 || !raises && !lowers) return undefined
+  let least = Number.POSITIVE_INFINITY
+  let most = 0
+  for (let slot = 0; slot < positions.count; slot++) {
+    if (positions.market(slot) !== market.index) continue
+    const held = Math.abs(positions.quantity(slot))
+    if (held === 0) continue
+    least = Math.min(least, held)
+    most = Math.max(most, held)
+  }
+  // What was out of the bounds before they changed may stay so: they do not get tighter for it.
+  const lowest = Math.max(least, now.minQuantityAtoms)
+  if (raises && next.minQuantityAtoms > lowest) {
+    return refused(Refusal.positionStranded, none, least, next.minQuantityAtoms, lowest)
+  }
+  const highest = Math.min(most, now.maxQuantityAtoms)
+  return lowers && next.maxQuantityAtoms < highest
+    ? refused(Refusal.positionStranded, none, most, next.maxQuantityAtoms, highest)
+    : undefined
 }
 
 /** Begins to cancel what a band that moved has left beyond its edges. */

@@ -26,7 +26,9 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   const market = state.markets[orders.market(order)]!
   const book = state.books[market.index]!
   const quantityAtoms = command.quantityAtoms < 0 ? orders.quantity(order) : command.quantityAtoms
-  const remainingAtoms = quantityAtoms - orders.filled(order) - orders.canceled(order)
+  // A total that is named is named anew: what reduce-only enforcement had taken off the old one is no part of it.
+  const canceledAtoms = command.quantityAtoms < 0 ? orders.canceled(order) : 0
+  const remainingAtoms = quantityAtoms - orders.filled(order) - canceledAtoms
   if (remainingAtoms <= 0) {
     Matching.cancelResting(state, order, Order.CancelReason.user)
     return decided(state, order)
@@ -54,7 +56,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   if (refusal !== undefined) return refusal
 
   const keepsPlace = priceAtoms === priceBefore && remainingAtoms <= before
-  const status = { priceAtoms, remainingAtoms, quantityAtoms }
+  const status = { priceAtoms, remainingAtoms, quantityAtoms, canceledAtoms }
   if (keepsPlace) {
     Matching.withdrawOpen(state, market, slot, order, before - remainingAtoms)
     if (remainingAtoms < before) {
@@ -81,10 +83,11 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
 const write = (
   state: State,
   order: number,
-  to: { readonly priceAtoms: number; readonly remainingAtoms: number; readonly quantityAtoms: number }
+  to: { readonly priceAtoms: number; readonly remainingAtoms: number; readonly quantityAtoms: number; readonly canceledAtoms: number }
 ): void => {
   const { accounts, events, orders } = state
   orders.setQuantity(order, to.quantityAtoms)
+  orders.setCanceled(order, to.canceledAtoms)
   orders.setUpdatedAt(order, state.atEpochMs)
   orders.setLastSequence(order, state.sequence)
   accounts.setLastSequence(orders.account(order), state.sequence)

@@ -50,14 +50,14 @@ export const check = (
   const reducing = buying ? positions.reduceBuys(slot) : positions.reduceSells(slot)
 
   if (status !== "open") {
-    const reduces = entry.reduceOnly || (opposed && entry.quantityAtoms + growing + reducing <= held)
+    const reduces = entry.reduceOnly || onlyReduces(entry, opposed, growing, held)
     if (status !== "reduce_only" || !reduces) {
       return refused(Refusal.marketNotAccepting, number, Number.NaN, Market.statuses.indexOf(status))
     }
   }
   if (market.mark === 0) return refused(Refusal.marketNotAccepting, number)
   assert(!isBeingCleared(state, market.index), "nothing is placed in a market that is being cleared")
-  const outside = outOfBounds(market, entry, orderedAtoms, number) ?? outOfBand(market, entry, number)
+  const outside = outOfBounds(market, entry, orderedAtoms, opposed ? held : 0, number) ?? outOfBand(market, entry, number)
   if (outside !== undefined) return outside
   if (entry.timeInForce === Order.gtc && positions.openCount(slot) >= maxOpenOrders) {
     return refused(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount(slot) + 1)
@@ -76,8 +76,17 @@ export const check = (
   return entry.type === Order.market ? unmet(market, entry, best, number) : undefined
 }
 
-/** The refusal of a price or a quantity beyond the market's bounds. */
-const outOfBounds = (market: MarketState, entry: Terms, orderedAtoms: number, number: number): Refused | undefined => {
+/**
+ * The refusal of a price or a quantity beyond the market's bounds. `closable` is what a reduce-only order may close: one
+ * for exactly that is never too small.
+ */
+const outOfBounds = (
+  market: MarketState,
+  entry: Terms,
+  orderedAtoms: number,
+  closable: number,
+  number: number
+): Refused | undefined => {
   const { maxPriceAtoms, maxQuantityAtoms, minPriceAtoms, minQuantityAtoms } = market.parameters
   if (entry.priceAtoms !== 0 || entry.type === Order.limit) {
     // The nearest price that passes lies inside the band's edge as well.
@@ -91,8 +100,9 @@ const outOfBounds = (market: MarketState, entry: Terms, orderedAtoms: number, nu
       return refused(Refusal.priceOutOfBounds, number, maxPriceAtoms, entry.priceAtoms, nearest)
     }
   }
-  if (orderedAtoms < minQuantityAtoms) {
-    return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, minQuantityAtoms)
+  if (orderedAtoms < minQuantityAtoms && !(entry.reduceOnly && entry.quantityAtoms === closable)) {
+    const nearest = entry.reduceOnly && closable > 0 && closable < minQuantityAtoms ? closable : minQuantityAtoms
+    return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, nearest)
   }
   return orderedAtoms > maxQuantityAtoms
     ? refused(Refusal.quantityOutOfBounds, number, maxQuantityAtoms, orderedAtoms, maxQuantityAtoms)
@@ -115,7 +125,8 @@ const beyondPositionLimit = (market: MarketState, entry: Terms, before: number, 
   const { maxPositionQuantityAtoms } = market.parameters
   const reached = before + entry.quantityAtoms
   return reached > maxPositionQuantityAtoms
-    ? refused(Refusal.positionLimit, number, maxPositionQuantityAtoms, reached, lessBy(market, entry, reached - maxPositionQuantityAtoms))
+    ? refused(Refusal.positionLimit, number, maxPositionQuantityAtoms, reached,
+      lessBy(market, entry, reached - maxPositionQuantityAtoms, 0))
     : undefined
 }
 
@@ -129,13 +140,20 @@ const wouldIncrease = (
 ): Refused | undefined => {
   const claimed = entry.quantityAtoms + (entry.timeInForce === Order.gtc ? reducing : 0)
   return claimed > allowed
-    ? refused(Refusal.reduceOnlyWouldIncrease, number, allowed, claimed, lessBy(market, entry, claimed - allowed))
+    ? refused(Refusal.reduceOnlyWouldIncrease, number, allowed, claimed, lessBy(market, entry, claimed - allowed, allowed))
     : undefined
 }
 
-/** The quantity less the excess; NaN where that is too little for the market. */
-const lessBy = ({ parameters: { minQuantityAtoms } }: MarketState, { quantityAtoms }: Terms, excess: number): number =>
-  quantityAtoms - excess >= minQuantityAtoms ? quantityAtoms - excess : Number.NaN
+/** The quantity less the excess; NaN where that is too little for the market, and not `closable`, all that may be closed. */
+const lessBy = (
+  { parameters: { minQuantityAtoms } }: MarketState,
+  { quantityAtoms }: Terms,
+  excess: number,
+  closable: number
+): number => {
+  const quantity = quantityAtoms - excess
+  return quantity >= minQuantityAtoms || (quantity > 0 && quantity === closable) ? quantity : Number.NaN
+}
 
 /** The refusal of a market order whose best opposite price is none, outside the band, or worse than its own worst. */
 const unmet = (market: MarketState, entry: Terms, best: number, number: number): Refused | undefined => {
@@ -151,6 +169,16 @@ const unmet = (market: MarketState, entry: Terms, best: number, number: number):
 const restingPrice = (market: MarketState, side: Order.Side, oppositeBest: number): number => {
   const price = side === Order.buy ? oppositeBest - 1 : oppositeBest + 1
   return price >= market.parameters.minPriceAtoms && price <= market.parameters.maxPriceAtoms ? price : Number.NaN
+}
+
+/**
+ * Whether an order can only take from the position: opposite to it, and no larger; where it may rest and is not reduce-only,
+ * no larger than it together with those of its side that rest and may grow it. What rests reduce-only never counts: it is
+ * trimmed to what is left.
+ */
+const onlyReduces = (entry: Terms, opposed: boolean, growing: number, held: number): boolean => {
+  const beside = entry.reduceOnly || entry.timeInForce === Order.ioc ? 0 : growing
+  return opposed && entry.quantityAtoms + beside <= held
 }
 
 /** The accept rule at placement, with the order counted as open; a reduce-only order is left out of exposure and loss. */
@@ -180,6 +208,6 @@ const backed = (
   }
   const position = positions.quantity(slot)
   Margin.require(required, market, position, positions.entryNotional(slot), openBuys, openSells, buyLoss, sellLoss)
-  const reduces = opposed && entry.quantityAtoms + growing <= held
+  const reduces = onlyReduces(entry, opposed, growing, held)
   return Margin.accepts(state, slot, required, accounts.collateral(positions.account(slot)), reduces)
 }

@@ -1,13 +1,14 @@
 /**
- * Fences: identities of a client that will never act. They are kept in the table of keys, in scopes that no request
+ * Fences: identities of a client that do not act for a day. They are kept in the table of keys, in scopes that no request
  * has, and so are remembered as long as any key.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { lookedUp } from "../../operations/Operations.js"
-import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
-import type { FenceOutcome } from "../../operations/orders/FenceOutcome.js"
+import { done, type Refused, refused } from "../../operations/Outcome.js"
+import type { FenceOutcome, FenceSet } from "../../operations/orders/FenceOutcome.js"
 import { Event } from "../EventLog.js"
+import { retentionMs } from "../Idempotency.js"
 import { FenceScope, type State } from "../State.js"
 
 /** The fence and the request for it are remembered both. */
@@ -23,7 +24,7 @@ const isDecided = (state: State, account: number, idempotencyKey: string): boole
   lookedUp.some((operation) => state.idempotency.outcomeOf(account, operation, idempotencyKey, state.atEpochMs, state.endOf) !== undefined)
 
 /** Fences what was never seen. What was decided before stands, and is not fenced. */
-export const fence = (state: State, command: FenceOutcome): Done | Refused => {
+export const fence = (state: State, command: FenceOutcome): FenceSet | Refused => {
   const { account, fencedClientOrderId, fencedKey } = command
   const byKey = fencedKey !== ""
   const seen = byKey
@@ -32,15 +33,16 @@ export const fence = (state: State, command: FenceOutcome): Done | Refused => {
   if (seen) return refused(Refusal.alreadySeen, none)
   const scope = byKey ? FenceScope.idempotencyKey : FenceScope.clientOrderId
   const identity = byKey ? fencedKey : fencedClientOrderId
+  const set: FenceSet = { _tag: "FenceSet", holdsUntilEpochMs: state.atEpochMs + retentionMs }
   const isFenced = byKey
     ? isKeyFenced(state, account, fencedKey, state.atEpochMs)
     : state.isClientFenced(account, fencedClientOrderId)
   if (isFenced) {
     state.idempotency.renew(account, scope, identity, state.atEpochMs)
-    return done
+    return set
   }
   state.idempotency.put(scope, identity, command, state.sequence, state.atEpochMs, done)
   state.hasFences = true
   state.events.event1(Event.Fenced, account)
-  return done
+  return set
 }

@@ -26,7 +26,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   const named = clientOrderId !== ""
   const clientHash = named ? state.orders.hashClient(account, clientOrderId) : 0
   if (named && state.orders.findClient(account, clientOrderId, clientHash) !== none) return refused(Refusal.clientOrderIdInUse, number)
-  if (named && state.isClientFenced(account, clientOrderId)) return refused(Refusal.fenced, number)
+  if (named && state.isClientFenced(account, clientOrderId)) return refused(Refusal.fenceStands, number)
   const market = state.markets[entry.market]
   if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, number)
   if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= state.atEpochMs) {
@@ -34,9 +34,13 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   }
   const book = state.books[market.index]!
   Margin.refreshAccount(state, account)
+  const positionsBefore = state.positions.count
   const slot = state.touchPosition(account, market.index)
   const refusal = check(state, market, book, slot, entry, entry.quantityAtoms, number)
-  if (refusal !== undefined) return refusal
+  if (refusal !== undefined) {
+    if (state.positions.count > positionsBefore) state.positions.untouch(state.accounts, slot)
+    return refusal
+  }
 
   const { orders } = state
   const order = orders.allocate()

@@ -1,8 +1,12 @@
-/** Makes sure that a key or a clientOrderId which was never seen will never act, so that a late original cannot land. */
+/** Makes sure that a key or a clientOrderId which was never seen does not act for a day, so that a late original cannot land. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
-import { Done } from "../Outcome.js"
+import * as Outcome from "../Outcome.js"
+
+/** Until when nothing is done under what was fenced; from then on a late original would act. Rules 1 and 2 told no moment: `Done`. */
+export const FenceSet = Outcome.declare("FenceSet", 7, { holdsUntilEpochMs: Field.whole("epoch_ms") })
+export type FenceSet = Outcome.OutcomeOf<"FenceSet", typeof FenceSet.fields>
 
 export const FenceOutcome = declare({
   kind: "FenceOutcome",
@@ -21,6 +25,6 @@ export const FenceOutcome = declare({
     fencedClientOrderId: Field.text("as_sent")
   },
   share: () => "reduction",
-  outcome: Done
+  outcome: FenceSet
 })
 export type FenceOutcome = CommandOf<typeof FenceOutcome>
