@@ -239,7 +239,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "price_band_exceeded",
       "price_atoms",
       "InvalidOrder",
-      "The limit price lies beyond the price band around the mark."
+      "The order would trade outside the price band around the mark."
     )],
   [Refusal.openOrderLimit,
     rejected(

@@ -106,7 +106,7 @@ const rows: ReadonlyArray<Row> = [
   { refusal: "keyScopeMissing", ask: (at) => post({ ...at, alice: reader(at) }, "/v1/orders", order(at.alice)) },
   { refusal: "keyAccountMismatch", ask: (at) => at.place({ accountId: at.bob.accountId }) },
   {
-    refusal: "fenced",
+    refusal: "fenceStands",
     ask: async (at) => {
       await post(at, `/v1/accounts/${at.alice.accountId}/outcomes/fence`, { clientOrderId: "lost" })
       return at.place({ clientOrderId: "lost" })
@@ -135,14 +135,14 @@ const rows: ReadonlyArray<Row> = [
     },
     actual: "paused"
   },
-  { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "10000.1" }), limit: "10000.0", actual: "10000.1", nearest: "10000.0" },
+  { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "10000.1" }), limit: "10000.0", actual: "10000.1", nearest: "110.0" },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "0" }), limit: "0.1", actual: "0.0", nearest: "0.1" },
   {
     refusal: "priceOutOfBounds",
     ask: (at) => at.place({ price: "99999999999" }),
     limit: "10000.0",
     actual: "99999999999.0",
-    nearest: "10000.0"
+    nearest: "110.0"
   },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "9".repeat(40) }), actual: "9".repeat(40) },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ orderType: "market", price: "0" }), actual: "0" },
@@ -265,6 +265,25 @@ const rows: ReadonlyArray<Row> = [
       })
     }
   },
+  {
+    refusal: "positionStranded",
+    ask: async (at) => {
+      await at.venue.place(at.bob, { side: "sell", price: "100.0", quantity: "0.005" })
+      await at.venue.place(at.alice, { price: "100.0", quantity: "0.005" })
+      const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
+      return at.operator("PUT", `/v1/operator/markets/${marketId}`, {
+        ...putBody,
+        underlyingSymbol: market.underlyingSymbol,
+        maxPrice: "10000.0",
+        minQuantity: "0.010",
+        maxQuantity: "100.0",
+        maxPositionQuantity: "500.0"
+      })
+    },
+    limit: "0.005",
+    actual: "0.010",
+    nearest: "0.005"
+  },
   { refusal: "marketUnknown", ask: (at) => at.operator("PUT", "/v1/operator/markets/NO-USDC-PERP/status", { status: "open" }) },
   { refusal: "statusMoveRefused", ask: (at) => at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "draft" }) },
   {
@@ -298,6 +317,8 @@ const reader = (at: Bench): Trader => {
 const elsewhere: Readonly<Record<string, string>> = {
   inboxFull: "the sequencer's own tests: an inbox that is full",
   keyRevoked: "Routes.test.ts: keys are revoked by a later release's command",
+  marketClearing: "Band.test.ts: a market with more to cancel than one record does",
+  fenced: "UpgradeRules2.test.ts: an order that rules 2 refused is told so in their words",
   accountNotEnabled: "Errors.test.ts: accounts are disabled by a later release's command"
 }
 
@@ -391,7 +412,7 @@ test("refusals are remembered with what they compared, alone and in batches", as
     expect(noId((await at.venue.post(at.alice, target, body, `k${target}`)).body), target).toBe(first[index])
   }
   expect(JSON.parse(first[1]!).outcomes).toMatchObject([
-    { rejectionGuard: "price_out_of_bounds", limit: "10000.0", nearest: "10000.0" },
+    { rejectionGuard: "price_out_of_bounds", limit: "10000.0", nearest: "110.0" },
     { rejectionGuard: "price_out_of_bounds", actual: "9".repeat(40) }
   ])
   expect(JSON.parse(first[3]!)).toMatchObject([

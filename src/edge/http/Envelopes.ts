@@ -46,7 +46,8 @@ const guards = [
   "trigger_invalid",
   "fenced",
   "already_seen",
-  "expiry_passed"
+  "expiry_passed",
+  "position_stranded"
 ] as const
 export const Guard = Schema.Literal(...guards)
 

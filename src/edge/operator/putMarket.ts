@@ -130,7 +130,8 @@ export const putMarket = Route.effect({
         services,
         "put_market",
         command("PutMarket", Operation.putMarket, headers, market, { parameters: market }),
-        path.marketId
+        path.marketId,
+        market
       )
   }
 })
