@@ -60,7 +60,7 @@ export interface Options {
   readonly feed?: Partial<Recent.Bounds>
 }
 
-export const defaultCapacity: Capacity = { orders: 2_000_000, idempotencyKeys: 2_000_000 }
+export const defaultCapacity = { orders: 2_000_000, idempotencyKeys: 2_000_000, accountParts: 8 } as const satisfies Capacity
 
 /** A venue that takes requests. */
 export class Venue extends Context.Tag("venue/Venue")<Venue, {

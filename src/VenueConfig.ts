@@ -22,10 +22,14 @@ const between = (name: string, low: number, high: number, fallback: number): Con
     Config.map(Number)
   )
 
-/** Orders that are remembered, and idempotency keys: what a venue runs with, and what its journal is replayed under. */
+/**
+ * Orders that are remembered, and idempotency keys: what a venue runs with, and what its journal is replayed under; and one
+ * account's part of what is free.
+ */
 export const capacity = Config.all({
   orders: between("ORDER_CAPACITY", 1_000, 16_000_000, defaultCapacity.orders),
-  idempotencyKeys: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys)
+  idempotencyKeys: between("IDEMPOTENCY_CAPACITY", 1_000, 16_000_000, defaultCapacity.idempotencyKeys),
+  accountParts: between("ACCOUNT_PARTS", 0, 1_000, defaultCapacity.accountParts)
 })
 
 const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>

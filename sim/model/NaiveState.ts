@@ -141,6 +141,8 @@ export interface NaiveDecision {
 
 /** What is remembered under an Idempotency-Key. */
 export interface NaiveMemory {
+  /** Whether the venue is to remember it; a cancel that found nothing is decided, and not remembered. */
+  readonly kept: boolean
   readonly sequence: number
   readonly atEpochMs: number
   readonly outcomes: ReadonlyArray<NaiveOutcome>

@@ -65,6 +65,12 @@ export const scopeOfCommand = (command: Command): string | undefined => {
     : `operator/${command.kind}/${command.idempotencyKey}`
 }
 
+/** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
+const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
+  command.kind === "CancelOrders"
+    ? outcomes.every(({ refusal }) => refusal !== Refusal.none)
+    : command.kind === "CancelAllOrders" && outcomes.every(({ canceled, refusal }) => refusal !== Refusal.none || canceled === 0)
+
 const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   refusal,
   orderNumber,
@@ -108,6 +114,8 @@ export class NaiveVenue {
   readonly #fences = new Map<string, { readonly sequence: number; readonly atEpochMs: number }>()
   /** Every key of a client's command (but fences) by account, with the scopes it was used in. */
   readonly #scopesOfKey = new Map<string, Set<string>>()
+  /** What is remembered of the last amendment of each order. */
+  readonly #amendments = new Map<NaiveOrder, { readonly orders: Array<NaiveOrder> }>()
   #fired: Array<number> = []
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
@@ -143,12 +151,15 @@ export class NaiveVenue {
         const name = `${command.account}/${command.idempotencyKey}`
         this.#scopesOfKey.set(name, (this.#scopesOfKey.get(name) ?? new Set()).add(scope))
       }
-      this.memory.set(scope, {
-        sequence: record.sequence,
-        atEpochMs: record.atEpochMs,
-        outcomes,
-        orders
-      })
+      // Of the amendments of an order only the last is kept as long as the order is open.
+      const amended = command.kind === "AmendOrder" ? orders.find(({ status }) => status === Order.open) : undefined
+      const kept = !foundNothing(command, outcomes)
+      const memory = { kept, sequence: record.sequence, atEpochMs: record.atEpochMs, outcomes, orders }
+      if (amended !== undefined) {
+        this.#amendments.get(amended)?.orders.splice(0)
+        this.#amendments.set(amended, memory)
+      }
+      this.memory.set(scope, memory)
     }
     return {
       outcomes,
@@ -162,6 +173,7 @@ export class NaiveVenue {
 
   /** Whether what was decided under a scope must still be remembered at a time. */
   isRemembered(memory: NaiveMemory, atEpochMs: number): boolean {
+    if (!memory.kept) return false
     let ended = memory.atEpochMs
     for (const order of memory.orders) {
       if (order.status === Order.open) return true
@@ -196,12 +208,12 @@ export class NaiveVenue {
   mayHaveForgotten(account: number, atEpochMs: number): boolean {
     const mine = `${account}/`
     for (const [scope, memory] of this.memory) {
-      if (scope.startsWith(mine) && !this.isRemembered(memory, atEpochMs)) return true
+      if (scope.startsWith(mine) && memory.kept && !this.isRemembered(memory, atEpochMs)) return true
     }
     for (const [name, fence] of this.#fences) {
       if (name.startsWith(mine) && atEpochMs >= fence.atEpochMs + retentionMs) return true
     }
-    for (const scope of this.forgotten.keys()) if (scope.startsWith(mine)) return true
+    for (const [scope, memories] of this.forgotten) if (scope.startsWith(mine) && memories.some(({ kept }) => kept)) return true
     // An order may be forgotten while its key is kept by a sibling that is still open.
     for (const order of this.orders.values()) if (order.account === account && !isKept(order, atEpochMs)) return true
     return false

@@ -62,7 +62,7 @@ const entriesVerdict = (what: string, entries: ReadonlyArray<Entry>, memory: Nai
 }
 
 const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: number, key: string): Verdict => {
-  const decided = model.everDecided(account, key).filter((memory) => memory.sequence <= lookup.journalSequence)
+  const decided = model.everDecided(account, key).filter((memory) => memory.kept && memory.sequence <= lookup.journalSequence)
   for (const decision of lookup.decisions) {
     const memory = decided.find((each) => each.sequence === decision.sequence)
     if (memory === undefined) return broken(`${what}: tells of record ${decision.sequence}, which did not carry the key`)

@@ -58,6 +58,7 @@ export const Refusal = {
   fenced: 9,
   marketClearing: 10,
   fenceStands: 11,
+  accountShare: 12,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -145,6 +146,12 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "MarketClearing", status: 503, code: "overloaded", compatName: "ExchangeNotAvailable",
     retryable: true, recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "The market is cancelling what its price band has left behind. Nothing was done; repeat the same request shortly.",
+    compares: undefined
+  }],
+  [Refusal.accountShare, {
+    name: "AccountShare", status: 429, code: "rate_limited", guard: "account_share", compatName: "RateLimitExceeded", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "This account has its share of what the venue can remember. Nothing was done; repeat the same request later.",
     compares: undefined
   }],
   [Refusal.idempotencyConflict, {

@@ -6,7 +6,8 @@ import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import { scopeTrade } from "../operations/accounts/OpenDemoAccounts.js"
 import { Principal } from "../operations/Header.js"
-import { type Command, of, type Outcome, refuse, shareOf } from "../operations/Operations.js"
+import type { Declaration } from "../operations/Operation.js"
+import { type Command, entriesOf, of, type Outcome, refuse } from "../operations/Operations.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
 import type { State } from "./State.js"
@@ -27,7 +28,8 @@ export const admit = (state: State, command: Command, atEpochMs: number): Outcom
   if (state.halted && trading) return refuse(Refusal.engineHalted, state.sequence, atEpochMs)
   const refusal = admitBy(state, command, atEpochMs)
   if (refusal !== Refusal.none) return refuse(refusal, state.sequence, atEpochMs)
-  return hasKeyRoom(state, command, atEpochMs) ? undefined : refuse(Refusal.tableFull, state.sequence, atEpochMs)
+  const roomless = refusesKey(state, command, declaration, atEpochMs)
+  return roomless === Refusal.none ? undefined : refuse(roomless, state.sequence, atEpochMs)
 }
 
 /** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
@@ -41,11 +43,9 @@ const authority = (state: State, command: Command, atEpochMs: number): Refusal =
   return apiKeys.account(key) === command.account ? Refusal.none : Refusal.keyAccountMismatch
 }
 
-/** Whether the command's key finds an entry. */
-const hasKeyRoom = (state: State, command: Command, atEpochMs: number): boolean => {
-  const { idempotency } = state
-  if (idempotency.hasRoomForAll) return true
-  const share = shareOf(command)
+/** What refuses a command whose key finds no entry. */
+const refusesKey = (state: State, command: Command, { keyScope, share }: Declaration, atEpochMs: number): Refusal =>
   // What is remembered nowhere needs no room.
-  return share === "venue" || idempotency.hasRoom(share, atEpochMs, state.endOf)
-}
+  keyScope === "none" || command.idempotencyKey === ""
+    ? Refusal.none
+    : state.idempotency.refuses(share(command as never), command.account, entriesOf(command), atEpochMs, state.endOf)

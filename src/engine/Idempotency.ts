@@ -9,16 +9,24 @@ import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
-import { allOutcomes, type Command, type EntryOutcome, type Outcome, pack, unpack } from "../operations/Operations.js"
-import { Packed, packedNumbers } from "../operations/Outcome.js"
+import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
+import { OrdersCanceled } from "../operations/orders/CancelAllOrders.js"
+import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
 import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
 import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
+import { boundOf, Held, isBeyondPart, refusalOf } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
 
 /** How long a key and an ended order are remembered at least. */
 export const retentionMs = 24 * 3_600_000
+
+/**
+ * Keys, and ended orders, that one record forgets at most: more than one can bring, so that a quiet day is caught up with
+ * step by step, and no record waits for all that ended in it.
+ */
+export const forgottenAtOnce = 64
 
 /** Keys whose rows are read at once before they are forgotten one by one. */
 const readAtOnce = 16
@@ -55,8 +63,8 @@ const word = {
   next: 9,
   /** The first of the outcomes behind the first one, in rows of their own; or -1. */
   more: 10,
-  /** 1 where the body was digested as under rules 1; 0 for a fingerprint. */
-  isBody1: 11,
+  /** The bits of `flag`. */
+  flags: 11,
   codes: 18,
   /** Of the key, where the table looks for it; it decides nothing, and no dump has it. */
   hash: 19
@@ -67,6 +75,15 @@ const number = {
   /** When the entry was last put at the end of the queue: never going back along it. */
   queuedAt: 8,
   outcome: 10
+} as const
+
+const flag = {
+  /** The body was digested as under rules 1; else it is a fingerprint. */
+  body1: 1,
+  /** It changed the terms of an order: the next one that does takes over that it is kept as long as the order is open. */
+  amendment: 2,
+  /** The next one has taken over: it is kept for its day alone. */
+  superseded: 4
 } as const
 
 /** An outcome behind a command's first is a row of 56 bytes. */
@@ -111,8 +128,14 @@ export class Idempotency {
   // Outcomes of batches behind their first, chained.
   private moreEnd = 0
   private freeMore = none
+  private moreUsed = 0
   private more: Float64Array
   private moreCodes: Int32Array
+
+  /** What was decided under keys, entry by entry, by account. */
+  private readonly held = new Held()
+  /** The entry of the last amendment of an order, by the order's number. */
+  private readonly amendments = new Map<number, number>()
 
   /** The command whose key was digested last, and the digest: `lookup` and `remember` of one command follow each other. */
   private digested: Command | undefined = undefined
@@ -123,22 +146,21 @@ export class Idempotency {
   /** What was read ahead, kept so that the compiler cannot leave the reading out. */
   seen = 0
 
-  /** Entries that a placement may take. */
-  private readonly sharedByAll: number
-
   private readonly hashKey0: number
   private readonly hashKey1: number
 
-  /** `hashKey` scatters the table, so that nobody can craft keys that share a place; it decides nothing. */
-  constructor(readonly capacity: number, hashKey: HashKey = [0, 0]) {
+  /**
+   * `hashKey` scatters the table, so that nobody can craft keys that share a place; it decides nothing. `parts`: see
+   * `Share.isBeyondPart`.
+   */
+  constructor(readonly capacity: number, hashKey: HashKey = [0, 0], private readonly parts = 0) {
     this.hashKey0 = hashKey[0] | 0
     this.hashKey1 = hashKey[1] | 0
-    this.sharedByAll = capacity - Math.floor(capacity / 8)
     this.table = new ProbingTable(capacity, capacity, (entry) => this.words[entry * entryWords + word.hash]!)
     const length = initialLength(capacity, initialEntries)
     this.numbers = new Float64Array(length * entryNumbers)
     this.words = wordsOf(this.numbers)
-    this.more = new Float64Array(initialLength(initialEntries, initialEntries) * moreNumbers)
+    this.more = new Float64Array(initialLength(capacity, initialEntries) * moreNumbers)
     this.moreCodes = wordsOf(this.more)
   }
 
@@ -235,7 +257,7 @@ export class Idempotency {
     const { words } = this
     const row = entry * entryWords
     const at = row + word.body
-    const { a, b, c, d } = words[row + word.isBody1] === 1 ? Body1.of(command) : command.fingerprint
+    const { a, b, c, d } = (words[row + word.flags]! & flag.body1) !== 0 ? Body1.of(command) : command.fingerprint
     return words[at] === a && words[at + 1] === b && words[at + 2] === c && words[at + 3] === d
   }
 
@@ -260,7 +282,7 @@ export class Idempotency {
     let end = this.atOf(entry)
     const { numbers, words } = this
     const codes = words[entry * entryWords + word.codes]!
-    if (mayEndLater(codes)) {
+    if (mayEndLater(codes) && (words[entry * entryWords + word.flags]! & flag.superseded) === 0) {
       end = laterEnd(end, endOf, numbers[entry * entryNumbers + number.outcome + orderNumberAt[codes & 0xff]!]!)
     }
     for (let outcome = this.moreOf(entry); outcome !== none; outcome = this.nextMore(outcome)) {
@@ -286,20 +308,25 @@ export class Idempotency {
     }
   }
 
-  /** Whether every share has a free entry: what nearly always holds. */
-  get hasRoomForAll(): boolean {
-    return this.used < this.sharedByAll
+  /**
+   * What refuses a command of so many entries that is to be remembered: a table that is full for its share, of keys or of
+   * what was decided under them, or an account that has its part. One among the oldest keys that `expire` forgets by then is
+   * room; and no account is held to its part while the record that it asks for would forget something.
+   */
+  refuses(share: Share, account: number, entries: number, atEpochMs: number, endOf: EndOf): Refusal {
+    const { capacity, held, moreUsed, parts, used } = this
+    const bound = boundOf(capacity, share)
+    const full = moreUsed + entries - 1 > bound || (used >= bound && !this.forgetsOne(atEpochMs, endOf))
+    return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.isDue(atEpochMs))
   }
 
-  /**
-   * Whether a new key has room at a time: a free entry, or one among the oldest that `expire` forgets by then. An
-   * eighth of the table is kept for commands that only take risk away, and a last part of that for the operator.
-   */
-  hasRoom(share: Share, atEpochMs: number, endOf: EndOf): boolean {
-    if (this.hasRoomForAll) return true
-    const kept = Math.floor(this.capacity / 8)
-    const bound = this.capacity - (share === "placement" ? kept : share === "reduction" ? Math.floor(kept / 8) : 0)
-    if (this.used < bound) return true
+  /** Whether a record of that time forgets keys, or puts back those that open orders keep. */
+  private isDue(atEpochMs: number): boolean {
+    return this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs
+  }
+
+  /** Whether there is one among the oldest keys that `expire` forgets by then. */
+  private forgetsOne(atEpochMs: number, endOf: EndOf): boolean {
     let entry = this.oldest
     for (let count = 0; count < readAtOnce && entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs; count++) {
       if (this.expiry(entry, endOf) <= atEpochMs) return true
@@ -314,7 +341,9 @@ export class Idempotency {
    * waits for it. A full table refuses without a record, so that none would come by itself.
    */
   get nextTurnEpochMs(): number {
-    return this.hasRoomForAll || this.oldest === none ? Number.POSITIVE_INFINITY : this.queuedAtOf(this.oldest) + retentionMs
+    const bound = boundOf(this.capacity, "placement")
+    const isFull = this.used >= bound || this.moreUsed >= bound
+    return isFull && this.oldest !== none ? this.queuedAtOf(this.oldest) + retentionMs : Number.POSITIVE_INFINITY
   }
 
   /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */
@@ -328,10 +357,13 @@ export class Idempotency {
    */
   remember(command: Command, sequence: number, atEpochMs: number, outcomes: ReadonlyArray<Packed>, entries: number): void {
     if (command.idempotencyKey === "") return
+    const { keeps } = of(command)
+    if (keeps === "what it did" && !didAnything(outcomes, entries)) return
     if (this.digested !== command) this.digestKeyOf(command)
     else digest.set(this.kept)
     this.digested = undefined
-    this.putDigested(command, this.keptHash, sequence, atEpochMs, outcomes, entries)
+    const entry = this.putDigested(command, this.keptHash, sequence, atEpochMs, outcomes, entries)
+    if (keeps === "until the next") this.supersede(entry)
   }
 
   /** Remembers what one entry came to under a key of its own, beside the command's. */
@@ -341,7 +373,7 @@ export class Idempotency {
     this.putDigested(command, this.hashOfDigest(), sequence, atEpochMs, [packed], 1)
   }
 
-  /** Remembers outcomes under the key that was just digested. */
+  /** Remembers outcomes under the key that was just digested. Where. A key whose time was over keeps its place in the queue. */
   private putDigested(
     { account, fingerprint }: Command,
     hash: number,
@@ -349,13 +381,13 @@ export class Idempotency {
     atEpochMs: number,
     outcomes: ReadonlyArray<Packed>,
     entries: number
-  ): void {
+  ): number {
     assert(entries > 0, "a command comes to something")
     const known = this.slotAt(account, hash)
-    if (known !== none) this.forget(known, this.before(known))
-    const entry = this.allocate(sequence)
+    if (known !== none) this.drop(known)
+    const entry = known === none ? this.allocate(sequence) : known
     if (known === none) this.table.put(hash, this.freePlace, entry)
-    else this.table.insert(hash, entry)
+    this.held.add(account, entries)
     const { numbers, words } = this
     const row = entry * entryWords
     words[row + word.key] = digest.a
@@ -368,7 +400,7 @@ export class Idempotency {
     words[row + word.body + 3] = fingerprint.d
     words[row + word.account] = account
     words[row + word.more] = none
-    words[row + word.isBody1] = 0
+    words[row + word.flags] = 0
     words[row + word.hash] = hash
     numbers[entry * entryNumbers + number.sequence] = sequence
     numbers[entry * entryNumbers + number.at] = atEpochMs
@@ -379,7 +411,41 @@ export class Idempotency {
     words[row + word.codes] = first.codes
     const at = entry * entryNumbers + number.outcome
     for (let index = 0; index < packedNumbers; index++) numbers[at + index] = first.numbers[index]!
-    this.enqueue(entry, atEpochMs)
+    if (known === none) this.enqueue(entry, atEpochMs)
+    return entry
+  }
+
+  /** Notes an entry as the last amendment of its order, which it was if the order is open: the one before is kept for its day alone. */
+  private supersede(entry: number): void {
+    const { amendments, words } = this
+    const row = entry * entryWords
+    if (!mayEndLater(words[row + word.codes]!)) return
+    const order = this.orderOf(entry)
+    const before = amendments.get(order)
+    if (before !== undefined) words[before * entryWords + word.flags]! |= flag.superseded
+    words[row + word.flags]! |= flag.amendment
+    amendments.set(order, entry)
+  }
+
+  /** The order that an entry's first outcome speaks of. */
+  private orderOf(entry: number): number {
+    return this.numbers[entry * entryNumbers + number.outcome + orderNumberAt[this.words[entry * entryWords + word.codes]! & 0xff]!]!
+  }
+
+  /** Lets go of what was decided under a key: its outcomes behind the first, and what is counted of it. */
+  private drop(entry: number): void {
+    const { words } = this
+    const row = entry * entryWords
+    let entries = 1
+    for (let at = this.moreOf(entry); at !== none; entries++) {
+      const following = this.nextMore(at)
+      this.moreCodes[at * moreWords + moreWord.next] = this.freeMore
+      this.freeMore = at
+      at = following
+    }
+    this.moreUsed -= entries - 1
+    this.held.add(this.accountOf(entry), -entries)
+    if ((words[row + word.flags]! & (flag.amendment | flag.superseded)) === flag.amendment) this.amendments.delete(this.orderOf(entry))
   }
 
   /** Keeps an outcome before the `next` of its command. Where. */
@@ -394,15 +460,16 @@ export class Idempotency {
 
   /**
    * Forgets, from the oldest on, every key whose time is over. One that an open order keeps goes to the end
-   * of the queue, to be looked at a day later; so each is looked at once a day.
+   * of the queue, to be looked at a day later; so each is looked at once a day. Only so many are looked at at once.
    */
   expire(atEpochMs: number, endOf: EndOf, readAhead: ReadAhead, forgotten: (account: number) => void): void {
-    for (let at = 0; this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs; at++) {
+    for (let at = 0; at < forgottenAtOnce && this.oldest !== none; at++) {
       const entry = this.oldest
+      if (this.queuedAtOf(entry) + retentionMs > atEpochMs) break
       if (at % readAtOnce === 0) this.readOldest(readAhead)
       if (this.expiry(entry, endOf) <= atEpochMs) {
         forgotten(this.accountOf(entry))
-        this.forget(entry, none)
+        this.forgetOldest()
       } else {
         this.oldest = this.nextOf(entry)
         if (this.oldest === none) this.newest = none
@@ -437,28 +504,12 @@ export class Idempotency {
     this.newest = entry
   }
 
-  /** The entry before one in the queue: a walk, for the rare key that is used again before its turn to be forgotten came. */
-  private before(entry: number): number {
-    let previous = none
-    for (let at = this.oldest; at !== entry; at = this.nextOf(at)) {
-      assert(at !== none, "a remembered key is in the queue")
-      previous = at
-    }
-    return previous
-  }
-
-  private forget(entry: number, previous: number): void {
-    const next = this.nextOf(entry)
-    if (previous === none) this.oldest = next
-    else this.setNext(previous, next)
-    if (this.newest === entry) this.newest = previous
+  private forgetOldest(): void {
+    const entry = this.oldest
+    this.oldest = this.nextOf(entry)
+    if (this.oldest === none) this.newest = none
     this.table.remove(this.words[entry * entryWords + word.hash]!, entry)
-    for (let at = this.moreOf(entry); at !== none;) {
-      const following = this.nextMore(at)
-      this.moreCodes[at * moreWords + moreWord.next] = this.freeMore
-      this.freeMore = at
-      at = following
-    }
+    this.drop(entry)
     this.words[entry * entryWords + word.account] = -2
     this.setNext(entry, this.free)
     this.free = entry
@@ -478,6 +529,7 @@ export class Idempotency {
   }
 
   private allocateMore(): number {
+    this.moreUsed++
     if (this.freeMore !== none) {
       const slot = this.freeMore
       this.freeMore = this.nextMore(slot)
@@ -503,7 +555,8 @@ export class Idempotency {
       const row = entry * entryWords
       // The digests of key and body are next to each other.
       const digests = this.words.subarray(row + word.key, row + word.body + 4).join(" ")
-      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${JSON.stringify(this.outcome(entry))}`)
+      const superseded = (this.words[row + word.flags]! & flag.superseded) === 0 ? "" : " superseded"
+      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${JSON.stringify(this.outcome(entry))}${superseded}`)
     }
   }
 
@@ -518,8 +571,8 @@ export class Idempotency {
     }
   }
 
-  static restore(dump: IdempotencyDump, capacity: number, hashKey: HashKey = [0, 0]): Idempotency {
-    const restored = new Idempotency(capacity, hashKey)
+  static restore(dump: IdempotencyDump, capacity: number, hashKey: HashKey = [0, 0], parts = 0): Idempotency {
+    const restored = new Idempotency(capacity, hashKey, parts)
     const end = dump.rows.length / entryBytes
     const moreEnd = dump.more.length / (moreNumbers * 8)
     assert(Number.isInteger(end) && Number.isInteger(moreEnd), "a dumped table is whole rows")
@@ -536,9 +589,30 @@ export class Idempotency {
     restored.free = free!
     restored.freeMore = freeMore!
     restored.used = used!
-    for (let entry = 0; entry < end; entry++) if (restored.accountOf(entry) !== -2) restored.index(entry)
+    for (let entry = 0; entry < end; entry++) if (restored.accountOf(entry) !== -2) restored.count(entry)
     return restored
   }
+
+  /** Takes an entry that was restored into the table and into what is counted. */
+  private count(entry: number): void {
+    this.index(entry)
+    let entries = 1
+    for (let at = this.moreOf(entry); at !== none; at = this.nextMore(at)) entries++
+    this.moreUsed += entries - 1
+    this.held.add(this.accountOf(entry), entries)
+    const flags = this.words[entry * entryWords + word.flags]!
+    if ((flags & (flag.amendment | flag.superseded)) === flag.amendment) this.amendments.set(this.orderOf(entry), entry)
+  }
+}
+
+/** Whether any of the outcomes did something: the others refused, or found nothing to cancel. */
+const didAnything = (outcomes: ReadonlyArray<Packed>, entries: number): boolean => {
+  for (let index = 0; index < entries; index++) {
+    const { codes, numbers } = outcomes[index]!
+    const code = codes & 0xff
+    if (code !== refusedCode && (code !== OrdersCanceled.code || numbers[0] !== 0)) return true
+  }
+  return false
 }
 
 const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number => orderNumber < 0 ? end : Math.max(end, endOf(orderNumber))

@@ -18,6 +18,7 @@ import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
 import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
 import { ProbingTable } from "./ProbingTable.js"
+import { Held } from "./Share.js"
 import { type HashKey, hashText } from "./SipHash.js"
 
 export type { HashKey } from "./SipHash.js"
@@ -106,9 +107,12 @@ export class Orders {
   private pastNumbers: Float64Array
   private pastWords: Int32Array
   /** The client's own name; empty when it gave none. */
-  readonly clientOrderId: Array<string> = []
+  readonly clientOrderId: Array<string>
   /** The key it was placed under; empty when there was none. */
-  readonly idempotencyKey: Array<string> = []
+  readonly idempotencyKey: Array<string>
+
+  /** Remembered orders by account. */
+  readonly held = new Held()
 
   private readonly key0: number
   private readonly key1: number
@@ -131,6 +135,8 @@ export class Orders {
     this.key0 = hashKey[0] | 0
     this.key1 = hashKey[1] | 0
     const slots = Math.min(initial, capacity)
+    this.clientOrderId = new Array<string>(slots).fill("")
+    this.idempotencyKey = new Array<string>(slots).fill("")
     this.allocated = slots
     this.numbers = new Float64Array(slots * rowNumbers)
     this.words = wordsOf(this.numbers)
@@ -170,8 +176,8 @@ export class Orders {
       if (this.highWater === this.capacity) return none
       if (this.highWater === this.allocated) this.grow(grownLength(this.allocated, this.allocated + 1, this.capacity))
       slot = this.highWater++
-      this.clientOrderId.push("")
-      this.idempotencyKey.push("")
+      this.clientOrderId[slot] = ""
+      this.idempotencyKey[slot] = ""
     }
     this.used++
     this.setNumber(slot, 0)
@@ -600,8 +606,8 @@ export class Orders {
     return {
       rows: new Uint8Array(copy.buffer),
       pastRows: new Uint8Array(pastCopy.buffer),
-      clientOrderId: this.clientOrderId.slice(),
-      idempotencyKey: this.idempotencyKey.slice(),
+      clientOrderId: this.clientOrderId.slice(0, this.highWater),
+      idempotencyKey: this.idempotencyKey.slice(0, this.highWater),
       freeHead: this.freeHead
     }
   }
@@ -622,8 +628,8 @@ export class Orders {
     for (let slot = 0; slot < end; slot++) {
       orders.setOwnOlder(slot, orders.pastWords[slot << 4 | dumpedOwnOlder]!)
       orders.setOwnNewer(slot, orders.pastWords[slot << 4 | dumpedOwnNewer]!)
-      orders.clientOrderId.push(dump.clientOrderId[slot]!)
-      orders.idempotencyKey.push(dump.idempotencyKey[slot]!)
+      orders.clientOrderId[slot] = dump.clientOrderId[slot]!
+      orders.idempotencyKey[slot] = dump.idempotencyKey[slot]!
     }
     orders.highWater = end
     orders.freeHead = dump.freeHead
@@ -636,6 +642,7 @@ export class Orders {
     for (let slot = 0; slot < end; slot++) {
       if (!orders.holds(slot)) continue
       orders.index(slot)
+      orders.held.add(orders.account(slot), 1)
       if (orders.clientOrderId[slot] !== "") orders.indexClient(slot)
     }
     return orders

@@ -25,6 +25,11 @@ export interface Capacity {
    * [0, 0] unless given. It decides nothing and is no state.
    */
   readonly hashKey?: HashKey
+  /**
+   * An account's placements take at most one in so many of the free entries of a table, see `Share`; without it, or with 0,
+   * no account has a bound of its own. It decides only what is refused without a record.
+   */
+  readonly accountParts?: number
 }
 
 /**
@@ -90,14 +95,15 @@ export class State extends Values {
   seen = 0
 
   // Ended orders by time of their end: a ring of slots.
-  private ended = new Float64Array(256)
+  private ended: Float64Array
   private endedHead = 0
   private endedCount = 0
 
   constructor(readonly capacity: Capacity) {
     super()
+    this.ended = new Float64Array(initialLength(capacity.orders, 256))
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
-    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey)
+    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */
@@ -163,7 +169,7 @@ export class State extends Values {
   }
 
   setEnded(slots: Float64Array): void {
-    this.ended = growFloats(slots, Math.max(256, slots.length))
+    this.ended = growFloats(slots, Math.max(this.ended.length, slots.length))
     this.endedHead = 0
     this.endedCount = slots.length
   }

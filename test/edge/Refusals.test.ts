@@ -10,6 +10,7 @@ import { refusalOf } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "./LiveVenue.js"
+import type { Capacity } from "../../src/engine/State.js"
 
 interface Bench {
   readonly venue: LiveVenue
@@ -20,7 +21,7 @@ interface Bench {
   readonly place: (more?: Readonly<Record<string, unknown>>) => Promise<any>
 }
 
-const bench = async (capacity?: { readonly orders: number; readonly idempotencyKeys: number }): Promise<Bench> => {
+const bench = async (capacity?: Capacity): Promise<Bench> => {
   const venue = LiveVenue.make(capacity)
   const [alice, bob] = await venue.traders(2) as [Trader, Trader]
   return {
@@ -48,7 +49,7 @@ interface Row {
   readonly limit?: string
   readonly actual?: string
   readonly nearest?: string
-  readonly capacity?: { readonly orders: number; readonly idempotencyKeys: number }
+  readonly capacity?: Capacity
 }
 
 const post = async ({ alice, venue }: Bench, target: string, body: unknown, key?: string): Promise<any> => {
@@ -88,6 +89,12 @@ const rows: ReadonlyArray<Row> = [
       for (let count = 0; count < 2; count++) await at.place({ price: "90.0" })
       return at.place({ price: "90.0" })
     }
+  },
+  {
+    refusal: "accountShare",
+    // One order is more than a thousandth of the room that is left.
+    capacity: { orders: 1000, idempotencyKeys: 1000, accountParts: 1000 },
+    ask: (at) => at.place({ price: "90.0" })
   },
   {
     refusal: "idempotencyConflict",

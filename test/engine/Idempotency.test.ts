@@ -1,13 +1,17 @@
 /** Remembered decisions: replay, conflict, how long, how many, and what a clientOrderId stands for meanwhile. */
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
+import { ordinal } from "../../src/domain/Ids.js"
+import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { retentionMs } from "../../src/engine/Idempotency.js"
+import { Engine } from "../../src/engine/Engine.js"
+import { forgottenAtOnce, retentionMs } from "../../src/engine/Idempotency.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
 import { type Command, Operation, refusalOf } from "../../src/operations/Operations.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
-import { complete, grant, orderAnswerOf } from "./commands.js"
-import { Driver, parameters } from "./drive.js"
+import { type AnyGiven, complete, grant, orderAnswerOf } from "./commands.js"
+import { Driver, parameters, plain } from "./drive.js"
 
 const rich = 1_000_000_000_000
 const minuteMs = 60_000
@@ -122,13 +126,17 @@ describe("another body under the same key", () => {
     }
   })
 
+  /** The first order that is placed after `begin`. */
+  const placed = ordinal(7, 0)
+
+  /** Cancels it, so that there is something to remember, and another one. */
   const cancelOf = (market: number, orderNumber: number, raw = ""): Command =>
     complete({
       kind: "CancelOrders",
-      operation: Operation.cancelV1,
+      operation: Operation.cancelBatchV1,
       account: 0,
       idempotencyKey: "k",
-      entries: [{ market, orderNumber, raw }]
+      entries: [{ market: -2, orderNumber: placed, raw: "" }, { market, orderNumber, raw }]
     })
 
   test.each<[string, Command, Command]>([
@@ -156,7 +164,8 @@ describe("another body under the same key", () => {
       complete({ kind: "OpenDemoAccounts", idempotencyKey: "k", collateralAtoms: 2, keys: [grant("a")] })
     ]
   ])("%s", (_, first, second) => {
-    const { driver } = begin()
+    const { account, driver } = begin()
+    expect(driver.place(account, { quantityAtoms: 10 }).orderNumber).toBe(placed)
     driver.run(first)
     expect(met(driver, first)).toBe("replay")
     expect(met(driver, second)).toBe(Refusal.idempotencyConflict)
@@ -312,14 +321,156 @@ describe("how many", () => {
     )
       .toBe(Refusal.tableFull)
     expect(orderAnswerOf(driver.run(reduce).entries[0]).refusal).toBe(Refusal.none)
-    expect(driver.cancel(account, 1).refusal).toBe(Refusal.orderNotFound)
+    expect(driver.deadMan(account).refusal).toBe(Refusal.none)
     expect(driver.engine.occupancy.idempotencyEntries).toBe(16)
     expect(met(driver, complete({ kind: "HaltEngine", idempotencyKey: "h" }))).toBe(Refusal.tableFull)
   })
 
+  test("a cancel that finds nothing is decided anew each time, and takes no room", () => {
+    const { account, driver } = begin()
+    const { idempotencyEntries } = driver.engine.occupancy
+    const nothing: ReadonlyArray<AnyGiven> = [
+      {
+        kind: "CancelOrders",
+        account,
+        idempotencyKey: "c",
+        entries: [{ market: -2, orderNumber: 1, raw: "" }, { market: -2, orderNumber: 2, raw: "" }]
+      },
+      { kind: "CancelAllOrders", account, idempotencyKey: "a", market: anyMarket, raw: "" }
+    ]
+    for (const given of nothing) {
+      for (const replayed of [false, false]) expect(driver.send(given).replayed).toBe(replayed)
+    }
+    expect(driver.engine.occupancy.idempotencyEntries).toBe(idempotencyEntries)
+    // One that finds something is remembered whole, with what it did not find.
+    const { orderNumber } = driver.place(account, { quantityAtoms: 10 })
+    const some: AnyGiven = {
+      kind: "CancelOrders",
+      account,
+      idempotencyKey: "s",
+      entries: [{ market: -2, orderNumber, raw: "" }, { market: -2, orderNumber: 1, raw: "" }]
+    }
+    const first = driver.send(some)
+    expect(first.entries.map(refusalOf)).toEqual([Refusal.none, Refusal.orderNotFound])
+    expect(driver.send(some)).toEqual({ ...first, replayed: true })
+  })
+
+  test("no account takes more than its part of what is free, and what it has taken holds up nobody else", () => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 800, accountParts: 8 })))
+    const before = driver.engine.occupancy.idempotencyEntries
+    let refusal: Refusal = Refusal.none
+    let taken = 0
+    for (; refusal === Refusal.none; taken++) {
+      ;({ refusal } = driver.run(driver.placement(account, { quantityAtoms: 0 })))
+      if (refusal !== Refusal.none) break
+    }
+    expect(refusal).toBe(Refusal.accountShare)
+    // (taken + 1) * 8 is more than the 700 of placements, less what is in.
+    expect(taken).toBe(Math.floor((700 - before + 1) / 9))
+    expect(driver.run(driver.placement(other, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
+    // Cancels go on, up to half of what is free.
+    const cancels = Array.from({ length: 800 }, () => driver.deadMan(account).refusal)
+    expect(cancels.indexOf(Refusal.accountShare)).toBeGreaterThan(100)
+    expect(driver.deadMan(other).refusal).toBe(Refusal.none)
+    expect(driver.run(driver.placement(other, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)
+    expect(met(driver, complete({ kind: "HaltEngine", idempotencyKey: "h" }))).toBe("record")
+  })
+
+  test("what batches come to counts entry by entry, and a table full of it takes no more", () => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 1000, accountParts: 8 })))
+    const batch = (owner: number) => driver.placement(owner, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 })))
+    let batches = 0
+    while (driver.run(batch(account)).refusal === Refusal.none) batches++
+    expect(met(driver, batch(account))).toBe(Refusal.accountShare)
+    expect(batches).toBe(3)
+    expect(met(driver, driver.placement(other, { quantityAtoms: 10 }))).toBe("record")
+    const free = begin(Driver.small(10_000, 200))
+    let refused = free.driver.run(free.driver.placement(free.account, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 }))))
+    for (batches = 1; refused.refusal === Refusal.none; batches++) {
+      refused = free.driver.run(free.driver.placement(free.account, ...Array.from({ length: 32 }, () => ({ quantityAtoms: 0 }))))
+    }
+    expect([refused.refusal, batches]).toEqual([Refusal.tableFull, 6])
+    expect(met(free.driver, free.driver.placement(free.other, { quantityAtoms: 10 }))).toBe("record")
+  })
+
+  test("a restored table counts what each account has as the one before did", () => {
+    const run = (restoredMidway: boolean) => {
+      const capacity = { orders: 400, idempotencyKeys: 400, accountParts: 4 }
+      const { account, driver, other } = begin(new Driver(Engine.make(capacity)))
+      for (let count = 0; count < 20; count++) driver.place(account, { quantityAtoms: 10 })
+      driver.run(driver.placement(other, ...Array.from({ length: 9 }, () => ({ quantityAtoms: 1 }))))
+      const next = restoredMidway ? new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity))) : driver
+      next.atEpochMs = driver.atEpochMs
+      const refusals: Array<Refusal> = []
+      for (let count = 0; count < 200; count++) {
+        const owner = count % 2 === 0 ? account : other
+        const entry = { quantityAtoms: 10 }
+        refusals.push(
+          next.run(complete({ kind: "PlaceOrders", account: owner, idempotencyKey: `x${count}`, entries: [{ ...plain, ...entry }] }))
+            .refusal
+        )
+      }
+      return refusals
+    }
+    const refusals = run(true)
+    expect(refusals).toContain(Refusal.accountShare)
+    expect(refusals).toEqual(run(false))
+  })
+
+  test("of an open order's amendments only the last is kept beyond its day", () => {
+    const { account, driver } = begin()
+    const { orderNumber } = driver.place(account, { quantityAtoms: 1000 })
+    const amend = (idempotencyKey: string, quantityAtoms: number): Command =>
+      complete({
+        kind: "AmendOrder",
+        account,
+        idempotencyKey,
+        market: 0,
+        orderNumber,
+        priceAtoms: 0,
+        quantityAtoms,
+        fault: Refusal.none,
+        raw: ""
+      })
+    const amendments = Array.from({ length: 50 }, (_, index) => amend(`a${index}`, 900 - index))
+    for (const command of amendments) expect(driver.run(command).refusal).toBe(Refusal.none)
+    const { idempotencyEntries } = driver.engine.occupancy
+    driver.atEpochMs += retentionMs
+    driver.index(0, 1000)
+    // One that is over is decided anew; the placement's and the last amendment's are there as long as the order is.
+    expect(met(driver, amendments[48]!)).toBe("record")
+    expect(met(driver, amendments[49]!)).toBe("replay")
+    expect(driver.engine.occupancy.idempotencyEntries).toBeLessThanOrEqual(idempotencyEntries - 49)
+    const restored = new Driver(
+      new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), { orders: 10_000, idempotencyKeys: 10_000 }))
+    )
+    for (const each of [driver, restored]) {
+      each.atEpochMs = driver.atEpochMs
+      each.run(amend("next", 700))
+      each.atEpochMs += retentionMs
+      each.index(0, 1000)
+      each.atEpochMs += retentionMs
+      expect(met(each, amendments[49]!)).toBe("record")
+      expect(met(each, amend("next", 700))).toBe("replay")
+    }
+  })
+
+  test("one record forgets so many at most, and those behind it the rest", () => {
+    const { account, driver } = begin()
+    for (let count = 0; count < 200; count++) driver.cancel(account, driver.place(account, { quantityAtoms: 10 }).orderNumber)
+    const before = driver.engine.occupancy
+    driver.atEpochMs += retentionMs + minuteMs
+    driver.index(0, 1000)
+    expect(driver.engine.occupancy.orders).toBe(before.orders - forgottenAtOnce)
+    expect(driver.engine.occupancy.idempotencyEntries).toBe(before.idempotencyEntries - forgottenAtOnce)
+    for (let count = 0; count < 8; count++) driver.index(0, 1000)
+    expect(driver.engine.occupancy.orders).toBe(0)
+    expect(driver.engine.occupancy.idempotencyEntries).toBe(0)
+  })
+
   test("the oldest key makes room when its time is over, before the next command is decided", () => {
     const { account, driver } = full()
-    while (driver.engine.occupancy.idempotencyEntries < 16) driver.cancel(account, 1)
+    while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
     // The two orders of the beginning are done; the first key to go is the opening's.
     driver.atEpochMs += retentionMs
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.none)

@@ -99,6 +99,11 @@ export class Driver {
     return orderAnswerOf(this.run(this.placement(account, entry)).entries[0])
   }
 
+  /** Sets an account's dead-man switch, or takes it off: what takes risk away and is always remembered. */
+  deadMan(account: number, timeoutMs = 0): Outcome {
+    return this.send({ kind: "SetCancelAllAfter", account, idempotencyKey: this.nextKey(), timeoutMs })
+  }
+
   cancel(account: number, orderNumber: number, market = -2): OrderAnswer {
     return orderAnswerOf(this.send({
       kind: "CancelOrders",

@@ -27,7 +27,7 @@ describe("idempotency table", () => {
     driver.index(0, 1000)
     driver.atEpochMs += 23 * hourMs
     driver.index(0, 1000)
-    while (driver.engine.occupancy.idempotencyEntries < 16) driver.cancel(account, 1)
+    while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
     driver.atEpochMs += hourMs / 2
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
     driver.atEpochMs += hourMs / 2
@@ -61,7 +61,7 @@ describe("idempotency table", () => {
     const driver = Driver.small(100, 16)
     driver.market(parameters("AAA"), 1000)
     const account = driver.account(rich)
-    while (driver.engine.occupancy.idempotencyEntries < 16) driver.cancel(account, 1)
+    while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
     driver.index(0, 1010)
     expect(driver.engine.market(0).indexPriceAtoms).toBe(1010)
   })

@@ -76,7 +76,8 @@ export class Call {
     this.send(
       failure.description.status,
       "application/json",
-      Errors.body(this.endpoint.family, failure, this.requestId, atEpochMs)
+      Errors.body(this.endpoint.family, failure, this.requestId, atEpochMs),
+      Errors.headersOf(failure)
     )
   }
 

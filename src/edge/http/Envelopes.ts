@@ -21,6 +21,7 @@ export const codes = {
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
   422: ["order_rejected"],
+  429: ["rate_limited"],
   500: ["internal_error"],
   501: ["not_supported"],
   503: ["engine_halted", "overloaded", "starting", "dependency_unavailable", "snapshot_unavailable"]
@@ -28,7 +29,7 @@ export const codes = {
 export type Status = keyof typeof codes
 
 /** Every status an envelope is sent with. */
-export const statuses: ReadonlyArray<Status> = [400, 401, 403, 404, 405, 409, 413, 415, 422, 500, 501, 503]
+export const statuses: ReadonlyArray<Status> = [400, 401, 403, 404, 405, 409, 413, 415, 422, 429, 500, 501, 503]
 
 /** `rejectionGuard` values: which rule refused an order. */
 const guards = [
@@ -47,7 +48,8 @@ const guards = [
   "fenced",
   "already_seen",
   "expiry_passed",
-  "position_stranded"
+  "position_stranded",
+  "account_share"
 ] as const
 export const Guard = Schema.Literal(...guards)
 

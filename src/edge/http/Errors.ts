@@ -297,6 +297,13 @@ const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number):
 /** ISO 8601 of milliseconds since the Unix epoch. */
 export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString()
 
+/** Seconds after which a request that met a limit may come again: what is remembered ends minute by minute. */
+const retryAfterSeconds = 60
+
+/** The headers that a failure brings. */
+export const headersOf = ({ description }: Failure): Readonly<Record<string, string>> | undefined =>
+  description.status === 429 ? { "retry-after": String(retryAfterSeconds) } : undefined
+
 /** The envelope's JSON. `atEpochMs` is the decision's time for a remembered decision, otherwise now. */
 export const body = (family: Family, failure: Failure, requestId: string, atEpochMs: number): string => {
   const info = nativeEnvelope(failure, requestId, atEpochMs)

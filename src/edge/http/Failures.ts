@@ -22,8 +22,8 @@ export const anyKeyRead: Kind = [...publicRead, 401]
 /** What an API key with the scope `read` may read. */
 export const keyedRead: Kind = [...anyKeyRead, 403]
 
-/** A command of an API key: a body, and an idempotency key that may conflict. */
-export const command: Kind = [...keyedRead, 409, 413, 415]
+/** A command of an API key: a body, an idempotency key that may conflict, and an account's share of what is remembered. */
+export const command: Kind = [...keyedRead, 409, 413, 415, 429]
 
 /** A command that places orders: it may ask for what is not supported. */
 export const placement: Kind = [...command, 501]

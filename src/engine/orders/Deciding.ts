@@ -4,8 +4,11 @@ import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { done, refused } from "../../operations/Outcome.js"
+import { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
+import { forgottenAtOnce } from "../Idempotency.js"
+import { boundOf, isBeyondPart, refusalOf } from "../Share.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
 import { isBeingCleared } from "./Band.js"
@@ -14,17 +17,28 @@ import { fence, hasRoomToFence } from "./Fences.js"
 import { isForgettable } from "./Forgetting.js"
 import { place } from "./Place.js"
 
-/** Whether every entry of a placement finds a slot: a free one, or that of an order which is forgotten first. */
-const hasOrderRoom = (state: State, entries: number, atEpochMs: number): boolean => {
-  const missing = state.orders.size + entries - state.capacity.orders
-  return missing <= 0 || isForgettable(state, state.endedAt(missing - 1), atEpochMs)
+/**
+ * What refuses a placement whose entries do not all find a slot: a free one, or that of an order which is forgotten first;
+ * or whose account has its part of them.
+ */
+const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): Refusal => {
+  const { capacity, orders } = state
+  const share = PlaceOrders.share(command)
+  const entries = command.entries.length
+  const bound = boundOf(capacity.orders, share)
+  const missing = orders.size + entries - bound
+  const full = missing > forgottenAtOnce || (missing > 0 && !isForgettable(state, state.endedAt(missing - 1), atEpochMs))
+  const beyondPart = isBeyondPart(share, capacity.accountParts ?? 0, orders.held.of(command.account), entries, bound - orders.size)
+  // No account is held to its part while the record that it asks for would forget something.
+  return refusalOf(full, beyondPart && !isForgettable(state, state.oldestEnded(), atEpochMs))
 }
 
 export const deciders: Deciders<"orders"> = {
   PlaceOrders: {
-    admit: (state, { entries }, atEpochMs) => {
-      if (!hasOrderRoom(state, entries.length, atEpochMs)) return Refusal.tableFull
-      return entries.some(({ market }) => isBeingCleared(state, market)) ? Refusal.marketClearing : Refusal.none
+    admit: (state, command, atEpochMs) => {
+      const refusal = refusesOrders(state, command, atEpochMs)
+      if (refusal !== Refusal.none) return refusal
+      return command.entries.some(({ market }) => isBeingCleared(state, market)) ? Refusal.marketClearing : Refusal.none
     },
     decide: (state, command) => command.entries.map((_, index) => place(state, command, index))
   },

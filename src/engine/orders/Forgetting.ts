@@ -1,6 +1,6 @@
 /** Forgetting: keys and ended orders whose time is over make room for others, and a note of it stays with the account. */
 import { none } from "../../domain/None.js"
-import { retentionMs } from "../Idempotency.js"
+import { forgottenAtOnce, retentionMs } from "../Idempotency.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"
 
@@ -29,11 +29,11 @@ const readOldest = (state: State): void => {
   state.seen = seen
 }
 
-/** Forgets the keys and orders whose time is over. */
+/** Forgets the keys and orders whose time is over, so many of each at most. */
 export const forget = (state: State, atEpochMs: number): void => {
   const { orders } = state
   state.idempotency.expire(atEpochMs, state.endOf, state.readAhead, state.evict)
-  for (let at = 0;; at++) {
+  for (let at = 0; at < forgottenAtOnce; at++) {
     const order = state.oldestEnded()
     if (!isForgettable(state, order, atEpochMs)) break
     if (at % readAtOnce === 0) readOldest(state)

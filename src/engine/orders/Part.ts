@@ -59,7 +59,8 @@ const restore = (state: State, from: SectionReader): void => {
   state.idempotency = Idempotency.restore(
     { rows: from.bytes("idempotency.rows"), more: from.bytes("idempotency.more"), heads: from.ints("idempotency.heads") },
     capacity.idempotencyKeys,
-    capacity.hashKey
+    capacity.hashKey,
+    capacity.accountParts
   )
   state.fills = restoreFills(from)
   const pairs = (name: string, set: (key: number, atEpochMs: number) => void) => {

@@ -11,6 +11,7 @@ export const own = (state: State, account: number, order: number): void => {
   orders.setOwnNewer(order, none)
   if (newest !== none) orders.setOwnNewer(newest, order)
   accounts.setNewestOrder(account, order)
+  orders.held.add(account, 1)
 }
 
 /** Takes an order that is to be forgotten out of its account's remembered orders. */
@@ -23,6 +24,7 @@ export const disown = (state: State, order: number): void => {
   else orders.setOwnOlder(newer, older)
   if (older !== none) orders.setOwnNewer(older, newer)
   accounts.setEvicted(account, 1)
+  orders.held.add(account, -1)
 }
 
 /** What an order has come to by now. */

@@ -43,6 +43,7 @@ export const OpenDemoAccounts = declare({
     keys: Field.list(grant, maxDemoAccounts, "opened_account")
   },
   share: () => "operator",
+  keeps: "every decision",
   outcome: AccountOpened
 })
 export type OpenDemoAccounts = CommandOf<typeof OpenDemoAccounts>

@@ -31,6 +31,7 @@ export const SetDisplayHandle = declare({
     chosen: Field.text("as_sent")
   },
   share: () => "placement",
+  keeps: "every decision",
   outcome: Done
 })
 export type SetDisplayHandle = CommandOf<typeof SetDisplayHandle>

@@ -41,6 +41,7 @@ export const PutMarket = declare({
   requests: { putMarket: { code: 20, lookup: null } },
   fields: { parameters: Field.record(parameters) },
   share: () => "operator",
+  keeps: "every decision",
   outcome: MarketChanged
 })
 export type PutMarket = CommandOf<typeof PutMarket>

@@ -21,6 +21,7 @@ export const SetIndexPrice = declare({
   },
   // A price from the feed is not remembered, so a full table does not keep the mark from following it.
   share: (command) => command.principal === Principal.feed ? "venue" : "operator",
+  keeps: "every decision",
   outcome: MarketChanged
 })
 export type SetIndexPrice = CommandOf<typeof SetIndexPrice>

@@ -19,6 +19,7 @@ export const SetMarketStatus = declare({
     status: Field.choice(Market.statuses)
   },
   share: () => "operator",
+  keeps: "every decision",
   outcome: MarketChanged
 })
 export type SetMarketStatus = CommandOf<typeof SetMarketStatus>

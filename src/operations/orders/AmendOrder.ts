@@ -32,6 +32,7 @@ export const AmendOrder = declare({
     raw: Field.text("as_sent")
   },
   share: () => "placement",
+  keeps: "until the next",
   outcome: OrderDecided
 })
 export type AmendOrder = CommandOf<typeof AmendOrder>

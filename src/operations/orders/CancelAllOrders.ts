@@ -27,6 +27,7 @@ export const CancelAllOrders = declare({
     raw: Field.text("as_sent")
   },
   share: () => "reduction",
+  keeps: "what it did",
   outcome: OrdersCanceled
 })
 export type CancelAllOrders = CommandOf<typeof CancelAllOrders>

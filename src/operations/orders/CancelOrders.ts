@@ -33,6 +33,7 @@ export const CancelOrders = declare({
   },
   fields: { entries: Field.list(entry, maxCancelEntries, "sender") },
   share: () => "reduction",
+  keeps: "what it did",
   outcome: OrderDecided
 })
 export type CancelOrders = CommandOf<typeof CancelOrders>

@@ -25,6 +25,7 @@ export const FenceOutcome = declare({
     fencedClientOrderId: Field.text("as_sent")
   },
   share: () => "reduction",
+  keeps: "every decision",
   outcome: FenceSet
 })
 export type FenceOutcome = CommandOf<typeof FenceOutcome>

@@ -54,6 +54,7 @@ export const PlaceOrders = declare({
   fields: { entries: Field.list(entry, maxPlaceEntries, "sender") },
   // What only reduces positions must get through when growing them no longer does.
   share: (command) => command.entries.every((order) => order.reduceOnly) ? "reduction" : "placement",
+  keeps: "every decision",
   outcome: OrderDecided
 })
 export type PlaceOrders = CommandOf<typeof PlaceOrders>

@@ -18,6 +18,7 @@ export const SetCancelAllAfter = declare({
     timeoutMs: Field.whole("duration_ms")
   },
   share: () => "reduction",
+  keeps: "every decision",
   outcome: Done
 })
 export type SetCancelAllAfter = CommandOf<typeof SetCancelAllAfter>

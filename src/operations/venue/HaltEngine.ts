@@ -14,6 +14,7 @@ export const HaltEngine = declare({
   requests: { haltEngine: { code: 23, lookup: null } },
   fields: {},
   share: () => "operator",
+  keeps: "every decision",
   outcome: Done
 })
 export type HaltEngine = CommandOf<typeof HaltEngine>

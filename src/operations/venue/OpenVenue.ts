@@ -19,6 +19,7 @@ export const OpenVenue = declare({
     ...Versions.fields
   },
   share: () => "venue",
+  keeps: "every decision",
   outcome: Done
 })
 export type OpenVenue = CommandOf<typeof OpenVenue>

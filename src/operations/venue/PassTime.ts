@@ -14,6 +14,7 @@ export const PassTime = declare({
   requests: {},
   fields: {},
   share: () => "venue",
+  keeps: "every decision",
   outcome: Done
 })
 export type PassTime = CommandOf<typeof PassTime>

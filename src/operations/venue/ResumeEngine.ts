@@ -14,6 +14,7 @@ export const ResumeEngine = declare({
   requests: { resumeEngine: { code: 24, lookup: null } },
   fields: {},
   share: () => "operator",
+  keeps: "every decision",
   outcome: Done
 })
 export type ResumeEngine = CommandOf<typeof ResumeEngine>

@@ -26,6 +26,7 @@ export const StartVenue = declare({
     stateAfter: Field.text("plain")
   },
   share: () => "venue",
+  keeps: "every decision",
   outcome: Done
 })
 export type StartVenue = CommandOf<typeof StartVenue>

@@ -1,0 +1,54 @@
+/**
+ * Who may take how much of a bounded table: of the orders that are remembered, of the keys, of what was decided under them.
+ *
+ * An eighth of a table is kept for what only takes risk away, and an eighth of that for the operator and the venue itself:
+ * so cancels are served when placements already are not. And no account takes more than its part of what is free when it
+ * asks: one in `parts` for a placement, one in two for what takes risk away. So whatever one account does, others find
+ * room; with `n` accounts that take all they can, each has the table's bound over `parts + n`.
+ */
+import { Refusal } from "../domain/Refusal.js"
+import type { Share } from "../operations/Operation.js"
+
+/** What a table may hold once an entry of a share is in. */
+export const boundOf = (capacity: number, share: Share): number => {
+  const kept = Math.floor(capacity / 8)
+  return share === "placement" ? capacity - kept : share === "reduction" ? capacity - Math.floor(kept / 8) : capacity
+}
+
+/** The part of what is free that takes risk away may take: half. */
+const reductionParts = 2
+
+/**
+ * Whether an account that holds `held` entries of a table takes too much with `wanted` more, where `free` are left to the
+ * share. `parts` 0: no account has a bound of its own.
+ */
+export const isBeyondPart = (share: Share, parts: number, held: number, wanted: number, free: number): boolean => {
+  if (parts === 0 || (share !== "placement" && share !== "reduction")) return false
+  return (held + wanted) * (share === "placement" ? parts : Math.min(parts, reductionParts)) > free
+}
+
+/** What refuses one who finds no room: the part of an account, or the table. */
+export const refusalOf = (full: boolean, beyondPart: boolean): Refusal =>
+  full ? Refusal.tableFull : beyondPart ? Refusal.accountShare : Refusal.none
+
+/** Entries by account, as many as there are: who holds how many of a table. */
+export class Held {
+  private counts = new Int32Array(64)
+
+  of(account: number): number {
+    return account < 0 || account >= this.counts.length ? 0 : this.counts[account]!
+  }
+
+  /** The venue's own (-1) are not counted. */
+  add(account: number, entries: number): void {
+    if (account < 0) return
+    if (account >= this.counts.length) this.grow(account)
+    this.counts[account]! += entries
+  }
+
+  private grow(account: number): void {
+    const { counts } = this
+    this.counts = new Int32Array(Math.max(account + 1, counts.length * 2))
+    this.counts.set(counts)
+  }
+}
