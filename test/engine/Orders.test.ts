@@ -80,7 +80,11 @@ describe("Orders", () => {
     expect(orders.allocate()).toBe(none)
     const dump = orders.dump()
     const restored = Orders.restore(dump, count)
-    expect(restored.dump()).toEqual(dump)
+    // The bytes as bytes: to compare them one by one takes the test library half a minute.
+    const { pastRows, rows, ...same } = restored.dump()
+    expect([Buffer.compare(rows, dump.rows), Buffer.compare(pastRows, dump.pastRows)]).toEqual([0, 0])
+    const { pastRows: _pastRows, rows: _rows, ...rest } = dump
+    expect(same).toEqual(rest)
     for (const pool of [orders, restored]) {
       const missed: Array<number> = []
       for (let at = 0; at < count; at++) {

@@ -164,8 +164,8 @@ test("texts of any characters come back as they were", () => {
     orders.idempotencyKey[order] = `${text}!`
   })
   const read = Snapshot.unsafeDecode(Snapshot.encode(engine.state), { orders: 100, idempotencyKeys: 100 }).orders
-  expect(read.clientOrderId).toEqual(texts)
-  expect(read.idempotencyKey).toEqual(texts.map((text) => `${text}!`))
+  expect(read.clientOrderId.slice(0, texts.length)).toEqual(texts)
+  expect(read.idempotencyKey.slice(0, texts.length)).toEqual(texts.map((text) => `${text}!`))
   expect(texts.slice(1).map((text) => read.findClient(account, text))).toEqual([1, 2, 3, 4, 5, 6])
   expect(texts.map((_, at) => read.find((at + 1) * 64))).toEqual([0, 1, 2, 3, 4, 5, 6])
 })
