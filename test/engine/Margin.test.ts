@@ -277,8 +277,11 @@ describe("accept rule", () => {
     hold(driver, account, other, 10_000)
     driver.place(account, { side: Order.sell, priceAtoms: 1400, quantityAtoms: 9_000 })
     driver.index(0, 940)
-    expect(sell(driver, account, 940, 1001).refusal).toBe(Refusal.marginInsufficient)
-    expect(sell(driver, account, 940, 1000).refusal).toBe(Refusal.none)
+    const rest = { side: Order.sell, priceAtoms: 940 } as const
+    expect(driver.place(account, { ...rest, quantityAtoms: 1001 }).refusal).toBe(Refusal.marginInsufficient)
+    // One that never rests has nothing of its side before it.
+    expect(sell(driver, account, 940, 1001).refusal).toBe(Refusal.none)
+    expect(driver.place(account, { ...rest, quantityAtoms: 1000 }).refusal).toBe(Refusal.none)
   })
 
   test.each([
