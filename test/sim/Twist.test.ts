@@ -4,7 +4,7 @@ import * as Twist from "../../sim/workload/Twist.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 import * as Contract from "../../src/edge/Contract.js"
 import * as Fake from "../edge/FakeVenue.js"
-import { LiveVenue, marketId, symbol, type Trader } from "../edge/LiveVenue.js"
+import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 test("every operation of a client has another body, and what an operator repeats", () => {
   expect([...Twist.operations].sort()).toEqual([...Contract.commandNames, ...byOperator].sort())
@@ -25,10 +25,13 @@ test.each(byOperator)("%s: the other body is refused and the first keeps its ans
 })
 
 /** The reference's example of an endpoint, for a trader and a market that exist. */
-const example = (name: Contract.Name, trader: Trader): { readonly target: string; readonly body: Twist.Body } => {
+const example = (name: Contract.Name, trader: Trader, orderId = "ord_1s"): { readonly target: string; readonly body: Twist.Body } => {
   const { body, target } = Contract.examples[name]
   const real = (text: string): string =>
-    text.replaceAll("acc_1s", trader.accountId).replaceAll("BTC-USDC-PERP", marketId).replaceAll("BTC/USDC:USDC", symbol)
+    text.replaceAll("acc_1s", trader.accountId).replaceAll(/ord_[0-9a-z]+/g, orderId).replaceAll("BTC-USDC-PERP", marketId).replaceAll(
+      "BTC/USDC:USDC",
+      symbol
+    )
       .replaceAll("60000", "100")
   return { target: real(target), body: JSON.parse(real(JSON.stringify(body))) as Twist.Body }
 }
@@ -38,7 +41,15 @@ test.each(Contract.commandNames)("%s: the other body is refused and the first ke
   for (let seed = 0; seed < 20; seed++) {
     const venue = LiveVenue.make()
     const [alice] = await venue.traders(1)
-    const { body, target } = example(name, alice!)
+    // There is an order to cancel: what a cancel does not find is not remembered.
+    const resting = await venue.ask({
+      method: "POST",
+      target: "/v1/orders",
+      body: order(alice!),
+      key: alice!.key,
+      idempotencyKey: "resting"
+    })
+    const { body, target } = example(name, alice!, (Fake.json(resting) as { readonly orderId: string }).orderId)
     const entries = Array.isArray(body) ? body as ReadonlyArray<{ readonly [name: string]: unknown }> : undefined
     const bodies = entries !== undefined && seed % 2 === 0 ? [...entries, ...entries] : body
     const send = (sent: unknown) => venue.ask({ method, target, body: sent, key: alice!.key, idempotencyKey: "k" })
