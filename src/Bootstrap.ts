@@ -8,7 +8,7 @@ import * as Schema from "effect/Schema"
 import * as Market from "./domain/Market.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
 import { type Command, Operation, type Outcome, refusalOf, withFields } from "./operations/Operations.js"
-import { describe } from "./domain/Refusal.js"
+import { describe, Refusal } from "./domain/Refusal.js"
 import type { Versions } from "./operations/Versions.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Step } from "./sequencer/Recovery.js"
@@ -87,14 +87,17 @@ export interface Beginning {
   readonly step: Step | undefined
 }
 
+/** Fails where the journal is of another environment: asked before anything on the disk is changed. */
+export const ofEnvironment = (reads: Reads, environment: string): Effect.Effect<void, WrongEnvironment> =>
+  reads.sequence > 0 && reads.environment !== environment
+    ? Effect.fail(new WrongEnvironment({ journal: reads.environment, configured: environment }))
+    : Effect.void
+
 /** Brings a journal to where requests can be taken. Its first record says which version goes on from here. */
 export const run = (
   { environment, markets, reads, step, submit, versions }: Beginning
-): Effect.Effect<void, WrongEnvironment | MarketsFileInvalid> =>
+): Effect.Effect<void, MarketsFileInvalid> =>
   Effect.gen(function*() {
-    if (reads.sequence > 0 && reads.environment !== environment) {
-      return yield* new WrongEnvironment({ journal: reads.environment, configured: environment })
-    }
     const venue = internal(Principal.venue)
     const start = reads.sequence === 0
       ? withFields("OpenVenue", venue, { environment, ...versions })
@@ -124,7 +127,10 @@ const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Com
   return status === "draft" ? [list, open] : status === "backfilling" ? [open] : []
 }
 
-/** Submits, and fails where one is refused. */
+/** How long a start rests before it tries again to journal its records on a full disk. */
+const roomPause = "500 millis"
+
+/** Submits, and fails where one is refused; waits for as long as there is no room for them. */
 const done = (
   submit: Context.Tag.Service<typeof Submit>,
   commands: ReadonlyArray<Command>
@@ -133,5 +139,6 @@ const done = (
     const refusal = outcomes
       .map((outcome) => outcome.refusal === 0 ? refusalOf(outcome.entries[0]!) : outcome.refusal)
       .find((code) => code !== 0)
+    if (refusal === Refusal.journalFull) return Effect.delay(done(submit, commands), roomPause)
     return refusal === undefined ? Effect.void : Effect.fail(new MarketsFileInvalid({ reason: describe(refusal).safeMessage }))
   })

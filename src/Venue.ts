@@ -19,7 +19,7 @@ import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
 import * as Edge from "./edge/Edge.js"
-import { type Application, type ListenError, Listener } from "./edge/http/Listener.js"
+import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
 import * as Metrics from "./edge/http/Metrics.js"
 import * as Readiness from "./edge/http/Readiness.js"
 import { Engine } from "./engine/Engine.js"
@@ -93,14 +93,17 @@ export type StartError =
 type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
-const startingApplication = (settings: Layer.Layer<Edge.Settings>): Effect.Effect<Application, never, SecureRandom | Turns> =>
+const startingApplication = (
+  settings: Layer.Layer<Edge.Settings>,
+  readiness: Context.Tag.Service<typeof Readiness.Readiness>
+): Effect.Effect<Application, never, SecureRandom | Turns> =>
   Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provideService(EngineReads, Engine.make({ orders: 1, idempotencyKeys: 1 })),
     Effect.provideService(Submit, { submit: () => {} }),
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
     Effect.provideService(Metrics.Metrics, Metrics.make()),
-    Effect.provideService(Readiness.Readiness, Readiness.make())
+    Effect.provideService(Readiness.Readiness, readiness)
   )
 
 /** Journal, snapshots and writer, over the disk. */
@@ -111,10 +114,41 @@ const writerLayer = (options: Options) =>
     snapshotEveryRecords: options.snapshotEveryRecords,
     ...(options.versions === undefined ? undefined : { versions: options.versions }),
     ...(options.feed === undefined ? undefined : { feed: options.feed })
-  }).pipe(
+  }, (state) => Bootstrap.ofEnvironment(state, options.environment)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
     Layer.provideMerge(SnapshotStore.layer)
   )
+
+/** What `/metrics` tells of the venue's parts, beside what the edge counts itself. */
+const register = (
+  metrics: Context.Tag.Service<typeof Metrics.Metrics>,
+  writer: Context.Tag.Service<typeof Writer.Writer>,
+  connections: Serving["connections"]
+): void => {
+  if (connections !== undefined) {
+    metrics.gauge("venue_open_sockets", "Connections that are open.", () => connections().open)
+    metrics.counter(
+      "venue_connections_closed_for_room_total",
+      "Quiet connections that were closed for newcomers.",
+      () => connections().closedForRoom
+    )
+    metrics.counter("venue_connections_turned_away_total", "Newcomers for whom there was no room.", () => connections().turnedAway)
+  }
+  metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
+  metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
+  metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)
+  metrics.gauge("venue_journal_pending_seconds", "For how long the oldest of them has been on its way.", () => writer.pendingMs() / 1_000)
+  metrics.gauge(
+    "venue_journal_free_bytes",
+    "What the journal can still take without the disk giving any.",
+    () => writer.journalSpace().freeBytes
+  )
+  metrics.gauge(
+    "venue_journal_full",
+    "1 while the disk has no room for the journal's next segment.",
+    () => writer.journalSpace().shortage === undefined ? 0 : 1
+  )
+}
 
 const make = Effect.fnUntraced(function*(options: Options) {
   const settings = Layer.succeed(Edge.Settings, {
@@ -126,18 +160,23 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
-  let application = yield* startingApplication(settings)
+  const readiness = Readiness.make()
+  let application = yield* startingApplication(settings, readiness)
   const listener = yield* Listener
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
     misframed: (reason, target) => application.misframed(reason, target)
   }
-  const { address, connections, port } = yield* Scope.extend(listener.serve(gate), listening)
+  const { address, connections, cut, port } = yield* Scope.extend(listener.serve(gate), listening)
 
   const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
   const writer = Context.get(writing, Writer.Writer)
   const state = Context.get(writing, EngineReads)
   const submit = Context.get(writing, Submit)
+  readiness.watch(() => {
+    const reason = writer.trouble()
+    return reason === undefined ? undefined : { dependency: "journal", reason }
+  })
   const { torn } = Context.get(writing, Journal).opened
   if (torn !== undefined) {
     yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
@@ -153,24 +192,17 @@ const make = Effect.fnUntraced(function*(options: Options) {
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
   )
 
-  const readiness = Readiness.make()
   readiness.note("recoveredFromSnapshot", writer.recovered.fromSequence)
   readiness.note("replayedRecords", writer.recovered.records)
   readiness.note("writer", "live")
-  yield* Effect.forkScoped(Effect.flatMap(writer.failure, () => Effect.sync(() => readiness.note("writer", "stopped"))))
+  // No request under way can be answered any more, and none that comes: their connections do not keep the process.
+  yield* Effect.forkScoped(Effect.flatMap(writer.failure, () =>
+    Effect.sync(() => {
+      readiness.note("writer", "stopped")
+      cut()
+    })))
   const metrics = Metrics.make()
-  if (connections !== undefined) {
-    metrics.gauge("venue_open_sockets", "Connections that are open.", () => connections().open)
-    metrics.counter(
-      "venue_connections_closed_for_room_total",
-      "Quiet connections that were closed for newcomers.",
-      () => connections().closedForRoom
-    )
-    metrics.counter("venue_connections_turned_away_total", "Newcomers for whom there was no room.", () => connections().turnedAway)
-  }
-  metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
-  metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
-  metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)
+  register(metrics, writer, connections)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provide(writing),

@@ -23,6 +23,7 @@ import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { NewerFormat, OlderFormat } from "./journal/Journal.js"
 import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
+import { NotFlushed } from "./sequencer/Writer.js"
 import * as Venue from "./Venue.js"
 import { config, type VenueConfig } from "./VenueConfig.js"
 
@@ -135,7 +136,8 @@ const launch = Effect.gen(function*() {
 /** What the operator reads when the process ends by itself. */
 const explain = (cause: Cause.Cause<unknown>): string => {
   const error = Cause.squash(cause)
-  return error instanceof Error && !(Cause.isDie(cause) && error.name !== "WriterStopped") ? error.message : Cause.pretty(cause)
+  const isSaid = !Cause.isDie(cause) || error instanceof Venue.WriterStopped || error instanceof NotFlushed
+  return error instanceof Error && isSaid ? error.message : Cause.pretty(cause)
 }
 
 /** Whether a setting is wrong: by itself, or for what the data directory holds. */
@@ -154,12 +156,41 @@ const isOtherVersions = (cause: Cause.Cause<unknown>): boolean => {
 const exitCode = (cause: Cause.Cause<unknown>): number =>
   isSettingWrong(cause) ? exitConfig : isOtherVersions(cause) ? exitOtherVersion : exitFailed
 
+/** How long the process may take to stop once it was asked to. */
+const stopMs = 9_500
+
+/** How long it waits, when all is done, for operations on files that have not returned. */
+const fileMs = 500
+
+const tell = (message: string): void => void process.stderr.write(`venue: ${message}\n`)
+
+/** Whether the system still works on an operation on a file. */
+const worksOnFiles = (): boolean => process.getActiveResourcesInfo().includes("FSReqCallback")
+
+/** The end where an operation on a file never returns: an ordinary exit would wait for it. The status is that of SIGKILL. */
+const killItself = (message: string): void => {
+  tell(message)
+  process.kill(process.pid, "SIGKILL")
+}
+
+/** Leaves with an exit code; by SIGKILL where operations on files do not return in time. */
+const leave = (onExit: (code: number) => void, code: number, waitedMs = 0): void => {
+  if (!worksOnFiles()) return onExit(code)
+  if (waitedMs >= fileMs) return killItself(`an operation of the disk does not return; killed, where the exit code would have been ${code}`)
+  setTimeout(() => leave(onExit, code, waitedMs + 20), 20)
+}
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => {
+    setTimeout(() => killItself("the stop did not end in time, and what was not acknowledged may not be durable; killed"), stopMs).unref()
+  })
+}
+
 NodeRuntime.runMain(Effect.provide(launch, NodeSecureRandom.layer), {
   disableErrorReporting: true,
   teardown: (exit, onExit) => {
-    if (Exit.isSuccess(exit)) return onExit(0)
-    if (Cause.isInterruptedOnly(exit.cause)) return onExit(0)
-    process.stderr.write(`venue: ${explain(exit.cause)}\n`)
-    onExit(exitCode(exit.cause))
+    if (Exit.isSuccess(exit) || Cause.isInterruptedOnly(exit.cause)) return leave(onExit, 0)
+    tell(explain(exit.cause))
+    leave(onExit, exitCode(exit.cause))
   }
 })

@@ -34,7 +34,8 @@ test("a data directory that another process holds ends with 1 and says so", () =
   holder.exec("BEGIN EXCLUSIVE")
   const { status, stderr } = start({})
   holder.close()
-  expect(stderr).toContain("another process holds lock.db")
+  expect(stderr).toContain(`another process works on the data directory ${directory}`)
+  expect(stderr).not.toContain("lock.db")
   expect(status).toBe(1)
 })
 

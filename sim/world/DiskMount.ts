@@ -1,19 +1,26 @@
 /** The simulated disk as one process sees it: the `Disk` leaf, until the disk crashes. */
 import { Effect } from "effect"
 import type { Context, Scope } from "effect"
-import { type Disk, DiskError, type File, Locked } from "../../src/journal/Disk.js"
+import { type Disk, DiskError, type File, type Lock, Locked } from "../../src/journal/Disk.js"
 import type { DiskCalls, Operation, Steps } from "./DiskCalls.js"
 import { Bytes, type Change, type Directory, type Node, type Platter, split, type Write } from "./Platter.js"
 
 const error = (operation: Operation, path: string, code: string): Effect.Effect<never, DiskError> =>
   Effect.fail(new DiskError({ operation, path, code }))
 
+/** The locks of processes that live at the same time. */
+export interface Locks {
+  /** Who holds a path's lock. */
+  readonly holders: Map<string, object>
+  /** Paths that have a lock file. */
+  readonly files: Set<string>
+}
+
 export class DiskMount {
   /** After how many crashes of the disk it was mounted. */
   readonly #born: number
 
-  /** `locks`: paths that a process of the same time holds. */
-  constructor(readonly platter: Platter, readonly calls: DiskCalls, readonly locks: Set<string>) {
+  constructor(readonly platter: Platter, readonly calls: DiskCalls, readonly locks: Locks) {
     this.#born = calls.crashes
   }
 
@@ -92,16 +99,27 @@ export class DiskMount {
     )
   }
 
-  #lock(path: string): Effect.Effect<void, Locked | DiskError, Scope.Scope> {
-    const { locks } = this
-    return Effect.asVoid(Effect.acquireRelease(
-      this.#atOnce<void, Locked>("lock", path, () => 0, () => {
-        if (locks.has(path)) return Effect.fail(new Locked({ path }))
-        locks.add(path)
-        return Effect.void
-      }),
-      () => Effect.sync(() => void locks.delete(path))
-    ))
+  #lock(path: string): Effect.Effect<Lock, Locked | DiskError, Scope.Scope> {
+    const { locks: { files, holders } } = this
+    return Effect.map(
+      Effect.acquireRelease(
+        this.#atOnce<{ readonly isNew: boolean }, Locked>("lock", path, () => 0, () => {
+          if (holders.has(path)) return Effect.fail(new Locked({ directory: "of the simulated disk" }))
+          const holder = { isNew: !files.has(path) }
+          files.add(path)
+          holders.set(path, holder)
+          return Effect.succeed(holder)
+        }),
+        (holder) =>
+          Effect.sync(() => {
+            if (holders.get(path) === holder) holders.delete(path)
+          })
+      ),
+      (holder) => ({
+        isNew: holder.isNew,
+        isHeld: this.#atOnce("lock", path, () => 0, () => Effect.sync(() => holders.get(path) === holder))
+      })
+    )
   }
 
   #open(path: string, mode: "read" | "write" | "create"): Effect.Effect<Node, DiskError> {

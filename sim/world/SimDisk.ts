@@ -12,6 +12,7 @@
  * - A hanging operation never ends, and has happened or not.
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
+ * - A lock's file is removed when the caller says so. Its holder is told when it looks.
  * - Reads fail, and never lie otherwise. Synced sectors are not lost.
  * - Operations take simulated time. Those of a crashed process never end and touch nothing.
  *
@@ -20,7 +21,7 @@
 import { Layer } from "effect"
 import { Disk } from "../../src/journal/Disk.js"
 import { DiskCalls, type Faults, type Options } from "./DiskCalls.js"
-import { DiskMount } from "./DiskMount.js"
+import { DiskMount, type Locks } from "./DiskMount.js"
 import { type Crash, Platter, split } from "./Platter.js"
 
 export { type Call, type Faults, noFaults, type Operation, type Options } from "./DiskCalls.js"
@@ -32,6 +33,8 @@ export interface SimDisk {
   readonly mount: () => Layer.Layer<Disk>
   /** Ends every process there is: locks are dropped, and nothing they had under way goes on. */
   readonly crash: (kind?: Crash) => void
+  /** Takes away a lock's file: whoever holds it runs on, and another process can take the lock of a new file. */
+  readonly removeLock: (path: string) => void
   /** Flips one bit (0..7) of a file at rest. */
   readonly flip: (path: string, byte: number, bit: number) => void
   /** A copy of a file as reads see it. */
@@ -52,15 +55,19 @@ export interface SimDisk {
 export const make = (options: Options): SimDisk => {
   const calls = new DiskCalls(options)
   const platter = new Platter(options.random, () => calls.faults.whole)
-  let locks = new Set<string>()
+  const locks: Locks = { holders: new Map(), files: new Set() }
   return {
     faults: calls.faults,
     mount: () => Layer.succeed(Disk, new DiskMount(platter, calls, locks).service()),
     crash: (kind = "power") => {
       calls.crashes++
-      locks = new Set()
+      locks.holders.clear()
       if (kind === "power") platter.losePower()
       else platter.killProcess()
+    },
+    removeLock: (path) => {
+      locks.holders.delete(path)
+      locks.files.delete(path)
     },
     flip: (path, byte, bit) => {
       platter.durableChanges++

@@ -50,6 +50,13 @@ const notifyAll = (service: Service): void => {
   for (const notice of notices) notice()
 }
 
+/** Cuts what is under way, and takes nothing more. */
+const close = (service: Service): void => {
+  service.open = false
+  notifyAll(service)
+  service.drained?.()
+}
+
 /** Nothing listens yet. */
 export const make = (time: SimTime): SimListener => {
   let service: Service | undefined
@@ -97,7 +104,7 @@ export const make = (time: SimTime): SimListener => {
                 close()
               }
             })
-        ).pipe(Effect.as({ address: "sim", port: 80 }))
+        ).pipe(Effect.map((opened) => ({ address: "sim", port: 80, cut: () => close(opened) })))
     })
 
   return {

@@ -30,6 +30,8 @@ export interface Description {
   readonly code: string
   /** `rejectionGuard` of the native envelope, where the code alone does not tell. */
   readonly guard?: string
+  /** `dependency` of the native envelope: what the venue is waiting for. */
+  readonly dependency?: "journal"
   /** `apiKeyRejection` of the native envelope. */
   readonly apiKeyRejection?: string
   /** `name` of the compatibility envelope. */
@@ -59,6 +61,7 @@ export const Refusal = {
   marketClearing: 10,
   fenceStands: 11,
   accountShare: 12,
+  journalFull: 13,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -152,6 +155,12 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "AccountShare", status: 429, code: "rate_limited", guard: "account_share", compatName: "RateLimitExceeded", retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "This account has its share of what the venue can remember. Nothing was done; repeat the same request later.",
+    compares: undefined
+  }],
+  [Refusal.journalFull, {
+    name: "JournalFull", status: 503, code: "dependency_unavailable", dependency: "journal", compatName: "ExchangeNotAvailable",
+    retryable: true, recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The venue's disk is full. Nothing was done; repeat the same request later. What takes risk away is served for longer.",
     compares: undefined
   }],
   [Refusal.idempotencyConflict, {

@@ -20,10 +20,23 @@ export class DiskError extends Schema.TaggedError<DiskError>()("DiskError", {
 }
 
 /** Another process holds the lock. */
-export class Locked extends Schema.TaggedError<Locked>()("Locked", { path: Schema.String }) {
+export class Locked extends Schema.TaggedError<Locked>()("Locked", {
+  /** The data directory, as an operator finds it. */
+  directory: Schema.String
+}) {
+  // Nothing is said of the lock's file: to remove it would only let a second process in beside the first.
   override get message() {
-    return `another process holds ${this.path}`
+    return `another process works on the data directory ${this.directory}, and only one may: stop it first. `
+      + "Its hold ends with it, however it ends, and leaves nothing behind that would have to be removed"
   }
+}
+
+/** A lock that this process has taken. */
+export interface Lock {
+  /** Whether its file was made for it. Where there had been one, somebody removed it, and whoever holds that one may still run. */
+  readonly isNew: boolean
+  /** Whether the lock's path still names the file that is locked: if not, another process may have taken the lock. */
+  readonly isHeld: Effect.Effect<boolean, DiskError>
 }
 
 /** An open file. Positions and lengths in bytes. */
@@ -54,5 +67,5 @@ export class Disk extends Context.Tag("venue/journal/Disk")<Disk, {
   /** Makes creations, renames and removals in a directory durable. */
   readonly syncDirectory: (path: string) => Effect.Effect<void, DiskError>
   /** Holds an exclusive lock while the scope lives. The kernel drops it when the process dies. */
-  readonly lock: (path: string) => Effect.Effect<void, Locked | DiskError, Scope.Scope>
+  readonly lock: (path: string) => Effect.Effect<Lock, Locked | DiskError, Scope.Scope>
 }>() {}

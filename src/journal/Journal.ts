@@ -25,7 +25,7 @@ export class Unknown extends Schema.TaggedError<Unknown>()("JournalUnknown", { c
   }
 }
 
-/** There is no room for the block. The writer must stop; nothing acknowledged is lost. */
+/** There is no room for a block that was to be appended all the same. The writer must stop; nothing acknowledged is lost. */
 export class Full extends Schema.TaggedError<Full>()("JournalFull", { cause: Schema.Defect }) {
   override get message() {
     return `there is no room for the journal: ${reasonOf(this.cause)}`
@@ -107,6 +107,22 @@ export interface Head {
   readonly torn: { readonly segment: string; readonly offset: number; readonly bytes: number } | undefined
 }
 
+/**
+ * What the journal has room for: `all`; `soon`, where the next segment is being prepared and nothing may be appended before
+ * it is; `reductions`, where the disk is full and what is left of this segment is kept for commands that are no placements;
+ * `nothing`, where that is used up as well.
+ */
+export type Room = "all" | "soon" | "reductions" | "nothing"
+
+/** How much room there is, and why there is not more. */
+export interface Space {
+  readonly room: Room
+  /** Bytes that blocks can still take without the disk giving any. */
+  readonly freeBytes: number
+  /** Why the next segment cannot be prepared; undefined where nothing is in its way. */
+  readonly shortage: string | undefined
+}
+
 export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
   /** Where the journal ended when it was opened. */
   readonly opened: Head
@@ -126,6 +142,11 @@ export class Journal extends Context.Tag("venue/journal/Journal")<Journal, {
    * undefined for durable; a refusal may come before this returns.
    */
   readonly begin: (block: Block.Encoded, fence: Fence, done: (failure: Fenced | Unknown | Full | undefined) => void) => void
+  /** What may be appended next: a block of any size that is allowed, but where it says `soon` or `nothing`. */
+  readonly room: () => Room
+  readonly space: () => Space
+  /** Has a function called whenever there may be more room than before. */
+  readonly whenRoom: (callback: () => void) => void
   /** Durable blocks that hold `fromSequence` or a later one, oldest first. */
   readonly replay: (fromSequence: number) => Stream.Stream<Block.Block, Unreadable | Unknown>
   /** The same blocks without their records, of any format. */

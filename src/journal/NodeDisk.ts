@@ -1,17 +1,19 @@
 /**
- * The real disk: files below one root directory. Operations are not interruptible, so that no file is
- * closed while the system still works on it.
+ * The real disk: files below one root directory. Every operation is the system's own thread's, so that a disk that does
+ * not answer holds up nobody but who asked it. Operations are not interruptible, so that no file is closed while the
+ * system still works on it.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type * as Scope from "effect/Scope"
 import { Disk, DiskError, Locked } from "./Disk.js"
-import type { File } from "./Disk.js"
+import type { File, Lock } from "./Disk.js"
 
 /** A disk over `root`, which is made if it is not there. */
-export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeDirectory(root, ""), make(root)))
+export const layer = (root: string): Layer.Layer<Disk, DiskError> => Layer.effect(Disk, Effect.as(makeRoot(root), make(root)))
 
 const errorOf = (operation: string, file: string) => (cause: unknown): DiskError =>
   new DiskError({ operation, path: file, code: codeOf(cause) })
@@ -35,6 +37,31 @@ const makeDirectory = (root: string, directory: string): Effect.Effect<void, Dis
       (done) => fs.mkdir(path.join(root, directory), { recursive: true, mode: 0o700 }, done))
   )
 
+/**
+ * Makes the root, with what is above it, durably: a directory's name lies in the one above it, and without that name all
+ * that was synced below it would be gone with the power.
+ */
+const makeRoot = (root: string): Effect.Effect<void, DiskError> =>
+  Effect.flatMap(
+    call<string | undefined>("makeDirectory", "", (done) => fs.mkdir(root, { recursive: true, mode: 0o700 }, done)),
+    (first) => first === undefined ? Effect.void : Effect.forEach(above(root, first), syncDirectory, { discard: true })
+  )
+
+/** The directories that names of new ones lie in: from the one above the last to the one above the first. */
+const above = (last: string, first: string): ReadonlyArray<string> => {
+  const directories: Array<string> = []
+  for (let made = path.resolve(last); made.length >= path.resolve(first).length; made = path.dirname(made)) {
+    directories.push(path.dirname(made))
+  }
+  return directories
+}
+
+const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
+  Effect.scoped(Effect.flatMap(
+    openDescriptor("syncDirectory", absolute, absolute, "r"),
+    (fd) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
+  ))
+
 const make = (root: string): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
   return Disk.of({
@@ -52,7 +79,7 @@ const make = (root: string): Disk["Type"] => {
         openDescriptor("syncDirectory", at(directory), directory, "r"),
         (fd) => call<void>("syncDirectory", directory, (done) => fs.fsync(fd, done))
       )),
-    lock: (file) => lock(at(file), file)
+    lock: (file) => lock(root, file)
   })
 }
 
@@ -61,22 +88,12 @@ const flags = { read: "r", write: "r+", create: "wx+" } as const
 const openDescriptor = (operation: string, absolute: string, file: string, flag: string) =>
   Effect.acquireRelease(
     call<number>(operation, file, (done) => fs.open(absolute, flag, 0o600, done)),
-    // A failure to close says nothing that a sync before it did not say.
-    (fd) => Effect.ignore(call<void>("close", file, (done) => fs.close(fd, done)))
+    // A failure to close says nothing that a sync before it did not say, and a disk that does not answer must not be waited for.
+    (fd) => Effect.sync(() => fs.close(fd, () => {}))
   )
 
-/** Up to here a write is a copy into the page cache that takes less time than handing it to another thread would. */
-const writtenAtOnceBytes = 64 * 1024
-
-const writeAtOnce = (file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
-  Effect.try({
-    try: () => {
-      for (let from = 0; from < bytes.length;) from += fs.writeSync(fd, bytes, from, bytes.length - from, position + from)
-    },
-    catch: errorOf("writeAt", file)
-  })
-
-const writeAside = (file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
+/** Never on the event loop, however few the bytes: a disk that does not answer holds up whoever makes the call. */
+const writeAt = (file: string, fd: number, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> =>
   call<void>("writeAt", file, (done) => {
     const rest = (from: number): void =>
       fs.write(fd, bytes, from, bytes.length - from, position + from, (error, written) => {
@@ -99,7 +116,7 @@ const readInto = (file: string, fd: number, position: number, into: Uint8Array):
 
 const fileOf = (file: string, fd: number): File => ({
   path: file,
-  writeAt: (position, bytes) => (bytes.length <= writtenAtOnceBytes ? writeAtOnce : writeAside)(file, fd, position, bytes),
+  writeAt: (position, bytes) => writeAt(file, fd, position, bytes),
   dataSync: call<void>("dataSync", file, (done) => fs.fdatasync(fd, done)),
   readAt: (position, length) =>
     Effect.suspend(() => {
@@ -114,23 +131,54 @@ const fileOf = (file: string, fd: number): File => ({
  * SQLite's exclusive lock on a file of its own: the kernel drops it with the process, and it is held against
  * other connections of the same process too.
  */
-const lock = (absolute: string, file: string) =>
-  Effect.asVoid(Effect.acquireRelease(
+const lock = (root: string, file: string): Effect.Effect<Lock, Locked | DiskError, Scope.Scope> => {
+  const absolute = path.join(root, file)
+  return Effect.acquireRelease(
     Effect.try({ try: () => acquire(absolute), catch: (cause) => codeOf(cause) }).pipe(
       Effect.mapError((code) =>
-        code.startsWith("SQLITE_BUSY") ? new Locked({ path: file }) : new DiskError({ operation: "lock", path: file, code })
+        code.startsWith("SQLITE_BUSY")
+          ? new Locked({ directory: path.resolve(root) })
+          : new DiskError({ operation: "lock", path: file, code })
       )
     ),
-    (database) => Effect.sync(() => database.close())
-  ))
+    ({ database }) => Effect.sync(() => database.close())
+  ).pipe(Effect.map(({ identity, isNew }) => ({
+    isNew,
+    isHeld: call<string | undefined>("lock", file, (done) =>
+      fs.stat(absolute, { bigint: true }, (error, stats) => {
+        if (error?.code === "ENOENT") done(null, undefined)
+        else done(error, error === null ? identityOf(stats) : undefined)
+      })).pipe(Effect.map((named) => named === identity))
+  })))
+}
 
-const acquire = (absolute: string): SqliteDatabase.Database => {
+/** What tells a file from every other that is open or has a name. */
+const identityOf = ({ dev, ino }: fs.BigIntStats): string => `${dev}/${ino}`
+
+const acquire = (absolute: string) => {
+  const isNew = makeFile(absolute)
+  const identity = identityOf(fs.statSync(absolute, { bigint: true }))
   const database = new SqliteDatabase(absolute, { timeout: 0 })
   try {
     database.exec("BEGIN EXCLUSIVE")
-    return database
+    // Somebody removed the file while it was being locked: what is locked may not be what has the name now.
+    if (identityOf(fs.statSync(absolute, { bigint: true })) !== identity) {
+      throw Object.assign(new Error("the lock's file was replaced"), { code: "ESTALE" })
+    }
+    return { database, identity, isNew }
   } catch (error) {
     database.close()
+    throw error
+  }
+}
+
+/** Makes an empty file; false where there is one. (To close one that is there would drop this process's locks on it.) */
+const makeFile = (absolute: string): boolean => {
+  try {
+    fs.closeSync(fs.openSync(absolute, "wx", 0o600))
+    return true
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false
     throw error
   }
 }

@@ -7,6 +7,7 @@ import * as Chunk from "effect/Chunk"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Runtime from "effect/Runtime"
@@ -15,9 +16,9 @@ import * as Stream from "effect/Stream"
 import { assert } from "../domain/Assert.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError } from "./Disk.js"
-import type { File, Locked } from "./Disk.js"
+import type { File, Lock, Locked } from "./Disk.js"
 import { Corrupt, Fenced, Full, Journal, OlderFormat, Unknown } from "./Journal.js"
-import type { Fence, Head, Link, NewerFormat, Unreadable } from "./Journal.js"
+import type { Fence, Head, Link, NewerFormat, Room, Space, Unreadable } from "./Journal.js"
 import * as Scan from "./Scan.js"
 import * as Segment from "./Segment.js"
 
@@ -33,6 +34,15 @@ export interface Options {
   /** The largest block, in bytes: less than a segment. */
   readonly maxBlockBytes: number
 }
+
+/** The share of a segment that is kept for what is no placement while the next one finds no room. */
+const keptShare = 1 / 4
+
+/** How long closing waits for what still runs on the files: a disk that does not answer must not keep the process. */
+const closingPatience = "1 second"
+
+/** How long preparing the next segment rests where the disk is full. */
+const retryPause = "500 millis"
 
 export const defaultOptions: Options = { segmentBytes: Segment.defaultBytes, maxBlockBytes: Block.defaultMaxBytes }
 
@@ -53,10 +63,11 @@ const open = Effect.fnUntraced(function*(options: Options) {
   assert(options.segmentBytes % Block.sectorBytes === 0, "a segment is whole sectors")
   assert(options.maxBlockBytes <= options.segmentBytes - Block.sectorBytes, "the largest block fits a segment")
   const disk = yield* Disk
-  yield* disk.lock(lockPath)
+  const lock = yield* disk.lock(lockPath)
   yield* disk.makeDirectory(Segment.directory)
   yield* disk.syncDirectory("")
-  if ((yield* Scan.segments).length === 0) {
+  const isNew = (yield* Scan.segments).length === 0
+  if (isNew) {
     yield* removeUnfinished
     yield* Effect.scoped(createSegment({
       firstSequence: 1,
@@ -64,18 +75,34 @@ const open = Effect.fnUntraced(function*(options: Options) {
       segmentBytes: options.segmentBytes
     }))
   }
-  const end = yield* Scan.readAll(yield* Scan.segments)
+  const segments = yield* Scan.segments
+  const end = yield* Scan.readAll(segments)
   // Files are closed after the writer, which waits for what still runs on them.
   const files = yield* Scope.fork(yield* Effect.scope, ExecutionStrategy.sequential)
-  const { file, scope } = yield* openIn(files, disk.open(Segment.pathOf(end.segment.firstSequence), "write"))
+  const path = Segment.pathOf(end.segment.firstSequence)
+  const opened = yield* openIn(files, disk.open(path, "write"))
   const runtime = yield* Effect.runtime<Disk>()
-  const writer = new Appender(runtime, files, options, end, { header: end.segment, file, scope })
+  const writer = new Appender(runtime, files, options, end, { header: end.segment, ...opened }, lock)
   yield* Effect.addFinalizer(() => writer.close)
+  const settleIt = Effect.gen(function*() {
+    if (writer.isSettled) return
+    yield* removeUnfinished
+    if (lock.isNew && !isNew) {
+      yield* replaceSegment(opened.file, end)
+      yield* sameSegments(segments)
+      yield* Scope.close(opened.scope, Exit.void)
+      writer.settled(yield* openIn(files, disk.open(path, "write")))
+    } else {
+      yield* settle(opened.file, end, options)
+      writer.settled(opened)
+    }
+  })
   return Journal.of({
     opened: headOf(end),
-    settle: Effect.provideService(Effect.zipRight(removeUnfinished, settle(file, end, options)), Disk, disk).pipe(
-      Effect.tap(() => Effect.sync(() => writer.settled()))
-    ),
+    settle: Effect.provideService(settleIt, Disk, disk),
+    room: () => writer.room(),
+    space: () => writer.space(),
+    whenRoom: (callback) => writer.whenRoom(callback),
     begin: (block, fence, done) => writer.begin(block, fence, done),
     append: (block, fence) =>
       Effect.async((resume) => writer.begin(block, fence, (failure) => resume(failure === undefined ? Effect.void : Effect.fail(failure)))),
@@ -107,6 +134,9 @@ export const readOnly = (
   return Journal.of({
     opened: headOf(end),
     settle: Effect.void,
+    room: () => "nothing",
+    space: () => ({ room: "nothing", freeBytes: 0, shortage: refusal.reason }),
+    whenRoom: () => {},
     begin: (_block, _fence, done) => done(refusal),
     append: () => Effect.fail(refusal),
     ...reading(disk, waypoints, durableSequence)
@@ -156,6 +186,32 @@ const zero = Effect.fnUntraced(function*(file: File, start: number, end: number)
   }
 })
 
+/**
+ * Writes the last segment anew, as it was read, as another file of the same name. Where the lock's file had been removed,
+ * whoever held it may still be writing to the old file: from here on that changes nothing any more.
+ */
+const replaceSegment = Effect.fnUntraced(function*(file: File, end: Scan.End) {
+  const disk = yield* Disk
+  const { firstSequence, segmentBytes } = end.segment
+  yield* Effect.scoped(Effect.gen(function*() {
+    const copy = yield* openUnfinished
+    for (let at = 0; at < end.offset; at += zeroingBytes) {
+      yield* copy.writeAt(at, yield* file.readAt(at, Math.min(zeroingBytes, end.offset - at)))
+    }
+    yield* zero(copy, end.offset, segmentBytes)
+    yield* copy.dataSync
+  }))
+  yield* disk.rename(Segment.unfinishedPath, Segment.pathOf(firstSequence))
+  yield* disk.syncDirectory(Segment.directory)
+})
+
+/** Fails where there is a segment that there was not when the journal was read: only another writer names one. */
+const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, DiskError, Disk> =>
+  Effect.flatMap(Scan.segments, (found) =>
+    found.length === read.length
+      ? Effect.void
+      : Effect.fail(new DiskError({ operation: "settle", path: Segment.pathOf(found.at(-1)!), code: "another process has made it" })))
+
 /** An empty file under the temporary name. */
 const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create"))
 
@@ -183,10 +239,10 @@ const createSegment = Effect.fnUntraced(function*(header: Segment.Header) {
 /** Opens a file in a scope of its own under `parent`. */
 const openIn = Effect.fnUntraced(function*<R>(parent: Scope.Scope, open: Effect.Effect<File, DiskError, R | Scope.Scope>) {
   const scope = yield* Scope.fork(parent, ExecutionStrategy.sequential)
-  return { file: yield* Scope.extend(open, scope), scope }
+  return { file: yield* Effect.onError(Scope.extend(open, scope), () => Scope.close(scope, Exit.void)), scope }
 })
 
-type Failure = Unknown | Full
+type Failure = Fenced | Unknown | Full
 
 interface OpenSegment {
   readonly header: Segment.Header
@@ -197,7 +253,7 @@ interface OpenSegment {
 /** A block on its way. */
 interface Outstanding {
   readonly block: Block.Encoded
-  readonly done: (failure: Fenced | Failure | undefined) => void
+  readonly done: (failure: Failure | undefined) => void
   /** Whether it begins a new segment; then it waits until all before it is durable. */
   readonly opensSegment: boolean
   readonly offset: number
@@ -217,23 +273,31 @@ class Appender {
   private lastAtEpochMs: number
   private endDigest: Uint8Array
   private endOffset: number
+  /** Fails where another process may have taken the lock. */
+  private readonly stillHeld: Effect.Effect<void, DiskError | Fenced>
   private failure: Failure | undefined
   private prepared: { readonly file: File; readonly scope: Scope.CloseableScope; readonly zeroedBytes: number } | undefined
   private preparing = false
   private naming = false
   private syncing = false
   private running = 0
-  private isSettled = false
+  isSettled = false
   private whenIdle: (() => void) | undefined
+  /** Why the next segment found no room when it was last prepared. */
+  private shortage: Full | undefined
+  private retry: Fiber.RuntimeFiber<void> | undefined
+  private roomChanged = (): void => {}
 
   constructor(
     private readonly runtime: Runtime.Runtime<Disk>,
     private readonly files: Scope.Scope,
     private readonly options: Options,
     end: Scan.End,
-    segment: OpenSegment
+    segment: OpenSegment,
+    lock: Lock
   ) {
     this.segment = segment
+    this.stillHeld = Effect.flatMap(lock.isHeld, (held) => held ? Effect.void : Effect.fail(lockLost))
     this.epoch = end.chain.epoch + 1
     this.nextSequence = end.chain.nextSequence
     this.durableSequence = end.chain.nextSequence - 1
@@ -242,8 +306,48 @@ class Appender {
     this.endOffset = end.offset
   }
 
-  settled(): void {
+  /** What was read is durable, and goes on in this file. */
+  settled({ file, scope }: Pick<OpenSegment, "file" | "scope">): void {
+    this.segment = { ...this.segment, file, scope }
     this.isSettled = true
+    this.prepare()
+  }
+
+  room(): Room {
+    if (this.nextIsReady()) return "all"
+    const freeBytes = this.freeBytes()
+    const { maxBlockBytes } = this.options
+    if (this.shortage === undefined) return freeBytes >= maxBlockBytes ? "all" : "soon"
+    if (freeBytes < maxBlockBytes) return "nothing"
+    return freeBytes >= this.keptBytes() + maxBlockBytes ? "all" : "reductions"
+  }
+
+  space(): Space {
+    const next = this.nextIsReady() ? this.options.segmentBytes - Block.sectorBytes : 0
+    return { room: this.room(), freeBytes: this.freeBytes() + next, shortage: this.shortage?.message }
+  }
+
+  whenRoom(callback: () => void): void {
+    this.roomChanged = callback
+  }
+
+  /** What is left of the segment that the last placed block lies in. */
+  private freeBytes(): number {
+    return this.endSegmentBytes() - this.endOffset
+  }
+
+  private keptBytes(): number {
+    return this.endSegmentBytes() * keptShare
+  }
+
+  /** Whether a segment is ready that no block has been placed in. */
+  private nextIsReady(): boolean {
+    return this.prepared !== undefined && this.prepared.zeroedBytes >= this.options.segmentBytes && !this.opensNext()
+  }
+
+  /** Whether a block in flight begins a segment that is yet to be named. */
+  private opensNext(): boolean {
+    return this.outstanding.some((each) => each.opensSegment && this.segment.header.firstSequence !== each.block.firstSequence)
   }
 
   begin(block: Block.Encoded, fence: Fence, done: Outstanding["done"]): void {
@@ -264,13 +368,14 @@ class Appender {
     this.issue()
   }
 
-  /** Refuses from now on, and waits until nothing is running on the files any more. */
-  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+  /** Refuses from now on, and waits until nothing is running on the files any more, or has not ended in time. */
+  readonly close: Effect.Effect<void> = Effect.asVoid(Effect.suspend(() => {
     this.fail(new Unknown({ cause: new Error("the journal is closed") }))
-    return this.running === 0 ? Effect.void : Effect.async<void>((resume) => {
+    const idle = this.running === 0 ? Effect.void : Effect.async<void>((resume) => {
       this.whenIdle = () => resume(Effect.void)
-    })
-  })
+    }).pipe(Effect.interruptible, Effect.timeoutOption(closingPatience))
+    return this.retry === undefined ? idle : Effect.zipRight(Fiber.interrupt(this.retry), idle)
+  }))
 
   private compare(block: Block.Encoded, fence: Fence): string | undefined {
     if (fence.epoch !== this.epoch) return `the journal is written under epoch ${this.epoch}, not ${fence.epoch}`
@@ -319,14 +424,20 @@ class Appender {
     if (covered.length === 0) return
     this.syncing = true
     for (const each of covered) each.state = "syncing"
-    this.run(this.segment.file.dataSync, () => {
+    let open = 2
+    const done = (): void => {
+      if (--open > 0) return
       for (const each of covered) each.state = "durable"
       // Whoever is answered now may append again at once: the next sync begins after that, and covers it too.
       this.complete()
       this.syncing = false
       this.issue()
       this.sync()
-    })
+    }
+    this.run(this.segment.file.dataSync, done)
+    // Begun when these blocks can be read: a process that takes the lock after this has looked reads them, and builds on
+    // them. So nothing is acknowledged that another writer does not know.
+    this.run(this.stillHeld, done)
   }
 
   private complete(): void {
@@ -342,28 +453,56 @@ class Appender {
    * that neither going over to it nor the way there holds up appends.
    */
   private prepare(): void {
-    if (this.preparing || this.wantedZeros() === 0) return
+    if (this.preparing || this.retry !== undefined || this.wantedZeros() === 0) return
     const { prepared } = this
     if (prepared === undefined) {
       this.preparing = true
-      return this.run(openIn(this.files, openUnfinished), (opened) => this.continuePreparing({ ...opened, zeroedBytes: 0 }))
+      return this.run(
+        openIn(this.files, openUnfinished),
+        (opened) => this.continuePreparing({ ...opened, zeroedBytes: 0 }),
+        (failure) => this.lacksRoom(failure)
+      )
     }
     if (prepared.zeroedBytes >= this.wantedZeros()) return
     this.preparing = true
-    this.run(zeroMore(prepared.file, prepared.zeroedBytes, this.options.segmentBytes),
-      (zeroedBytes) => this.continuePreparing({ ...prepared, zeroedBytes }))
+    this.run(
+      zeroMore(prepared.file, prepared.zeroedBytes, this.options.segmentBytes),
+      (zeroedBytes) => this.continuePreparing({ ...prepared, zeroedBytes }),
+      (failure) => this.lacksRoom(failure)
+    )
+  }
+
+  /**
+   * Preparing failed. A full disk takes nothing from this segment: whoever appends is told, and it is tried again. A failed
+   * sync is the end all the same, whatever it says, and so is a block that is placed in the segment which does not come.
+   */
+  private lacksRoom(failure: Failure): void {
+    this.preparing = false
+    const ofSync = failure._tag === "JournalFull" && failure.cause instanceof DiskError && failure.cause.operation === "dataSync"
+    if (failure._tag !== "JournalFull" || ofSync || this.opensNext()) return this.fail(failure)
+    this.shortage = failure
+    this.retry = Runtime.runFork(this.runtime)(Effect.zipRight(
+      Effect.sleep(retryPause),
+      Effect.sync(() => {
+        this.retry = undefined
+        if (this.failure === undefined) this.prepare()
+      })
+    ))
+    this.roomChanged()
   }
 
   private continuePreparing(prepared: NonNullable<Appender["prepared"]>): void {
     this.prepared = prepared
     this.preparing = false
+    if (prepared.zeroedBytes >= this.options.segmentBytes) this.shortage = undefined
     this.prepare()
     this.issue()
+    if (this.nextIsReady()) this.roomChanged()
   }
 
   /** How many bytes of the next segment should be zeroed by now: all when seven eighths of this one are full. */
   private wantedZeros(): number {
-    if (this.outstanding.some((each) => each.opensSegment)) return this.options.segmentBytes
+    if (this.shortage !== undefined || this.freeBytes() < this.options.maxBlockBytes || this.opensNext()) return this.options.segmentBytes
     const { segmentBytes } = this.segment.header
     const share = (this.endOffset - segmentBytes / 2) / (segmentBytes * 3 / 8)
     return Math.ceil(this.options.segmentBytes * Math.min(1, Math.max(0, share)))
@@ -380,7 +519,8 @@ class Appender {
       previousDigest: first.block.previousDigest,
       segmentBytes: this.options.segmentBytes
     }
-    this.run(Effect.zipRight(nameSegment(prepared.file, header), Scope.close(this.segment.scope, Exit.void)), () => {
+    const name = Effect.zipRight(this.stillHeld, nameSegment(prepared.file, header))
+    this.run(Effect.zipRight(name, Scope.close(this.segment.scope, Exit.void)), () => {
       this.segment = { header, file: prepared.file, scope: prepared.scope }
       this.prepared = undefined
       this.naming = false
@@ -389,14 +529,18 @@ class Appender {
   }
 
   /** Runs an operation of the disk. Once one has failed, nothing that another still brings is taken note of. */
-  private run<A>(effect: Effect.Effect<A, DiskError, Disk>, then: (value: A) => void): void {
+  private run<A>(
+    effect: Effect.Effect<A, DiskError | Fenced, Disk>,
+    then: (value: A) => void,
+    failed: (failure: Failure) => void = (failure) => this.fail(failure)
+  ): void {
     this.running++
     Runtime.runCallback(this.runtime)(effect, {
       onExit: (exit) => {
         this.running--
         if (this.failure === undefined) {
           if (Exit.isSuccess(exit)) then(exit.value)
-          else this.fail(failureOf(exit.cause))
+          else failed(failureOf(exit.cause))
         }
         if (this.running === 0) this.whenIdle?.()
       }
@@ -409,9 +553,17 @@ class Appender {
   }
 }
 
-const failureOf = (cause: Cause.Cause<DiskError>): Failure => {
+const lockLost = new Fenced({
+  reason: "the lock of the data directory was removed or replaced while it was held, so another process may write to the journal"
+})
+
+/** What says that the disk, or this user's share of it, is full. */
+const fullCodes: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT"])
+
+const failureOf = (cause: Cause.Cause<DiskError | Fenced>): Failure => {
   const error = Option.getOrUndefined(Cause.failureOption(cause)) ?? Cause.squash(cause)
-  return error instanceof DiskError && error.code === "ENOSPC" ? new Full({ cause: error }) : new Unknown({ cause: error })
+  if (error instanceof Fenced) return error
+  return error instanceof DiskError && fullCodes.has(error.code) ? new Full({ cause: error }) : new Unknown({ cause: error })
 }
 
 /** What a block found in a segment is given as. */

@@ -7,7 +7,7 @@
  * and the process ends. It starts again from the journal.
  */
 import { assert } from "../domain/Assert.js"
-import { type Command, entriesOf, type Outcome, refuse } from "../operations/Operations.js"
+import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Engine } from "../engine/Engine.js"
 import * as Block from "../journal/Block.js"
@@ -44,6 +44,8 @@ export interface Leaves {
   readonly journal: Context.Tag.Service<typeof Journal>
   readonly turns: Context.Tag.Service<typeof Turns>
   readonly now: () => number
+  /** A clock that nobody sets: how long things take is told by it. */
+  readonly monotonicNanos: () => bigint
   /** Called once, when the writer has stopped for good. */
   readonly failed: (failure: Failure) => void
   /**
@@ -59,6 +61,7 @@ export interface Leaves {
 interface InFlight {
   lastSequence: number
   readonly waiting: Array<() => void>
+  readonly begunAtNanos: bigint
 }
 
 type Phase = "running" | "draining" | "failed"
@@ -80,6 +83,7 @@ export class Sequencer {
     this.inbox = new Inbox(options.inbox)
     this.durable = opened.nextSequence - 1
     this.previousDigest = opened.digest
+    leaves.journal.whenRoom(() => this.askForTurn())
   }
 
   /** The last durable sequence. */
@@ -98,6 +102,12 @@ export class Sequencer {
 
   get blocksInFlight(): number {
     return this.inFlight.length
+  }
+
+  /** For how long the oldest block in flight has been on its way to the disk, milliseconds; 0 where none is. */
+  get pendingMs(): number {
+    const [oldest] = this.inFlight
+    return oldest === undefined ? 0 : Number((this.leaves.monotonicNanos() - oldest.begunAtNanos) / 1_000_000n)
   }
 
   /** See `Submit`. */
@@ -141,6 +151,7 @@ export class Sequencer {
 
   private askForTurn(): void {
     if (this.turnAsked || this.state === "failed" || this.inFlight.length >= maxInFlight || this.inbox.depth === 0) return
+    if (this.leaves.journal.room() === "soon") return
     this.turnAsked = true
     this.leaves.turns.schedule(this.turn)
   }
@@ -155,7 +166,7 @@ export class Sequencer {
 
   private readonly turn = (): void => {
     this.turnAsked = false
-    if (this.state === "failed" || this.inFlight.length >= maxInFlight) return
+    if (this.state === "failed" || this.inFlight.length >= maxInFlight || this.leaves.journal.room() === "soon") return
     try {
       this.decide()
     } catch (cause) {
@@ -170,7 +181,8 @@ export class Sequencer {
   private decide(): void {
     const { engine, journal } = this.leaves
     const atEpochMs = this.now()
-    const block: InFlight = { lastSequence: engine.sequence, waiting: [] }
+    const room = journal.room()
+    const block: InFlight = { lastSequence: engine.sequence, waiting: [], begunAtNanos: this.leaves.monotonicNanos() }
     this.building = block
     this.builder.begin({
       epoch: journal.opened.epoch,
@@ -187,6 +199,10 @@ export class Sequencer {
       const admitted = engine.admit(command, atEpochMs)
       if (admitted !== undefined) {
         this.release(admitted, answer)
+        continue
+      }
+      if (room !== "all" && (room === "nothing" || shareOf(command) === "placement")) {
+        this.release(refuse(Refusal.journalFull, engine.sequence, atEpochMs), answer)
         continue
       }
       const sequence = engine.sequence + 1

@@ -8,8 +8,10 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import { internal, Principal } from "../operations/Header.js"
-import type { Command } from "../operations/Operations.js"
+import type { Command, Outcome } from "../operations/Operations.js"
+import { Refusal } from "../domain/Refusal.js"
 import type { Engine } from "../engine/Engine.js"
+import type { Answer } from "./Submit.js"
 
 /**
  * The longest a sleep lasts before the clock is looked at again. Sleeps run on while a clock is set forward, so this is
@@ -28,7 +30,7 @@ export interface Timers {
 
 export const make = (
   engine: Engine,
-  submit: (command: Command) => void,
+  submit: (command: Command, answer: Answer) => void,
   clock: Clock.Clock,
   runtime: Runtime.Runtime<never>
 ): Timers => {
@@ -38,8 +40,20 @@ export const make = (
   const wake = (dueEpochMs: number): void => {
     sleeper = undefined
     armedFor = Number.POSITIVE_INFINITY
-    if (clock.unsafeCurrentTimeMillis() >= dueEpochMs) submit(passTime)
+    if (clock.unsafeCurrentTimeMillis() >= dueEpochMs) submit(passTime, again)
     else arm()
+  }
+
+  /** Where there was no room for the record, nothing else may ever look again. */
+  const again = ({ refusal }: Outcome): void => {
+    if (refusal === Refusal.none || sleeper !== undefined) return
+    sleeper = Runtime.runFork(runtime)(Effect.zipRight(
+      Effect.sleep(longestSleepMs),
+      Effect.sync(() => {
+        sleeper = undefined
+        arm()
+      })
+    ))
   }
 
   const arm = (): void => {

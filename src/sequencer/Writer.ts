@@ -7,8 +7,9 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import type { Reads } from "../engine/Reads.js"
 import type { Capacity, State } from "../engine/State.js"
-import { Journal } from "../journal/Journal.js"
+import { Journal, type Space } from "../journal/Journal.js"
 import type { Versions } from "../operations/Versions.js"
 import { SnapshotStore } from "../journal/SnapshotStore.js"
 import * as Feed from "./Feed.js"
@@ -33,6 +34,26 @@ export interface Options {
   readonly feed?: Partial<Recent.Bounds>
 }
 
+/** What else may refuse to go on from a recovered state: asked before anything on the disk is changed. */
+export type Accept<E> = (state: Reads) => Effect.Effect<void, E>
+
+/** A stop gave up waiting for the disk: what it had been given is not known to be durable. */
+export class NotFlushed extends Error {
+  override readonly name = "NotFlushed"
+  constructor({ blocks, durableSequence, pendingMs, waiting }: {
+    readonly blocks: number
+    readonly durableSequence: number
+    readonly pendingMs: number
+    readonly waiting: number
+  }) {
+    super(
+      `the disk did not answer for ${pendingMs} ms: records up to ${durableSequence} are durable, ${blocks} blocks behind them are `
+        + `on their way and not known to be, ${waiting} commands were not decided, and no snapshot was saved. None of them was `
+        + "acknowledged; the next start tells which of them are there"
+    )
+  }
+}
+
 export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   /** Never ends while the writer lives; tells why it stopped for good. The process must end then. */
   readonly failure: Effect.Effect<Sequencer.Failure>
@@ -44,15 +65,20 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   readonly inboxCapacity: number
   readonly blocksInFlight: () => number
   readonly durableSequence: () => number
+  /** Why placements are not journaled now, or nothing is; undefined where all goes well. */
+  readonly trouble: () => string | undefined
+  readonly pendingMs: () => number
+  readonly journalSpace: () => Space
 }>() {}
 
-export const layer = (
-  options: Options
+export const layer = <E = never>(
+  options: Options,
+  accept: Accept<E> = () => Effect.void
 ): Layer.Layer<
   Writer | Submit | Barrier | EngineReads | Feed.Feed,
-  RecoveryError,
+  RecoveryError | E,
   Journal | SnapshotStore | Turns
-> => Layer.scopedContext(make(options))
+> => Layer.scopedContext(make(options, accept))
 
 /**
  * Keeps the state that a step begins with. It is durable before the step is journaled, so that whatever follows the step
@@ -82,8 +108,21 @@ const headOf = (recent: Recent.Recent): Feed.Head => ({
     })
 })
 
-/** How long a graceful stop waits for its snapshot: what the listener's drain leaves of 10 s, and some to spare. */
+/** How long a graceful stop waits for what is sequenced to become durable. With the listener's drain it is over well within 10 s. */
+const drainMs = 5_000
+
+/** How long it waits for its snapshot, where all became durable: what listener and drain leave of 10 s, and some to spare. */
 const lastSnapshotMs = 5_000
+
+/** From when on a block that is on its way to the disk is trouble. */
+const slowMs = 1_000
+
+const troubleOf = (pendingMs: number, { room, shortage }: Space): string | undefined => {
+  if (pendingMs >= slowMs) return `a block has been on its way to the disk for ${pendingMs} ms`
+  if (room === "reductions") return `placements are refused: ${shortage}`
+  if (room === "nothing") return `nothing can be journaled: ${shortage}`
+  return undefined
+}
 
 const lastSnapshot = (save: Effect.Effect<void>): Effect.Effect<void> =>
   Effect.interruptible(save).pipe(
@@ -95,7 +134,41 @@ const lastSnapshot = (save: Effect.Effect<void>): Effect.Effect<void> =>
     Effect.flatten
   )
 
-const make = Effect.fnUntraced(function*(options: Options) {
+/** Waits until all that is sequenced is durable, or nothing will be any more. Whoever asked for the stop is told where it was none. */
+const drained = (sequencer: Sequencer.Sequencer, failure: Deferred.Deferred<Sequencer.Failure>): Effect.Effect<void> =>
+  Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void))).pipe(
+    Effect.raceFirst(Deferred.await(failure)),
+    Effect.interruptible,
+    Effect.timeoutFail({
+      duration: drainMs,
+      onTimeout: () =>
+        new NotFlushed({
+          blocks: sequencer.blocksInFlight,
+          durableSequence: sequencer.durableSequence,
+          pendingMs: sequencer.pendingMs,
+          waiting: sequencer.inboxDepth
+        })
+    }),
+    Effect.orDie
+  )
+
+/** What others may ask of the writer at any time. */
+const readersOf = (
+  sequencer: Sequencer.Sequencer,
+  journal: Context.Tag.Service<typeof Journal>
+): Pick<
+  Context.Tag.Service<typeof Writer>,
+  "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "pendingMs" | "journalSpace"
+> => ({
+  inboxDepth: () => sequencer.inboxDepth,
+  blocksInFlight: () => sequencer.blocksInFlight,
+  durableSequence: () => sequencer.durableSequence,
+  trouble: () => troubleOf(sequencer.pendingMs, journal.space()),
+  pendingMs: () => sequencer.pendingMs,
+  journalSpace: () => journal.space()
+})
+
+const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>) {
   const journal = yield* Journal
   const snapshots = yield* SnapshotStore
   const turns = yield* Turns
@@ -104,6 +177,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const failure = yield* Deferred.make<Sequencer.Failure>()
   // Whatever refuses the start does so before anything on the disk is changed.
   const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity, options.versions ?? versions)
+  yield* accept(engine)
   yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
 
@@ -123,6 +197,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     journal,
     turns,
     now: () => clock.unsafeCurrentTimeMillis(),
+    monotonicNanos: () => clock.unsafeCurrentTimeNanos(),
     failed: (why) => {
       failed = true
       Deferred.unsafeDone(failure, Effect.succeed(why))
@@ -138,14 +213,13 @@ const make = Effect.fnUntraced(function*(options: Options) {
     }
   }, options.sequencer)
   // Armed by the first block: the record of the start comes before all that is due.
-  const timers = Timers.make(engine, (command) => sequencer.submit(command, () => {}), clock, runtime)
+  const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)
 
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       if (failed) return Effect.void
       return timers.stop.pipe(
-        Effect.zipRight(Effect.async<void>((resume) => sequencer.drain(() => resume(Effect.void)))),
-        Effect.raceFirst(Effect.interruptible(Deferred.await(failure))),
+        Effect.zipRight(drained(sequencer, failure)),
         Effect.zipRight(Effect.suspend(() => {
           if (failed || engine.sequence === 0 || engine.sequence === fromSequence && records === 0) return Effect.void
           return lastSnapshot(snapshotting.last(sequencer.headDigest))
@@ -158,10 +232,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
     failure: Deferred.await(failure),
     recovered: { fromSequence, records },
     step,
-    inboxDepth: () => sequencer.inboxDepth,
     inboxCapacity: options.sequencer.inbox.capacity,
-    blocksInFlight: () => sequencer.blocksInFlight,
-    durableSequence: () => sequencer.durableSequence
+    ...readersOf(sequencer, journal)
   }).pipe(
     Context.add(Submit, { submit: (command, answer) => sequencer.submit(command, answer) }),
     Context.add(Barrier, {

@@ -323,6 +323,7 @@ const reader = (at: Bench): Trader => {
 
 const elsewhere: Readonly<Record<string, string>> = {
   inboxFull: "the sequencer's own tests: an inbox that is full",
+  journalFull: "FullDisk.test.ts: a disk that is full",
   keyRevoked: "Routes.test.ts: keys are revoked by a later release's command",
   marketClearing: "Band.test.ts: a market with more to cancel than one record does",
   fenced: "UpgradeRules2.test.ts: an order that rules 2 refused is told so in their words",

@@ -109,7 +109,7 @@ export const start = (
         serve: (application) =>
           Effect.sync(() => {
             served.push(application)
-            return { address: "kept", port: 0 }
+            return { address: "kept", port: 0, cut: () => {} }
           })
       }),
       NodeTurns.layer,

@@ -5,7 +5,7 @@
 import { Effect, Stream } from "effect"
 import type { Context } from "effect"
 import * as Block from "../../src/journal/Block.js"
-import type { Fence, Fenced, Full, Journal, Unknown } from "../../src/journal/Journal.js"
+import type { Fence, Fenced, Full, Journal, Room, Unknown } from "../../src/journal/Journal.js"
 
 type Failure = Fenced | Unknown | Full
 
@@ -18,6 +18,9 @@ export class FakeJournal {
   /** Blocks handed over, oldest first. */
   readonly begun: Array<Begun> = []
   private readonly open: Array<(failure: Failure | undefined) => void> = []
+  /** What it says that there is room for. */
+  private room: Room = "all"
+  private roomChanged = (): void => {}
   private previousDigest: Uint8Array = Block.genesisDigest
   private nextSequence = 1
 
@@ -29,9 +32,20 @@ export class FakeJournal {
       this.open.push(done)
     },
     settle: Effect.void,
+    room: () => this.room,
+    space: () => ({ room: this.room, freeBytes: 0, shortage: undefined }),
+    whenRoom: (callback) => {
+      this.roomChanged = callback
+    },
     append: () => Effect.dieMessage("the sequencer appends without a fiber"),
     replay: () => Stream.empty,
     links: () => Stream.empty
+  }
+
+  /** There is other room from now on. */
+  make(room: Room): void {
+    this.room = room
+    this.roomChanged()
   }
 
   /** How many blocks wait to become durable. */

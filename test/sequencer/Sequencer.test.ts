@@ -27,6 +27,7 @@ class Bench {
       journal: this.journal.service,
       turns: { schedule: (turn) => void this.turns.push(turn) },
       now: () => this.clockMs,
+      monotonicNanos: () => BigInt(this.clockMs) * 1_000_000n,
       failed: (failure) => void this.failures.push(failure),
       built: (block) => expect(this.engine.sequence).toBe(block.lastSequence),
       committed: (lastSequence) => void this.committed.push(lastSequence)

@@ -26,6 +26,9 @@ export const make = (bundle: Bundle.Bundle): Source => {
         torn: undefined
       },
       settle: Effect.void,
+      room: () => "nothing",
+      space: () => ({ room: "nothing", freeBytes: 0, shortage: refusal.reason }),
+      whenRoom: () => {},
       append: () => Effect.fail(refusal),
       begin: (_block, _fence, done) => done(refusal),
       replay: (fromSequence) =>

@@ -289,6 +289,7 @@ const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number):
     recoveryActions: description.recoveryActions,
     occurredAtEpochMs: atEpochMs,
     ...(description.apiKeyRejection === undefined ? undefined : { apiKeyRejection: description.apiKeyRejection }),
+    ...(description.dependency === undefined ? undefined : { dependency: description.dependency }),
     ...(description.guard === undefined ? undefined : { rejectionGuard: description.guard }),
     ...failure.comparison
   }

@@ -76,6 +76,8 @@ export interface Serving {
   readonly port: number
   /** Absent where there are no connections to count. */
   readonly connections?: () => ConnectionCounts
+  /** Closes every connection at once, with whatever is under way, and takes no more: nothing can be answered any more. */
+  readonly cut: () => void
 }
 
 export class Listener extends Context.Tag("venue/edge/Listener")<Listener, {

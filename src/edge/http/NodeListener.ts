@@ -272,6 +272,11 @@ const listen = (application: Application, options: Options, runtime: Runtime.Run
         serving: {
           address,
           port,
+          cut: () => {
+            stopped = true
+            server.close()
+            server.closeAllConnections()
+          },
           connections: () => ({ open: connections.size, closedForRoom: connections.closedForRoom, turnedAway: connections.turnedAway })
         },
         stop: () => {

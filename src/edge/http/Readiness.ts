@@ -3,18 +3,29 @@ import * as Context from "effect/Context"
 
 export type Stage = "starting" | "ready" | "stopping"
 
+/** Something that the venue cannot do without, and what is wrong with it. */
+export interface Unavailable {
+  readonly dependency: "journal"
+  readonly reason: string
+}
+
 export class Readiness extends Context.Tag("venue/edge/Readiness")<Readiness, {
   readonly state: () => Stage
   /** What `/readyz` tells of the parts: recovery, writer, feed. */
   readonly details: () => Readonly<Record<string, string | number | boolean>>
   readonly set: (state: Stage) => void
   readonly note: (part: string, value: string | number | boolean) => void
+  /** What keeps the venue from taking placements now, whatever its stage. */
+  readonly unavailable: () => Unavailable | undefined
+  /** Who is asked for that. */
+  readonly watch: (unavailable: () => Unavailable | undefined) => void
 }>() {}
 
 /** Starts as `starting` with nothing noted. */
 export const make = (): Context.Tag.Service<Readiness> => {
   let state: Stage = "starting"
   const details: Record<string, string | number | boolean> = {}
+  let unavailable = (): Unavailable | undefined => undefined
   return {
     state: () => state,
     details: () => ({ ...details }),
@@ -23,6 +34,10 @@ export const make = (): Context.Tag.Service<Readiness> => {
     },
     note: (part, value) => {
       details[part] = value
+    },
+    unavailable: () => unavailable(),
+    watch: (asked) => {
+      unavailable = asked
     }
   }
 }

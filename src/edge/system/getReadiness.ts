@@ -22,7 +22,13 @@ const readiness = {
 
 export const Ready = Schema.Struct({ ...readiness, status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
 
-export const NotReady = Schema.Struct({ ...readiness, status: Schema.Literal("starting", "stopping") }).annotations({
+/** `unavailable`: requests are taken, but placements fail or wait. */
+export const NotReady = Schema.Struct({
+  ...readiness,
+  status: Schema.Literal("starting", "stopping", "unavailable"),
+  dependency: Fields.optional(Schema.Literal("journal")),
+  reason: Fields.optional(Schema.String)
+}).annotations({
   identifier: "NotReady",
   ...HttpApiSchema.annotations({ status: 503 })
 })
@@ -59,11 +65,14 @@ export const getReadiness = Route.effect({
   example: { target: "/readyz" },
   handler: (services) => () => {
     const { barrier, readiness } = services
+    const stage = readiness.state()
+    const unavailable = readiness.unavailable()
     const payload = {
       version: "readiness/v1" as const,
-      status: readiness.state(),
+      status: stage === "ready" && unavailable !== undefined ? "unavailable" as const : stage,
       durableSequence: barrier.durableSequence(),
-      details: { ...readiness.details(), oldestIndexAgeMs: oldestIndexAgeMs(services) }
+      details: { ...readiness.details(), oldestIndexAgeMs: oldestIndexAgeMs(services) },
+      ...unavailable
     }
     return Effect.succeed(new Rendered(JSON.stringify(payload), payload.status === "ready" ? 200 : 503))
   }
