@@ -129,6 +129,29 @@ export class Platter {
     }
   }
 
+  /** Puts a file there, durably. */
+  put(path: string, bytes: Uint8Array): void {
+    const [directory, name] = split(path)
+    this.makeDirectory(directory)
+    const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
+    node.durable.write(0, bytes)
+    node.current.write(0, bytes)
+    this.#everywhere(directory, { _tag: "Link", name, node })
+  }
+
+  /** Takes a file away, durably. */
+  takeAway(path: string): void {
+    const [directory, name] = split(path)
+    this.#everywhere(directory, { _tag: "Unlink", name })
+  }
+
+  #everywhere(path: string, made: Change): void {
+    this.durableChanges++
+    const directory = this.directories.get(path)!
+    change(directory.durable, made)
+    change(directory.current, made)
+  }
+
   /** Changes a name, not durably. */
   apply(directory: Directory, made: Change): void {
     change(directory.current, made)

@@ -35,6 +35,10 @@ export interface SimDisk {
   readonly crash: (kind?: Crash) => void
   /** Takes away a lock's file: whoever holds it runs on, and another process can take the lock of a new file. */
   readonly removeLock: (path: string) => void
+  /** Puts a file there, durably, as an operator might. */
+  readonly create: (path: string, bytes: Uint8Array) => void
+  /** Takes a file away, durably. */
+  readonly remove: (path: string) => void
   /** Flips one bit (0..7) of a file at rest. */
   readonly flip: (path: string, byte: number, bit: number) => void
   /** A copy of a file as reads see it. */
@@ -69,6 +73,8 @@ export const make = (options: Options): SimDisk => {
       locks.holders.delete(path)
       locks.files.delete(path)
     },
+    create: (path, bytes) => platter.put(path, bytes),
+    remove: (path) => platter.takeAway(path),
     flip: (path, byte, bit) => {
       platter.durableChanges++
       const node = platter.nodeAt(path)

@@ -68,6 +68,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   yield* disk.syncDirectory("")
   const isNew = (yield* Scan.segments).length === 0
   if (isNew) {
+    yield* nothingSaved
     yield* removeUnfinished
     yield* Effect.scoped(createSegment({
       firstSequence: 1,
@@ -153,6 +154,20 @@ const headOf = (end: Scan.End): Head => ({
     offset: end.offset,
     bytes: end.tornEndOffset - end.offset
   }
+})
+
+/** Fails where there are snapshots without a journal: it is gone, and a new one would bury that. */
+const nothingSaved = Effect.gen(function*() {
+  const disk = yield* Disk
+  const names = yield* Effect.catchIf(disk.list("snapshots"), (error) => error.code === "ENOENT", () => Effect.succeed([]))
+  const saved = names.find((name) => /\.(?:snap|step)$/.test(name))
+  if (saved === undefined) return
+  return yield* new Corrupt({
+    segment: Segment.pathOf(1),
+    offset: 0,
+    sequence: 1,
+    reason: `there is no segment at all, and snapshots/${saved} shows that there were some`
+  })
 })
 
 const removeUnfinished = Effect.gen(function*() {

@@ -47,6 +47,22 @@ class JournalBehind extends Schema.TaggedError<JournalBehind>()("JournalBehind",
   }
 }
 
+/**
+ * A file is named like a snapshot of a sequence that the journal does not have, and is none that can be read. It may be a
+ * stray one, or the last trace of records that are gone: the venue does not decide which.
+ */
+class SnapshotUnexplained extends Schema.TaggedError<SnapshotUnexplained>()("SnapshotUnexplained", {
+  snapshotSequence: Schema.Number,
+  lastSequence: Schema.Number,
+  reason: Schema.String
+}) {
+  override get message() {
+    return `the journal ends at sequence ${this.lastSequence}, and a file in snapshots/ is named like a snapshot of sequence `
+      + `${this.snapshotSequence} and cannot be read: ${this.reason}. If it is none of the venue's, move it away; if it is one, `
+      + "records that were durable are gone. Nothing has been changed"
+  }
+}
+
 /** The journal remembers more than the settings have room for: nothing is forgotten early, so the venue does not start under them. */
 export class CapacityTooSmall extends Schema.TaggedError<CapacityTooSmall>()("CapacityTooSmall", {
   setting: Schema.Literal("ORDER_CAPACITY", "IDEMPOTENCY_CAPACITY"),
@@ -254,7 +270,9 @@ const begin = Effect.fnUntraced(function*(
 ) {
   const ahead = (yield* snapshots.list).at(-1)
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
-    return yield* new JournalBehind({ snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 })
+    const evidence = { snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 }
+    const found = yield* snapshots.load(ahead)
+    return yield* typeof found === "string" ? new SnapshotUnexplained({ ...evidence, reason: found }) : new JournalBehind(evidence)
   }
   const snapshot = yield* vouched(journal, snapshots)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
@@ -322,6 +340,7 @@ export type RecoveryError =
   | DiskError
   | Diverged
   | JournalBehind
+  | SnapshotUnexplained
   | CapacityTooSmall
   | UndecidedByOther
   | NewerRules

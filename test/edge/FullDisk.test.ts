@@ -1,0 +1,155 @@
+/** A disk that is full: placements are refused and say why, what takes risk away goes on, and all is well again with room. */
+import { Effect, Exit } from "effect"
+import { expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { ready, resting, VenueOver } from "./VenueOver.js"
+
+/** A disk that gives no more room while it is full: new files and what makes files longer fail, what is preallocated does not. */
+const fillable = () => {
+  const state = { full: false }
+  const disk = SimDisk.make({
+    random: () => 0,
+    inject: ({ operation, path }) =>
+      state.full && (operation === "open" || operation === "writeAt") && path.endsWith(".tmp") ? "ENOSPC" : undefined
+  })
+  return { disk, state }
+}
+
+type Ready = Awaited<ReturnType<typeof ready>>
+
+const place = ({ accountId, apiKey, venue }: Ready, name: string) =>
+  venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, name), idempotencyKey: name })
+
+const cancelAll = ({ accountId, apiKey, venue }: Ready) =>
+  venue.ask("POST", "/v1/orders/cancel-all", { key: apiKey, body: { accountId, marketId: "BTC-USDC-PERP" } })
+
+/** Places and cancels until a placement is refused; how many were taken. */
+const fill = async (at: Ready) => {
+  for (let taken = 0;; taken++) {
+    const answer = await place(at, `fill-${taken}`)
+    if (answer.status !== 200) return { taken, answer }
+    expect((await cancelAll(at)).status).toBe(200)
+  }
+}
+
+test("placements are refused and name the journal; cancels are served until the room kept for them is used up; then it recovers", async () => {
+  const { disk, state } = fillable()
+  const at = await ready(disk.mount())
+  const { venue } = at
+  state.full = true
+  const { answer, taken } = await fill(at)
+  // Three quarters of a segment of 64 KiB, less one block of the largest size, in blocks of 512 bytes or 1,024.
+  expect(taken).toBeGreaterThan(15)
+  expect(answer).toMatchObject({
+    status: 503,
+    json: { code: "dependency_unavailable", dependency: "journal", retryable: true, recoveryActions: ["wait_and_retry_same_identity"] }
+  })
+  expect(await venue.ask("GET", "/readyz")).toMatchObject({
+    status: 503,
+    json: { status: "unavailable", dependency: "journal", reason: expect.stringMatching(/placements are refused: .*ENOSPC/) }
+  })
+  expect((await venue.ask("GET", "/metrics")).json).toMatch(/^venue_journal_full 1$/m)
+  expect((await venue.ask("GET", "/healthz")).status).toBe(200)
+  // What was decided before is answered from memory, whatever the disk has room for.
+  expect(await place(at, "fill-0")).toMatchObject({ status: 200 })
+
+  let cancels = 0
+  let last = await cancelAll(at)
+  for (; last.status === 200; cancels++) last = await cancelAll(at)
+  expect(cancels).toBeGreaterThan(15)
+  expect(last).toMatchObject({ status: 503, json: { code: "dependency_unavailable", dependency: "journal" } })
+  expect((await venue.ask("GET", "/readyz")).json.reason).toMatch(/nothing can be journaled: .*ENOSPC/)
+
+  state.full = false
+  await venue.pass(1_000)
+  expect(await venue.ask("GET", "/readyz")).toMatchObject({ status: 200, json: { status: "ready" } })
+  expect((await place(at, "later")).status).toBe(200)
+  expect((await cancelAll(at)).status).toBe(200)
+  const { durableSequence } = (await venue.ask("GET", "/readyz")).json
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
+
+  disk.crash("power")
+  const again = new VenueOver(disk.mount())
+  const started = await again.started
+  expect(Exit.isSuccess(started) && started.value.reads.sequence).toBeGreaterThan(durableSequence)
+  expect(Exit.isSuccess(await again.stop())).toBe(true)
+})
+
+test("a start on a full disk takes requests as far as its room goes, and says that it is not ready", async () => {
+  const { disk, state } = fillable()
+  const before = await ready(disk.mount())
+  state.full = true
+  await fill(before)
+  await before.venue.stop()
+  disk.crash("power")
+
+  const venue = new VenueOver(disk.mount())
+  expect(Exit.isSuccess(await venue.started)).toBe(true)
+  const at = { ...before, venue }
+  await venue.settle()
+  expect(await venue.ask("GET", "/readyz")).toMatchObject({ status: 503, json: { status: "unavailable", dependency: "journal" } })
+  expect((await place(at, "later")).status).toBe(503)
+  expect((await cancelAll(at)).status).toBe(200)
+  state.full = false
+  await venue.pass(1_000)
+  expect((await place(at, "later")).status).toBe(200)
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
+})
+
+test("a start that finds no room even for its own record waits for it, and says so", async () => {
+  const { disk, state } = fillable()
+  const before = await ready(disk.mount())
+  state.full = true
+  await fill(before)
+  while ((await cancelAll(before)).status === 200);
+  await before.venue.stop()
+  disk.crash("power")
+
+  const venue = new VenueOver(disk.mount())
+  await venue.pass(2_000)
+  expect(await venue.ask("GET", "/readyz")).toMatchObject({
+    status: 503,
+    json: { status: "starting", dependency: "journal", reason: expect.stringMatching(/nothing can be journaled/) }
+  })
+  expect((await place({ ...before, venue }, "later")).json).toMatchObject({ code: "starting" })
+  state.full = false
+  await venue.pass(2_000)
+  expect(Exit.isSuccess(await venue.started)).toBe(true)
+  expect((await place({ ...before, venue }, "later")).status).toBe(200)
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
+})
+
+test("what falls due while nothing can be journaled is done when there is room again", async () => {
+  const { disk, state } = fillable()
+  const at = await ready(disk.mount())
+  const { accountId, apiKey, venue } = at
+  const placed = await place(at, "due")
+  await venue.ask("POST", `/v1/accounts/${accountId}/orders/cancel-all-after`, { key: apiKey, body: { timeoutMs: 30_000 } })
+  state.full = true
+  while ((await venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: "60000.0" } })).status === 200);
+  await venue.pass(40_000)
+  const target = `/v1/orders/${placed.json.orderId}`
+  expect((await venue.ask("GET", target, { key: apiKey })).json.status).toBe("open")
+  state.full = false
+  await venue.pass(2_000)
+  expect((await venue.ask("GET", target, { key: apiKey })).json.status).toBe("canceled")
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
+})
+
+test("a failed write of a block still ends the writer, at once and with every connection cut", async () => {
+  let broken = false
+  const disk = SimDisk.make({
+    random: () => 0,
+    inject: ({ operation, path }) => broken && operation === "writeAt" && path.endsWith(".seg") ? "EIO" : undefined
+  })
+  const at = await ready(disk.mount())
+  const started = await at.venue.started
+  broken = true
+  void place(at, "lost")
+  const failure = await Effect.runPromise(Exit.isSuccess(started) ? started.value.failure : Effect.dieMessage("it has started"))
+  expect(failure._tag).toBe("JournalUnknown")
+  await at.venue.settle()
+  expect(at.venue.cuts).toBe(1)
+  // Nothing waits for the disk: the stop ends without any time going by.
+  await at.venue.stop()
+})

@@ -1,0 +1,46 @@
+/** A start that is refused leaves the data directory as it was, whatever refuses it: what is there is evidence. */
+import { Cause, Exit } from "effect"
+import { expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import type * as Venue from "../../src/Venue.js"
+import { ready, resting, VenueOver } from "./VenueOver.js"
+
+/** The files of a venue that was cut off: a segment that is more than half full, and the next one half prepared. */
+const left = async () => {
+  const disk = SimDisk.make({ random: () => 0 })
+  const { accountId, apiKey, venue } = await ready(disk.mount())
+  while (!disk.files().includes("journal/next.tmp")) {
+    const name = `order-${disk.calls()}`
+    await venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, name), idempotencyKey: name })
+    await venue.ask("POST", "/v1/orders/cancel-all", { key: apiKey, body: { accountId, marketId: "BTC-USDC-PERP" } })
+  }
+  disk.crash("kill")
+  return disk
+}
+
+/** A file that somebody put there. */
+const put = async (disk: SimDisk.SimDisk, path: string): Promise<void> => {
+  disk.create(path, Buffer.from("not a snapshot"))
+}
+
+const contents = (disk: SimDisk.SimDisk): ReadonlyArray<readonly [string, string]> =>
+  disk.files().map((path) => [path, Buffer.from(disk.bytes(path)).toString("base64")])
+
+const stray = "snapshots/00000000000000999999.snap"
+
+test.each<readonly [string, string, Partial<Venue.Options>, (disk: SimDisk.SimDisk) => void | Promise<void>]>([
+  ["another environment", "this data directory belongs to a development venue", { environment: "testnet" }, () => {}],
+  ["a stray file named like a snapshot", "cannot be read: its digest does not match", {}, (disk) => put(disk, stray)],
+  ["a journal whose segments are all gone, with snapshots", "there is no segment at all, and snapshots/", {}, async (disk) => {
+    await put(disk, stray)
+    disk.remove("journal/00000000000000000001.seg")
+  }],
+  ["tables that are too small", "IDEMPOTENCY_CAPACITY is 1", { capacity: { orders: 1, idempotencyKeys: 1 } }, () => {}]
+])("%s", async (_, words, options, change) => {
+  const disk = await left()
+  await change(disk)
+  const before = contents(disk)
+  const exit = await new VenueOver(disk.mount(), options).started
+  expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it started").toContain(words)
+  expect(contents(disk)).toEqual(before)
+})

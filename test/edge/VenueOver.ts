@@ -1,0 +1,145 @@
+/** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
+import * as fs from "node:fs"
+import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import * as Bootstrap from "../../src/Bootstrap.js"
+import { type Application, Listener } from "../../src/edge/http/Listener.js"
+import { SecureRandom } from "../../src/identity/SecureRandom.js"
+import type { Disk } from "../../src/journal/Disk.js"
+import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import * as Venue from "../../src/Venue.js"
+
+const operatorToken = "operator-token-of-the-tests"
+
+interface Said {
+  /** The bearer; the operator's token unless told. */
+  readonly key?: string
+  readonly idempotencyKey?: string
+  readonly body?: unknown
+}
+
+interface Answer {
+  readonly status: number
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every route, whose shape is the test's matter
+  readonly json: any
+}
+
+export class VenueOver {
+  /** How often all connections were cut. */
+  cuts = 0
+  /** Ended once the venue takes requests, or has failed to start. */
+  readonly started: Promise<Exit.Exit<Venue.Venue["Type"], unknown>>
+  private nowMs = 1_767_225_600_000
+  private readonly sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
+  private readonly served: Array<Application> = []
+  private readonly scope = Effect.runSync(Scope.make())
+  private keys = 0
+
+  constructor(disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}) {
+    const leaves = Layer.mergeAll(
+      disk,
+      Layer.succeed(Listener, {
+        serve: (application) =>
+          Effect.sync(() => {
+            this.served.push(application)
+            return { address: "test", port: 0, cut: () => void this.cuts++ }
+          })
+      }),
+      NodeTurns.layer,
+      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      IndexFeed.layerPush
+    )
+    const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
+    const venue = Venue.layer({
+      environment: "development",
+      operatorToken,
+      signerSecret: "signer-secret-of-the-tests",
+      acceptsIndexPrices: true,
+      markets,
+      capacity: { orders: 10_000, idempotencyKeys: 10_000 },
+      sequencer: Sequencer.defaultOptions,
+      snapshotEveryRecords: 0,
+      journal: { segmentBytes: 64 * 1024, maxBlockBytes: 8 * 1024 },
+      ...options
+    })
+    this.started = Effect.runPromiseExit(
+      Layer.buildWithScope(Layer.provide(venue, leaves), this.scope).pipe(
+        Effect.map((context) => context.unsafeMap.get(Venue.Venue.key) as Venue.Venue["Type"]),
+        Effect.withClock(this.clock),
+        Effect.provide(Logger.remove(Logger.defaultLogger))
+      )
+    )
+  }
+
+  /** Lets time pass: whoever sleeps wakes at its moment. */
+  async pass(millis: number): Promise<void> {
+    for (const end = this.nowMs + millis; this.nowMs < end;) {
+      this.nowMs = Math.min(end, this.nowMs + 100)
+      for (const sleeper of [...this.sleepers]) {
+        if (sleeper.untilMs > this.nowMs || !this.sleepers.delete(sleeper)) continue
+        sleeper.wake()
+      }
+      await this.settle()
+    }
+  }
+
+  /** Lets everything that need not wait be done. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  /** Sends a request; its answer, once there is one. */
+  ask(method: string, target: string, { body, idempotencyKey, key = operatorToken }: Said = {}): Promise<Answer> {
+    const headers = {
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      authorization: `Bearer ${key}`,
+      ...(method === "GET" ? {} : { "idempotency-key": idempotencyKey ?? `test-${++this.keys}` })
+    }
+    const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body))
+    return new Promise((resolve) =>
+      this.served[0]!.handle({ method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }, (response) =>
+        resolve({ status: response.status, json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body }))
+    )
+  }
+
+  /** Stops it as SIGTERM does; how its end went. */
+  stop(): Promise<Exit.Exit<void>> {
+    return Effect.runPromiseExit(Effect.withClock(Scope.close(this.scope, Exit.void), this.clock))
+  }
+
+  private readonly clock: Clock.Clock = Object.assign(Clock.make(), {
+    unsafeCurrentTimeMillis: () => this.nowMs,
+    unsafeCurrentTimeNanos: () => BigInt(this.nowMs) * 1_000_000n,
+    currentTimeMillis: Effect.sync(() => this.nowMs),
+    currentTimeNanos: Effect.sync(() => BigInt(this.nowMs) * 1_000_000n),
+    sleep: (duration: Duration.Duration) =>
+      Effect.async<void>((resume) => {
+        const sleeper = { untilMs: this.nowMs + Duration.toMillis(duration), wake: () => resume(Effect.void) }
+        this.sleepers.add(sleeper)
+        return Effect.sync(() => void this.sleepers.delete(sleeper))
+      })
+  })
+}
+
+/** A venue that takes requests, with an index price and a funded account. */
+export const ready = async (disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}) => {
+  const venue = new VenueOver(disk, options)
+  const exit = await venue.started
+  if (Exit.isFailure(exit)) throw new Error(`the venue did not start: ${String(exit.cause)}`)
+  await venue.ask("PUT", "/v1/operator/markets/BTC-USDC-PERP/index-price", { body: { price: "60000.0" } })
+  const made = await venue.ask("POST", "/v1/operator/demo/accounts", { body: { accounts: 1, collateral: "1000000" } })
+  const [account] = made.json.accounts as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
+  return { venue, ...account! }
+}
+
+/** The body of an order far from the market. */
+export const resting = (accountId: string, clientOrderId: string) => ({
+  accountId,
+  clientOrderId,
+  marketId: "BTC-USDC-PERP",
+  side: "buy",
+  orderType: "limit",
+  price: "59000.0",
+  quantity: "0.010"
+})

@@ -1,0 +1,128 @@
+/** The lock's file is removed while its holder writes: never do two writers acknowledge, and nothing acknowledged is lost. */
+import * as fs from "node:fs"
+import builtin from "node:fs"
+import { syncBuiltinESMExports } from "node:module"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Context, Effect, Either, Exit, Layer, Scope } from "effect"
+import { afterAll, describe, expect, test } from "vitest"
+import * as SimDisk from "../../sim/world/SimDisk.js"
+import { Disk } from "../../src/journal/Disk.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as NodeDisk from "../../src/journal/NodeDisk.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import { append, Chain, digestsOf, generator, journalOver, replayed, session } from "./Harness.js"
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "lock-"))
+afterAll(() => fs.rmSync(directory, { recursive: true }))
+
+test("a lock is held while its path names the locked file, and no longer", async () => {
+  const file = path.join(directory, "held")
+  await Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+    const disk = yield* Disk
+    const lock = yield* disk.lock("held")
+    expect(lock.isNew).toBe(true)
+    expect(yield* lock.isHeld).toBe(true)
+    fs.renameSync(file, `${file}.away`)
+    expect(yield* lock.isHeld).toBe(false)
+    fs.writeFileSync(file, "")
+    expect(yield* lock.isHeld).toBe(false)
+    fs.rmSync(file)
+    fs.renameSync(`${file}.away`, file)
+    expect(yield* lock.isHeld).toBe(true)
+  })).pipe(Effect.provide(NodeDisk.layer(directory))))
+  const next = Effect.scoped(Effect.flatMap(Disk, (disk) => disk.lock("held")))
+  expect((await Effect.runPromise(Effect.provide(next, NodeDisk.layer(directory)))).isNew).toBe(false)
+})
+
+test("who finds the directory taken is told which, and of no file that could be removed", async () => {
+  const both = Effect.scoped(Effect.flatMap(Disk, (disk) => Effect.zipRight(disk.lock("taken"), Effect.flip(Effect.scoped(disk.lock("taken"))))))
+  const refused = await Effect.runPromise(Effect.provide(both, NodeDisk.layer(directory)))
+  expect(refused.message).toContain(directory)
+  expect(refused.message).not.toContain("taken")
+})
+
+/** A process on the disk that goes on until its scope is closed. */
+const start = async (disk: SimDisk.SimDisk) => {
+  const scope = Effect.runSync(Scope.make())
+  const journal = Context.get(await Effect.runPromise(Layer.buildWithScope(journalOver(disk.mount()), scope)), Journal)
+  const run = <A, E>(effect: Effect.Effect<A, E, Journal>) => Effect.runPromise(Effect.provideService(effect, Journal, journal))
+  return { journal, run, chain: new Chain(journal.opened), stop: () => Effect.runPromise(Scope.close(scope, Exit.void)) }
+}
+
+describe("over a disk that takes its time", () => {
+  test.each([1, 2, 3, 4, 5, 6, 7, 8])("two writers, one of them without its lock (seed %i)", async (seed) => {
+    const random = generator(seed)
+    const disk = SimDisk.make({ random: generator(seed + 100) })
+    const old = await start(disk)
+    const told: Array<string> = []
+    for (let index = 0; index < 5; index++) {
+      const block = old.chain.next(1, 300)
+      await old.run(append(block))
+      told.push(...digestsOf([block]))
+    }
+    // Blocks under way when the lock's file goes: any of them may be told of, until another holds the lock and has read.
+    const block = old.chain.next(2, 700)
+    const underWay = old.run(Effect.either(append(block)))
+    for (let turn = Math.floor(random() * 12); turn > 0; turn--) await Effect.runPromise(Effect.yieldNow())
+    disk.removeLock(SegmentJournal.lockPath)
+    const next = await start(disk)
+    if (Either.isRight(await underWay)) told.push(...digestsOf([block]))
+    const late = await old.run(Effect.flip(append(old.chain.next())))
+    expect(late._tag).toBe("JournalFenced")
+    expect(late.message).toContain("the lock of the data directory was removed or replaced")
+    for (let index = 0; index < 30; index++) {
+      const own = next.chain.next(2, 600)
+      await next.run(append(own))
+      told.push(...digestsOf([own]))
+    }
+    await old.stop()
+    await next.stop()
+    disk.crash("power")
+    expect(digestsOf(await session(disk, replayed())).filter((digest) => told.includes(digest))).toStrictEqual(told)
+  })
+})
+
+test("what the old writer had under way lands in a file that nobody reads", async () => {
+  let slow = false
+  const disk = SimDisk.make({
+    random: generator(7),
+    inject: ({ operation, path: file }) => slow && operation === "writeAt" && file.endsWith(".seg") ? "hang" : undefined
+  })
+  const old = await start(disk)
+  await old.run(append(old.chain.next()))
+  slow = true
+  // It has begun, and will have arrived or not when the power goes: over blocks of whoever writes to the same file.
+  void old.run(Effect.either(append(old.chain.next(3, 700))))
+  for (let turn = 0; turn < 20; turn++) await Effect.runPromise(Effect.yieldNow())
+  slow = false
+  disk.removeLock(SegmentJournal.lockPath)
+  const next = await start(disk)
+  const blocks = [next.chain.next(1, 900), next.chain.next(1, 900)]
+  for (const block of blocks) await next.run(append(block))
+  disk.crash("power")
+  expect(digestsOf(await session(disk, replayed())).slice(-2)).toStrictEqual(digestsOf(blocks))
+})
+
+test("a directory is made durable with all above it that had to be made", async () => {
+  const synced: Array<string> = []
+  const opened = new Map<number, string>()
+  const { fsync, open } = builtin
+  builtin.open = ((file: string, flags: string, mode: number, done: (error: unknown, fd: number) => void) =>
+    open(file, flags, mode, (error, fd) => {
+      opened.set(fd, file)
+      done(error, fd)
+    })) as typeof open
+  builtin.fsync = ((fd: number, done: (error: Error | null) => void) => {
+    synced.push(opened.get(fd)!)
+    fsync(fd, done)
+  }) as typeof fsync
+  syncBuiltinESMExports()
+  try {
+    await Effect.runPromise(Effect.provide(Effect.void, NodeDisk.layer(path.join(directory, "a/b/c"))))
+  } finally {
+    Object.assign(builtin, { fsync, open })
+    syncBuiltinESMExports()
+  }
+  expect(synced).toEqual([path.join(directory, "a/b"), path.join(directory, "a"), directory])
+})
