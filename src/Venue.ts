@@ -137,7 +137,6 @@ const register = (
   metrics.gauge("venue_inbox_depth", "Commands waiting for the writer.", writer.inboxDepth)
   metrics.gauge("venue_inbox_capacity", "Commands that may wait for the writer.", () => writer.inboxCapacity)
   metrics.gauge("venue_blocks_in_flight", "Blocks written and not yet durable.", writer.blocksInFlight)
-  metrics.gauge("venue_journal_pending_seconds", "For how long the oldest of them has been on its way.", () => writer.pendingMs() / 1_000)
   metrics.gauge(
     "venue_journal_free_bytes",
     "What the journal can still take without the disk giving any.",

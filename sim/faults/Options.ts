@@ -89,6 +89,13 @@ export interface Options {
     /** The same of one after a crash: what the version before left undecided refuses it. */
     readonly afterCrash: number
   }
+  /** The room on the disk. Absent from what was kept before: the disk is never full. */
+  readonly room?: {
+    /** Mean time between moments from which on the disk gives no more room; 0 for none. */
+    readonly meanFullMs: number
+    /** How long that lasts at most. */
+    readonly maxFullMs: number
+  }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
 }
@@ -294,7 +301,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     workload: workload(random),
     listing: listing(random),
     feed: feed(random),
-    takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) }
+    takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) },
+    room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) }
   }
   switch (profile) {
     case "swarm":
@@ -330,6 +338,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       return {
         ...drawn,
         network: quiet.network,
+        room: { ...drawn.room, meanFullMs: Math.max(drawn.room.meanFullMs, 1_000) },
         disk: { ...drawn.disk, errorRate: 0.002 + 0.01 * random.next(), hangRate: 0.001 * random.next(), misdirectRate: random.next() }
       }
   }

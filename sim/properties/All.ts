@@ -25,6 +25,7 @@ import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
 import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
+import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
 import { versions } from "./versions.js"
@@ -44,6 +45,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(idempotency),
   watch(batch),
   watch(cancel),
+  watch(roomIsKept),
   watch(fencedNeverActs),
   watch(dueActsBeforeMatching),
   watch(lookups),

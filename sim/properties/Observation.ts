@@ -66,8 +66,8 @@ export type Observation =
     readonly record: Record
     readonly decision: NaiveDecision
     readonly model: NaiveVenue
-    /** Where its block begins, and how many records that has. */
-    readonly block: { readonly epoch: number; readonly firstSequence: number; readonly count: number }
+    /** Where its block begins, how many records that has, and its size on the disk. */
+    readonly block: { readonly epoch: number; readonly firstSequence: number; readonly count: number; readonly bytes: number }
   }
   /** The engine was looked at with the model at the same record. `whole`: everything; otherwise what `decision` touched. */
   | {

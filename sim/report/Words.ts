@@ -72,6 +72,8 @@ export const describeFault = (step: FaultStep): string => {
       return "the supervisor asks the process to stop"
     case "jump":
       return `FAULT: the clock jumps by ${(step.byMs / 1000).toFixed(3)} s`
+    case "full disk":
+      return `FAULT: the disk has no more room for ${(step.forMs / 1000).toFixed(3)} s`
     case "freeze":
       return `FAULT: the clock stands still for ${(step.forMs / 1000).toFixed(3)} s`
     case "disk error":

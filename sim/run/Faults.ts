@@ -19,6 +19,10 @@ const mostInOpening = 8
 const tasksOfStart = 400
 const tasksOfFirstStart = 140
 
+/** Whether an operation makes a file or makes it longer: all that do are on files with a name of their own until they are whole. */
+const growing = (operation: SimDisk.Operation, path: string): boolean =>
+  (operation === "open" || operation === "writeAt") && path.endsWith(".tmp")
+
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 export class Faults {
@@ -28,9 +32,12 @@ export class Faults {
   #opening = false
   /** How many faults struck before it was. */
   #struckInOpening = 0
+  /** Whether the disk gives no more room. */
+  #full = false
   readonly #random: SimRandom.SimRandom
   readonly #clock: SimRandom.SimRandom
   readonly #disk: SimRandom.SimRandom
+  readonly #room: SimRandom.SimRandom
   /** Disk errors of the script that have not struck. */
   readonly #diskErrors: Array<DiskError>
   /** The same of crashes at starts. */
@@ -40,6 +47,7 @@ export class Faults {
     this.#random = world.root.split("faults")
     this.#clock = world.root.split("clock")
     this.#disk = world.root.split("disk errors")
+    this.#room = world.root.split("room")
     const steps = world.request.script?.steps ?? []
     this.#diskErrors = steps.filter((step) => step.do === "disk error")
     this.#crashesAtStart = steps.filter((step) => step.do === "crash at start")
@@ -65,11 +73,13 @@ export class Faults {
     if (this.world.request.script !== undefined) return
     this.#planCrash()
     this.#planClockFault()
+    this.#planFullDisk()
   }
 
   /** No fault strikes any more, and what lasts is mended. */
   end(): void {
     this.active = false
+    this.#full = false
     this.world.network.setFaults(SimNetwork.noFaults)
     this.host.process?.clock.heal()
     this.host.dropPlannedCrash()
@@ -113,6 +123,12 @@ export class Faults {
         world.plans.after(step.forMs, () => clock?.thaw())
         return
       }
+      case "full disk":
+        this.#full = true
+        world.plans.after(step.forMs, () => {
+          this.#full = false
+        })
+        return
       case "disk error":
       case "crash at start":
       case "crash at the end":
@@ -123,6 +139,7 @@ export class Faults {
   /** How an operation of the disk that is about to begin fails, if it does. */
   ofDisk(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     if (!this.active) return undefined
+    if (this.#full && growing(operation, path)) return "ENOSPC"
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
     if (code === "hang") this.host.killHung()
     return code
@@ -170,6 +187,17 @@ export class Faults {
       const atMs = elapsedMs()
       if (random.chance(freezeShare)) this.#struck({ do: "freeze", atMs, forMs: random.next() * meanFaultMs })
       else this.#struck({ do: "jump", atMs, byMs: (random.next() * 2 - 1) * maxJumpMs })
+    })
+  }
+
+  #planFullDisk(): void {
+    const { elapsedMs, options: { room }, plans } = this.world
+    const random = this.#room
+    if (room === undefined || room.meanFullMs === 0) return
+    plans.after(-Math.log(1 - random.next()) * room.meanFullMs, () => {
+      if (!this.active) return
+      this.#planFullDisk()
+      this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
     })
   }
 

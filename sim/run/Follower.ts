@@ -26,6 +26,8 @@ export class Follower {
   readonly #tap: JournalTap.JournalTap
   records = 0
   fills = 0
+  /** The sizes of the blocks that were read and not yet followed. */
+  readonly #blockBytes: Array<number> = []
   #uncompared = nothing()
   #lastWhole = 0
   #lastDiskCalls = -1
@@ -37,7 +39,7 @@ export class Follower {
     readonly reads: () => Reads | undefined,
     readonly see: (seen: Observation) => void
   ) {
-    this.#tap = JournalTap.make(world.disk)
+    this.#tap = JournalTap.make(world.disk, (bytes) => this.#blockBytes.push(bytes.length))
   }
 
   /** The digest of the last durable block, hex. */
@@ -57,7 +59,12 @@ export class Follower {
   drain(): void {
     const { model } = this
     for (const block of this.#tap.next()) {
-      const where = { epoch: block.epoch, firstSequence: block.firstSequence, count: block.records.length }
+      const where = {
+        epoch: block.epoch,
+        firstSequence: block.firstSequence,
+        count: block.records.length,
+        bytes: this.#blockBytes.shift()!
+      }
       for (const record of block.records) {
         const decision = model.apply(record)
         this.records++

@@ -35,6 +35,8 @@ export type FaultStep =
   | { readonly do: "jump"; readonly atMs: number; readonly byMs: number }
   /** The clock's reading stands still. */
   | { readonly do: "freeze"; readonly atMs: number; readonly forMs: number }
+  /** The disk gives no more room: what is there can be written, nothing is made and nothing grows. */
+  | { readonly do: "full disk"; readonly atMs: number; readonly forMs: number }
   /** The first such operation from then on fails, never ends, or goes astray (then only one on a snapshot). */
   | { readonly do: "disk error"; readonly atMs: number; readonly operation: Operation; readonly code: DiskCode }
 export type DiskCode = "EIO" | "ENOSPC" | "hang" | "misdirect"

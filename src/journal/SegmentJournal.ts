@@ -334,7 +334,8 @@ class Appender {
     const { maxBlockBytes } = this.options
     if (this.shortage === undefined) return freeBytes >= maxBlockBytes ? "all" : "soon"
     if (freeBytes < maxBlockBytes) return "nothing"
-    return freeBytes >= this.keptBytes() + maxBlockBytes ? "all" : "reductions"
+    // One more block of placements leaves room for one of any size behind what is kept.
+    return freeBytes >= this.keptBytes() + 2 * maxBlockBytes ? "all" : "reductions"
   }
 
   space(): Space {
@@ -464,7 +465,7 @@ class Appender {
   }
 
   /**
-   * Prepares the segment after the current one from when that is half full, at the pace at which it fills, so
+   * Prepares the segment after the current one from when that is a quarter full, at the pace at which it fills, so
    * that neither going over to it nor the way there holds up appends.
    */
   private prepare(): void {
@@ -515,11 +516,11 @@ class Appender {
     if (this.nextIsReady()) this.roomChanged()
   }
 
-  /** How many bytes of the next segment should be zeroed by now: all when seven eighths of this one are full. */
+  /** How many bytes of the next segment should be zeroed by now: all when five eighths of this one are full, before what is kept of it. */
   private wantedZeros(): number {
     if (this.shortage !== undefined || this.freeBytes() < this.options.maxBlockBytes || this.opensNext()) return this.options.segmentBytes
     const { segmentBytes } = this.segment.header
-    const share = (this.endOffset - segmentBytes / 2) / (segmentBytes * 3 / 8)
+    const share = (this.endOffset - segmentBytes / 4) / (segmentBytes * 3 / 8)
     return Math.ceil(this.options.segmentBytes * Math.min(1, Math.max(0, share)))
   }
 

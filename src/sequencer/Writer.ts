@@ -67,7 +67,6 @@ export class Writer extends Context.Tag("venue/sequencer/Writer")<Writer, {
   readonly durableSequence: () => number
   /** Why placements are not journaled now, or nothing is; undefined where all goes well. */
   readonly trouble: () => string | undefined
-  readonly pendingMs: () => number
   readonly journalSpace: () => Space
 }>() {}
 
@@ -158,13 +157,12 @@ const readersOf = (
   journal: Context.Tag.Service<typeof Journal>
 ): Pick<
   Context.Tag.Service<typeof Writer>,
-  "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "pendingMs" | "journalSpace"
+  "inboxDepth" | "blocksInFlight" | "durableSequence" | "trouble" | "journalSpace"
 > => ({
   inboxDepth: () => sequencer.inboxDepth,
   blocksInFlight: () => sequencer.blocksInFlight,
   durableSequence: () => sequencer.durableSequence,
   trouble: () => troubleOf(sequencer.pendingMs, journal.space()),
-  pendingMs: () => sequencer.pendingMs,
   journalSpace: () => journal.space()
 })
 

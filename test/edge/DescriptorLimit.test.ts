@@ -6,40 +6,80 @@ import * as path from "node:path"
 import { spawn } from "node:child_process"
 import { expect, test } from "vitest"
 
-test("1,100 idle connections under a limit of 1,024 files leave a venue that answers, counts and warns", async () => {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-descriptors-"))
-  const child = spawn("bash", ["-c", `ulimit -n 1024; exec "${process.execPath}" dist/src/main.js`], {
-    env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", CONNECTIONS_PER_ADDRESS: "2000" },
-    stdio: ["ignore", "pipe", "pipe"]
+let keys = 0
+
+/** Asks a venue, as its operator unless with another key. */
+const ask = async (port: number, method: string, target: string, key: string, body: unknown): Promise<Response> =>
+  fetch(`http://127.0.0.1:${port}${target}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      "idempotency-key": `descriptors-${++keys}`
+    },
+    body: JSON.stringify(body)
   })
-  const exited = new Promise((resolve) => child.once("exit", resolve))
-  let output = ""
-  const take = (chunk: Buffer): void => {
-    output += chunk.toString()
+
+/** Has batches journaled until the venue writes to another segment than its first. */
+const intoNextSegment = async (port: number, operatorToken: string, directory: string): Promise<void> => {
+  const demo = await ask(port, "POST", "/v1/operator/demo/accounts", operatorToken, { accounts: 1, collateral: "10000" })
+  const { accounts: [{ accountId, apiKey }] } = await demo.json() as { readonly accounts: readonly [Readonly<Record<string, string>>] }
+  const order = (name: string) => ({
+    accountId,
+    marketId: "BTC-USDC-PERP",
+    side: "buy",
+    orderType: "limit",
+    price: "10.0",
+    quantity: "0.010",
+    clientOrderId: name.padEnd(36, "-")
+  })
+  const segments = (): number => fs.readdirSync(path.join(directory, "journal")).filter((name) => name.endsWith(".seg")).length
+  for (let batch = 0; segments() < 2; batch++) {
+    expect(batch).toBeLessThan(2_000)
+    const orders = Array.from({ length: 32 }, (_, index) => order(`o-${batch}-${index}`))
+    expect((await ask(port, "POST", "/v1/orders/batch", apiKey!, { orders })).status).toBe(200)
   }
-  child.stdout.on("data", take)
-  child.stderr.on("data", take)
-  const sockets: Array<net.Socket> = []
-  try {
-    const portOf = (): string | undefined => /venue at http:\/\/[^:]+:(\d+)/.exec(output)?.[1]
-    await expect.poll(portOf, { timeout: 20_000 }).toBeDefined()
-    const port = Number(portOf())
-    expect(output).toContain("896 connections at most instead of 10000")
-    for (let at = 0; at < 1_100; at++) {
-      const socket = net.connect(port, "127.0.0.1").on("error", () => {})
-      sockets.push(socket)
-      await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve))
+  expect((await ask(port, "POST", "/v1/orders", apiKey!, order("last"))).status).toBeLessThan(500)
+}
+
+test("1,100 idle connections under a limit of 1,024 files leave a venue that answers, counts, warns, and goes on to its next segment",
+  async () => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-descriptors-"))
+    const child = spawn("bash", ["-c", `ulimit -n 1024; exec "${process.execPath}" dist/src/main.js`], {
+      env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", CONNECTIONS_PER_ADDRESS: "2000", SEGMENT_MIB: "2" },
+      stdio: ["ignore", "pipe", "pipe"]
+    })
+    const exited = new Promise((resolve) => child.once("exit", resolve))
+    let output = ""
+    const take = (chunk: Buffer): void => {
+      output += chunk.toString()
     }
-    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-    const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics)?.[1])
-    expect(value("venue_open_sockets")).toBe(896)
-    expect(value("venue_connections_closed_for_room_total")).toBe(205)
-    expect(fs.readdirSync(`/proc/${child.pid}/fd`).length).toBeLessThan(1_000)
-    await expect.poll(() => output).toContain("no room for")
-  } finally {
-    for (const socket of sockets) socket.destroy()
-    child.kill("SIGTERM")
-    expect(await exited).toBe(0)
-    fs.rmSync(directory, { recursive: true, force: true })
-  }
-}, 40_000)
+    child.stdout.on("data", take)
+    child.stderr.on("data", take)
+    const sockets: Array<net.Socket> = []
+    try {
+      const portOf = (): string | undefined => /venue at http:\/\/[^:]+:(\d+)/.exec(output)?.[1]
+      await expect.poll(portOf, { timeout: 20_000 }).toBeDefined()
+      const port = Number(portOf())
+      expect(output).toContain("896 connections at most instead of 10000")
+      for (let at = 0; at < 1_100; at++) {
+        const socket = net.connect(port, "127.0.0.1").on("error", () => {})
+        sockets.push(socket)
+        await new Promise((resolve) => socket.once("connect", resolve).once("close", resolve))
+      }
+      const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+      const value = (name: string): number => Number(new RegExp(`^${name} (\\d+)$`, "m").exec(metrics)?.[1])
+      expect(value("venue_open_sockets")).toBe(896)
+      expect(value("venue_connections_closed_for_room_total")).toBe(205)
+      expect(fs.readdirSync(`/proc/${child.pid}/fd`).length).toBeLessThan(1_000)
+      await expect.poll(() => output).toContain("no room for")
+      const operatorToken = /operator token: (\S+)/.exec(output)?.[1]
+      await intoNextSegment(port, operatorToken ?? "", directory)
+      expect(child.exitCode).toBeNull()
+    } finally {
+      for (const socket of sockets) socket.destroy()
+      child.kill("SIGTERM")
+      expect(await exited).toBe(0)
+      fs.rmSync(directory, { recursive: true, force: true })
+    }
+  }, 40_000)

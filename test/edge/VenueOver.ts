@@ -99,7 +99,10 @@ export class VenueOver {
     const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body))
     return new Promise((resolve) =>
       this.served[0]!.handle({ method, target, headers, body: bytes, remoteAddress: "192.0.2.1" }, (response) =>
-        resolve({ status: response.status, json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body }))
+        resolve({
+          status: response.status,
+          json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body
+        }))
     )
   }
 

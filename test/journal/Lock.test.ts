@@ -36,7 +36,9 @@ test("a lock is held while its path names the locked file, and no longer", async
 })
 
 test("who finds the directory taken is told which, and of no file that could be removed", async () => {
-  const both = Effect.scoped(Effect.flatMap(Disk, (disk) => Effect.zipRight(disk.lock("taken"), Effect.flip(Effect.scoped(disk.lock("taken"))))))
+  const both = Effect.scoped(
+    Effect.flatMap(Disk, (disk) => Effect.zipRight(disk.lock("taken"), Effect.flip(Effect.scoped(disk.lock("taken")))))
+  )
   const refused = await Effect.runPromise(Effect.provide(both, NodeDisk.layer(directory)))
   expect(refused.message).toContain(directory)
   expect(refused.message).not.toContain("taken")
@@ -108,11 +110,12 @@ test("a directory is made durable with all above it that had to be made", async 
   const synced: Array<string> = []
   const opened = new Map<number, string>()
   const { fsync, open } = builtin
-  builtin.open = ((file: string, flags: string, mode: number, done: (error: unknown, fd: number) => void) =>
-    open(file, flags, mode, (error, fd) => {
-      opened.set(fd, file)
-      done(error, fd)
-    })) as typeof open
+  builtin.open =
+    ((file: string, flags: string, mode: number, done: (error: unknown, fd: number) => void) =>
+      open(file, flags, mode, (error, fd) => {
+        opened.set(fd, file)
+        done(error, fd)
+      })) as typeof open
   builtin.fsync = ((fd: number, done: (error: Error | null) => void) => {
     synced.push(opened.get(fd)!)
     fsync(fd, done)

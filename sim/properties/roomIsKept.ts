@@ -1,0 +1,49 @@
+/**
+ * Safety. On a full disk placements are refused so early that what takes risk away is served on: none of that is refused for
+ * lack of room before as much as is kept for it was journaled behind the last placement.
+ */
+import { shareOf } from "../../src/operations/Operations.js"
+import { broken, holds, type Property } from "./Property.js"
+
+/** A quarter of a simulated segment. */
+const keptBytes = 64 * 1024
+
+/** Endpoints whose commands take risk away, or end what could still bring some. */
+const reducing: ReadonlySet<string> = new Set([
+  "cancelOrder",
+  "cancelOrderBatch",
+  "cancelAllOrders",
+  "cancelCompatOrder",
+  "setCancelAllAfter",
+  "fenceOutcome"
+])
+
+interface State {
+  /** Bytes of blocks journaled behind the last one with a placement. */
+  behindPlacement: number
+  /** The first sequence of the block that was counted last. */
+  counted: number
+}
+
+export const roomIsKept: Property<State> = {
+  name: "room-is-kept-for-what-takes-risk-away",
+  invariant: "I7",
+  kind: "safety",
+  initial: () => ({ behindPlacement: 0, counted: 0 }),
+  observe: (state, seen) => {
+    if (seen._tag === "Committed") {
+      const { block, record } = seen
+      if (block.firstSequence !== state.counted) {
+        state.counted = block.firstSequence
+        state.behindPlacement += block.bytes
+      }
+      if (shareOf(record.command) === "placement") state.behindPlacement = 0
+      return holds
+    }
+    if (seen._tag !== "Answered" || seen.answer.status !== 503 || !reducing.has(seen.call.endpoint)) return holds
+    if (!seen.answer.text.includes("\"dependency_unavailable\"") || state.behindPlacement >= keptBytes) return holds
+    return broken(
+      `${seen.call.endpoint} was refused for lack of room when only ${state.behindPlacement} bytes were journaled since a placement was`
+    )
+  }
+}
