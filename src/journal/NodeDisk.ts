@@ -160,6 +160,8 @@ const acquire = (absolute: string) => {
   const identity = identityOf(fs.statSync(absolute, { bigint: true }))
   const database = new SqliteDatabase(absolute, { timeout: 0 })
   try {
+    // A rollback journal would be a file more, which a full disk has no room for. Nothing is ever written here.
+    database.pragma("journal_mode = MEMORY")
     database.exec("BEGIN EXCLUSIVE")
     // Somebody removed the file while it was being locked: what is locked may not be what has the name now.
     if (identityOf(fs.statSync(absolute, { bigint: true })) !== identity) {

@@ -6,23 +6,21 @@ import * as path from "node:path"
 import { spawn } from "node:child_process"
 import { expect, test } from "vitest"
 
-let keys = 0
-
-/** Asks a venue, as its operator unless with another key. */
-const ask = async (port: number, method: string, target: string, key: string, body: unknown): Promise<Response> =>
+/** Asks a venue, under a name that no other request has. */
+const ask = async (port: number, method: string, target: string, key: string, body: unknown, name: string): Promise<Response> =>
   fetch(`http://127.0.0.1:${port}${target}`, {
     method,
     headers: {
       authorization: `Bearer ${key}`,
       "content-type": "application/json",
-      "idempotency-key": `descriptors-${++keys}`
+      "idempotency-key": name
     },
     body: JSON.stringify(body)
   })
 
 /** Has batches journaled until the venue writes to another segment than its first. */
 const intoNextSegment = async (port: number, operatorToken: string, directory: string): Promise<void> => {
-  const demo = await ask(port, "POST", "/v1/operator/demo/accounts", operatorToken, { accounts: 1, collateral: "10000" })
+  const demo = await ask(port, "POST", "/v1/operator/demo/accounts", operatorToken, { accounts: 1, collateral: "10000" }, "demo")
   const { accounts: [{ accountId, apiKey }] } = await demo.json() as { readonly accounts: readonly [Readonly<Record<string, string>>] }
   const order = (name: string) => ({
     accountId,
@@ -37,9 +35,9 @@ const intoNextSegment = async (port: number, operatorToken: string, directory: s
   for (let batch = 0; segments() < 2; batch++) {
     expect(batch).toBeLessThan(2_000)
     const orders = Array.from({ length: 32 }, (_, index) => order(`o-${batch}-${index}`))
-    expect((await ask(port, "POST", "/v1/orders/batch", apiKey!, { orders })).status).toBe(200)
+    expect((await ask(port, "POST", "/v1/orders/batch", apiKey!, { orders }, `batch-${batch}`)).status).toBe(200)
   }
-  expect((await ask(port, "POST", "/v1/orders", apiKey!, order("last"))).status).toBeLessThan(500)
+  expect((await ask(port, "POST", "/v1/orders", apiKey!, order("last"), "last")).status).toBeLessThan(500)
 }
 
 test("1,100 idle connections under a limit of 1,024 files leave a venue that answers, counts, warns, and goes on to its next segment",

@@ -8,6 +8,7 @@ import type { Disk } from "../../src/journal/Disk.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
+import { Turns } from "../../src/sequencer/Turns.js"
 import * as Venue from "../../src/Venue.js"
 
 const operatorToken = "operator-token-of-the-tests"
@@ -24,6 +25,11 @@ interface Answer {
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of every route, whose shape is the test's matter
   readonly json: any
 }
+
+/** Until everything that is ready has been done once. */
+const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))).pipe(
+  Effect.provide(NodeTurns.layer)
+)
 
 export class VenueOver {
   /** How often all connections were cut. */
@@ -86,7 +92,7 @@ export class VenueOver {
 
   /** Lets everything that need not wait be done. */
   async settle(): Promise<void> {
-    for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+    for (let turn = 0; turn < 50; turn++) await Effect.runPromise(nextTurn)
   }
 
   /** Sends a request; its answer, once there is one. */
