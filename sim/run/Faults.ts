@@ -19,10 +19,6 @@ const mostInOpening = 8
 const tasksOfStart = 400
 const tasksOfFirstStart = 140
 
-/** Whether an operation makes a file or makes it longer: all that do are on files with a name of their own until they are whole. */
-const growing = (operation: SimDisk.Operation, path: string): boolean =>
-  (operation === "open" || operation === "writeAt") && path.endsWith(".tmp")
-
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 export class Faults {
@@ -32,8 +28,6 @@ export class Faults {
   #opening = false
   /** How many faults struck before it was. */
   #struckInOpening = 0
-  /** Whether the disk gives no more room. */
-  #full = false
   readonly #random: SimRandom.SimRandom
   readonly #clock: SimRandom.SimRandom
   readonly #disk: SimRandom.SimRandom
@@ -79,7 +73,7 @@ export class Faults {
   /** No fault strikes any more, and what lasts is mended. */
   end(): void {
     this.active = false
-    this.#full = false
+    this.world.disk.setOutOfRoom(false)
     this.world.network.setFaults(SimNetwork.noFaults)
     this.host.process?.clock.heal()
     this.host.dropPlannedCrash()
@@ -124,10 +118,8 @@ export class Faults {
         return
       }
       case "full disk":
-        this.#full = true
-        world.plans.after(step.forMs, () => {
-          this.#full = false
-        })
+        world.disk.setOutOfRoom(true)
+        world.plans.after(step.forMs, () => world.disk.setOutOfRoom(false))
         return
       case "disk error":
       case "crash at start":
@@ -139,7 +131,6 @@ export class Faults {
   /** How an operation of the disk that is about to begin fails, if it does. */
   ofDisk(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     if (!this.active) return undefined
-    if (this.#full && growing(operation, path)) return "ENOSPC"
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
     if (code === "hang") this.host.killHung()
     return code

@@ -72,6 +72,8 @@ export class DiskCalls {
   readonly faults: Faults
   /** How many operations have begun. */
   count = 0
+  /** Whether the disk gives no more room: nothing is made, and nothing becomes longer. */
+  outOfRoom = false
   /** How often the disk lost its process. */
   crashes = 0
 

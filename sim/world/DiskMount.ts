@@ -130,6 +130,7 @@ export class DiskMount {
           const there = directory.current.get(name)
           if (mode !== "create") return there === undefined ? error("open", path, "ENOENT") : Effect.succeed(there)
           if (there !== undefined) return error("open", path, "EEXIST")
+          if (this.calls.outOfRoom) return error("open", path, "ENOSPC")
           const node: Node = { durable: new Bytes(), current: new Bytes(), unsynced: [] }
           this.platter.apply(directory, { _tag: "Link", name, node })
           return Effect.succeed(node)
@@ -172,7 +173,7 @@ export class DiskMount {
     return Effect.suspend(() => {
       const grows = Math.max(0, position + bytes.length - node.current.length)
       const capacityBytes = calls.options.capacityBytes ?? Number.MAX_SAFE_INTEGER
-      if (grows > 0 && platter.usedBytes() + grows > capacityBytes) return error("writeAt", path, "ENOSPC")
+      if (grows > 0 && (calls.outOfRoom || platter.usedBytes() + grows > capacityBytes)) return error("writeAt", path, "ENOSPC")
       return this.#perform<void, Write, never>("writeAt", path, calls.faults.write, {
         begin: (misdirected) => {
           const write: Write = {

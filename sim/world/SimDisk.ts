@@ -9,6 +9,7 @@
  *   of those since then survives. A file's bytes are lost with its last name.
  * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and
  *   forgets about the rest: reads still show it, and a later sync succeeds without writing it.
+ * - A disk that is out of room makes no file and lets none grow; what is there can be written.
  * - A hanging operation never ends, and has happened or not.
  * - A misdirected write lands on other sectors of its file and reports success.
  * - Bits flip at rest, where and when the caller says.
@@ -33,6 +34,8 @@ export interface SimDisk {
   readonly mount: () => Layer.Layer<Disk>
   /** Ends every process there is: locks are dropped, and nothing they had under way goes on. */
   readonly crash: (kind?: Crash) => void
+  /** Whether the disk gives no more room from now on. What is there can be written. */
+  readonly setOutOfRoom: (outOfRoom: boolean) => void
   /** Takes away a lock's file: whoever holds it runs on, and another process can take the lock of a new file. */
   readonly removeLock: (path: string) => void
   /** Puts a file there, durably, as an operator might. */
@@ -68,6 +71,9 @@ export const make = (options: Options): SimDisk => {
       locks.holders.clear()
       if (kind === "power") platter.losePower()
       else platter.killProcess()
+    },
+    setOutOfRoom: (outOfRoom) => {
+      calls.outOfRoom = outOfRoom
     },
     removeLock: (path) => {
       locks.holders.delete(path)

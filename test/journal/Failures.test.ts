@@ -108,8 +108,8 @@ describe("A failed sync", () => {
     let syncs = 0
     const disk = SimDisk.make({
       random: generator(5),
-      inject: ({ operation }) => {
-        if (!armed || operation !== "dataSync") return undefined
+      inject: ({ operation, path }) => {
+        if (!armed || operation !== "dataSync" || !path.endsWith(".seg")) return undefined
         syncs++
         return "EIO"
       }
