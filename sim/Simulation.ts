@@ -70,7 +70,8 @@ class Run {
     const engine = (): Reads | undefined => this.host.reads
     const world = World.make(request, ({ operation, path }) => {
       const ofJournal = operation === "writeAt" && path.startsWith("journal/")
-      if (ofJournal) this.host.journalWriteBegins()
+      if (ofJournal) this.host.begins("journal write")
+      if (operation === "rename") this.host.begins("rename")
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world

@@ -98,6 +98,32 @@ export interface Options {
   }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
+  /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
+  readonly bounds?: Bounds
+}
+
+/** The venue's own bounds, as it is configured. */
+export interface Bounds {
+  /** Orders and keys that are remembered. */
+  readonly orders: number
+  readonly idempotencyKeys: number
+  /** Commands that may wait, and how many of them placements may not take. */
+  readonly inbox: { readonly capacity: number; readonly reserved: number }
+  /** A block takes no further record from this size on, bytes. */
+  readonly fullBytes: number
+  /** The largest block, and the size of a segment; bytes. */
+  readonly maxBlockBytes: number
+  readonly segmentBytes: number
+}
+
+/** Bounds that no run comes to, but for those of blocks and segments. */
+export const roomy: Bounds = {
+  orders: 20_000,
+  idempotencyKeys: 40_000,
+  inbox: { capacity: 8_192, reserved: 2_048 },
+  fullBytes: 24 * 1024,
+  maxBlockBytes: 64 * 1024,
+  segmentBytes: 256 * 1024
 }
 
 /** What a trader may mean to do. */
@@ -263,6 +289,16 @@ const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
   oddShare: swarm(random, 0.1, 0.3)
 })
 
+/** What one record may take of a block beyond where that counts as full, bytes. */
+const largestRecordBytes = 16 * 1024
+
+const bounds = (random: SimRandom): Bounds => {
+  const fullBytes = random.pick([1_024, 4_096, 24 * 1024, 24 * 1024])
+  const maxBlockBytes = fullBytes + largestRecordBytes
+  const segmentBytes = Math.max(random.pick([24, 32, 64, 256]) * 1024, Math.ceil(maxBlockBytes / 1024 + 1) * 1024)
+  return { ...roomy, fullBytes, maxBlockBytes, segmentBytes }
+}
+
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
@@ -302,7 +338,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     listing: listing(random),
     feed: feed(random),
     takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) },
-    room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) }
+    room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
+    bounds: bounds(random)
   }
   switch (profile) {
     case "swarm":

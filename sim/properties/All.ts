@@ -27,6 +27,7 @@ import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
 import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
+import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
 import { versions } from "./versions.js"
 import { zeroSum } from "./zeroSum.js"
@@ -53,6 +54,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(marketsOfTheFile),
   watch(durability),
   watch(damageIsDetected),
+  watch(startsAreGuarded),
   watch(replay),
   watch(reduceOnly),
   watch(answersEqualModel),

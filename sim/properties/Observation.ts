@@ -121,6 +121,20 @@ export type Observation =
   | { readonly _tag: "Flipped"; readonly path: string; readonly byte: number; readonly bit: number; readonly refusal: string | undefined }
   /** A write to the journal went astray, was called done, and the venue started over what it left: why it refused, or undefined if it served. */
   | { readonly _tag: "Misdirected"; readonly path: string; readonly refusal: string | undefined }
+  /**
+   * A fault was planted that one guard of the start stops, and the venue started over it. `must`: "serve", or the name of
+   * the refusal that is due; `came`: the same, or the whole refusal. Where it served, `digest` is of its state and `proper`
+   * of a replay of the journal alone; `changed` is a file that a refused start left otherwise than it was.
+   */
+  | {
+    readonly _tag: "Planted"
+    readonly what: string
+    readonly must: string
+    readonly came: string
+    readonly digest: string
+    readonly proper: string
+    readonly changed: string | undefined
+  }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }
   /** Nothing more is to come. */

@@ -52,6 +52,8 @@ export const describeEvent = (seen: Observation): string | undefined => {
       return `the journal is replayed from ${seen.from} to record ${seen.sequence}${seen.fault === undefined ? "" : `: ${seen.fault}`}`
     case "Flipped":
       return `bit ${seen.bit} of byte ${seen.byte} of ${seen.path} flips; the start says: ${short(seen.refusal ?? "nothing, it serves")}`
+    case "Planted":
+      return `planted is ${seen.what}; the start says: ${short(seen.came)}`
     case "Misdirected":
       return `a write to ${seen.path} goes astray; the start says: ${short(seen.refusal ?? "nothing, it serves")}`
     default:
@@ -63,7 +65,7 @@ export const describeEvent = (seen: Observation): string | undefined => {
 export const describeFault = (step: FaultStep): string => {
   switch (step.do) {
     case "crash":
-      return `FAULT: ${lossText(step.loss)} ${step.tasks} tasks from ${step.from === "now" ? "now" : "the next journal write"}`
+      return `FAULT: ${lossText(step.loss)} ${step.tasks} tasks from ${step.from === "now" ? "now" : `the next ${step.from}`}`
     case "crash at start":
       return `FAULT: ${lossText(step.loss)} while the process starts, after ${step.tasks} tasks`
     case "crash at the end":

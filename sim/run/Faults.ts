@@ -19,6 +19,9 @@ const mostInOpening = 8
 const tasksOfStart = 400
 const tasksOfFirstStart = 140
 
+/** Tasks within which a file that was renamed has its name durably and is written to. */
+const tasksOfRename = 16
+
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 export class Faults {
@@ -32,6 +35,10 @@ export class Faults {
   readonly #clock: SimRandom.SimRandom
   readonly #disk: SimRandom.SimRandom
   readonly #room: SimRandom.SimRandom
+  /** Operations of the disk that began at one moment. */
+  readonly #counted = new Map<SimDisk.Operation, number>()
+  #countedAtMs = -1
+  #nth = 0
   /** Disk errors of the script that have not struck. */
   readonly #diskErrors: Array<DiskError>
   /** The same of crashes at starts. */
@@ -108,7 +115,7 @@ export class Faults {
         return host.reads === undefined ? undefined : host.stop()
       case "crash":
         if (process === undefined) return
-        return step.from === "journal write" ? host.planCrashAtWrite(step) : host.planCrash(step)
+        return step.from === "now" ? host.planCrash(step) : host.planCrashAt(step.from, step)
       case "jump":
         return process?.clock.jump(step.byMs)
       case "freeze": {
@@ -131,9 +138,20 @@ export class Faults {
   /** How an operation of the disk that is about to begin fails, if it does. */
   ofDisk(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     if (!this.active) return undefined
+    this.#nth = this.#countNow(operation)
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
     if (code === "hang") this.host.killHung()
     return code
+  }
+
+  /** How many such operations began at this very moment before the one that does now. */
+  #countNow(operation: SimDisk.Operation): number {
+    const atMs = this.world.elapsedMs()
+    if (atMs !== this.#countedAtMs) this.#counted.clear()
+    this.#countedAtMs = atMs
+    const before = this.#counted.get(operation) ?? 0
+    this.#counted.set(operation, before + 1)
+    return before
   }
 
   /** A fault was drawn: it is written down, and strikes. */
@@ -162,6 +180,8 @@ export class Faults {
       if (this.host.reads !== undefined && random.chance(gracefulShare)) this.#struck({ do: "stop", atMs })
       else if (random.chance(0.6)) {
         this.#struck({ do: "crash", atMs, from: "journal write", tasks: random.between(1, 4), loss: this.#drawLoss() })
+      } else if (random.chance(0.5)) {
+        this.#struck({ do: "crash", atMs, from: "rename", tasks: random.between(1, tasksOfRename), loss: this.#drawLoss() })
       } else this.#struck({ do: "crash", atMs, from: "now", tasks: random.between(1, 60), loss: this.#drawLoss() })
     })
   }
@@ -195,7 +215,8 @@ export class Faults {
   #scriptedDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     const atMs = this.world.elapsedMs()
     const index = this.#diskErrors.findIndex((each) =>
-      each.operation === operation && each.atMs <= atMs && (each.code !== "misdirect" || isSnapshot(path))
+      each.operation === operation && (each.atMs < atMs || each.atMs === atMs && (each.nth ?? 0) <= this.#nth)
+      && (each.code !== "misdirect" || isSnapshot(path))
     )
     return index < 0 ? undefined : this.#diskErrors.splice(index, 1)[0]!.code
   }
@@ -228,6 +249,7 @@ export class Faults {
       }
     }
     const code = draw()
-    return code === undefined ? undefined : this.#struck({ do: "disk error", atMs: this.world.elapsedMs(), operation, code }).code
+    if (code === undefined) return undefined
+    return this.#struck({ do: "disk error", atMs: this.world.elapsedMs(), operation, code, nth: this.#nth }).code
   }
 }

@@ -28,6 +28,8 @@ export class Follower {
   fills = 0
   /** The sizes of the blocks that were read and not yet followed. */
   readonly #blockBytes: Array<number> = []
+  /** While what lies on the disk is no history of this run. */
+  paused = false
   #uncompared = nothing()
   #lastWhole = 0
   #lastDiskCalls = -1
@@ -57,6 +59,7 @@ export class Follower {
 
   /** Feeds the model with what is durable by now, and compares the engine where it stands at the same record. */
   drain(): void {
+    if (this.paused) return
     const { model } = this
     for (const block of this.#tap.next()) {
       const where = {

@@ -9,33 +9,36 @@ import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
+import { type Bounds, type Options, roomy } from "../faults/Options.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
+import type { CrashMark } from "./Script.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
-/** The bounds that simulated venues run under. */
-export const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
+/** The bounds that the venue of a run is under. */
+export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
 /** How the venue of a run is set up, but for its markets file. */
-const venueOptions = ({ options: { listing } }: World, rules: number): Venue.Options => ({
+const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   markets: [],
-  capacity,
+  capacity: boundsOf(options),
   sequencer: {
     ...Sequencer.defaultOptions,
-    fullBytes: 24 * 1024,
+    inbox: boundsOf(options).inbox,
+    fullBytes: boundsOf(options).fullBytes,
     ...(listing === undefined ? {} : { maxRecords: listing.blockRecords })
   },
   snapshotEveryRecords: 400,
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
-  journal: { segmentBytes: 256 * 1024, maxBlockBytes: 64 * 1024 }
+  journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes }
 })
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
@@ -71,8 +74,8 @@ export class Host {
   /** Tasks until the crash that was planned strikes; Infinity for none. */
   #crashIn = Number.POSITIVE_INFINITY
   #crashLoss: SimDisk.Crash = "power"
-  /** The crash that was planned strikes so long after the next journal write has begun: that is where most can go wrong. */
-  #crashAtWrite: Countdown | undefined
+  /** Crashes that strike so long after the disk is next asked for something: that is where most can go wrong. */
+  readonly #crashAt = new Map<CrashMark, Countdown>()
 
   /** `crashAtStart`: the crash that is to strike the process which starts now, if one is. */
   constructor(
@@ -152,8 +155,8 @@ export class Host {
     return { sequence: reads.sequence, digest: stateDigest(reads.state) }
   }
 
-  /** Starts a process that tells of itself to somebody else. */
-  startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">): void {
+  /** Starts a process that tells of itself to somebody else; `set`: what it is set otherwise than the venue of the run. */
+  startTelling(told: Pick<SimProcess.Parts, "ready" | "ended" | "beside">, set: Partial<Venue.Options> = {}): void {
     const { disk, feed, markets, network, options, schedule, secure, time } = this.world
     this.process = SimProcess.start({
       time,
@@ -162,7 +165,7 @@ export class Host {
       schedule,
       secure,
       preemption: options.process.preemption,
-      venue: venueOptions(this.world, this.#running),
+      venue: { ...venueOptions(this.world, this.#running), ...set },
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       log: (line) => this.witness.trace(`log ${line}`),
@@ -203,21 +206,22 @@ export class Host {
     this.#crashLoss = loss
   }
 
-  /** The same, counted from the journal write that begins next. */
-  planCrashAtWrite(crash: Countdown): void {
-    this.#crashAtWrite = crash
+  /** The same, counted from the next such operation of the disk. */
+  planCrashAt(mark: CrashMark, crash: Countdown): void {
+    this.#crashAt.set(mark, crash)
   }
 
   dropPlannedCrash(): void {
     this.#crashIn = Number.POSITIVE_INFINITY
-    this.#crashAtWrite = undefined
+    this.#crashAt.clear()
   }
 
-  /** A write of the journal begins. */
-  journalWriteBegins(): void {
-    if (this.#crashAtWrite === undefined) return
-    this.planCrash(this.#crashAtWrite)
-    this.#crashAtWrite = undefined
+  /** Such an operation begins. */
+  begins(mark: CrashMark): void {
+    const crash = this.#crashAt.get(mark)
+    if (crash === undefined) return
+    this.#crashAt.delete(mark)
+    this.planCrash(crash)
   }
 
   /** The supervisor: a process whose disk does not answer is killed, as nothing else would ever end it. */

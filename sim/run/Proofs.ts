@@ -2,18 +2,26 @@
  * What is proven of the journal that a run leaves: it replays to the same state, from its beginning and behind
  * the snapshot, and a venue that starts over it refuses when it was damaged. Nothing can follow the last proof.
  */
+import * as crypto from "node:crypto"
 import { Effect, Exit, Layer, Stream } from "effect"
 import { Engine } from "../../src/engine/Engine.js"
+import type { Reads } from "../../src/engine/Reads.js"
+import type { Disk } from "../../src/journal/Disk.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
 import { applyBlock } from "../../src/sequencer/Recovery.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
+import type * as Venue from "../../src/Venue.js"
 import * as Operator from "../workload/Operator.js"
+import * as Forgery from "../world/Forgery.js"
 import * as SimClock from "../world/SimClock.js"
+import type { SimDisk } from "../world/SimDisk.js"
 import * as SimScheduler from "../world/SimScheduler.js"
 import type { Clients } from "./Clients.js"
 import type { Follower } from "./Follower.js"
-import { capacity, type Host } from "./Host.js"
+import { boundsOf, type Host } from "./Host.js"
+import * as Plants from "./Plants.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
@@ -23,6 +31,8 @@ export type Until = (what: string, done: () => boolean, budgetMs: number) => voi
 export class Proofs {
   /** Whether the next write of the journal goes astray, or the path of the one that did. */
   #astray = ""
+  /** The engine of the process that was last started over damage and served. */
+  #reads: Reads | undefined
 
   constructor(
     readonly world: World,
@@ -47,6 +57,7 @@ export class Proofs {
     host.stop(true)
     this.until("the graceful stop", () => host.process === undefined, 10_000)
     this.#replayFromStart()
+    this.#guardsHold()
     host.start()
     this.until("the last start", () => host.reads !== undefined, 60_000)
     const { reads } = host
@@ -100,42 +111,118 @@ export class Proofs {
   }
 
   /** Starts the process over a damaged journal: why it refused, or undefined if it serves. */
-  #startOverDamage(): string | undefined {
+  #startOverDamage(set: Partial<Venue.Options> = {}): string | undefined {
     let refusal: string | undefined
     let served = false
     this.host.startTelling({
-      ready: () => {
+      ready: (reads) => {
         served = true
+        this.#reads = reads
       },
       ended: (failure) => {
         refusal = failure ?? "it ended without a word"
       }
-    })
+    }, set)
     this.until("the start over a damaged journal", () => served || refusal !== undefined, 60_000)
     return served ? undefined : refusal
   }
 
+  /** Plants faults that one guard of the start stops, each on the disk as the venue left it, which is put back. */
+  #guardsHold(): void {
+    const { follower, world: { disk, root } } = this
+    const random = root.split("plants")
+    follower.paused = true
+    for (const { plant, what } of Plants.draw(random)) {
+      const putBack = disk.checkpoint()
+      const newest = this.#onSnapshots(Effect.flatMap(SnapshotStore.SnapshotStore, (store) => store.latest))
+      if (newest === undefined) throw new Error("a venue that stopped in good order left no snapshot")
+      const planted = plant({
+        disk,
+        random,
+        bounds: boundsOf(this.world.options),
+        blocks: Forgery.blocksOf(disk),
+        newest,
+        onSnapshots: this.#onSnapshots
+      })
+      if (planted !== undefined) this.#startOver(what, planted)
+      disk.crash("kill")
+      putBack()
+    }
+    follower.paused = false
+  }
+
+  /** Starts over what was planted, and again where that served: what it left behind must not stop it either. */
+  #startOver(what: string, { must, set }: Plants.Planted): void {
+    const { host, witness, world: { disk } } = this
+    const before = fingerprints(disk)
+    for (const twice of [false, true]) {
+      const refusal = this.#startOverDamage(set)
+      const served = refusal === undefined && host.process !== undefined && this.#reads instanceof Engine ? this.#reads : undefined
+      const { digest: proper } = served === undefined ? { digest: "" } : this.#replayed()
+      witness.see({
+        _tag: "Planted",
+        what,
+        must,
+        came: refusal ?? "serve",
+        digest: served === undefined ? "" : stateDigest(served.state),
+        proper,
+        changed: refusal === undefined ? undefined : differing(before, fingerprints(disk))
+      })
+      host.process?.crash("kill")
+      host.process = undefined
+      if (served === undefined || twice || witness.failure !== undefined) return
+    }
+  }
+
+  /** Runs what works on snapshots, as a process of its own. */
+  readonly #onSnapshots: Plants.Ground["onSnapshots"] = (work) => {
+    const exit = this.#runOnDisk(Effect.scoped(Effect.provide(work, SnapshotStore.layer)))
+    if (Exit.isFailure(exit)) throw new Error(`work on snapshots failed: ${String(exit.cause)}`)
+    return exit.value
+  }
+
   #replayFromStart(): void {
-    const { disk, schedule, time } = this.world
-    const engine = Engine.make(capacity)
-    const scheduler = SimScheduler.make(schedule, 0)
+    this.witness.see({ _tag: "Replayed", from: "the start", ...this.#replayed() })
+  }
+
+  /** What the journal on the disk comes to, record by record from the first. */
+  #replayed(): { readonly sequence: number; readonly digest: string; readonly fault: string | undefined } {
+    const engine = Engine.make(boundsOf(this.world.options))
     let fault: string | undefined
-    const replayed = Effect.flatMap(Journal, (journal) =>
-      Stream.runForEach(journal.replay(1), (block) =>
-        Effect.sync(() => {
-          const diverged = fault === undefined ? applyBlock(engine, block) : undefined
-          if (diverged !== undefined) fault = diverged.message
-        }))).pipe(
-        Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, disk.mount())),
-        Effect.provide(Layer.setClock(SimClock.make(time, scheduler.ready)))
-      )
-    const fiber = Effect.runFork(replayed, { scheduler })
-    let exit: Exit.Exit<void, unknown> | undefined
+    const exit = this.#runOnDisk(
+      Effect.flatMap(Journal, (journal) =>
+        Stream.runForEach(journal.replay(1), (block) =>
+          Effect.sync(() => {
+            const diverged = fault === undefined ? applyBlock(engine, block) : undefined
+            if (diverged !== undefined) fault = diverged.message
+          }))).pipe(Effect.provide(SegmentJournal.layerReadOnly))
+    )
+    if (Exit.isFailure(exit)) fault = `it failed: ${String(exit.cause)}`
+    return { sequence: engine.sequence, digest: stateDigest(engine.state), fault }
+  }
+
+  /** Runs something on the disk to its end, beside or instead of the process. */
+  #runOnDisk<A, E>(work: Effect.Effect<A, E, Disk>): Exit.Exit<A, E> {
+    const { disk, schedule, time } = this.world
+    const scheduler = SimScheduler.make(schedule, 0)
+    const fiber = Effect.runFork(
+      work.pipe(Effect.provide(disk.mount()), Effect.provide(Layer.setClock(SimClock.make(time, scheduler.ready)))),
+      { scheduler }
+    )
+    let exit: Exit.Exit<A, E> | undefined
     fiber.addObserver((result) => {
       exit = result
     })
     while (exit === undefined && (scheduler.runOne() || time.advance()));
-    if (exit === undefined || Exit.isFailure(exit)) fault = `it failed: ${exit === undefined ? "it never ended" : String(exit.cause)}`
-    this.witness.see({ _tag: "Replayed", from: "the start", sequence: engine.sequence, digest: stateDigest(engine.state), fault })
+    if (exit === undefined) throw new Error("work on the disk never ended")
+    return exit
   }
 }
+
+/** What each file holds, by its path. One that was only being prepared is nobody's, and may go at any start. */
+const fingerprints = (disk: SimDisk): ReadonlyMap<string, string> =>
+  new Map(disk.files().filter((path) => !path.endsWith(".tmp")).map((path) => [path, crypto.hash("sha256", disk.bytes(path))]))
+
+/** The first path that is not the same in both. */
+const differing = (before: ReadonlyMap<string, string>, after: ReadonlyMap<string, string>): string | undefined =>
+  [...new Set([...before.keys(), ...after.keys()])].find((path) => before.get(path) !== after.get(path))

@@ -23,8 +23,8 @@ export interface CallStep extends Omit<Draft, "accountId"> {
 }
 
 export type FaultStep =
-  /** The process dies: after so many of its tasks, counted from the moment or from its next journal write. */
-  | { readonly do: "crash"; readonly atMs: number; readonly from: "now" | "journal write"; readonly tasks: number; readonly loss: Crash }
+  /** The process dies: after so many of its tasks, counted from the moment or from what its disk is asked for next. */
+  | { readonly do: "crash"; readonly atMs: number; readonly from: CrashFrom; readonly tasks: number; readonly loss: Crash }
   /** The first process to start from then on dies after so many of its tasks. */
   | { readonly do: "crash at start"; readonly atMs: number; readonly tasks: number; readonly loss: Crash }
   /** The process dies at the moment in which all faults stop. */
@@ -38,7 +38,17 @@ export type FaultStep =
   /** The disk gives no more room: what is there can be written, nothing is made and nothing grows. */
   | { readonly do: "full disk"; readonly atMs: number; readonly forMs: number }
   /** The first such operation from then on fails, never ends, or goes astray (then only one on a snapshot). */
-  | { readonly do: "disk error"; readonly atMs: number; readonly operation: Operation; readonly code: DiskCode }
+  | {
+    readonly do: "disk error"
+    readonly atMs: number
+    readonly operation: Operation
+    readonly code: DiskCode
+    /** How many such operations had begun at the very same moment before it; absent from what was kept before it was told: none. */
+    readonly nth?: number
+  }
+/** From when the tasks until a crash are counted: the next write of the journal, or the next file that is given its name. */
+export type CrashFrom = "now" | CrashMark
+export type CrashMark = "journal write" | "rename"
 export type DiskCode = "EIO" | "ENOSPC" | "hang" | "misdirect"
 
 export type Step = CallStep | FaultStep

@@ -174,6 +174,8 @@ const describe = (seen: Observation): string => {
       return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Planted":
+      return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
     case "Healed":
       return "healed"
     case "Finished":

@@ -63,8 +63,11 @@ export type Change =
   | { readonly _tag: "Link"; readonly name: string; readonly node: Node }
   | { readonly _tag: "Unlink"; readonly name: string }
   | { readonly _tag: "Rename"; readonly from: string; readonly to: string; readonly node: Node }
+  | { readonly _tag: "MakeDirectory"; readonly path: string }
 
 export interface Directory {
+  /** Whether its own name survives. */
+  isDurable: boolean
   durable: Map<string, Node>
   current: Map<string, Node>
   unsynced: Array<Change>
@@ -79,20 +82,24 @@ const change = (names: Map<string, Node>, made: Change): void => {
   }
 }
 
+/** A change of names that speaks of a copy of its file. */
+const ofCopy = (made: Change, copyOf: (node: Node) => Node): Change =>
+  made._tag === "Link" || made._tag === "Rename" ? { ...made, node: copyOf(made.node) } : made
+
 export const split = (path: string): readonly [directory: string, name: string] => {
   const at = path.lastIndexOf("/")
   return at < 0 ? ["", path] : [path.slice(0, at), path.slice(at + 1)]
 }
 
-const newDirectory = (): Directory => ({ durable: new Map(), current: new Map(), unsynced: [] })
+const newDirectory = (isDurable: boolean): Directory => ({ isDurable, durable: new Map(), current: new Map(), unsynced: [] })
 
 const writeAll = (into: Bytes, writes: ReadonlyArray<Write>): void => {
   for (const write of writes) into.write(write.position, write.bytes)
 }
 
 export class Platter {
-  /** By path. Directories are taken to be durable once made: what is in them is not. */
-  readonly directories = new Map<string, Directory>([["", newDirectory()]])
+  /** By path. All but the first come and go like files. */
+  readonly directories = new Map<string, Directory>([["", newDirectory(true)]])
   /** How often something may have become durable, or changed there. */
   durableChanges = 0
 
@@ -111,6 +118,39 @@ export class Platter {
     return node
   }
 
+  /** Removes a file at rest, durably. */
+  removeAtRest(path: string): void {
+    const [directory, name] = split(path)
+    const { current, durable } = this.directories.get(directory)!
+    current.delete(name)
+    durable.delete(name)
+    this.durableChanges++
+  }
+
+  /** All that lies on it as it is now; called, puts it back. */
+  checkpoint(): () => void {
+    const copies = new Map<Node, Node>()
+    const copyOf = (node: Node): Node => {
+      const made = copies.get(node) ?? { durable: node.durable.copy(), current: node.current.copy(), unsynced: [...node.unsynced] }
+      copies.set(node, made)
+      return made
+    }
+    const names = (of: Map<string, Node>): Map<string, Node> => new Map([...of].map(([name, node]) => [name, copyOf(node)]))
+    const kept = [...this.directories].map(([path, { current, durable, isDurable, unsynced }]) =>
+      [path, {
+        isDurable,
+        durable: names(durable),
+        current: names(current),
+        unsynced: unsynced.map((made) => ofCopy(made, copyOf))
+      }] as const
+    )
+    return () => {
+      this.durableChanges++
+      this.directories.clear()
+      for (const [path, directory] of kept) this.directories.set(path, directory)
+    }
+  }
+
   /** Bytes of all files together, as reads see them. */
   usedBytes(): number {
     const nodes = new Set<Node>()
@@ -125,7 +165,9 @@ export class Platter {
     const parts = path === "" ? [] : path.split("/")
     for (let depth = 1; depth <= parts.length; depth++) {
       const made = parts.slice(0, depth).join("/")
-      if (!this.directories.has(made)) this.directories.set(made, newDirectory())
+      if (this.directories.has(made)) continue
+      this.directories.set(made, newDirectory(false))
+      this.directories.get(split(made)[0])!.unsynced.push({ _tag: "MakeDirectory", path: made })
     }
   }
 
@@ -161,7 +203,7 @@ export class Platter {
   /** Makes changes of names durable. */
   syncNames(directory: Directory, covered: ReadonlyArray<Change>): void {
     this.durableChanges++
-    for (const made of covered) change(directory.durable, made)
+    for (const made of covered) this.#survive(directory, made)
     directory.unsynced = directory.unsynced.filter((made) => !covered.includes(made))
   }
 
@@ -197,7 +239,8 @@ export class Platter {
     this.durableChanges++
     for (const directory of this.directories.values()) {
       const survives = Math.floor(this.random() * (directory.unsynced.length + 1))
-      for (const made of directory.unsynced.slice(0, survives)) change(directory.durable, made)
+      for (const made of directory.unsynced.slice(0, survives)) this.#survive(directory, made)
+      for (const made of directory.unsynced.slice(survives)) if (made._tag === "MakeDirectory") this.#forget(made.path)
       directory.current = new Map(directory.durable)
       directory.unsynced = []
       for (const node of new Set(directory.current.values())) {
@@ -206,6 +249,25 @@ export class Platter {
         node.unsynced = []
       }
     }
+  }
+
+  /** A change of names that is durable from now on. */
+  #survive(directory: Directory, made: Change): void {
+    if (made._tag !== "MakeDirectory") return change(directory.durable, made)
+    const its = this.directories.get(made.path)
+    if (its !== undefined) its.isDurable = true
+  }
+
+  /** A directory whose name was lost, and all below it with it. */
+  #forget(path: string): void {
+    for (const each of [...this.directories.keys()]) {
+      if (each === path || each.startsWith(`${path}/`)) this.directories.delete(each)
+    }
+  }
+
+  /** Whether the name of a directory survives any crash, and those of all above it. */
+  isDurable(path: string): boolean {
+    return path === "" || this.directories.get(path)?.isDurable === true && this.isDurable(split(path)[0])
   }
 
   /** What had not finished when the process was killed is anyone's guess; the rest stays as reads saw it. */

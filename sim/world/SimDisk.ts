@@ -5,8 +5,8 @@
  * - A write is visible to reads when it has finished. It is durable only through a data-sync that began after
  *   that. At a power failure each sector of each write that is not durable arrives or does not, in any pattern
  *   and in any order. A process that is killed loses nothing that had finished.
- * - Creations, renames and removals are durable through a sync of their directory; at a power failure a prefix
- *   of those since then survives. A file's bytes are lost with its last name.
+ * - Creations, renames and removals, of directories too, are durable through a sync of their directory; at a power
+ *   failure a prefix of those since then survives. A file's bytes are lost with its last name, a directory with all in it.
  * - A failed write leaves any of its sectors behind. A failed sync makes any of what it covered durable and
  *   forgets about the rest: reads still show it, and a later sync succeeds without writing it.
  * - A disk that is out of room makes no file and lets none grow; what is there can be written.
@@ -50,6 +50,10 @@ export interface SimDisk {
   readonly durable: (path: string, start: number, end: number) => Uint8Array
   /** Overwrites a part of a file at rest, durably. */
   readonly overwrite: (path: string, position: number, bytes: Uint8Array) => void
+  /** Removes a file at rest, durably. */
+  readonly remove: (path: string) => void
+  /** All that lies on the disk as it is now; called, once no process uses the disk, puts it back. */
+  readonly checkpoint: () => () => void
   /** Paths of all files, sorted. */
   readonly files: () => ReadonlyArray<string>
   /** How many operations have begun. */
@@ -93,6 +97,7 @@ export const make = (options: Options): SimDisk => {
     },
     durable: (path, start, end) => {
       const [directory, name] = split(path)
+      if (!platter.isDurable(directory)) return new Uint8Array(0)
       return platter.directories.get(directory)?.durable.get(name)?.durable.slice(start, end) ?? new Uint8Array(0)
     },
     overwrite: (path, position, bytes) => {
@@ -101,6 +106,8 @@ export const make = (options: Options): SimDisk => {
       node.durable.write(position, bytes)
       node.current.write(position, bytes)
     },
+    remove: (path) => platter.removeAtRest(path),
+    checkpoint: () => platter.checkpoint(),
     files: () =>
       [...platter.directories]
         .flatMap(([path, { current }]) => [...current.keys()].map((name) => path === "" ? name : `${path}/${name}`))

@@ -1,0 +1,23 @@
+/**
+ * Safety (I8, I9). What the journal does not vouch for is never served: a start over it is refused by the name of what is
+ * wrong, and leaves every file as it was, or goes on from what the journal says alone. What is harmless is served.
+ */
+import { broken, holds, type Property } from "./Property.js"
+
+export const startsAreGuarded: Property<null> = {
+  name: "what-the-journal-does-not-vouch-for-is-never-served",
+  invariant: "I8",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Planted") return holds
+    const { came, changed, digest, must, proper, what } = seen
+    if (must === "serve") {
+      if (came !== "serve") return broken(`over ${what} the venue refused to start: ${came}`)
+      return digest === proper ? holds : broken(`over ${what} the venue served the state ${digest}, and its journal comes to ${proper}`)
+    }
+    if (came === "serve") return broken(`over ${what} the venue served, and must have refused by ${must}`)
+    if (!came.startsWith(must)) return broken(`over ${what} the venue must have refused by ${must} and ended otherwise: ${came}`)
+    return changed === undefined ? holds : broken(`over ${what} the venue refused to start and left ${changed} changed`)
+  }
+}

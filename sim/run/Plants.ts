@@ -1,0 +1,311 @@
+/**
+ * Faults that one guard of the start stops and nothing else does: each is planted on the disk of a venue that stopped in
+ * good order, or in how the next start is set. With its guard taken out, the venue would serve what it must not.
+ */
+import { Effect } from "effect"
+import { entryBytes } from "../../src/engine/Idempotency.js"
+import { rowBytes } from "../../src/engine/Orders.js"
+import * as EngineSnapshot from "../../src/engine/Snapshot.js"
+import * as Block from "../../src/journal/Block.js"
+import type { Disk, DiskError } from "../../src/journal/Disk.js"
+import { SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
+import type * as Venue from "../../src/Venue.js"
+import type { Bounds } from "../faults/Options.js"
+import * as Forgery from "../world/Forgery.js"
+import type * as SimDisk from "../world/SimDisk.js"
+import type { SimRandom } from "../world/SimRandom.js"
+
+/** What there is to plant in. */
+export interface Ground {
+  readonly disk: SimDisk.SimDisk
+  readonly random: SimRandom
+  readonly bounds: Bounds
+  /** The journal's blocks, oldest first. */
+  readonly blocks: ReadonlyArray<Forgery.Placed>
+  /** The newest snapshot: of the journal's end. */
+  readonly newest: Stored
+  /** Does something with the snapshots on the disk. */
+  readonly onSnapshots: <A>(work: Effect.Effect<A, DiskError, SnapshotStore | Disk>) => A
+}
+
+/** What the next start must come to: served with the journal's own state, or refused under a name. */
+export type Must =
+  | "serve"
+  | "ReplayDiverged"
+  | "JournalBehind"
+  | "JournalCorrupt"
+  | "JournalNewerFormat"
+  | "WrongEnvironment"
+  | "CapacityTooSmall"
+
+/** A fault that was planted, and how the start over it is set. */
+export interface Planted {
+  readonly must: Must
+  readonly set?: Partial<Venue.Options>
+}
+
+export interface Plant {
+  readonly what: string
+  /** Plants it; undefined where this journal has no place for it. */
+  readonly plant: (ground: Ground) => Planted | undefined
+}
+
+const snapshotPaths = ({ disk }: Ground): ReadonlyArray<string> => disk.files().filter((path) => path.endsWith(".snap"))
+
+const removeSnapshots = (ground: Ground): void => {
+  for (const path of snapshotPaths(ground)) ground.disk.remove(path)
+}
+
+/** Segments by their first sequence, ascending. */
+const segmentsOf = ({ blocks }: Ground): ReadonlyArray<number> => [...new Set(blocks.map(({ header }) => header.position.segment))]
+
+/** Where blocks that these rules decided begin: what is before the last step is never decided again. */
+const firstOfTheseRules = ({ blocks }: Ground): number =>
+  Math.max(0, blocks.findLastIndex(({ block: { records } }) => {
+    const { command } = records[0]!
+    return command.kind === "StartVenue" && command.stateBefore !== ""
+  }))
+
+const anotherDigest: Plant = {
+  what: "a block that names another digest of what it decided",
+  plant: (ground) => {
+    const { blocks, disk, random } = ground
+    const at = random.between(firstOfTheseRules(ground), blocks.length - 1)
+    const { block } = blocks[at]!
+    Forgery.rewriteFrom(disk, blocks, at, { ...block, outcomeDigest: Forgery.another(block.outcomeDigest) })
+    return { must: "ReplayDiverged" }
+  }
+}
+
+/** The newest snapshot's state with something in it that never was, under a sequence and the digest of a block. */
+const saveOther = ({ newest, onSnapshots }: Ground, sequence: number, blockDigest: Uint8Array): void => {
+  const state = EngineSnapshot.unsafeDecode(newest.sections, { orders: 1 << 20, idempotencyKeys: 1 << 20 })
+  state.halted = !state.halted
+  state.sequence = sequence
+  const sections = EngineSnapshot.encode(state)
+  onSnapshots(Effect.flatMap(SnapshotStore, (store) => store.save({ sequence, blockDigest, schema: EngineSnapshot.schema, sections })))
+}
+
+const anotherHistory: Plant = {
+  what: "a snapshot of another history",
+  plant: (ground) => {
+    saveOther(ground, ground.newest.sequence, Forgery.another(ground.newest.blockDigest))
+    return { must: "serve" }
+  }
+}
+
+const withinBlock: Plant = {
+  what: "a snapshot from within a block",
+  plant: (ground) => {
+    const placed = ground.blocks.at(-1)!
+    const { block } = placed
+    const several = block.records.length > 1 ? placed : ground.blocks.findLast((each) => each.block.records.length > 1)
+    if (several === undefined) return undefined
+    removeSnapshots(ground)
+    // A later one would be begun with instead, and what is before a step to other rules can only be begun with from the step.
+    if (ground.blocks.indexOf(several) < firstOfTheseRules(ground)) return undefined
+    saveOther(ground, several.block.lastSequence - 1, several.block.digest)
+    return { must: "serve" }
+  }
+}
+
+const lostBlocks: Plant = {
+  what: "a journal that lost its last blocks, behind its snapshot",
+  plant: (ground) => {
+    const { blocks, disk, random } = ground
+    const segment = blocks.at(-1)!.header.position.segment
+    const inLast = blocks.filter(({ header }) => header.position.segment === segment)
+    const first = inLast.at(-random.between(1, Math.min(3, inLast.length)))!
+    Forgery.zero(disk, Forgery.pathOf(first), first.header.position.offset, Forgery.endOf(inLast.at(-1)!))
+    return { must: "JournalBehind" }
+  }
+}
+
+const lostSegment: Plant = {
+  what: "a journal whose last segment is gone, behind its snapshot",
+  plant: (ground) => {
+    if (segmentsOf(ground).length < 2) return undefined
+    ground.disk.remove(Forgery.pathOf(ground.blocks.at(-1)!))
+    return { must: "JournalBehind" }
+  }
+}
+
+const lostMiddle: Plant = {
+  what: "a segment in the midst of the journal that is gone",
+  plant: (ground) => {
+    const segments = segmentsOf(ground)
+    if (segments.length < 2) return undefined
+    const gone = ground.random.pick(segments.slice(0, -1))
+    ground.disk.remove(Forgery.pathOf(ground.blocks.find(({ header }) => header.position.segment === gone)!))
+    removeSnapshots(ground)
+    return { must: "JournalCorrupt" }
+  }
+}
+
+const hole: Plant = {
+  what: "a sector that was durable and reads as zeros, so that its block looks unfinished",
+  plant: (ground) => {
+    const { blocks, disk, random } = ground
+    const places = blocks.filter(({ block, header }) =>
+      blocks.some((later) =>
+        later.header.position.segment > header.position.segment || (
+          later.header.position.segment === header.position.segment && later.header.syncedSequence >= block.firstSequence
+        )
+      )
+    )
+    if (places.length === 0) return undefined
+    const placed = random.pick(places)
+    const at = placed.header.position.offset + random.below(placed.header.blockBytes / Block.sectorBytes) * Block.sectorBytes
+    Forgery.zero(disk, Forgery.pathOf(placed), at, at + Block.sectorBytes)
+    removeSnapshots(ground)
+    return { must: "JournalCorrupt" }
+  }
+}
+
+const anotherHeader: Plant = {
+  what: "a segment whose header continues another journal",
+  plant: (ground) => {
+    const segment = ground.random.pick(segmentsOf(ground))
+    Forgery.rewriteHeader(ground.disk, segment, (header) => ({ ...header, previousDigest: Forgery.another(header.previousDigest) }))
+    return { must: "JournalCorrupt" }
+  }
+}
+
+const anotherSize: Plant = {
+  what: "a segment that is longer than its header says",
+  plant: ({ blocks, disk, random }) => {
+    const path = Forgery.pathOf(random.pick(blocks))
+    disk.overwrite(path, disk.bytes(path).length, Buffer.alloc(Block.sectorBytes))
+    return { must: "JournalCorrupt" }
+  }
+}
+
+const earlierTime: Plant = {
+  what: "a record whose time lies before that of the record before it",
+  plant: ({ blocks, disk, random }) => {
+    const at = random.between(1, blocks.length - 1)
+    const before = blocks[at - 1]!.block.records.at(-1)!
+    const { block } = blocks[at]!
+    const [first, ...rest] = block.records
+    Forgery.rewriteFrom(disk, blocks, at, { ...block, records: [{ ...first!, atEpochMs: before.atEpochMs - 1 }, ...rest] })
+    return { must: "JournalCorrupt" }
+  }
+}
+
+/** Where the codec's version stands in a block, by the published layout. */
+const codecAt = 40
+
+const newerFormat: Plant = {
+  what: "a last block in a newer format",
+  plant: ({ blocks, disk }) => {
+    const placed = blocks.at(-1)!
+    const { block, header } = placed
+    const encoded = Forgery.encode(block, block.previousDigest, header)
+    encoded.bytes.writeUInt32LE(Block.codecVersion + 1, codecAt)
+    Block.place(encoded, header.position, header.syncedSequence)
+    disk.overwrite(Forgery.pathOf(placed), header.position.offset, encoded.bytes)
+    return { must: "JournalNewerFormat" }
+  }
+}
+
+/** How far apart blocks may lie that were under way at once. */
+const mostUnderWay = 4
+
+const remains: Plant = {
+  what: "remains of unfinished blocks behind the last one",
+  plant: ({ blocks, disk, random }) => {
+    const last = blocks.at(-1)!
+    const { block, header } = last
+    const path = Forgery.pathOf(last)
+    const size = disk.bytes(path).length
+    let offset = Forgery.endOf(last)
+    let firstSequence = block.lastSequence + 1
+    let { digest } = block
+    const underWay = random.between(1, mostUnderWay)
+    // Any earlier block's records do: nobody was told of what these would have come to.
+    for (let count = 0; count < underWay; count++) {
+      const { block: of } = random.pick(blocks)
+      const records = of.records.map((record, index) => ({
+        ...record,
+        sequence: firstSequence + index,
+        atEpochMs: block.records.at(-1)!.atEpochMs
+      }))
+      const encoded = Forgery.encode({ ...of, epoch: block.epoch, firstSequence, records }, digest, {
+        ...header,
+        position: { segment: header.position.segment, offset },
+        syncedSequence: block.lastSequence
+      })
+      if (offset + encoded.bytes.length > size) break
+      const sectors = encoded.bytes.length / Block.sectorBytes
+      // The first lacks a sector at least, or it would be there; the others are there as they were written.
+      const lacks = random.below(sectors) * Block.sectorBytes
+      if (count === 0) encoded.bytes.fill(0, lacks, lacks + Block.sectorBytes)
+      disk.overwrite(path, offset, encoded.bytes)
+      offset += encoded.bytes.length
+      firstSequence = encoded.lastSequence + 1
+      ;({ digest } = encoded)
+    }
+    return { must: "serve" }
+  }
+}
+
+const anotherEnvironment: Plant = {
+  what: "a start in another environment",
+  plant: () => ({ must: "WrongEnvironment", set: { environment: "staging" } })
+}
+
+/** Rows of a table in the newest snapshot: as many as the table must have room for. */
+const rowsOf = ({ newest }: Ground, name: string, bytes: number): number =>
+  newest.sections.find((section) => section.name === name)!.bytes.length / bytes
+
+const roomForOrders: Plant = {
+  what: "a start with room for just the orders that are remembered, or for one fewer",
+  plant: (ground) => {
+    const orders = rowsOf(ground, "orders.rows", rowBytes)
+    const lacking = orders > 1 && ground.random.chance(0.5) ? 1 : 0
+    return {
+      must: lacking === 0 ? "serve" : "CapacityTooSmall",
+      set: { capacity: { orders: Math.max(1, orders - lacking), idempotencyKeys: ground.bounds.idempotencyKeys } }
+    }
+  }
+}
+
+const roomForKeys: Plant = {
+  what: "a start with room for just the keys that are remembered, or for one fewer",
+  plant: (ground) => {
+    const idempotencyKeys = rowsOf(ground, "idempotency.rows", entryBytes)
+    const lacking = idempotencyKeys > 1 && ground.random.chance(0.5) ? 1 : 0
+    return {
+      must: lacking === 0 ? "serve" : "CapacityTooSmall",
+      set: { capacity: { orders: ground.bounds.orders, idempotencyKeys: idempotencyKeys - lacking } }
+    }
+  }
+}
+
+/** All that there is to plant. */
+const plants: ReadonlyArray<Plant> = [
+  anotherDigest,
+  anotherHistory,
+  withinBlock,
+  lostBlocks,
+  lostSegment,
+  lostMiddle,
+  hole,
+  anotherHeader,
+  anotherSize,
+  earlierTime,
+  newerFormat,
+  remains,
+  anotherEnvironment,
+  roomForOrders,
+  roomForKeys
+]
+
+/** Most plants of one run: each costs a start or two. */
+const mostPlants = 3
+
+/** What a run plants: a few, each at most once. */
+export const draw = (random: SimRandom): ReadonlyArray<Plant> => {
+  const left = [...plants]
+  return Array.from({ length: random.between(1, mostPlants) }, () => left.splice(random.below(left.length), 1)[0]!)
+}
