@@ -6,13 +6,15 @@
  * same things in the same order, which the digest over all that was seen shows.
  */
 import type { Reads } from "../src/engine/Reads.js"
+import { isTight } from "./faults/Options.js"
+import { retentionMs } from "./model/NaiveState.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
 import { Faults } from "./run/Faults.js"
 import { FeedReader } from "./run/FeedReader.js"
 import { Follower } from "./run/Follower.js"
-import { Host } from "./run/Host.js"
+import { boundsOf, Host } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
 import type { Report, Request } from "./run/Request.js"
@@ -35,6 +37,8 @@ const callBudgetMs = 10_000
 
 /** Simulated milliseconds in which everything must be answered once faults have stopped. */
 const healingBudgetMs = 120_000
+
+const hourMs = 3_600_000
 
 /** Simulated milliseconds for which nobody sends anything after that. */
 const quietMs = 5_000
@@ -170,12 +174,14 @@ class Run {
 
   /** All faults stop, the last of them perhaps a crash, and the operator brings the venue back. */
   private heal(operator: Operator.Operator): void {
-    const { clients, faults, host, request, witness, world: { time } } = this
+    const { clients, faults, host, request, witness, world, world: { time } } = this
     clients.open = false
     faults.end()
     witness.see({ _tag: "Healed", atEpochMs: time.nowEpochMs() })
     const crash = faults.atEnd(request.script)
     if (crash !== undefined && host.process !== undefined) host.crash(crash.loss)
+    // A table that is full stays so for a day: what the operator does now must find room.
+    if (isTight(boundsOf(world.options))) host.age(retentionMs + hourMs)
     // A halt that is still being retried must not land behind the restoring: first all of the operator's own is settled.
     const restore = (): void => {
       if ([...clients.pending].some((call) => call.credential === "operator")) time.after(500, restore)

@@ -58,6 +58,8 @@ export interface Options {
   readonly versions?: Versions
   /** What the feed of committed blocks keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
+  /** Told of every command that comes to the writer and is taken: nobody, but where a test watches. */
+  readonly watch?: Sequencer.Watch
 }
 
 export const defaultCapacity = { orders: 2_000_000, idempotencyKeys: 2_000_000, accountParts: 8 } as const satisfies Capacity
@@ -113,7 +115,8 @@ const writerLayer = (options: Options) =>
     sequencer: options.sequencer,
     snapshotEveryRecords: options.snapshotEveryRecords,
     ...(options.versions === undefined ? undefined : { versions: options.versions }),
-    ...(options.feed === undefined ? undefined : { feed: options.feed })
+    ...(options.feed === undefined ? undefined : { feed: options.feed }),
+    ...(options.watch === undefined ? undefined : { watch: options.watch })
   }, (state) => Bootstrap.ofEnvironment(state, options.environment)).pipe(
     Layer.provideMerge(SegmentJournal.layerUnsettled(options.journal)),
     Layer.provideMerge(SnapshotStore.layer)

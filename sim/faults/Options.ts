@@ -163,7 +163,8 @@ export const intents = [
   "walk a listing",
   "read",
   "malformed",
-  "name itself"
+  "name itself",
+  "flood"
 ] as const
 export type Intent = (typeof intents)[number]
 
@@ -206,7 +207,8 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "walk a listing": 2,
   read: 12,
   malformed: 1,
-  "name itself": 1
+  "name itself": 1,
+  flood: 0
 }
 
 const quiet: Omit<Options, "workload"> = {
@@ -242,6 +244,9 @@ const swarm = (random: SimRandom, most: number, present = 0.5): number => {
   return random.next() < present ? value : 0
 }
 
+/** How often the first client floods its market, where it does. */
+const floodWeight = 60
+
 const workload = (random: SimRandom): Options["workload"] => {
   const weights = { ...baseWeights }
   for (const intent of intents) {
@@ -251,6 +256,8 @@ const workload = (random: SimRandom): Options["workload"] => {
   // Without makers nothing ever happens: they are always there.
   weights.make = Math.max(weights.make, 8)
   weights.take = Math.max(weights.take, 4)
+  // One client puts as many orders into one market as it may have there, and more.
+  weights.flood = random.chance(0.12) ? floodWeight : 0
   return {
     traders: random.between(3, 10),
     meanPauseMs: random.pick([20, 50, 100, 400]),
@@ -292,11 +299,32 @@ const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
 /** What one record may take of a block beyond where that counts as full, bytes. */
 const largestRecordBytes = 16 * 1024
 
+/** Whether a run fills its table of orders or of keys, which then stays full for a day. */
+export const isTight = ({ idempotencyKeys, orders }: Bounds): boolean => idempotencyKeys < roomy.idempotencyKeys || orders < roomy.orders
+
+/** How many runs have little room for orders, and how many for keys. */
+const tightShare = 0.14
+
+const inboxes: ReadonlyArray<Bounds["inbox"]> = [
+  { capacity: 8, reserved: 3 },
+  { capacity: 8, reserved: 6 },
+  { capacity: 21, reserved: 5 },
+  roomy.inbox,
+  roomy.inbox
+]
+
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([1_024, 4_096, 24 * 1024, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
   const segmentBytes = Math.max(random.pick([24, 32, 64, 256]) * 1024, Math.ceil(maxBlockBytes / 1024 + 1) * 1024)
-  return { ...roomy, fullBytes, maxBlockBytes, segmentBytes }
+  return {
+    orders: random.chance(tightShare) ? random.pick([30, 90]) : roomy.orders,
+    idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
+    inbox: random.pick(inboxes),
+    fullBytes,
+    maxBlockBytes,
+    segmentBytes
+  }
 }
 
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
@@ -341,6 +369,15 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
     bounds: bounds(random)
   }
+  // What an operator does is remembered for a day: in a table that is full, its own small part would be used up.
+  const calms = drawn.bounds.idempotencyKeys < roomy.idempotencyKeys
+  const fitting = calms
+    ? { ...drawn, workload: { ...drawn.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
+    : drawn
+  return ofProfile(profile, fitting, random)
+}
+
+const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom): Options => {
   switch (profile) {
     case "swarm":
       return drawn

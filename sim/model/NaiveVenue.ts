@@ -204,6 +204,28 @@ export class NaiveVenue {
     ])
   }
 
+  /** How many orders must be remembered at a time. */
+  keptOrders(atEpochMs: number): number {
+    return [...this.orders.values()].filter((order) => isKept(order, atEpochMs)).length
+  }
+
+  /** How many keys and fences there may be at most. */
+  get mostKeys(): number {
+    return this.memory.size + this.#fences.size
+  }
+
+  /** How many keys and fences must be remembered at a time. */
+  keptKeys(atEpochMs: number): number {
+    const keys = [...this.memory.values()].filter((memory) => this.isRemembered(memory, atEpochMs))
+    const fences = [...this.#fences.values()].filter((fence) => atEpochMs < fence.atEpochMs + retentionMs)
+    return keys.length + fences.length
+  }
+
+  /** Whether anything is known whose time is over at a time. */
+  hasForgettable(atEpochMs: number): boolean {
+    return this.keptKeys(atEpochMs) < this.mostKeys || this.keptOrders(atEpochMs) < this.orders.size
+  }
+
   /** Whether the account has a key, a fence or an order whose time is over at a time, so that it may have been forgotten. */
   mayHaveForgotten(account: number, atEpochMs: number): boolean {
     const mine = `${account}/`

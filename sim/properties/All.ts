@@ -2,6 +2,7 @@
 import { answersEqualModel } from "./answersEqualModel.js"
 import { band } from "./band.js"
 import { batch } from "./batch.js"
+import { blocks } from "./blocks.js"
 import { book } from "./book.js"
 import { cancel } from "./cancel.js"
 import { conservation } from "./conservation.js"
@@ -13,6 +14,7 @@ import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
+import { inbox } from "./inbox.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
@@ -27,8 +29,10 @@ import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
 import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
+import { shownIsDurable } from "./shownIsDurable.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
+import { tables } from "./tables.js"
 import { versions } from "./versions.js"
 import { zeroSum } from "./zeroSum.js"
 
@@ -52,7 +56,11 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(lookups),
   watch(listings),
   watch(marketsOfTheFile),
+  watch(inbox),
+  watch(tables),
+  watch(blocks),
   watch(durability),
+  watch(shownIsDurable),
   watch(damageIsDetected),
   watch(startsAreGuarded),
   watch(replay),

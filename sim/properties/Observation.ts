@@ -4,6 +4,7 @@
  */
 import type { Record } from "../../src/journal/Record.js"
 import type { Decided } from "../../src/sequencer/Feed.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
@@ -42,6 +43,15 @@ export interface Answer {
   readonly json: unknown
 }
 
+/** The bounds that a process is configured with: see `Bounds` of the options, and the most records of a block. */
+export interface Bounds {
+  readonly orders: number
+  readonly idempotencyKeys: number
+  readonly inbox: { readonly capacity: number; readonly reserved: number }
+  readonly fullBytes: number
+  readonly maxRecords: number
+}
+
 export type Observation =
   /** A client sent a call, for the first time or again. */
   | { readonly _tag: "Asked"; readonly call: Call; readonly attempt: number }
@@ -53,6 +63,8 @@ export type Observation =
     readonly answer: Answer
     readonly memory: NaiveMemory | undefined
     readonly sequence: number
+    /** The last record that was durable when the reply left the process. */
+    readonly leftBehind: number
     readonly atEpochMs: number
     readonly model: NaiveVenue
   }
@@ -77,13 +89,25 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
-  /** A process starts, under rules; `markets` are the ids in the markets file that it finds. */
+  /** A command came to the writer, and was taken into its inbox or refused for want of room. */
+  | { readonly _tag: "Offered"; readonly command: Command; readonly taken: boolean }
+  /** A turn of the writer took a command, when the engine stood at `sequence`: it was answered without a record, or decided by the next. */
+  | {
+    readonly _tag: "Taken"
+    readonly command: Command
+    readonly sequence: number
+    readonly atEpochMs: number
+    readonly answered: Outcome | undefined
+    readonly model: NaiveVenue
+  }
+  /** A process starts, under rules and bounds; `markets` are the ids in the markets file that it finds. */
   | {
     readonly _tag: "Started"
     readonly incarnation: number
     readonly atEpochMs: number
     readonly markets: ReadonlyArray<string>
     readonly rules: number
+    readonly bounds: Bounds
   }
   /** It refused to: the journal is another version's to finish, or to go on with. */
   | {

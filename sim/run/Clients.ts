@@ -2,6 +2,7 @@
  * Where clients make their calls: gives each its number, sends it, asks again where its client insists, and
  * has all that is asked and answered seen.
  */
+import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { Answer, Call } from "../properties/Observation.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
@@ -68,6 +69,12 @@ export class Clients {
     const again = (): void => {
       time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.#attempt(call, attempt + 1, settled))
     }
+    // A power failure at the moment in which a reply leaves takes back all behind this.
+    let leftBehind = 0
+    const left = (): void => {
+      this.follower.drain()
+      leftBehind = this.follower.model.sequence
+    }
     const dealt = network.send(requestOf(call), options.workload.timeoutMs, (result) => {
       if (result._tag !== "Replied") {
         witness.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
@@ -77,14 +84,15 @@ export class Clients {
       }
       const { body: text, headers, status } = result.response
       const answer: Answer = { status, headers, text, json: parsed(text) }
-      this.#answered(call, attempt, answer)
-      if (call.persistent && status === 503) again()
+      this.#answered(call, attempt, answer, leftBehind)
+      // A table that is full stays so for a day: whoever is told of it asks no more.
+      if (call.persistent && status === 503 && !isFull(text)) again()
       else this.#settle(call, answer, settled)
-    }, fate)
+    }, fate, left)
     request.dealt?.(call, dealt)
   }
 
-  #answered(call: Call, attempt: number, answer: Answer): void {
+  #answered(call: Call, attempt: number, answer: Answer, leftBehind: number): void {
     const { follower, witness, world } = this
     const { model } = follower
     witness.count(`answered ${answer.status}`)
@@ -96,6 +104,7 @@ export class Clients {
       answer,
       memory: call.scope === undefined ? undefined : model.recall(call.scope, answer.text),
       sequence: model.sequence,
+      leftBehind,
       atEpochMs: world.time.nowEpochMs(),
       model
     })
@@ -111,6 +120,8 @@ export class Clients {
 }
 
 const encoder = new TextEncoder()
+
+const isFull = (text: string): boolean => text.includes(describe(Refusal.tableFull).safeMessage)
 
 const renamed = (draft: Draft, index: number): Draft => ({
   ...draft,

@@ -20,7 +20,7 @@ const tasksOfStart = 400
 const tasksOfFirstStart = 140
 
 /** Tasks within which a file that was renamed has its name durably and is written to. */
-const tasksOfRename = 16
+const tasksOfRename = 10
 
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
@@ -181,7 +181,13 @@ export class Faults {
       else if (random.chance(0.6)) {
         this.#struck({ do: "crash", atMs, from: "journal write", tasks: random.between(1, 4), loss: this.#drawLoss() })
       } else if (random.chance(0.5)) {
-        this.#struck({ do: "crash", atMs, from: "rename", tasks: random.between(1, tasksOfRename), loss: this.#drawLoss() })
+        this.#struck({
+          do: "crash",
+          atMs,
+          from: "rename",
+          tasks: random.between(1, tasksOfRename),
+          loss: random.chance(0.5) ? "power" : "kill"
+        })
       } else this.#struck({ do: "crash", atMs, from: "now", tasks: random.between(1, 60), loss: this.#drawLoss() })
     })
   }

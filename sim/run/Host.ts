@@ -71,6 +71,8 @@ export class Host {
   #stopping = false
   /** Nobody starts it again. */
   #over = false
+  /** How far ahead of the true time every process reads the clock from now on, ms. */
+  #agedMs = 0
   /** Tasks until the crash that was planned strikes; Infinity for none. */
   #crashIn = Number.POSITIVE_INFINITY
   #crashLoss: SimDisk.Crash = "power"
@@ -89,14 +91,15 @@ export class Host {
   }
 
   start(): void {
-    const { follower, witness, world: { disk, time } } = this
+    const { follower, witness, world: { disk, options, time } } = this
     this.#incarnation++
     const incarnation = this.#incarnation
     const rules = this.#drawRules()
     this.#running = rules
     this.#growFile()
     const markets = this.#listed.map(({ parameters }) => parameters.marketId)
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, rules })
+    const bounds = { ...boundsOf(options), maxRecords: options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords }
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, rules, bounds })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"
@@ -127,7 +130,20 @@ export class Host {
         this.#stopping = false
         if (!this.#over) this.#restartLater()
       }
-    })
+    }, { watch: this.#watch(incarnation) })
+  }
+
+  /** Shows what comes to the writer of this process and what its turns take. */
+  #watch(incarnation: number): Sequencer.Watch {
+    const { follower: { model }, witness } = this
+    return {
+      offered: (command, taken) => {
+        if (incarnation === this.#incarnation) witness.see({ _tag: "Offered", command, taken })
+      },
+      taken: (command, sequence, atEpochMs, answered) => {
+        if (incarnation === this.#incarnation) witness.see({ _tag: "Taken", command, sequence, atEpochMs, answered, model })
+      }
+    }
   }
 
   /** The rules of the process that starts now: those of the last, or of the version after it. */
@@ -171,6 +187,13 @@ export class Host {
       log: (line) => this.witness.trace(`log ${line}`),
       ...told
     })
+    this.process.clock.jump(this.#agedMs)
+  }
+
+  /** Lets so much time pass for this process and all after it, as after a while in which nobody called. */
+  age(byMs: number): void {
+    this.#agedMs = byMs
+    this.process?.clock.jump(byMs)
   }
 
   /** Runs one task of the process, and the crash that is due after it. False if none is ready. */

@@ -174,6 +174,10 @@ const describe = (seen: Observation): string => {
       return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Offered":
+      return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
+    case "Taken":
+      return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
     case "Planted":
       return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
     case "Healed":

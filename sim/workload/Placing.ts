@@ -33,7 +33,25 @@ const marginEdge = ({ model, nextKey, random, who, wishes }: Seat, intent: Inten
   }))
 }
 
+/** Orders of a flood, as many as a batch takes. */
+const floodOrders = 32
+
+/** Small orders on one side of one market, which all rest; of the first client alone, so that they come to its bound. */
+const flood = (seat: Seat, intent: Intent): Draft => {
+  const { model, nextKey, random, who, wishes } = seat
+  const [market] = model.markets
+  if (who.account !== 0 || market === undefined || market.mark === 0) return makeOrder(seat, intent)
+  const way = wishes.side()
+  return Calls.placeBatch(who, intent, nextKey(), Array.from({ length: floodOrders }, () =>
+    wishes.wish(market, {
+      side: way,
+      quantityAtoms: market.parameters.minQuantityAtoms,
+      priceAtoms: wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market) * random.between(4, 16)))
+    })))
+}
+
 export const placing = {
+  flood,
   make: makeOrder,
   take: takeOrder,
   "market order": ({ nextKey, random, who, wishes }, intent) => {

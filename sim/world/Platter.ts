@@ -118,15 +118,6 @@ export class Platter {
     return node
   }
 
-  /** Removes a file at rest, durably. */
-  removeAtRest(path: string): void {
-    const [directory, name] = split(path)
-    const { current, durable } = this.directories.get(directory)!
-    current.delete(name)
-    durable.delete(name)
-    this.durableChanges++
-  }
-
   /** All that lies on it as it is now; called, puts it back. */
   checkpoint(): () => void {
     const copies = new Map<Node, Node>()

@@ -50,8 +50,6 @@ export interface SimDisk {
   readonly durable: (path: string, start: number, end: number) => Uint8Array
   /** Overwrites a part of a file at rest, durably. */
   readonly overwrite: (path: string, position: number, bytes: Uint8Array) => void
-  /** Removes a file at rest, durably. */
-  readonly remove: (path: string) => void
   /** All that lies on the disk as it is now; called, once no process uses the disk, puts it back. */
   readonly checkpoint: () => () => void
   /** Paths of all files, sorted. */
@@ -106,7 +104,6 @@ export const make = (options: Options): SimDisk => {
       node.durable.write(position, bytes)
       node.current.write(position, bytes)
     },
-    remove: (path) => platter.removeAtRest(path),
     checkpoint: () => platter.checkpoint(),
     files: () =>
       [...platter.directories]

@@ -45,7 +45,14 @@ export interface SimNetwork {
    * Sends a request; `settle` is called exactly once, at the latest after `timeoutMs`. `fate` draws what befalls
    * it; a generator of its own keeps its fate whatever else is sent.
    */
-  readonly send: (request: Request, timeoutMs: number, settle: (result: Result) => void, fate?: SimRandom) => Fate
+  readonly send: (
+    request: Request,
+    timeoutMs: number,
+    settle: (result: Result) => void,
+    fate?: SimRandom,
+    /** Called when a reply leaves the process, whatever becomes of it on its way. */
+    left?: () => void
+  ) => Fate
   /** The listener of one process; its `ready` puts a delivery among what the process has to do. */
   readonly layerFor: (process: SimListener.Station) => Layer.Layer<Listener>
   /** Cuts every connection to a process: it has died. */
@@ -63,7 +70,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
   let faults = initial
   const listener = SimListener.make(time)
 
-  const send = (request: Request, timeoutMs: number, settle: (result: Result) => void, fate: SimRandom = random): Fate => {
+  const send: SimNetwork["send"] = (request, timeoutMs, settle, fate = random, left = () => {}) => {
     const delay = (): number => fate.next() * faults.maxDelayMs
     let settled = false
     const once = (result: Result): void => {
@@ -87,6 +94,7 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
       }
       listener.deliver(request, {
         answered: (response) => {
+          left()
           if (halfOpen) return
           time.after(delay(), () => once(lostOut ? { _tag: "Lost" } : { _tag: "Replied", response }))
         },

@@ -38,6 +38,14 @@ export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024,
 /** Why the writer stopped. */
 export type Failure = Fenced | Unknown | Full | { readonly _tag: "Defect"; readonly cause: unknown }
 
+/** Told of what comes to the writer and what its turns take: for whoever watches the process from inside. */
+export interface Watch {
+  /** A command came, and was taken into the inbox or refused for want of room. */
+  readonly offered: (command: Command, taken: boolean) => void
+  /** A turn took a command at this time, behind this record: `answered` without one of its own, or decided by the next. */
+  readonly taken: (command: Command, sequence: number, atEpochMs: number, answered: Outcome | undefined) => void
+}
+
 /** What the writer needs from outside. */
 export interface Leaves {
   readonly engine: Engine
@@ -55,6 +63,7 @@ export interface Leaves {
   readonly built: (block: Block.Encoded, events: Float64Array) => void
   /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
   readonly committed: (lastSequence: number) => void
+  readonly watch?: Watch | undefined
 }
 
 /** A block on its way to the disk, and who waits for it. */
@@ -113,11 +122,17 @@ export class Sequencer {
   /** See `Submit`. */
   submit(command: Command, answer: Answer): void {
     if (this.state === "failed") return
-    if (this.state === "draining" || !this.inbox.offer({ command, answer })) {
+    if (this.state === "draining" || !this.offer(command, answer)) {
       answer(refuse(Refusal.inboxFull, this.durable, this.now()))
       return
     }
     this.askForTurn()
+  }
+
+  private offer(command: Command, answer: Answer): boolean {
+    const taken = this.inbox.offer({ command, answer })
+    this.leaves.watch?.offered(command, taken)
+    return taken
   }
 
   /** See `Barrier`. */
@@ -197,6 +212,7 @@ export class Sequencer {
       const { answer, command } = next
       entries += entriesOf(command)
       const admitted = engine.admit(command, atEpochMs)
+      this.leaves.watch?.taken(command, engine.sequence, atEpochMs, admitted)
       if (admitted !== undefined) {
         this.release(admitted, answer)
         continue

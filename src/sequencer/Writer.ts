@@ -32,6 +32,8 @@ export interface Options {
   readonly versions?: Versions
   /** What the feed keeps in memory. */
   readonly feed?: Partial<Recent.Bounds>
+  /** Told of every command that comes and is taken: nobody, but where a test watches. */
+  readonly watch?: Sequencer.Watch
 }
 
 /** What else may refuse to go on from a recovered state: asked before anything on the disk is changed. */
@@ -208,7 +210,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
     committed: (lastSequence) => {
       recent.commit(lastSequence)
       snapshotting.committed(lastSequence)
-    }
+    },
+    watch: options.watch
   }, options.sequencer)
   // Armed by the first block: the record of the start comes before all that is due.
   const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)

@@ -18,6 +18,7 @@ const verdict = (endpoint: string, target: string, failure: Errors.Failure): Pro
     answer: { status, headers, text: body, json: JSON.parse(body) },
     memory: undefined,
     sequence: 1,
+    leftBehind: 1,
     atEpochMs: 1_700_000_000_000,
     model: new NaiveVenue()
   })

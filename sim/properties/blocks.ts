@@ -1,0 +1,45 @@
+/**
+ * Safety (bounds). No block holds more records than it may, and none took a further one once it was full.
+ */
+import * as Block from "../../src/journal/Block.js"
+import type { Record } from "../../src/journal/Record.js"
+import type { Bounds } from "./Observation.js"
+import { broken, holds, type Property } from "./Property.js"
+
+interface State {
+  bounds: Pick<Bounds, "fullBytes" | "maxRecords">
+  /** Records of the block at hand, but for its last. */
+  records: Array<Record>
+}
+
+/** What a block of these records takes, in bytes. */
+const sizeOf = (records: ReadonlyArray<Record>): number => {
+  const builder = new Block.Builder()
+  builder.begin({ epoch: 1, firstSequence: records[0]!.sequence, previousDigest: Block.genesisDigest })
+  for (const { atEpochMs, command, sequence } of records) builder.add(sequence, atEpochMs, command)
+  return builder.byteLength
+}
+
+export const blocks: Property<State> = {
+  name: "blocks-keep-to-their-bounds",
+  invariant: "bounds",
+  kind: "safety",
+  initial: () => ({ bounds: { fullBytes: Number.POSITIVE_INFINITY, maxRecords: Number.POSITIVE_INFINITY }, records: [] }),
+  observe: (state, seen) => {
+    if (seen._tag === "Started") state.bounds = seen.bounds
+    if (seen._tag !== "Committed") return holds
+    const { block: { bytes, count, firstSequence }, record } = seen
+    const { fullBytes, maxRecords } = state.bounds
+    if (record.sequence === firstSequence) state.records = []
+    if (count > maxRecords) return broken(`block ${firstSequence} holds ${count} records, and ${maxRecords} are the most`)
+    if (record.sequence < firstSequence + count - 1) {
+      state.records.push(record)
+      return holds
+    }
+    if (bytes < fullBytes || state.records.length === 0) return holds
+    const before = sizeOf(state.records)
+    return before < fullBytes
+      ? holds
+      : broken(`block ${firstSequence} took record ${record.sequence} at ${before} bytes, and is full at ${fullBytes}`)
+  }
+}

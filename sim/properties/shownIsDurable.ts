@@ -1,0 +1,38 @@
+/**
+ * Safety (I8). Nothing is shown, by any kind of read or answer, that a power failure at the moment in which the reply
+ * leaves would take back: every sequence in it is of a record that is durable by then, every order and trade was made by
+ * one.
+ */
+import { parseOrderId } from "../../src/domain/Ids.js"
+import { broken, holds, type Property } from "./Property.js"
+
+const sequences = /"(\w*[sS]equence)":([0-9]+)/g
+const trades = /"trd_([0-9a-z]+)"/g
+const orders = /"(?:orderId|order)":"(ord_[0-9a-z]+)"/g
+
+export const shownIsDurable: Property<null> = {
+  name: "what-is-shown-is-durable",
+  invariant: "I8",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Answered" || seen.answer.status !== 200) return holds
+    const { answer: { text }, call: { endpoint }, leftBehind, model } = seen
+    for (const [, name = "", digits] of text.matchAll(sequences)) {
+      if (Number(digits) > leftBehind)
+        return broken(`${endpoint} shows ${name} ${digits}, and record ${leftBehind} was the last durable one`)
+    }
+    for (const [, ordinal = ""] of text.matchAll(trades)) {
+      const trade = model.trades[Number.parseInt(ordinal, 36)]
+      if (trade === undefined || trade.sequence > leftBehind) {
+        return broken(`${endpoint} shows trade trd_${ordinal}, and record ${leftBehind} was the last durable one`)
+      }
+    }
+    // A refused attempt has an id of its own, and no order; what is told of it in a lookup has its own property.
+    if (seen.call.method !== "GET" || endpoint === "lookUpOutcome") return holds
+    for (const [, id = ""] of text.matchAll(orders)) {
+      if (!model.orders.has(parseOrderId(id) ?? -1)) return broken(`${endpoint} shows ${id}, which no durable record placed`)
+    }
+    return holds
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Safety (bounds). A command is refused for want of room exactly where there is none: for a placement where its orders
+ * would not fit beside those that are remembered, for any command with a key where its part of the table of keys is full.
+ * A last eighth of that table is kept for what takes risk away, and of that a last part for the operator. Counted here
+ * from the records alone; nothing is asked of the venue.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import { Principal } from "../../src/operations/Header.js"
+import type { Command } from "../../src/operations/Operations.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { mayAddRisk } from "./inbox.js"
+import type { Bounds, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+type Taken = Extract<Observation, { readonly _tag: "Taken" }>
+
+interface State {
+  bounds: Bounds | undefined
+  /** Taken behind records that are not durable yet. */
+  undurable: Array<Taken>
+}
+
+/** Most keys there may be before the command's. */
+const roomForKeys = (command: Command, capacity: number): number => {
+  const kept = Math.floor(capacity / 8)
+  if (mayAddRisk(command)) return capacity - kept
+  return command.principal === Principal.operator ? capacity : capacity - Math.floor(kept / 8)
+}
+
+const wants = (command: Command): number => command.kind === "PlaceOrders" ? command.entries.length : 0
+
+/** What the command needs and does not find; undefined where it finds all. */
+const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {
+  const wanted = wants(command)
+  if (wanted > 0 && model.orders.size + wanted > orders) {
+    const kept = model.keptOrders(atEpochMs)
+    if (kept + wanted > orders) return `${kept} orders are remembered of ${orders}, and ${wanted} come`
+  }
+  if (command.idempotencyKey === "") return undefined
+  const most = roomForKeys(command, idempotencyKeys)
+  const further = command.kind === "FenceOutcome" ? 1 : 0
+  if (model.mostKeys + further < most) return undefined
+  const kept = model.keptKeys(atEpochMs)
+  return kept + further < most
+    ? undefined
+    : `${kept} keys are remembered, and a ${command.kind} may be added to fewer than ${most - further}`
+}
+
+const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
+  const { answered, atEpochMs, command } = taken
+  if (answered !== undefined && answered.refusal !== Refusal.tableFull) return holds
+  const lacking = lack(taken, bounds, model)
+  if (answered === undefined) return lacking === undefined ? holds : broken(`a ${command.kind} was decided, and ${lacking}`)
+  // What is over is forgotten from the oldest on: something may still be held that nobody must remember.
+  if (lacking !== undefined || model.hasForgettable(atEpochMs)) return holds
+  return broken(`a ${command.kind} was refused for want of room behind record ${taken.sequence}, and there was room`)
+}
+
+export const tables: Property<State> = {
+  name: "tables-are-full-exactly-at-their-bounds",
+  invariant: "bounds",
+  kind: "safety",
+  initial: () => ({ bounds: undefined, undurable: [] }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.bounds = seen.bounds
+        state.undurable = []
+        return holds
+      case "Taken":
+        if (seen.sequence === seen.model.sequence) return judge(seen, state.bounds!, seen.model)
+        state.undurable.push(seen)
+        return holds
+      case "Committed": {
+        const { model, record: { sequence } } = seen
+        const due = state.undurable.filter((taken) => taken.sequence === sequence)
+        state.undurable = state.undurable.filter((taken) => taken.sequence > sequence)
+        for (const taken of due) {
+          const verdict = judge(taken, state.bounds!, model)
+          if (verdict !== undefined) return verdict
+        }
+        return holds
+      }
+      default:
+        return holds
+    }
+  }
+}
