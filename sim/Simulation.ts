@@ -108,7 +108,8 @@ class Run {
       simulatedMs: world.elapsedMs(),
       script: recorded ? this.script() : undefined,
       blocks: recorded ? JournalTap.sealed(world.disk) : [],
-      counts: witness.counts
+      counts: witness.counts,
+      marks: witness.marks
     }
   }
 

@@ -4,7 +4,7 @@
  * same way, which is kept as a file.
  *
  * Exit codes: 0 clean; 64 wrong usage; 127 the program itself failed (crash); 128 liveness; 129 safety; 130
- * equal seeds gave unequal digests.
+ * equal seeds gave unequal digests; 131 a mark of the kept list was not reached.
  */
 import { spawn } from "node:child_process"
 import * as crypto from "node:crypto"
@@ -15,9 +15,10 @@ import * as Options from "./faults/Options.js"
 import * as BugFile from "./report/BugFile.js"
 import * as Failures from "./shrink/Failures.js"
 import * as Filing from "./report/Filing.js"
+import * as Reached from "./report/Reached.js"
 import * as Simulation from "./Simulation.js"
 
-const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130 } as const
+const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130, unreached: 131 } as const
 
 interface Arguments {
   readonly seeds: ReadonlyArray<string>
@@ -32,6 +33,10 @@ interface Arguments {
   readonly raw: boolean
   /** A line for every seed, also of many and without a terminal. */
   readonly each: boolean
+  /** Prints how often each mark of the venue's code was reached. */
+  readonly marks: boolean
+  /** Fails where a mark of the kept list was not reached. */
+  readonly "kept-marks": boolean
   readonly bugs: string
   readonly shrinkRuns: number
   readonly shrinkSeconds: number
@@ -50,6 +55,8 @@ const usage = `usage: npm run sim -- [options]
   --trace           prints every observation
   --quiet           prints no options before each run
   --each            a line for every seed
+  --marks           prints how often each rare branch that is marked was reached
+  --kept-marks      fails where one of those in sim/marks.json was not
   --raw             reports a failing run as it is: not made smaller, not kept
   --bugs FOLDER     where failing runs are kept (default fixtures/bugs)
   --shrink-runs N   runs that making one smaller may take (default 1500)
@@ -75,7 +82,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
   let shrinkRuns = 1500
   let shrinkSeconds = 120
   let replay: string | undefined
-  const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false, each: false }
+  const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false, each: false, marks: false, "kept-marks": false }
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
     switch (word) {
@@ -107,6 +114,8 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         shrinkSeconds = count(word, words[++index])
         break
       case "--each":
+      case "--marks":
+      case "--kept-marks":
       case "--raw":
       case "--twice":
       case "--trace":
@@ -209,6 +218,7 @@ const runAll = (options: Arguments): number => {
       format: "{bar} {value}/{total} seeds, {records} records, {fills} fills, {crashes} crashes, eta {eta_formatted}"
     })
     : undefined
+  let marks: Reached.Counts = {}
   const total = { records: 0, fills: 0, crashes: 0, commands: 0, simulatedMs: 0 }
   const began = performance.now()
   bar?.start(options.seeds.length, 0, total)
@@ -232,6 +242,7 @@ const runAll = (options: Arguments): number => {
       if (!options.digests) reportFailure(options, report, report.failure)
       return exitCodes[report.failure.kind]
     }
+    marks = Reached.sum(marks, report.marks)
     total.records += report.records
     total.fills += report.fills
     total.crashes += report.crashes
@@ -249,7 +260,25 @@ const runAll = (options: Arguments): number => {
         + `${Math.round(total.commands / seconds)} commands/s, ${Math.round(total.simulatedMs / 1000 / seconds)}x real time`
     )
   }
-  return exitCodes.clean
+  if (options.digests) {
+    print(`${marksWord}${JSON.stringify(marks)}`)
+    return exitCodes.clean
+  }
+  return tellMarks(options, marks)
+}
+
+/** What a line begins with that tells another process the marks. */
+const marksWord = "marks "
+
+/** Says which marks were reached, and how the process ends for it. */
+const tellMarks = (options: Arguments, marks: Reached.Counts): number => {
+  if (options.marks) print(Reached.table(marks))
+  const never = Reached.never(marks)
+  if (options.seeds.length > 1 && never.length > 0) print(`never reached: ${never.join("; ")}`)
+  if (!options["kept-marks"]) return exitCodes.clean
+  const lost = Reached.lost(marks, path.join(root, "sim/marks.json"))
+  for (const mark of lost) print(`FAILED: no run reached what was reached before: ${mark}`)
+  return lost.length === 0 ? exitCodes.clean : exitCodes.unreached
 }
 
 /** Runs the same seeds in a process of its own; its output lines and exit code. */
@@ -290,9 +319,11 @@ const runTwice = async (options: Arguments): Promise<number> => {
     }
   }
   if (first.code !== 0) return first.code
-  const digest = crypto.createHash("sha256").update(first.lines.join("\n")).digest("hex")
-  print(`${first.lines.length} seeds ok twice, all digests equal; digest of digests ${digest.slice(0, 16)}`)
-  return exitCodes.clean
+  const digests = first.lines.filter((line) => !line.startsWith(marksWord))
+  const digest = crypto.createHash("sha256").update(digests.join("\n")).digest("hex")
+  print(`${digests.length} seeds ok twice, all digests equal; digest of digests ${digest.slice(0, 16)}`)
+  const marks = first.lines.find((line) => line.startsWith(marksWord))?.slice(marksWord.length) ?? "{}"
+  return tellMarks(options, JSON.parse(marks) as Reached.Counts)
 }
 
 const parsed = parse(process.argv.slice(2))

@@ -314,7 +314,7 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
 ]
 
 const bounds = (random: SimRandom): Bounds => {
-  const fullBytes = random.pick([1_024, 4_096, 24 * 1024, 24 * 1024])
+  const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
   const segmentBytes = Math.max(random.pick([24, 32, 64, 256]) * 1024, Math.ceil(maxBlockBytes / 1024 + 1) * 1024)
   return {

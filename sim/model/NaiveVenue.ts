@@ -214,16 +214,17 @@ export class NaiveVenue {
     return this.memory.size + this.#fences.size
   }
 
-  /** How many keys and fences must be remembered at a time. */
-  keptKeys(atEpochMs: number): number {
-    const keys = [...this.memory.values()].filter((memory) => this.isRemembered(memory, atEpochMs))
+  /** How many keys and fences must be remembered at a time, and how many outcomes beside the first of each. */
+  keptKeys(atEpochMs: number): { readonly keys: number; readonly further: number } {
+    const kept = [...this.memory.values()].filter((memory) => this.isRemembered(memory, atEpochMs))
     const fences = [...this.#fences.values()].filter((fence) => atEpochMs < fence.atEpochMs + retentionMs)
-    return keys.length + fences.length
+    return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
 
-  /** Whether anything is known whose time is over at a time. */
+  /** Whether anything was remembered whose time is over at a time. */
   hasForgettable(atEpochMs: number): boolean {
-    return this.keptKeys(atEpochMs) < this.mostKeys || this.keptOrders(atEpochMs) < this.orders.size
+    const everKept = [...this.memory.values()].filter(({ kept }) => kept).length + this.#fences.size
+    return this.keptKeys(atEpochMs).keys < everKept || this.keptOrders(atEpochMs) < this.orders.size
   }
 
   /** Whether the account has a key, a fence or an order whose time is over at a time, so that it may have been forgotten. */

@@ -1,18 +1,29 @@
 /**
  * Safety (bounds). The inbox takes a command exactly while there is room for its kind: a placement only while so many
  * wait that the room kept for reductions, cancels and the operator is untouched, anything else until it is full. What
- * waits is taken in the order it came, those of one kind among themselves and those of one account. Counted here, by
- * what went in and what came out.
+ * takes risk away comes first, but not before what its own account sent earlier, and not for ever; in either line who came
+ * first is taken first. Counted here, by what went in and what came out.
  */
 import type { Command } from "../../src/operations/Operations.js"
 import type { Bounds } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
+interface Waiting {
+  readonly command: Command
+  /** Whether it waits behind placements: one itself, or sent behind one of its account. */
+  readonly behind: boolean
+}
+
 interface State {
   bounds: Bounds["inbox"]
   /** What went in and has not come out, oldest first. */
-  waiting: Array<Command>
+  waiting: Array<Waiting>
+  /** How many were taken before others that wait behind placements, since one of those was. */
+  inARow: number
 }
+
+/** So many that take risk away are taken in a row at most while placements wait. */
+const mostInARow = 15
 
 /** Placements but for those that can only reduce, changes of orders, and what is no trading at all. */
 export const mayAddRisk = (command: Command): boolean => {
@@ -27,34 +38,46 @@ export const mayAddRisk = (command: Command): boolean => {
   }
 }
 
-/** Whether one of two commands must be taken before the other where it came first. */
-const keepOrder = (first: Command, second: Command): boolean =>
-  mayAddRisk(first) === mayAddRisk(second) || first.account >= 0 && first.account === second.account
+/** Why this was not the command whose turn it was. */
+const outOfTurn = ({ inARow, waiting }: State, taken: Waiting): string | undefined => {
+  const name = taken.command.kind
+  const before = waiting.find((other) => other.behind === taken.behind)!
+  if (before !== taken) return `a ${name} was taken before a ${before.command.kind} that had waited longer`
+  const other = waiting.find(({ behind }) => behind !== taken.behind)
+  if (other === undefined) return undefined
+  if (taken.behind) return inARow < mostInARow ? `a ${name} was taken while a ${other.command.kind} waited` : undefined
+  return inARow < mostInARow ? undefined : `a ${name} was taken after ${inARow} others in a row, and a ${other.command.kind} waited`
+}
 
 export const inbox: Property<State> = {
   name: "inbox-takes-in-order-and-keeps-its-share",
   invariant: "bounds",
   kind: "safety",
-  initial: () => ({ bounds: { capacity: 0, reserved: 0 }, waiting: [] }),
+  initial: () => ({ bounds: { capacity: 0, reserved: 0 }, waiting: [], inARow: 0 }),
   observe: (state, seen) => {
     if (seen._tag === "Started") {
       state.bounds = seen.bounds.inbox
       state.waiting = []
+      state.inARow = 0
     }
+    const { waiting } = state
     if (seen._tag === "Offered") {
-      const { bounds: { capacity, reserved }, waiting } = state
-      const most = mayAddRisk(seen.command) ? capacity - reserved : capacity
+      const { bounds: { capacity, reserved } } = state
+      const { command } = seen
+      const most = mayAddRisk(command) ? capacity - reserved : capacity
       if (seen.taken !== waiting.length < most) {
-        return broken(`a ${seen.command.kind} was ${seen.taken ? "taken in" : "refused"} while ${waiting.length} waited: ${most} may`)
+        return broken(`a ${command.kind} was ${seen.taken ? "taken in" : "refused"} while ${waiting.length} waited: ${most} may`)
       }
-      if (seen.taken) waiting.push(seen.command)
+      const own = command.account >= 0 && waiting.some((other) => other.behind && other.command.account === command.account)
+      if (seen.taken) waiting.push({ command, behind: own || mayAddRisk(command) })
     }
     if (seen._tag === "Taken") {
-      const at = state.waiting.indexOf(seen.command)
-      if (at < 0) return broken(`a ${seen.command.kind} was decided that does not wait`)
-      const before = state.waiting.slice(0, at).find((other) => keepOrder(other, seen.command))
-      if (before !== undefined) return broken(`a ${seen.command.kind} was taken before a ${before.kind} that had waited longer`)
-      state.waiting.splice(at, 1)
+      const taken = waiting.find(({ command }) => command === seen.command)
+      if (taken === undefined) return broken(`a ${seen.command.kind} was decided that does not wait`)
+      const why = outOfTurn(state, taken)
+      if (why !== undefined) return broken(why)
+      state.inARow = taken.behind || !waiting.some(({ behind }) => behind) ? 0 : state.inARow + 1
+      waiting.splice(waiting.indexOf(taken), 1)
     }
     return holds
   }

@@ -1,7 +1,8 @@
 /**
  * Safety (bounds). A command is refused for want of room exactly where there is none: for a placement where its orders
- * would not fit beside those that are remembered, for any command with a key where its part of the table of keys is full.
- * A last eighth of that table is kept for what takes risk away, and of that a last part for the operator. Counted here
+ * would not fit beside those that are remembered, for any command with a key where its part of the table of keys is full, or
+ * of what was decided under them. A last eighth of each is kept for what takes risk away, and of that a last part for the
+ * operator. Counted here
  * from the records alone; nothing is asked of the venue.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -20,8 +21,8 @@ interface State {
   undurable: Array<Taken>
 }
 
-/** Most keys there may be before the command's. */
-const roomForKeys = (command: Command, capacity: number): number => {
+/** How much of a table of this capacity may be taken, the command's own among it. */
+const boundOf = (command: Command, capacity: number): number => {
   const kept = Math.floor(capacity / 8)
   if (mayAddRisk(command)) return capacity - kept
   return command.principal === Principal.operator ? capacity : capacity - Math.floor(kept / 8)
@@ -29,21 +30,30 @@ const roomForKeys = (command: Command, capacity: number): number => {
 
 const wants = (command: Command): number => command.kind === "PlaceOrders" ? command.entries.length : 0
 
+/** What one key remembers, at the most. */
+const outcomesOf = (command: Command): number =>
+  command.kind === "PlaceOrders" || command.kind === "CancelOrders" ? command.entries.length : 1
+
+/** Most outcomes of one command. */
+const mostOutcomes = 32
+
 /** What the command needs and does not find; undefined where it finds all. */
 const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {
   const wanted = wants(command)
-  if (wanted > 0 && model.orders.size + wanted > orders) {
+  const mostOrders = boundOf(command, orders)
+  if (wanted > 0 && model.orders.size + wanted > mostOrders) {
     const kept = model.keptOrders(atEpochMs)
-    if (kept + wanted > orders) return `${kept} orders are remembered of ${orders}, and ${wanted} come`
+    if (kept + wanted > mostOrders) return `${kept} orders are remembered, ${wanted} come, and ${mostOrders} may be`
   }
   if (command.idempotencyKey === "") return undefined
-  const most = roomForKeys(command, idempotencyKeys)
-  const further = command.kind === "FenceOutcome" ? 1 : 0
-  if (model.mostKeys + further < most) return undefined
+  const most = boundOf(command, idempotencyKeys)
+  // A fence is remembered twice: as what it is, and as what it fences.
+  const keys = command.kind === "FenceOutcome" ? 2 : 1
+  if (model.mostKeys * mostOutcomes < most) return undefined
   const kept = model.keptKeys(atEpochMs)
-  return kept + further < most
-    ? undefined
-    : `${kept} keys are remembered, and a ${command.kind} may be added to fewer than ${most - further}`
+  if (kept.keys + keys > most) return `${kept.keys} keys are remembered, ${keys} come, and ${most} may be`
+  const further = outcomesOf(command) - 1
+  return kept.further + further > most ? `${kept.further} further outcomes are remembered, ${further} come, and ${most} may be` : undefined
 }
 
 const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {

@@ -185,6 +185,7 @@ export class Host {
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       log: (line) => this.witness.trace(`log ${line}`),
+      reached: this.witness.reached,
       ...told
     })
     this.process.clock.jump(this.#agedMs)

@@ -42,6 +42,8 @@ export type Must =
 export interface Planted {
   readonly must: Must
   readonly set?: Partial<Venue.Options>
+  /** Whether what the start writes itself could stop the one after it. */
+  readonly again?: boolean
 }
 
 export interface Plant {
@@ -208,44 +210,56 @@ const newerFormat: Plant = {
   }
 }
 
-/** How far apart blocks may lie that were under way at once. */
+/** Blocks that are under way at once, at most. */
 const mostUnderWay = 4
+
+/**
+ * Writes blocks behind one, as they would have been written next, but for a sector of the first that never arrived: any
+ * earlier records do, since nobody was told of what they came to. How many found room in the segment.
+ */
+const leaveRemains = ({ blocks, disk, random }: Ground, behind: Forgery.Placed, most: number): number => {
+  const { block, header: { position: { segment } } } = behind
+  const path = Forgery.pathOf(behind)
+  const size = disk.bytes(path).length
+  const { atEpochMs } = block.records.at(-1)!
+  let offset = Forgery.endOf(behind)
+  let firstSequence = block.lastSequence + 1
+  let { digest } = block
+  for (let count = 0; count < most; count++) {
+    const { block: of } = random.pick(blocks)
+    const records = of.records.map((record, index) => ({ ...record, sequence: firstSequence + index, atEpochMs }))
+    const header = { ...behind.header, position: { segment, offset }, syncedSequence: block.lastSequence }
+    const encoded = Forgery.encode({ ...of, epoch: block.epoch, firstSequence, records }, digest, header)
+    if (offset + encoded.bytes.length > size) return count
+    const lacks = random.below(encoded.bytes.length / Block.sectorBytes) * Block.sectorBytes
+    if (count === 0) encoded.bytes.fill(0, lacks, lacks + Block.sectorBytes)
+    disk.overwrite(path, offset, encoded.bytes)
+    offset += encoded.bytes.length
+    firstSequence = encoded.lastSequence + 1
+    ;({ digest } = encoded)
+  }
+  return most
+}
 
 const remains: Plant = {
   what: "remains of unfinished blocks behind the last one",
-  plant: ({ blocks, disk, random }) => {
-    const last = blocks.at(-1)!
-    const { block, header } = last
-    const path = Forgery.pathOf(last)
-    const size = disk.bytes(path).length
-    let offset = Forgery.endOf(last)
-    let firstSequence = block.lastSequence + 1
-    let { digest } = block
-    const underWay = random.between(1, mostUnderWay)
-    // Any earlier block's records do: nobody was told of what these would have come to.
-    for (let count = 0; count < underWay; count++) {
-      const { block: of } = random.pick(blocks)
-      const records = of.records.map((record, index) => ({
-        ...record,
-        sequence: firstSequence + index,
-        atEpochMs: block.records.at(-1)!.atEpochMs
-      }))
-      const encoded = Forgery.encode({ ...of, epoch: block.epoch, firstSequence, records }, digest, {
-        ...header,
-        position: { segment: header.position.segment, offset },
-        syncedSequence: block.lastSequence
-      })
-      if (offset + encoded.bytes.length > size) break
-      const sectors = encoded.bytes.length / Block.sectorBytes
-      // The first lacks a sector at least, or it would be there; the others are there as they were written.
-      const lacks = random.below(sectors) * Block.sectorBytes
-      if (count === 0) encoded.bytes.fill(0, lacks, lacks + Block.sectorBytes)
-      disk.overwrite(path, offset, encoded.bytes)
-      offset += encoded.bytes.length
-      firstSequence = encoded.lastSequence + 1
-      ;({ digest } = encoded)
-    }
-    return { must: "serve" }
+  plant: (ground) => {
+    leaveRemains(ground, ground.blocks.at(-1)!, ground.random.between(1, mostUnderWay))
+    return { must: "serve", again: true }
+  }
+}
+
+const remainsBeforeSegment: Plant = {
+  what: "remains of an unfinished block in a segment that others follow",
+  plant: (ground) => {
+    const { blocks } = ground
+    const ends = blocks.filter(({ header }, index) => {
+      const next = blocks[index + 1]
+      return next !== undefined && next.header.position.segment !== header.position.segment
+    })
+    // One sector that is gone leaves nothing of a block that has no other: then there is nothing to be found.
+    const behind = ends.find((end) => leaveRemains(ground, end, mostUnderWay) > 1)
+    return behind === undefined ? undefined : { must: "JournalCorrupt" }
   }
 }
 
@@ -296,13 +310,14 @@ const plants: ReadonlyArray<Plant> = [
   earlierTime,
   newerFormat,
   remains,
+  remainsBeforeSegment,
   anotherEnvironment,
   roomForOrders,
   roomForKeys
 ]
 
 /** Most plants of one run: each costs a start or two. */
-const mostPlants = 3
+const mostPlants = 2
 
 /** What a run plants: a few, each at most once. */
 export const draw = (random: SimRandom): ReadonlyArray<Plant> => {

@@ -151,11 +151,11 @@ export class Proofs {
     follower.paused = false
   }
 
-  /** Starts over what was planted, and again where that served: what it left behind must not stop it either. */
-  #startOver(what: string, { must, set }: Plants.Planted): void {
+  /** Starts over what was planted, and again where what that start left must not stop the next one. */
+  #startOver(what: string, { again, must, set }: Plants.Planted): void {
     const { host, witness, world: { disk } } = this
-    const before = fingerprints(disk)
-    for (const twice of [false, true]) {
+    const before = must === "serve" ? new Map<string, string>() : fingerprints(disk)
+    for (const last of again === true ? [false, true] : [true]) {
       const refusal = this.#startOverDamage(set)
       const served = refusal === undefined && host.process !== undefined && this.#reads instanceof Engine ? this.#reads : undefined
       const { digest: proper } = served === undefined ? { digest: "" } : this.#replayed()
@@ -166,11 +166,11 @@ export class Proofs {
         came: refusal ?? "serve",
         digest: served === undefined ? "" : stateDigest(served.state),
         proper,
-        changed: refusal === undefined ? undefined : differing(before, fingerprints(disk))
+        changed: refusal === undefined || must === "serve" ? undefined : differing(before, fingerprints(disk))
       })
       host.process?.crash("kill")
       host.process = undefined
-      if (served === undefined || twice || witness.failure !== undefined) return
+      if (served === undefined || last || witness.failure !== undefined) return
     }
   }
 

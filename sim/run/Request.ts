@@ -1,4 +1,5 @@
 /** What a run is asked for, and what it tells once it is over: the words that the parts of a run and their callers share. */
+import type { Mark } from "../../src/domain/Marks.js"
 import type * as Options from "../faults/Options.js"
 import type { Call, Observation } from "../properties/Observation.js"
 import type * as SimNetwork from "../world/SimNetwork.js"
@@ -56,4 +57,6 @@ export interface Report {
   readonly blocks: ReadonlyArray<Uint8Array>
   /** How often each status was answered, and each observation made. */
   readonly counts: Readonly<Record<string, number>>
+  /** How often each mark of the venue's code was reached. */
+  readonly marks: Readonly<Partial<Record<Mark, number>>>
 }

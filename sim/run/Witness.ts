@@ -3,6 +3,7 @@
  * folds it into the digest by which two runs are compared.
  */
 import * as crypto from "node:crypto"
+import type { Mark } from "../../src/domain/Marks.js"
 import { anyMarket } from "../../src/domain/None.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -22,6 +23,8 @@ export class Witness {
   proving = false
   /** How often each observation was made, and whatever else is counted. */
   readonly counts: { [name: string]: number } = {}
+  /** How often each mark of the venue's code was reached. */
+  readonly marks: { [M in Mark]?: number } = {}
   readonly #watching = watchers()
   readonly #hash = crypto.createHash("sha256")
   /** Lines seen and not yet in the digest. */
@@ -44,6 +47,10 @@ export class Witness {
 
   count(name: string): void {
     this.counts[name] = (this.counts[name] ?? 0) + 1
+  }
+
+  readonly reached = (mark: Mark): void => {
+    this.marks[mark] = (this.marks[mark] ?? 0) + 1
   }
 
   /** Adds a line to the trace, if there is one, that is no observation. */

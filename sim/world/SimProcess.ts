@@ -9,6 +9,7 @@
 import { Cause, Effect, Exit, Fiber, Layer, Logger } from "effect"
 import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
+import * as Marks from "../../src/domain/Marks.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Feed } from "../../src/sequencer/Feed.js"
@@ -44,6 +45,8 @@ export interface Parts {
   /** Called when the process ended by itself; with why, or undefined after a graceful stop. */
   readonly ended: (failure: string | undefined) => void
   readonly log: (line: string) => void
+  /** Told of each rare branch of the venue's code that is reached. */
+  readonly reached: Marks.Reached
 }
 
 export interface SimProcess {
@@ -84,7 +87,7 @@ export const start = (parts: Parts): SimProcess => {
     return parts.beside === undefined ? stopped : Effect.zipRight(Effect.fork(parts.beside(venue.feed)), stopped)
   }).pipe(
     Effect.provide(Layer.provide(venue, leaves)),
-    Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger))
+    Effect.provide(Layer.mergeAll(Layer.setClock(clock), logger, Layer.succeed(Marks.Marks, parts.reached)))
   )
   const fiber = Effect.runFork(program, { scheduler })
 

@@ -3,13 +3,15 @@
  * body. In this order: authority, fences, remembered keys, the global halt, room.
  */
 import { assert } from "../domain/Assert.js"
+import type { Reached } from "../domain/Marks.js"
 import { Refusal } from "../domain/Refusal.js"
 import { scopeTrade } from "../operations/accounts/OpenDemoAccounts.js"
 import { Principal } from "../operations/Header.js"
-import type { Declaration } from "../operations/Operation.js"
+import type { Declaration, Share } from "../operations/Operation.js"
 import { type Command, entriesOf, of, type Outcome, refuse } from "../operations/Operations.js"
 import { admitBy } from "./Deciders.js"
 import { isKeyFenced } from "./orders/Fences.js"
+import { boundOf } from "./Share.js"
 import type { State } from "./State.js"
 
 /** The answer of a command that needs no record; undefined where it needs one. Changes nothing. */
@@ -29,6 +31,7 @@ export const admit = (state: State, command: Command, atEpochMs: number): Outcom
   const refusal = admitBy(state, command, atEpochMs)
   if (refusal !== Refusal.none) return refuse(refusal, state.sequence, atEpochMs)
   const roomless = refusesKey(state, command, declaration, atEpochMs)
+  if (state.capacity.reached !== undefined) markRoom(state, state.capacity.reached, declaration.share(command as never), roomless)
   return roomless === Refusal.none ? undefined : refuse(roomless, state.sequence, atEpochMs)
 }
 
@@ -41,6 +44,15 @@ const authority = (state: State, command: Command, atEpochMs: number): Refusal =
   if (apiKeys.actsUntil(key) <= atEpochMs) return apiKeys.revokedAt(key) !== 0 ? Refusal.keyRevoked : Refusal.keyExpired
   if ((apiKeys.scopes(key) & scopeTrade) === 0) return Refusal.keyScopeMissing
   return apiKeys.account(key) === command.account ? Refusal.none : Refusal.keyAccountMismatch
+}
+
+const markRoom = ({ capacity, idempotency }: State, reached: Reached, share: Share, roomless: Refusal): void => {
+  if (roomless === Refusal.tableFull) reached("the table of keys was full")
+  else if (share !== "venue" && idempotency.size >= boundOf(capacity.idempotencyKeys, share))
+    reached("a key found room where one is forgotten")
+  else if (share === "reduction" && idempotency.size >= boundOf(capacity.idempotencyKeys, "placement")) {
+    reached("the reserve of keys was needed")
+  }
 }
 
 /** What refuses a command whose key finds no entry. */

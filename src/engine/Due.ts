@@ -22,13 +22,19 @@ export const run = (state: State): void => {
 const runTimed = (state: State): void => {
   const { atEpochMs } = state
   for (let account = state.switches.shiftDue(atEpochMs); account !== none; account = state.switches.shiftDue(atEpochMs)) {
+    state.capacity.reached?.("a dead-man switch fired")
     const canceled = cancelAll(state, account, anyMarket, Order.CancelReason.cancelAllAfter)
     state.events.event2(Event.SwitchFired, account, canceled)
   }
   for (let order = state.expiries.shiftDue(atEpochMs); order !== none; order = state.expiries.shiftDue(atEpochMs)) {
+    state.capacity.reached?.("an order expired")
     Matching.cancelResting(state, order, Order.CancelReason.expired)
   }
 }
+
+/** Whether something is due and must wait for the end of a halt. */
+export const isWaiting = ({ atEpochMs, expiries, halted, switches }: State): boolean =>
+  halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
 
 /** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
 export const nextEpochMs = (state: State): number => {

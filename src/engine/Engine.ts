@@ -48,6 +48,7 @@ export class Engine extends OrderReads implements Reads {
     state.atEpochMs = atEpochMs
     forget(state, atEpochMs)
     Due.run(state)
+    if (state.capacity.reached !== undefined && Due.isWaiting(state)) state.capacity.reached("something fell due under a halt")
     const entries = decide(state, command)
     while (packed.length < entries.length) packed.push(new Packed())
     for (let index = 0; index < entries.length; index++) pack(entries[index]!, packed[index]!)

@@ -260,8 +260,10 @@ const trim = (state: State, market: MarketState, slot: number, side: Order.Side,
     if (orders.reduceOnly(order) && orders.side(order) === side) {
       const byAtoms = reducing() - allowedAtoms
       if (byAtoms >= orders.remaining(order)) {
+        state.capacity.reached?.("a reduce-only order was trimmed away")
         cancelResting(state, order, CancelReason.reduceOnlyExceeded)
       } else {
+        state.capacity.reached?.("a reduce-only order was trimmed in part")
         state.books[market.index]!.reduce(order, byAtoms)
         orders.setCanceled(order, orders.canceled(order) + byAtoms)
         orders.setUpdatedAt(order, state.atEpochMs)
@@ -306,6 +308,7 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
     const sizeAtoms = Math.min(orders.remaining(taker), orders.remaining(maker))
     const makerSlot = positionOf(state, maker)
     if (market.status === "reduce_only" && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
+      state.capacity.reached?.("a maker was cancelled as its market is reduce-only")
       cancelResting(state, maker, CancelReason.marketReduceOnly)
       continue
     }
@@ -314,6 +317,7 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
     const takerFee = Margin.bpsCeil(notional, takerFeeBps)
     Margin.refreshAccount(state, makerAccount)
     if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, sizeAtoms, priceAtoms, makerFee)) {
+      state.capacity.reached?.("a maker was cancelled for margin")
       cancelResting(state, maker, CancelReason.marginUnbacked)
       continue
     }
@@ -385,6 +389,7 @@ export const settleTaker = (state: State, market: MarketState, book: Book, slot:
     endFilled(state, order)
     return
   }
+  if (stop === "MarginUnbacked") state.capacity.reached?.("a taker stopped for margin")
   const immediate = orders.timeInForce(order) === Order.ioc
   const reason = stop === "SelfTrade"
     ? CancelReason.selfTrade

@@ -1,4 +1,5 @@
 /** Everything the engine knows. Changed only by applying commands, in order. */
+import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Accounts } from "./Accounts.js"
@@ -30,6 +31,8 @@ export interface Capacity {
    * no account has a bound of its own. It decides only what is refused without a record.
    */
   readonly accountParts?: number
+  /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
+  readonly reached?: Reached | undefined
 }
 
 /**

@@ -3,6 +3,7 @@
  * unfinished write of a process that ended is told from damage here, and nowhere else.
  */
 import * as Effect from "effect/Effect"
+import { Marks } from "../domain/Marks.js"
 import * as Block from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
@@ -234,6 +235,7 @@ export const readTail = (
         } else if (header !== undefined) {
           if (!liesAt(header, segment, here)) return damage(here, misdirected(header))
           if (header.syncedSequence >= chain.nextSequence) {
+            ;(yield* Marks)?.("torn, then corrupt")
             return damage(offset, `block ${header.firstSequence} behind it was written when it was already durable`)
           }
         }
@@ -243,6 +245,7 @@ export const readTail = (
     if (endOffset === offset) return { _tag: "Zeros" }
     if (unfinished !== undefined && !lacksSector) return damage(offset, "the block's digest does not match its bytes")
     if (strayOffset !== undefined) return damage(strayOffset, "stray bytes in the zeros behind the last block")
+    ;(yield* Marks)?.("a write was torn")
     return { _tag: "Torn", endOffset }
   })
 
@@ -309,6 +312,7 @@ const readSegments = (firstSequences: ReadonlyArray<number>, beside: boolean) =>
       const followed: End = yield* Effect.scoped(readSegment(firstSequence, chain, last && beside))
       waypoints = [...waypoints, ...followed.waypoints].slice(-waypointsKept)
       if (!last && followed.tornEndOffset !== followed.offset) {
+        ;(yield* Marks)?.("an unfinished block before a later segment")
         return yield* corrupt(
           firstSequence,
           followed.offset,

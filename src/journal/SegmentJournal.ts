@@ -14,6 +14,7 @@ import * as Runtime from "effect/Runtime"
 import * as Scope from "effect/Scope"
 import * as Stream from "effect/Stream"
 import { assert } from "../domain/Assert.js"
+import { Marks, type Reached } from "../domain/Marks.js"
 import * as Block from "./Block.js"
 import { Disk, DiskError } from "./Disk.js"
 import type { File, Lock, Locked } from "./Disk.js"
@@ -83,7 +84,7 @@ const open = Effect.fnUntraced(function*(options: Options) {
   const path = Segment.pathOf(end.segment.firstSequence)
   const opened = yield* openIn(files, disk.open(path, "write"))
   const runtime = yield* Effect.runtime<Disk>()
-  const writer = new Appender(runtime, files, options, end, { header: end.segment, ...opened }, lock)
+  const writer = new Appender(runtime, files, options, end, { header: end.segment, ...opened }, lock, yield* Marks)
   yield* Effect.addFinalizer(() => writer.close)
   const settleIt = Effect.gen(function*() {
     if (writer.isSettled) return
@@ -173,7 +174,10 @@ const nothingSaved = Effect.gen(function*() {
 const removeUnfinished = Effect.gen(function*() {
   const disk = yield* Disk
   const names = yield* disk.list(Segment.directory)
-  if (names.includes(Segment.unfinishedName)) yield* disk.remove(Segment.unfinishedPath)
+  if (names.includes(Segment.unfinishedName)) {
+    ;(yield* Marks)?.("an unfinished segment was left behind")
+    yield* disk.remove(Segment.unfinishedPath)
+  }
   // Also makes durable a segment that the last process had just named.
   yield* disk.syncDirectory(Segment.directory)
 })
@@ -187,6 +191,7 @@ const removeUnfinished = Effect.gen(function*() {
  */
 const settle = Effect.fnUntraced(function*(file: File, end: Scan.End, options: Options) {
   if (end.unsyncedOffset < end.offset) {
+    ;(yield* Marks)?.("a block that may not be durable was written again")
     yield* file.writeAt(end.unsyncedOffset, yield* file.readAt(end.unsyncedOffset, end.offset - end.unsyncedOffset))
   }
   const reach = Math.max(end.tornEndOffset, end.offset + maxOutstanding * options.maxBlockBytes)
@@ -309,7 +314,8 @@ class Appender {
     private readonly options: Options,
     end: Scan.End,
     segment: OpenSegment,
-    lock: Lock
+    lock: Lock,
+    private readonly reached: Reached | undefined
   ) {
     this.segment = segment
     this.stillHeld = Effect.flatMap(lock.isHeld, (held) => held ? Effect.void : Effect.fail(lockLost))
@@ -528,7 +534,11 @@ class Appender {
     assert(first.block.firstSequence === this.durableSequence + 1, "a segment begins when all before it is durable")
     const { prepared } = this
     if (this.naming) return
-    if (prepared === undefined || prepared.zeroedBytes < this.options.segmentBytes) return this.prepare()
+    if (prepared === undefined || prepared.zeroedBytes < this.options.segmentBytes) {
+      this.reached?.("a block waited for its segment")
+      return this.prepare()
+    }
+    this.reached?.("a segment was opened")
     this.naming = true
     const header: Segment.Header = {
       firstSequence: first.block.firstSequence,

@@ -9,6 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Layer from "effect/Layer"
 import { assert } from "../domain/Assert.js"
+import { Marks } from "../domain/Marks.js"
 import { digestBytes } from "./Block.js"
 import { Disk } from "./Disk.js"
 import type { DiskError, File } from "./Disk.js"
@@ -144,6 +145,7 @@ const latest = (disk: DiskService): Effect.Effect<Stored | undefined, DiskError>
         Effect.catchIf((error) => error.code === "ENOENT", () => Effect.succeed("it is gone"))
       )
       if (typeof read !== "string") return read
+      ;(yield* Marks)?.("a damaged snapshot was passed over")
       yield* Effect.logWarning(`${pathOf(sequence)} is passed over: ${read}`)
     }
     return undefined

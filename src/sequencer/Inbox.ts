@@ -8,6 +8,7 @@
  *
  * The order in which commands are taken is the order in which they are decided and journaled.
  */
+import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import { type Command, shareOf } from "../operations/Operations.js"
 import type { Answer } from "./Submit.js"
@@ -35,7 +36,7 @@ class Line {
   private head = 0
   count = 0
 
-  constructor(capacity: number) {
+  constructor(capacity: number, private readonly reached?: Reached) {
     this.ring = new Array<Waiting | undefined>(capacity).fill(undefined)
   }
 
@@ -49,6 +50,7 @@ class Line {
     if (waiting === undefined) return undefined
     this.ring[this.head] = undefined
     this.head = (this.head + 1) % this.ring.length
+    if (this.head === 0) this.reached?.("the inbox wrapped")
     this.count--
     return waiting
   }
@@ -64,9 +66,9 @@ export class Inbox {
   /** How many were taken out of `first` since one was taken out of `rest`. */
   private inARow = 0
 
-  constructor(readonly bounds: Bounds) {
-    this.first = new Line(bounds.capacity)
-    this.rest = new Line(bounds.capacity)
+  constructor(readonly bounds: Bounds, private readonly reached?: Reached) {
+    this.first = new Line(bounds.capacity, reached)
+    this.rest = new Line(bounds.capacity, reached)
   }
 
   get depth(): number {
@@ -77,7 +79,10 @@ export class Inbox {
   offer(waiting: Waiting): boolean {
     const { account } = waiting.command
     const privileged = shareOf(waiting.command) !== "placement"
-    if (this.depth >= (privileged ? this.bounds.capacity : this.bounds.capacity - this.bounds.reserved)) return false
+    if (this.depth >= (privileged ? this.bounds.capacity : this.bounds.capacity - this.bounds.reserved)) {
+      this.reached?.(privileged ? "the inbox was full" : "a placement found the inbox kept for others")
+      return false
+    }
     if (privileged && !this.behind.has(account)) {
       this.first.push(waiting)
       return true

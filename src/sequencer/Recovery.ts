@@ -7,6 +7,7 @@ import * as Effect from "effect/Effect"
 import * as Option from "effect/Option"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
+import { type Mark, Marks } from "../domain/Marks.js"
 import { Engine } from "../engine/Engine.js"
 import { OutOfRoom } from "../engine/OutOfRoom.js"
 import * as Snapshot from "../engine/Snapshot.js"
@@ -219,6 +220,7 @@ const loadIfThere = (snapshots: SnapshotsService, sequence: number): Effect.Effe
 const unlessObjected = Effect.fnUntraced(function*(journal: JournalService, stored: Stored | string, what: string) {
   const objected = typeof stored === "string" ? stored : yield* objection(journal, stored)
   if (typeof stored !== "string" && objected === undefined) return stored
+  ;(yield* Marks)?.("a snapshot was not vouched for")
   yield* Effect.logWarning(`${what} is passed over: ${objected}`)
   return undefined
 })
@@ -270,17 +272,20 @@ const begin = Effect.fnUntraced(function*(
 ) {
   const ahead = (yield* snapshots.list).at(-1)
   if (ahead !== undefined && ahead >= journal.opened.nextSequence) {
+    ;(yield* Marks)?.("the journal was behind its snapshot")
     const evidence = { snapshotSequence: ahead, lastSequence: journal.opened.nextSequence - 1 }
     const found = yield* snapshots.load(ahead)
     return yield* typeof found === "string" ? new SnapshotUnexplained({ ...evidence, reason: found }) : new JournalBehind(evidence)
   }
   const snapshot = yield* vouched(journal, snapshots)
   if (snapshot === undefined) return { engine: Engine.make(capacity), step: undefined } satisfies Beginning
+  ;(yield* Marks)?.("a snapshot was begun with")
   const engine = yield* engineOf(snapshot, capacity)
   if (engine.rules > versions.rules) {
     return yield* new NewerRules({ rules: engine.rules, program: engine.state.program, known: versions.rules })
   }
   if (engine.rules === versions.rules) return { engine, step: undefined } satisfies Beginning
+  ;(yield* Marks)?.("another version's state was taken over")
   const step = { before: Buffer.from(snapshot.digest).toString("hex"), after: stateDigest(engine.state) }
   return { engine, step } satisfies Beginning
 })
@@ -347,6 +352,8 @@ export type RecoveryError =
   | MigrationDiffers
   | StepNotKept
 
+const marked = (mark: Mark): Effect.Effect<void> => Effect.map(Marks, (reached) => reached?.(mark))
+
 /** An engine that has applied the whole journal, for a program of these versions to go on with. */
 export const recover = (
   journal: JournalService,
@@ -365,10 +372,10 @@ export const recover = (
         Stream.runForEach((block) =>
           Effect.suspend((): Effect.Effect<void, RecoveryError> => {
             const refused = refusal(journal, beginning, block, versions)
-            if (refused !== undefined) return refused
+            if (refused !== undefined) return Effect.zipRight(marked("another version's records were undecided"), Effect.fail(refused))
             return Effect.flatMap(
               withinRoom(() => applyBlock(engine, block)),
-              (diverged) => diverged === undefined ? Effect.void : Effect.fail(diverged)
+              (diverged) => diverged === undefined ? Effect.void : Effect.zipRight(marked("a replay diverged"), Effect.fail(diverged))
             )
           })
         )

@@ -7,8 +7,9 @@
  * and the process ends. It starts again from the journal.
  */
 import { assert } from "../domain/Assert.js"
-import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
+import type { Reached } from "../domain/Marks.js"
 import { Refusal } from "../domain/Refusal.js"
+import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 import * as Block from "../journal/Block.js"
 import type { Fenced, Full, Journal, Unknown } from "../journal/Journal.js"
@@ -64,6 +65,8 @@ export interface Leaves {
   /** Called after each block became durable, with its last sequence. The engine may be ahead of it. */
   readonly committed: (lastSequence: number) => void
   readonly watch?: Watch | undefined
+  /** Told of rare branches, where somebody counts them. */
+  readonly reached?: Reached | undefined
 }
 
 /** A block on its way to the disk, and who waits for it. */
@@ -89,7 +92,7 @@ export class Sequencer {
   constructor(private readonly leaves: Leaves, private readonly options: Options) {
     const { opened } = leaves.journal
     assert(leaves.engine.sequence === opened.nextSequence - 1, "the engine has replayed the whole journal")
-    this.inbox = new Inbox(options.inbox)
+    this.inbox = new Inbox(options.inbox, leaves.reached)
     this.durable = opened.nextSequence - 1
     this.previousDigest = opened.digest
     leaves.journal.whenRoom(() => this.askForTurn())
@@ -144,11 +147,13 @@ export class Sequencer {
     }
     for (const block of this.inFlight) {
       if (sequence <= block.lastSequence) {
+        this.leaves.reached?.("a reader waited for a block in flight")
         block.waiting.push(callback)
         return
       }
     }
     assert(this.building !== undefined && sequence <= this.leaves.engine.sequence, "a read holds at a sequence the engine has reached")
+    this.leaves.reached?.("a command waited for the block that is being built")
     this.building.waiting.push(callback)
   }
 
@@ -165,6 +170,7 @@ export class Sequencer {
   }
 
   private askForTurn(): void {
+    if (this.inbox.depth > 0 && this.inFlight.length >= maxInFlight) this.leaves.reached?.("a turn waited for blocks in flight")
     if (this.turnAsked || this.state === "failed" || this.inFlight.length >= maxInFlight || this.inbox.depth === 0) return
     if (this.leaves.journal.room() === "soon") return
     this.turnAsked = true
@@ -228,6 +234,7 @@ export class Sequencer {
       block.waiting.push(() => answer(outcome))
     }
     this.building = undefined
+    if (this.leaves.reached !== undefined && this.inbox.depth > 0) this.markFull(this.leaves.reached)
     if (this.builder.count === 0) return
     const { events } = engine.state
     const encoded = this.builder.finish(Block.sha256(events.bytes()))
@@ -240,6 +247,12 @@ export class Sequencer {
     })
     this.leaves.built(encoded, events.words.subarray(0, events.length))
     events.clear()
+  }
+
+  /** Why the block took no more of what waits. */
+  private markFull(reached: Reached): void {
+    if (this.builder.count >= this.options.maxRecords) reached("a block was full by its records")
+    else if (this.builder.byteLength >= this.options.fullBytes) reached("a block was full by its size")
   }
 
   /** Answers what was decided without a record, once the state it was decided on is durable. */

@@ -7,6 +7,7 @@ import * as Context from "effect/Context"
 import * as Deferred from "effect/Deferred"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
+import { Marks } from "../domain/Marks.js"
 import type { Reads } from "../engine/Reads.js"
 import type { Capacity, State } from "../engine/State.js"
 import { Journal, type Space } from "../journal/Journal.js"
@@ -174,9 +175,10 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
   const turns = yield* Turns
   const clock = yield* Clock.clockWith(Effect.succeed)
   const runtime = yield* Effect.runtime()
+  const capacity = { ...options.capacity, reached: yield* Marks }
   const failure = yield* Deferred.make<Sequencer.Failure>()
   // Whatever refuses the start does so before anything on the disk is changed.
-  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, options.capacity, options.versions ?? versions)
+  const { engine, fromSequence, records, step } = yield* recover(journal, snapshots, capacity, options.versions ?? versions)
   yield* accept(engine)
   yield* journal.settle
   if (step !== undefined) yield* keepStep(snapshots, engine.state, journal.opened.digest)
@@ -211,7 +213,8 @@ const make = Effect.fnUntraced(function*<E>(options: Options, accept: Accept<E>)
       recent.commit(lastSequence)
       snapshotting.committed(lastSequence)
     },
-    watch: options.watch
+    watch: options.watch,
+    reached: capacity.reached
   }, options.sequencer)
   // Armed by the first block: the record of the start comes before all that is due.
   const timers = Timers.make(engine, (command, answer) => sequencer.submit(command, answer), clock, runtime)

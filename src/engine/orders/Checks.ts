@@ -60,11 +60,13 @@ export const check = (
   const outside = outOfBounds(market, entry, orderedAtoms, opposed ? held : 0, number) ?? outOfBand(market, entry, number)
   if (outside !== undefined) return outside
   if (entry.timeInForce === Order.gtc && positions.openCount(slot) >= maxOpenOrders) {
+    state.capacity.reached?.("an account had as many open orders as it may")
     return refused(Refusal.openOrderLimit, number, maxOpenOrders, positions.openCount(slot) + 1)
   }
   const unfit = entry.reduceOnly
     ? wouldIncrease(market, entry, opposed ? held : 0, reducing, number)
     : beyondPositionLimit(market, entry, (opposed ? 0 : held) + growing, number)
+  if (unfit?.refusal === Refusal.positionLimit) state.capacity.reached?.("an order was beyond the position limit")
   if (unfit !== undefined) return unfit
   if (!backed(state, market, slot, entry, opposed, growing, held)) {
     return refused(Refusal.marginInsufficient, number, state.availableAtoms, state.requiredAtoms)

@@ -29,6 +29,8 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
   const missing = orders.size + entries - bound
   const full = missing > forgottenAtOnce || (missing > 0 && !isForgettable(state, state.endedAt(missing - 1), atEpochMs))
   const beyondPart = isBeyondPart(share, capacity.accountParts ?? 0, orders.held.of(command.account), entries, bound - orders.size)
+  if (full) capacity.reached?.("the table of orders was full")
+  else if (missing > 0) capacity.reached?.("an order found room where one is forgotten")
   // No account is held to its part while the record that it asks for would forget something.
   return refusalOf(full, beyondPart && !isForgettable(state, state.oldestEnded(), atEpochMs))
 }

@@ -37,6 +37,7 @@ export const forget = (state: State, atEpochMs: number): void => {
     const order = state.oldestEnded()
     if (!isForgettable(state, order, atEpochMs)) break
     if (at % readAtOnce === 0) readOldest(state)
+    state.capacity.reached?.("a day-old order was forgotten")
     state.shiftEnded()
     orders.unindex(order)
     disown(state, order)

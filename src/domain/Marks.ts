@@ -1,0 +1,63 @@
+/**
+ * Marks in branches that are rarely taken, by name: whoever runs the code on purpose, the simulator above all, counts which
+ * of them were reached, and so sees what no run came to. In a venue nobody counts, and they cost nothing.
+ */
+import * as Context from "effect/Context"
+
+/** All there are. */
+export const names = [
+  // Matching and the checks of an order.
+  "a maker was cancelled for margin",
+  "a maker was cancelled as its market is reduce-only",
+  "a taker stopped for margin",
+  "a reduce-only order was trimmed away",
+  "a reduce-only order was trimmed in part",
+  "an account had as many open orders as it may",
+  "an order was beyond the position limit",
+  // What is due.
+  "a dead-man switch fired",
+  "an order expired",
+  "something fell due under a halt",
+  // Room in the tables.
+  "the reserve of keys was needed",
+  "a key found room where one is forgotten",
+  "the table of keys was full",
+  "an order found room where one is forgotten",
+  "the table of orders was full",
+  "a day-old order was forgotten",
+  // The writer.
+  "the inbox wrapped",
+  "the inbox was full",
+  "a placement found the inbox kept for others",
+  "a block was full by its records",
+  "a block was full by its size",
+  "a turn waited for blocks in flight",
+  "a reader waited for a block in flight",
+  "a command waited for the block that is being built",
+  // Starts.
+  "a snapshot was not vouched for",
+  "a snapshot was begun with",
+  "another version's state was taken over",
+  "another version's records were undecided",
+  "the journal was behind its snapshot",
+  "a replay diverged",
+  // The disk.
+  "a write was torn",
+  "torn, then corrupt",
+  "an unfinished block before a later segment",
+  "a block that may not be durable was written again",
+  "an unfinished segment was left behind",
+  "a segment was opened",
+  "a block waited for its segment",
+  "a damaged snapshot was passed over"
+] as const
+
+export type Mark = (typeof names)[number]
+
+/** Told of each mark that is reached. */
+export type Reached = (mark: Mark) => void
+
+/** Who is told: nobody, unless one who runs the code says otherwise. */
+export class Marks extends Context.Reference<Marks>()("venue/domain/Marks", {
+  defaultValue: (): Reached | undefined => undefined
+}) {}
