@@ -49,6 +49,7 @@ export interface Bounds {
   readonly idempotencyKeys: number
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   readonly fullBytes: number
+  readonly segmentBytes: number
   readonly maxRecords: number
 }
 

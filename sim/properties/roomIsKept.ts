@@ -5,8 +5,8 @@
 import { shareOf } from "../../src/operations/Operations.js"
 import { broken, holds, type Property } from "./Property.js"
 
-/** A quarter of a simulated segment. */
-const keptBytes = 64 * 1024
+/** The part of a segment that is kept. */
+const keptShare = 1 / 4
 
 /** Endpoints whose commands take risk away, or end what could still bring some. */
 const reducing: ReadonlySet<string> = new Set([
@@ -19,6 +19,7 @@ const reducing: ReadonlySet<string> = new Set([
 ])
 
 interface State {
+  keptBytes: number
   /** Bytes of blocks journaled behind the last one with a placement. */
   behindPlacement: number
   /** The first sequence of the block that was counted last. */
@@ -29,8 +30,9 @@ export const roomIsKept: Property<State> = {
   name: "room-is-kept-for-what-takes-risk-away",
   invariant: "I7",
   kind: "safety",
-  initial: () => ({ behindPlacement: 0, counted: 0 }),
+  initial: () => ({ keptBytes: 0, behindPlacement: 0, counted: 0 }),
   observe: (state, seen) => {
+    if (seen._tag === "Started") state.keptBytes = seen.bounds.segmentBytes * keptShare
     if (seen._tag === "Committed") {
       const { block, record } = seen
       if (block.firstSequence !== state.counted) {
@@ -41,7 +43,7 @@ export const roomIsKept: Property<State> = {
       return holds
     }
     if (seen._tag !== "Answered" || seen.answer.status !== 503 || !reducing.has(seen.call.endpoint)) return holds
-    if (!seen.answer.text.includes("\"dependency_unavailable\"") || state.behindPlacement >= keptBytes) return holds
+    if (!seen.answer.text.includes("\"dependency_unavailable\"") || state.behindPlacement >= state.keptBytes) return holds
     return broken(
       `${seen.call.endpoint} was refused for lack of room when only ${state.behindPlacement} bytes were journaled since a placement was`
     )

@@ -87,8 +87,8 @@ export class Proofs {
   }
 
   /**
-   * One write of the journal goes astray while the venue acknowledges it. False if none did: the block went into a segment
-   * that the venue still writes under the name which it was made under, as it does with a segment's zeros.
+   * One write of the journal goes astray while the venue acknowledges it. False if none did: what was asked for had been
+   * journaled before.
    */
   #misdirectionDetected(): boolean {
     const [market] = this.follower.model.markets

@@ -168,9 +168,11 @@ export class DiskMount {
     }
   }
 
-  #writeAt(path: string, node: Node, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> {
+  /** `opened`: the name that the file was opened under; a fault strikes it under the one that it has by now. */
+  #writeAt(opened: string, node: Node, position: number, bytes: Uint8Array): Effect.Effect<void, DiskError> {
     const { calls, platter } = this
     return Effect.suspend(() => {
+      const path = platter.pathOf(opened, node)
       const grows = Math.max(0, position + bytes.length - node.current.length)
       const capacityBytes = calls.options.capacityBytes ?? Number.MAX_SAFE_INTEGER
       if (grows > 0 && (calls.outOfRoom || platter.usedBytes() + grows > capacityBytes)) return error("writeAt", path, "ENOSPC")

@@ -142,6 +142,15 @@ export class Platter {
     }
   }
 
+  /** Where a file is by now that was opened under a path; the same where its name is gone. */
+  pathOf(opened: string, node: Node): string {
+    const [directory, name] = split(opened)
+    const names = this.directories.get(directory)?.current
+    if (names === undefined || names.get(name) === node) return opened
+    for (const [now, other] of names) if (other === node) return `${directory}/${now}`
+    return opened
+  }
+
   /** Bytes of all files together, as reads see them. */
   usedBytes(): number {
     const nodes = new Set<Node>()
