@@ -370,11 +370,14 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
     bounds: bounds(random)
   }
+  // That the next segment finds no room shows while half of one is left: of a small one that is filled before it shows.
+  const { maxBlockBytes, segmentBytes } = roomy
+  const sized = drawn.room.meanFullMs === 0 ? drawn : { ...drawn, bounds: { ...drawn.bounds, maxBlockBytes, segmentBytes } }
   // What an operator does is remembered for a day: in a table that is full, its own small part would be used up.
   const calms = drawn.bounds.idempotencyKeys < roomy.idempotencyKeys
   const fitting = calms
-    ? { ...drawn, workload: { ...drawn.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
-    : drawn
+    ? { ...sized, workload: { ...drawn.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
+    : sized
   return ofProfile(profile, fitting, random)
 }
 

@@ -6,6 +6,7 @@ import * as SimNetwork from "../world/SimNetwork.js"
 import type * as Script from "./Script.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type * as SimRandom from "../world/SimRandom.js"
+import { unfinishedPath } from "../../src/journal/Segment.js"
 import type { Host } from "./Host.js"
 import type { World } from "./World.js"
 
@@ -233,7 +234,8 @@ export class Faults {
     const draw = (): Script.DiskCode | undefined => {
       switch (operation) {
         case "writeAt":
-          if (random.chance(errorRate)) return random.chance(noSpaceShare) ? "ENOSPC" : "EIO"
+          // Whether a segment that is being prepared finds room is the disk's own to say: its header is written where zeros are.
+          if (random.chance(errorRate)) return random.chance(noSpaceShare) && path !== unfinishedPath ? "ENOSPC" : "EIO"
           if (random.chance(hangRate)) return "hang"
           return isSnapshot(path) && random.chance(misdirectRate) ? "misdirect" : undefined
         case "dataSync":
