@@ -54,7 +54,7 @@ export const run = (request: Request): Report =>
 
 class Run {
   readonly world: World.World
-  readonly model = new NaiveVenue()
+  readonly model: NaiveVenue
   readonly witness: Witness
   readonly follower: Follower
   readonly host: Host
@@ -74,6 +74,7 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
+    this.model = new NaiveVenue(world.options.edges?.fillsKept)
     this.witness = new Witness(world, this.model, engine)
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)

@@ -98,6 +98,14 @@ export interface Options {
   }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
+  /** What is drawn at its edge. Absent from what was kept before: nothing was. */
+  readonly edges?: Edges
+}
+
+/** What is drawn at its edge. */
+export interface Edges {
+  /** How many fills of the whole venue can be read, the latest. */
+  readonly fillsKept: number
 }
 
 /** What a trader may mean to do. */
@@ -263,6 +271,10 @@ const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
   oddShare: swarm(random, 0.1, 0.3)
 })
 
+const edges = (random: SimRandom): Edges => ({
+  fillsKept: random.pick([5, 30, 100, 131_072, 131_072, 131_072])
+})
+
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
@@ -302,7 +314,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     listing: listing(random),
     feed: feed(random),
     takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) },
-    room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) }
+    room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
+    edges: edges(random.split("edges"))
   }
   switch (profile) {
     case "swarm":
@@ -310,6 +323,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     case "calm":
       return {
         ...quiet,
+        edges: drawn.edges,
         workload: {
           ...drawn.workload,
           haltShare: 0,
@@ -331,6 +345,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
         ...quiet,
         listing: drawn.listing,
         feed: drawn.feed,
+        edges: drawn.edges,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

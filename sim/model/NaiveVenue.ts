@@ -120,11 +120,18 @@ export class NaiveVenue {
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
   deposited = 0n
+  /** Episodes opened so far. */
+  episodes = 0
+  /** The last record that changed what the public is told of any market. */
+  registrySequence = 0
   /** The last order of each account and clientOrderId: older ones had been forgotten by then. */
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #fills: Array<NaiveFill> = []
+
+  /** `fillsKept`: how many fills of the whole venue can be read, the latest. */
+  constructor(readonly fillsKept = 131_072) {}
 
   /** What the record must come to. Records come in order, each once. */
   apply(record: Record): NaiveDecision {
@@ -245,6 +252,17 @@ export class NaiveVenue {
     return order !== undefined && isKept(order, atEpochMs) ? order : undefined
   }
 
+  /** Of some fills those that the venue still keeps: its latest. */
+  retained(fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> {
+    const oldest = this.trades.length - this.fillsKept
+    return oldest <= 0 ? fills : fills.filter((fill) => fill.ordinal >= oldest)
+  }
+
+  /** Every fill of an account, oldest first. */
+  fillsOf(account: number): ReadonlyArray<NaiveFill> {
+    return this.trades.filter((fill) => fill.maker.account === account || fill.taker.account === account)
+  }
+
   /** What a market traded in the 24 h up to a time. */
   day(market: NaiveMarket, atEpochMs: number): NaiveDay {
     const minuteOf = (time: number): number => Math.floor(time / minuteMs)
@@ -254,7 +272,7 @@ export class NaiveVenue {
     const open = (older.at(-1) ?? market.trades[0])?.price ?? 0
     return {
       volumeQuote: recent.reduce((total, fill) => total + BigInt(fill.size) * BigInt(fill.price) * market.factor, 0n),
-      volumeBase: sum(recent.map((fill) => fill.size)),
+      volumeBase: recent.reduce((total, fill) => total + BigInt(fill.size), 0n),
       high: recent.reduce((most, fill) => Math.max(most, fill.price), 0),
       low: recent.reduce((least, fill) => (least === 0 ? fill.price : Math.min(least, fill.price)), 0),
       open,
@@ -358,12 +376,8 @@ export class NaiveVenue {
       case "OpenVenue":
       case "StartVenue":
         return [done(-1)]
-      case "SetDisplayHandle": {
-        const account = this.accounts[command.account]!
-        account.displayHandle = `${command.chosen}.${this.sequence.toString(36)}`
-        this.#touchedAccounts.add(command.account)
-        return [done(-1)]
-      }
+      case "SetDisplayHandle":
+        return [this.#name(this.accounts[command.account]!, command.chosen)]
       case "PutMarket":
         return [this.#putMarket(command.parameters)]
       case "SetMarketStatus": {
@@ -371,6 +385,7 @@ export class NaiveVenue {
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
         if (!Market.mayMove(market.status, command.status)) return [refused(Refusal.statusMoveRefused, -1)]
         market.status = command.status
+        this.#show(market)
         return [done(-1)]
       }
       case "SetIndexPrice": {
@@ -401,7 +416,9 @@ export class NaiveVenue {
             born: ordinal(this.sequence, index),
             deposited: BigInt(command.collateralAtoms),
             collateral: BigInt(command.collateralAtoms),
+            lastSequence: this.sequence,
             positions: new Map(),
+            episodes: new Map(),
             open: [],
             placed: [],
             cancelAllAtEpochMs: 0,
@@ -415,11 +432,18 @@ export class NaiveVenue {
     }
   }
 
+  #name(account: NaiveAccount, chosen: string): NaiveOutcome {
+    account.displayHandle = `${chosen}.${this.sequence.toString(36)}`
+    account.lastSequence = this.sequence
+    this.#touchedAccounts.add(account.index)
+    return done(-1)
+  }
+
   #putMarket(parameters: Market.Parameters): NaiveOutcome {
     if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
     if (known === undefined) {
-      this.markets.push({
+      const market: NaiveMarket = {
         index: this.markets.length,
         parameters,
         factor: BigInt(Market.notionalFactor(parameters)),
@@ -427,9 +451,13 @@ export class NaiveVenue {
         mark: 0,
         indexSourceEpochMs: 0,
         lastPrice: 0,
+        bookSequence: 0,
+        sequence: 0,
         resting: [],
         trades: []
-      })
+      }
+      this.markets.push(market)
+      this.#show(market)
       return done(-1)
     }
     // Scales are what atoms mean: an update may not change them.
@@ -438,6 +466,7 @@ export class NaiveVenue {
     }
     if (this.#strands(known, parameters)) return refused(Refusal.positionStranded, -1)
     known.parameters = parameters
+    this.#show(known)
     this.#clear()
     return done(-1)
   }
@@ -451,6 +480,12 @@ export class NaiveVenue {
       const tooSmall = next.minQuantityAtoms > now.minQuantityAtoms && held < next.minQuantityAtoms
       return tooSmall || (next.maxQuantityAtoms < now.maxQuantityAtoms && held > next.maxQuantityAtoms)
     })
+  }
+
+  /** What the public is told of a market changes in this record. */
+  #show(market: NaiveMarket): void {
+    market.sequence = this.sequence
+    this.registrySequence = this.sequence
   }
 
   // --- placing -------------------------------------------------------------------------------------------
@@ -608,6 +643,7 @@ export class NaiveVenue {
     const refusal = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
     if (refusal !== Refusal.none) return refused(refusal, orderNumber)
     const keepsPlace = price === order.price && quantity <= remaining(order)
+    if (!keepsPlace || quantity < remaining(order)) market.bookSequence = this.sequence
     order.price = price
     order.quantity = total
     order.canceled = canceled
@@ -681,6 +717,7 @@ export class NaiveVenue {
     if (remaining(taker) === 0) return
     if (taker.type === Order.market || taker.timeInForce === Order.ioc) return this.#cancel(taker, CancelReason.iocRemainder)
     market.resting.push(taker)
+    market.bookSequence = this.sequence
     account.open.push(taker)
   }
 
@@ -740,6 +777,7 @@ export class NaiveVenue {
       account.collateral += traded.realized - fee
       this.feesCollected += fee
       fees.push(fee)
+      this.#liveThrough(account, market, signed(order.side, size), traded.realized, fee)
       if (traded.position.quantity === 0) account.positions.delete(market.index)
       else account.positions.set(market.index, traded.position)
       order.filled += size
@@ -751,6 +789,8 @@ export class NaiveVenue {
       }
     }
     market.lastPrice = maker.price
+    market.bookSequence = this.sequence
+    this.#show(market)
     const fill: NaiveFill = {
       ordinal: this.trades.length,
       sequence: this.sequence,
@@ -772,6 +812,30 @@ export class NaiveVenue {
     this.#holdReduceOnly(this.accounts[taker.account]!, market)
   }
 
+  /** What a fill is to the episode of a position, which still is what it was before. */
+  #liveThrough(account: NaiveAccount, market: NaiveMarket, change: number, realizedPnl: bigint, fee: bigint): void {
+    const held = this.#quantity(account, market)
+    const after = held + change
+    const running = account.episodes.get(market.index)
+    if (held === 0 || after !== 0 && held > 0 !== after > 0) {
+      // A flip's fee is paid for all of the fill: the new episode bears what its own size is of that, rounded up.
+      const feesPaid = ceilDiv(fee * BigInt(Math.abs(after)), BigInt(Math.abs(change)))
+      const lastSequence = this.sequence
+      account.episodes.set(market.index, {
+        ordinal: ++this.episodes,
+        openedAtEpochMs: this.atEpochMs,
+        realizedPnl: 0n,
+        feesPaid,
+        lastSequence
+      })
+    } else if (after === 0) account.episodes.delete(market.index)
+    else {
+      running!.realizedPnl += realizedPnl
+      running!.feesPaid += fee
+      running!.lastSequence = this.sequence
+    }
+  }
+
   /** Holds an account's resting reduce-only orders to what there is to reduce, newest first. */
   #holdReduceOnly(account: NaiveAccount, market: NaiveMarket): void {
     const held = this.#quantity(account, market)
@@ -789,6 +853,7 @@ export class NaiveVenue {
         } else {
           order.canceled += taken
           order.trimmed += taken
+          market.bookSequence = this.sequence
           this.#touch(order)
         }
       }
@@ -836,11 +901,13 @@ export class NaiveVenue {
     order.endedAtEpochMs = this.atEpochMs
     const market = this.markets[order.market]!
     const account = this.accounts[order.account]!
+    if (market.resting.includes(order)) market.bookSequence = this.sequence
     market.resting = market.resting.filter((other) => other !== order)
     account.open = account.open.filter((other) => other !== order)
   }
 
   #touch(order: NaiveOrder): void {
+    this.accounts[order.account]!.lastSequence = this.sequence
     order.updatedAtEpochMs = this.atEpochMs
     order.lastSequence = this.sequence
     this.#touchedOrders.add(order)

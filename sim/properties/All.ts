@@ -3,6 +3,7 @@ import { answersEqualModel } from "./answersEqualModel.js"
 import { band } from "./band.js"
 import { batch } from "./batch.js"
 import { book } from "./book.js"
+import { booksOfTheirSequence } from "./booksOfTheirSequence.js"
 import { cancel } from "./cancel.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
@@ -41,6 +42,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(book),
   watch(feedRebuildsBook),
   watch(band),
+  watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),
   watch(batch),

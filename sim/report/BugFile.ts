@@ -12,7 +12,7 @@ import * as Block from "../../src/journal/Block.js"
 import * as Options from "../faults/Options.js"
 import type { Script } from "../run/Script.js"
 import type * as Shrink from "../shrink/Shrink.js"
-import { capacity } from "../run/Host.js"
+import { tables } from "../run/Host.js"
 import type { Request } from "../run/Request.js"
 import * as Failures from "../shrink/Failures.js"
 
@@ -118,7 +118,8 @@ const bundleOf = (file: BugFile, blocks: ReadonlyArray<Uint8Array>): Buffer => {
   return Bundle.write(Collect.describe({
     base: undefined,
     blocks: sealed,
-    capacity: capacity,
+    // What replays a bundle keeps as many fills as a venue does: they are read, and decide nothing.
+    capacity: tables,
     asked: { from: 1, to: sealed.at(-1)!.header.lastSequence },
     notes: { property: file.property, seed: file.seed, profile: file.profile, message: file.message }
   }))

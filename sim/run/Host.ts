@@ -5,6 +5,8 @@
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Reads } from "../../src/engine/Reads.js"
+import type { Capacity } from "../../src/engine/State.js"
+import type { Options } from "../faults/Options.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -16,17 +18,23 @@ import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
-/** The bounds that simulated venues run under. */
-export const capacity = { orders: 20_000, idempotencyKeys: 40_000 }
+/** The tables of every simulated venue. */
+export const tables = { orders: 20_000, idempotencyKeys: 40_000 }
+
+/** The bounds that the simulated venue of a run has. */
+export const capacityOf = ({ edges }: Options): Capacity => ({
+  ...tables,
+  ...(edges === undefined ? {} : { fills: edges.fillsKept })
+})
 
 /** How the venue of a run is set up, but for its markets file. */
-const venueOptions = ({ options: { listing } }: World, rules: number): Venue.Options => ({
+const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   markets: [],
-  capacity,
+  capacity: capacityOf(options),
   sequencer: {
     ...Sequencer.defaultOptions,
     fullBytes: 24 * 1024,

@@ -13,7 +13,7 @@ import * as SimClock from "../world/SimClock.js"
 import * as SimScheduler from "../world/SimScheduler.js"
 import type { Clients } from "./Clients.js"
 import type { Follower } from "./Follower.js"
-import { capacity, type Host } from "./Host.js"
+import { capacityOf, type Host } from "./Host.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
 
@@ -116,8 +116,8 @@ export class Proofs {
   }
 
   #replayFromStart(): void {
-    const { disk, schedule, time } = this.world
-    const engine = Engine.make(capacity)
+    const { disk, options, schedule, time } = this.world
+    const engine = Engine.make(capacityOf(options))
     const scheduler = SimScheduler.make(schedule, 0)
     let fault: string | undefined
     const replayed = Effect.flatMap(Journal, (journal) =>
