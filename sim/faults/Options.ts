@@ -106,7 +106,25 @@ export interface Options {
 export interface Edges {
   /** How many fills of the whole venue can be read, the latest. */
   readonly fillsKept: number
+  /**
+   * How much money there is: `large` in markets whose largest notional is just below 2^53 money atoms, `small` with one in
+   * which a requirement grows by an atom or two with each size atom. Tiers of both lie among what traders hold.
+   */
+  readonly money: "ordinary" | "large" | "small"
+  /** How often an operator's act is to give a market other parameters, with whatever is open in it. */
+  readonly parametersShare: number
+  /** How often an operator's move of an index takes an account to where its equity is just its maintenance margin. */
+  readonly brinkShare: number
+  /** Mean time between steps of the clock to where something ends or falls due, to the millisecond; 0 for none. */
+  readonly meanStepMs: number
+  /** Probability that a process starts in the very millisecond in which something is due, or in one beside it. */
+  readonly dueAtStart: number
+  /** Probability that a trader whose commands are refused under a halt asks again what it asked before. */
+  readonly againUnderHalt: number
 }
+
+/** USDC that accounts begin with where money is drawn at its edge; a venue credits 2^52 atoms at most. */
+const edgeCollateral = { large: 4_000_000_000, small: 3 } as const
 
 /** What a trader may mean to do. */
 export const intents = [
@@ -272,14 +290,25 @@ const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
 })
 
 const edges = (random: SimRandom): Edges => ({
-  fillsKept: random.pick([5, 30, 100, 131_072, 131_072, 131_072])
+  fillsKept: random.pick([5, 30, 100, 131_072, 131_072, 131_072]),
+  money: random.pick(["ordinary", "ordinary", "large", "small"] as const),
+  parametersShare: swarm(random, 0.4),
+  brinkShare: swarm(random, 0.5),
+  meanStepMs: mean(random, 400, 4_000),
+  dueAtStart: swarm(random, 1),
+  againUnderHalt: random.next()
 })
+
+/** The workload where money is drawn at its edge. */
+const atEdge = (workload: Options["workload"], { money }: Edges): Options["workload"] =>
+  money === "ordinary" ? workload : { ...workload, collateral: edgeCollateral[money] }
 
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
+  const drawnEdges = edges(random.split("edges"))
   const drawn: Required<Options> = {
     network: {
       requestLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
@@ -310,12 +339,12 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       maxJumpMs: random.pick([1_000, 60_000, 3_600_000, longJumpMs]),
       freezeShare: random.next()
     },
-    workload: workload(random),
+    workload: atEdge(workload(random), drawnEdges),
     listing: listing(random),
     feed: feed(random),
     takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) },
     room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
-    edges: edges(random.split("edges"))
+    edges: drawnEdges
   }
   switch (profile) {
     case "swarm":
@@ -323,7 +352,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     case "calm":
       return {
         ...quiet,
-        edges: drawn.edges,
+        edges: { ...drawn.edges, money: "ordinary", parametersShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0 },
         workload: {
           ...drawn.workload,
           haltShare: 0,

@@ -86,7 +86,7 @@ export interface NaiveMarket {
   readonly index: number
   parameters: Market.Parameters
   /** Money atoms per price atom and size atom. */
-  readonly factor: bigint
+  factor: bigint
   status: Market.Status
   mark: number
   /** When the index price that is the mark was taken, by its source; 0 before the first. */

@@ -17,7 +17,7 @@ import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
-import { ceilDiv, grows, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
+import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
 import {
   isKept,
   type NaiveAccount,
@@ -460,11 +460,15 @@ export class NaiveVenue {
       this.#show(market)
       return done(-1)
     }
-    // Scales are what atoms mean: an update may not change them.
-    if (known.parameters.priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
-      return refused(Refusal.marketInvalid, -1)
-    }
+    if (!this.#mayChange(known, parameters)) return refused(Refusal.marketInvalid, -1)
     if (this.#strands(known, parameters)) return refused(Refusal.positionStranded, -1)
+    const { priceScale } = known.parameters
+    // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
+    if (priceScale !== parameters.priceScale || known.mark < parameters.minPriceAtoms || known.mark > parameters.maxPriceAtoms) {
+      known.mark = 0
+      known.indexSourceEpochMs = 0
+    }
+    known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = parameters
     this.#show(known)
     this.#clear()
@@ -480,6 +484,24 @@ export class NaiveVenue {
       const tooSmall = next.minQuantityAtoms > now.minQuantityAtoms && held < next.minQuantityAtoms
       return tooSmall || (next.maxQuantityAtoms < now.maxQuantityAtoms && held > next.maxQuantityAtoms)
     })
+  }
+
+  /** Scales stay from when it left draft; while anybody has anything in it, bounds and margins get no tighter. */
+  #mayChange(market: NaiveMarket, next: Market.Parameters): boolean {
+    const now = market.parameters
+    if (market.status === "draft") return true
+    if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
+    if (market.resting.length === 0 && this.accounts.every((account) => !account.positions.has(market.index))) return true
+    const needsNoMore = (notional: bigint): boolean => maintenance(next, notional) <= maintenance(now, notional)
+    const thresholds = [...now.maintenanceMarginTiers, ...next.maintenanceMarginTiers].map((tier) => BigInt(tier.notionalThresholdAtoms))
+    const lastBps = ({ maintenanceMarginTiers }: Market.Parameters): number => maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+    return next.minPriceAtoms <= now.minPriceAtoms
+      && next.maxPriceAtoms >= now.maxPriceAtoms
+      && next.maxPositionQuantityAtoms >= now.maxPositionQuantityAtoms
+      && next.initialMarginBps <= now.initialMarginBps
+      && next.maxLeverageX >= now.maxLeverageX
+      && thresholds.every(needsNoMore)
+      && lastBps(next) <= lastBps(now)
   }
 
   /** What the public is told of a market changes in this record. */

@@ -11,6 +11,7 @@ import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
+import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
@@ -37,6 +38,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(noDefect),
   watch(orderOfThings),
   watch(versions),
+  watch(everyRecordHasACause),
   watch(conservation),
   watch(zeroSum),
   watch(book),

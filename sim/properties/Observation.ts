@@ -93,6 +93,8 @@ export type Observation =
     readonly by: "UndecidedByOther" | "NewerRules"
     readonly why: string
   }
+  /** A process was handed a price by the index feed. Price atoms; when its source took it. */
+  | { readonly _tag: "Quoted"; readonly marketId: string; readonly priceAtoms: number; readonly sourceEpochMs: number }
   /** A reader of the venue's feed was given a record with what it decided. */
   | { readonly _tag: "Fed"; readonly decided: Decided }
   /** It cannot be given any more, and not for a fault of the disk. */

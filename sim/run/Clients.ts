@@ -53,10 +53,12 @@ export class Clients {
     return call
   }
 
-  /** Sends a request that nobody is seen to ask, as a call of its own number. */
+  /** Sends a request whose answer nobody is seen to get, as a call of its own number. */
   sendUnseen(draft: Draft, told: (status: number) => void): void {
     const { network, options } = this.world
-    network.send(requestOf({ ...draft, id: this.calls++ }), options.workload.timeoutMs, (result) => {
+    const call: Call = { ...draft, id: this.calls++ }
+    this.witness.see({ _tag: "Asked", call, attempt: 1 })
+    network.send(requestOf(call), options.workload.timeoutMs, (result) => {
       told(result._tag === "Replied" ? result.response.status : 0)
     })
   }

@@ -1,15 +1,17 @@
 /**
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
- * where no markets file does), then moves index prices, now and then beyond the band, moves markets between
- * statuses, and halts the venue and lifts the halt again. Now and then it repeats itself under an old key, with the
- * same body or another.
+ * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
+ * keeps its margin, gives markets other parameters while they trade, moves them between statuses, and halts the venue
+ * and lifts the halt again. Now and then it repeats itself under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
-import type { Options } from "../faults/Options.js"
+import type { Edges, Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
+import * as Changes from "./Changes.js"
 import { decimal } from "./Calls.js"
 import type { Desk } from "./Desk.js"
 import { simMarkets, type SimMarkets } from "./SimMarkets.js"
@@ -42,7 +44,7 @@ class Commands {
 
   constructor(readonly token: string) {}
 
-  put({ parameters }: ListedMarket): Calls.Draft {
+  put(parameters: Parameters): Calls.Draft {
     const { marketId } = parameters
     return this.#draft("put market", "putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, Calls.marketBody(parameters))
   }
@@ -82,7 +84,7 @@ class Commands {
 /** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
 const openingOf = (commands: Commands, options: Options["workload"], markets: SimMarkets | undefined): ReadonlyArray<Calls.Draft> => {
   const put = (market: ListedMarket): ReadonlyArray<Calls.Draft> => [
-    commands.put(market),
+    commands.put(market.parameters),
     commands.setStatus(market.parameters.marketId, "backfilling"),
     commands.setStatus(market.parameters.marketId, "open")
   ]
@@ -100,7 +102,8 @@ export const make = (
   token: string,
   random: SimRandom,
   options: Options["workload"],
-  markets: SimMarkets | undefined
+  markets: SimMarkets | undefined,
+  edges: Edges | undefined
 ): Operator => {
   const commands = new Commands(token)
   const opening = openingOf(commands, options, markets)
@@ -116,6 +119,11 @@ export const make = (
   }
 
   const moveIndex = (): void => {
+    const brink = random.chance(edges?.brinkShare ?? 0) ? Brink.find(desk.model, random) : undefined
+    if (brink !== undefined) {
+      desk.issue(remembered(commands.setIndex(brink.market, brink.priceAtoms)), () => {})
+      return
+    }
     const market = random.pick(desk.model.markets)
     const { parameters } = market
     const wayUp = random.chance(0.5) ? 1 : -1
@@ -144,6 +152,9 @@ export const make = (
       desk.issue(remembered(commands.setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))),
         next)
       later(commands.setStatus(marketId, "open"))
+    } else if (random.chance(edges?.parametersShare ?? 0)) {
+      const { parameters } = random.pick(desk.model.markets)
+      desk.issue(remembered(commands.put(Changes.changed(parameters, random))), next)
     } else {
       moveIndex()
       next()

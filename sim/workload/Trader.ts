@@ -34,14 +34,20 @@ const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
 
 const isJourney = (intent: Intent): intent is Journey => intent in journeys
 
-export const make = (desk: Desk, who: Identity, random: SimRandom, options: Options["workload"]): Trader => {
+export const make = (
+  desk: Desk,
+  who: Identity,
+  random: SimRandom,
+  options: Options["workload"],
+  againUnderHalt: number
+): Trader => {
   const seat = new Seat(desk, who, random, options)
 
   const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
 
   const act = (): void => {
     if (!desk.isOpen()) return
-    const intent = random.weighted(options.weights)
+    const intent = desk.model.halted && random.chance(againUnderHalt) ? "same key again" : random.weighted(options.weights)
     const next = (): void => {
       desk.time.after(pause(), act)
     }
