@@ -9,7 +9,7 @@ import type { Refusal } from "../../src/domain/Refusal.js"
 export const retentionMs = 24 * 60 * 60 * 1000
 
 /** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it: "at least 24 h". */
-const orderRetentionMs = retentionMs + 60_000
+export const orderRetentionMs = retentionMs + 60_000
 
 /** An order, from its placement for as long as the model lives. Quantities in size atoms. */
 export interface NaiveOrder {

@@ -15,6 +15,7 @@ import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
+import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
@@ -47,6 +48,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),
+  watch(keysLastTheirTime),
   watch(batch),
   watch(cancel),
   watch(roomIsKept),

@@ -1,6 +1,6 @@
 /**
  * Safety (I5). While a key is remembered, the same scope, key and body get the same response and no new
- * record, whatever crashed or was retried between; another body is refused and does nothing; and there are
+ * record, whatever crashed or was retried between, under a halt too; another body is refused and does nothing; and there are
  * never two orders for one clientOrderId.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -16,6 +16,8 @@ interface State {
   readonly records: Map<string, number>
   /** Accepted orders by account and clientOrderId. */
   readonly clientOrderIds: Map<string, number>
+  /** The record of a call's scope that was durable when an attempt was sent. */
+  readonly asked: Map<string, number>
 }
 
 /** All that may differ between two responses to the same request. */
@@ -39,7 +41,7 @@ export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
   invariant: "I5",
   kind: "safety",
-  initial: () => ({ answers: new Map(), records: new Map(), clientOrderIds: new Map() }),
+  initial: () => ({ answers: new Map(), records: new Map(), clientOrderIds: new Map(), asked: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       const { command, sequence } = seen.record
@@ -62,10 +64,23 @@ export const idempotency: Property<State> = {
       }
       return holds
     }
+    if (seen._tag === "Asked") {
+      const record = seen.call.scope === undefined ? undefined : state.records.get(seen.call.scope)
+      if (record !== undefined) state.asked.set(`${seen.call.id}/${seen.attempt}`, record)
+      return holds
+    }
     if (seen._tag !== "Answered") return holds
     const { answer, call, memory, model } = seen
     const { scope } = call
     if (scope === undefined) return holds
+    const known = state.asked.get(`${call.id}/${seen.attempt}`)
+    if (known !== undefined && known === memory?.sequence && answer.text.includes("engine_halted")) {
+      // A refusal without a record is of the clock's time, which no record need have come to yet, or of the last record's.
+      const occurredAtEpochMs = Number(/"occurredAtEpochMs":([0-9]+)/.exec(answer.text)?.[1])
+      if (model.isRemembered(memory, Math.max(occurredAtEpochMs, model.atEpochMs))) {
+        return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
+      }
+    }
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
     const request = `${call.target}\n${meaning(call.body)}`
     const decided = `${scope} ${memory.sequence}`

@@ -133,9 +133,13 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
   ])
 }
 
-/** A market's latest trades. */
+/** A market's latest trades, and the oldest that are kept. */
 const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket, count: number): Verdict =>
   fillsVerdict(
+    `market ${market.index}, from the oldest on,`,
+    reads.tradesSince(market.index, 0, latestCompared),
+    model.retained(market.trades).slice(0, latestCompared)
+  ) ?? fillsVerdict(
     `market ${market.index}`,
     reads.trades(market.index, Number.POSITIVE_INFINITY, count),
     model.retained(market.trades.slice(-count)).toReversed()

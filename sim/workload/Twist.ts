@@ -54,6 +54,7 @@ const changes: Readonly<Record<string, (body: never, random: SimRandom) => Body>
       ? { clientOrderId: other(["another", "still.another"], body["clientOrderId"]) }
       : { idempotencyKey: other(["another", "still.another"], body["idempotencyKey"]) },
   setProfile: (body: Entry) => ({ displayHandle: other(["another_name", "still_another"], body["displayHandle"]) }),
+  putMarket: (body: Entry) => ({ ...body, makerFeeBps: other([1, 2], body["makerFeeBps"]) }),
   setMarketStatus: (body: Entry) => ({ status: other(["open", "paused"], body["status"]) }),
   setIndexPrice: (body: { readonly price: string }) => ({ price: otherPrice(body.price) })
 }

@@ -10,7 +10,7 @@ test("every operation of a client has another body, and what an operator repeats
   expect([...Twist.operations].sort()).toEqual([...Contract.commandNames, ...byOperator].sort())
 })
 
-const byOperator = ["setMarketStatus", "setIndexPrice"] as const
+const byOperator = ["putMarket", "setMarketStatus", "setIndexPrice"] as const
 
 test.each(byOperator)("%s: the other body is refused and the first keeps its answer", async (name) => {
   const venue = LiveVenue.make()
