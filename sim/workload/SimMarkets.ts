@@ -105,7 +105,7 @@ const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, ran
     parameters: {
       ...parameters,
       initialMarginBps,
-      maxLeverageX: Math.floor(10_000 / initialMarginBps),
+      maxLeverageX: Math.floor(10_000 / (initialMarginBps * random.pick([1, 2]))),
       makerFeeBps: random.pick([0, 1, parameters.makerFeeBps]),
       takerFeeBps: random.pick([0, 30, parameters.takerFeeBps, parameters.takerFeeBps]),
       priceBandBps: random.pick([100, parameters.priceBandBps, parameters.priceBandBps, 5_000])
