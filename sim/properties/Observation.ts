@@ -107,6 +107,8 @@ export type Observation =
     readonly incarnation: number
     readonly asked: boolean
     readonly failure: string | undefined
+    /** Whether an operation of the disk failed under it, beside a disk that is full. */
+    readonly diskFailed: boolean
     /** After a graceful stop, where another version may take over: its last record, and the digest of its state. */
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
     readonly atEpochMs: number

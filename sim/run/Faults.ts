@@ -141,6 +141,7 @@ export class Faults {
   ofDisk(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     if (!this.active) return undefined
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
+    if (code !== undefined) this.host.diskFailed = true
     if (code === "hang") this.host.killHung()
     return code
   }

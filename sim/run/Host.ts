@@ -61,6 +61,8 @@ export class Host {
   #listed: ReadonlyArray<ListedMarket>
   /** The engine, while the process is ready. */
   reads: Reads | undefined
+  /** An operation of the disk failed under the process that was started last; a disk that is full is no such fault. */
+  diskFailed = false
   /** How many crashes struck. */
   crashes = 0
   #incarnation = 0
@@ -96,6 +98,7 @@ export class Host {
   start(): void {
     const { follower, witness, world: { disk, time } } = this
     this.#incarnation++
+    this.diskFailed = false
     const incarnation = this.#incarnation
     const rules = this.#drawRules()
     this.#running = rules
@@ -120,9 +123,10 @@ export class Host {
         this.reads = undefined
         disk.crash("kill")
         const by = this.#refusedBy(failure)
-        if (by === undefined)
-          witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, left, atEpochMs: time.nowEpochMs() })
-        else {
+        if (by === undefined) {
+          const { diskFailed } = this
+          witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, diskFailed, left, atEpochMs: time.nowEpochMs() })
+        } else {
           witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
           this.#refused = true
           // A version that was cut off before it was ready had taken over all the same.
