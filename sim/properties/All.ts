@@ -5,6 +5,7 @@ import { batch } from "./batch.js"
 import { book } from "./book.js"
 import { booksOfTheirSequence } from "./booksOfTheirSequence.js"
 import { cancel } from "./cancel.js"
+import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
@@ -49,6 +50,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(quantity),
   watch(idempotency),
   watch(keysLastTheirTime),
+  watch(commandsAreAsAsked),
   watch(batch),
   watch(cancel),
   watch(roomIsKept),

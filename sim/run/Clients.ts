@@ -54,7 +54,7 @@ export class Clients {
   }
 
   /** Sends a request whose answer nobody is seen to get, as a call of its own number. */
-  sendUnseen(draft: Draft, told: (status: number) => void): void {
+  sendUnheard(draft: Draft, told: (status: number) => void): void {
     const { network, options } = this.world
     const call: Call = { ...draft, id: this.calls++ }
     this.witness.see({ _tag: "Asked", call, attempt: 1 })

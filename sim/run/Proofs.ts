@@ -83,7 +83,7 @@ export class Proofs {
     const [market] = this.follower.model.markets
     let told: number | undefined
     this.#astray = "armed"
-    this.clients.sendUnseen(Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.mark), (status) => {
+    this.clients.sendUnheard(Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.mark), (status) => {
       told = status
     })
     this.until("the misdirected write", () => told !== undefined, 60_000)
