@@ -6,6 +6,7 @@ import type { Record } from "../../src/journal/Record.js"
 import type { Decided } from "../../src/sequencer/Feed.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Reading } from "../reading/Asked.js"
 import type { Glance } from "./Glance.js"
 
 /** One thing a client wants, however often it has to ask: method, target, key and body never change. */
@@ -31,6 +32,8 @@ export interface Call {
   readonly intent: string
   /** Whether the client asks again, under the same identity, until it is told. */
   readonly persistent: boolean
+  /** What it is by the contract, read from its text. */
+  readonly reading: Reading
 }
 
 /** A response as its client got it. */

@@ -1,10 +1,10 @@
 /**
  * Safety (I5 from the request on). Every command of a client or an operator is the one that a request under its key asked
  * for, field by field, and every answer is about the request that it answers. What is a request by the contract is never
- * called malformed, and what is none is never journaled. Equal requests under one key are the same request however they
- * are written, and any other is refused as a conflict.
+ * called malformed, and what is none is never journaled. Another request under a used key is
+ * refused as a conflict, and the same one never is, however it is written.
  *
- * Requests are read here by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
+ * Requests are read by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
  */
 import { Principal } from "../../src/operations/Header.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -13,7 +13,6 @@ import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
 import { Markets, type Moment } from "../reading/Markets.js"
-import * as Requests from "../reading/Requests.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -26,10 +25,9 @@ interface Request {
   readonly since: Moment
 }
 
-/** A call as it was read. */
+/** The good request that a call makes, and the scope of its key. */
 interface Made {
-  readonly reading: Reading
-  readonly request: Request | undefined
+  readonly request: Request
   readonly scope: string
 }
 
@@ -37,12 +35,11 @@ interface Made {
 interface Decided {
   readonly sequence: number
   readonly says: ReadonlySet<string>
-  /** The first answer to a decision: its status and text, but for how numbers are spelled and what moves. */
-  answer: string | undefined
 }
 
 interface State {
   readonly markets: Markets
+  /** Good requests with a good credential, by the call's number. */
   readonly calls: Map<number, Made>
   /** By scope of their key. */
   readonly requests: Map<string, Array<Request>>
@@ -57,13 +54,12 @@ const scopeOf = (account: number, operation: number, key: string): string => `${
 /** The keys that a start gives to what it reads from the markets file. */
 const isOfStart = (key: string): boolean => key.startsWith("bootstrap/")
 
+/** Whether it comes with the credential that its route asks for. */
+const isAdmitted = ({ credential }: Call): boolean => credential === "trader" || credential === "operator"
+
 const asked = (state: State, call: Call): void => {
-  const reading = Requests.read(call)
-  const isAdmitted = call.credential === "trader" || call.credential === "operator"
-  if (reading._tag !== "asked" || !isAdmitted) {
-    state.calls.set(call.id, { reading, request: undefined, scope: "" })
-    return
-  }
+  const { reading } = call
+  if (reading._tag !== "asked" || !isAdmitted(call)) return
   const scope = scopeOf(call.account, reading.asked.operation, call.idempotencyKey ?? "")
   const known = state.requests.get(scope) ?? []
   const same = known.filter((each) => each.asked.canonical === reading.asked.canonical)
@@ -74,7 +70,7 @@ const asked = (state: State, call: Call): void => {
     known.push(request)
     state.requests.set(scope, known)
   }
-  state.calls.set(call.id, { reading, request, scope })
+  state.calls.set(call.id, { request, scope })
 }
 
 type Committed = Observation & { readonly _tag: "Committed" }
@@ -96,7 +92,7 @@ const committed = (state: State, { decision: { outcomes }, record }: Committed):
       return difference === undefined
     })
     if (of.length === 0) return broken(`${what} ${said}`)
-    const decided = { sequence, says: new Set(of.map((request) => request.asked.canonical)), answer: undefined }
+    const decided = { sequence, says: new Set(of.map((request) => request.asked.canonical)) }
     const before = state.records.get(scope)
     if (before === undefined) state.records.set(scope, [decided])
     else before.push(decided)
@@ -137,7 +133,8 @@ const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "fo
 /** Answers to a good request that come without a decision of it. */
 const undecided: ReadonlySet<number> = new Set([401, 429, 503])
 
-const refusedWhole = (call: Call, { reading }: Made, { status, text }: Answered["answer"]): Verdict => {
+const refusedWhole = (call: Call, { status, text }: Answered["answer"]): Verdict => {
+  const { reading } = call
   if (status === 503 || reading._tag === "asked" || reading._tag === "other") return holds
   const may = reading._tag === "foreign" ? reading.statuses.includes(status) : refusals[reading._tag].has(status)
   return may ? holds : broken(`${call.target} with ${call.body} is ${reading._tag} by the contract, and is answered ${status}: ${text}`)
@@ -158,10 +155,6 @@ const isRefusalOfMatter = (state: State, { asked, since }: Request, decided: Dec
   if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
   return code === "invalid_request" ? wanted.kind === "SetIndexPrice" && decided !== undefined : decided !== undefined
 }
-
-/** All that may differ between two answers to one request: their id, and how it spelled what they repeat. */
-const essence = ({ status, text }: Answered["answer"]): string =>
-  `${status} ${Answers.unspelled(text.replace(/"requestId":"[^"]*",?/g, ""))}`
 
 /** What a 409 is about: another body under the key, an identity that was fenced, or something that was decided. */
 const conflictOf = (json: unknown): "body" | "fence" | "decision" => {
@@ -193,25 +186,14 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   }
   if (status !== 200 && status !== 403 && status !== 409 && status !== 422) return broken(`${what} is a good request, and ${said}`)
   if (own.length === 0) return broken(`${what}, which nothing was decided for, ${said}`)
-  if (status === 200) {
-    const asking = {
-      accountId: request.accountId,
-      idempotencyKey: call.idempotencyKey ?? "",
-      find: (name: string) => state.markets.find(name)
-    }
-    const difference = Answers.difference(asked, json, asking)
-    if (difference !== undefined) return broken(`${what} ${said}: ${difference}`)
+  if (status !== 200) return holds
+  const asking = {
+    accountId: request.accountId,
+    idempotencyKey: call.idempotencyKey ?? "",
+    find: (name: string) => state.markets.find(name)
   }
-  return sameAgain(what, own, answer)
-}
-
-/** The first answer to what was decided once is the only one. */
-const sameAgain = (what: string, own: ReadonlyArray<Decided>, answer: Answered["answer"]): Verdict => {
-  const [decided] = own
-  if (own.length !== 1 || decided === undefined) return holds
-  const told = essence(answer)
-  decided.answer ??= told
-  return decided.answer === told ? holds : broken(`${what} was answered ${decided.answer} and is answered ${told}`)
+  const difference = Answers.difference(asked, json, asking)
+  return difference === undefined ? holds : broken(`${what} ${said}: ${difference}`)
 }
 
 // ---- reads
@@ -250,13 +232,10 @@ const ordersAreShown = ({ orders }: State, call: Call, json: unknown): Verdict =
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, call } = seen
   const made = state.calls.get(call.id)
-  if (made === undefined) return broken(`call ${call.id} is answered and was never made`)
-  if (call.credential === "trader" || call.credential === "operator") {
-    const verdict = made.request === undefined
-      ? refusedWhole(call, made, answer)
-      : answeredGood(state, seen, made.request, made.scope)
+  if (isAdmitted(call)) {
+    const verdict = made === undefined ? refusedWhole(call, answer) : answeredGood(state, seen, made.request, made.scope)
     if (verdict !== undefined) return verdict
-  } else if (made.reading._tag === "asked" && answer.status !== 401 && answer.status !== 503) {
+  } else if (call.reading._tag === "asked" && answer.status !== 401 && answer.status !== 503) {
     return broken(`${call.target} without a good credential is answered ${answer.status}: ${answer.text}`)
   }
   return answer.status === 200 ? ordersAreShown(state, call, answer.json) : holds

@@ -3,6 +3,7 @@
  * has all that is asked and answered seen.
  */
 import type { Answer, Call } from "../properties/Observation.js"
+import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
 import type { Follower } from "./Follower.js"
@@ -47,7 +48,7 @@ export class Clients {
     if (request.record === true && this.identities.length > 0 && !this.#restoring) {
       record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
     }
-    const call: Call = { ...draft, id }
+    const call = callOf(draft, id)
     if (call.persistent) this.pending.add(call)
     this.#attempt(call, 1, settled)
     return call
@@ -56,7 +57,7 @@ export class Clients {
   /** Sends a request whose answer nobody is seen to get, as a call of its own number. */
   sendUnheard(draft: Draft, told: (status: number) => void): void {
     const { network, options } = this.world
-    const call: Call = { ...draft, id: this.calls++ }
+    const call = callOf(draft, this.calls++)
     this.witness.see({ _tag: "Asked", call, attempt: 1 })
     network.send(requestOf(call), options.workload.timeoutMs, (result) => {
       told(result._tag === "Replied" ? result.response.status : 0)
@@ -113,6 +114,8 @@ export class Clients {
 }
 
 const encoder = new TextEncoder()
+
+const callOf = (draft: Draft, id: number): Call => ({ ...draft, id, reading: Requests.read(draft) })
 
 const renamed = (draft: Draft, index: number): Draft => ({
   ...draft,

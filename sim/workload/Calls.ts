@@ -39,8 +39,8 @@ export interface Wish {
   readonly quantityText?: string
 }
 
-/** A call without its number. */
-export type Draft = Omit<Call, "id">
+/** A call without its number, and before it is read. */
+export type Draft = Omit<Call, "id" | "reading">
 
 const trade = (
   who: Identity,

@@ -143,7 +143,7 @@ export const make = (
     }
     if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
-      desk.issue(random.chance(0.5) ? draft : Twist.twisted(draft, random), next)
+      desk.issue(random.pick([draft, Twist.respelled(draft, random), Twist.twisted(draft, random)]), next)
     } else if (random.chance(options.haltShare)) {
       desk.issue(commands.halt(), next)
       later(commands.resume())

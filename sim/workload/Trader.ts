@@ -16,6 +16,7 @@ import { malformed } from "./Malforming.js"
 import { placing } from "./Placing.js"
 import { repeating } from "./Repeating.js"
 import { type Drafting, Seat } from "./Seat.js"
+import * as Twist from "./Twist.js"
 
 export interface Trader {
   readonly start: () => void
@@ -33,6 +34,9 @@ const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
 }
 
 const isJourney = (intent: Intent): intent is Journey => intent in journeys
+
+/** How often a trader says in other words what a library would print. */
+const respelledShare = 0.2
 
 export const make = (
   desk: Desk,
@@ -52,7 +56,8 @@ export const make = (
       desk.time.after(pause(), act)
     }
     if (isJourney(intent)) return journeys[intent](seat, intent, next)
-    const draft = drafts[intent](seat, intent)
+    const drafted = drafts[intent](seat, intent)
+    const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted
     seat.remember(draft)
     desk.issue(draft, next)
   }
