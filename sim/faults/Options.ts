@@ -205,7 +205,7 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "look up": 2,
   "walk a listing": 2,
   read: 12,
-  malformed: 1,
+  malformed: 3,
   "name itself": 1
 }
 

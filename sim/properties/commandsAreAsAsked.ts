@@ -186,13 +186,14 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   }
   if (status !== 200 && status !== 403 && status !== 409 && status !== 422) return broken(`${what} is a good request, and ${said}`)
   if (own.length === 0) return broken(`${what}, which nothing was decided for, ${said}`)
-  if (status !== 200) return holds
   const asking = {
     accountId: request.accountId,
     idempotencyKey: call.idempotencyKey ?? "",
     find: (name: string) => state.markets.find(name)
   }
-  const difference = Answers.difference(asked, json, asking)
+  const difference = status === 200
+    ? Answers.difference(asked, json, asking)
+    : Answers.refusedOtherwise(asked, nativeOf(json), asking)
   return difference === undefined ? holds : broken(`${what} ${said}: ${difference}`)
 }
 

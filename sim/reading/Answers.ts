@@ -5,7 +5,7 @@
 import type { Asked, AskedCancel, AskedOrder, Wanted } from "./Asked.js"
 import { isObject, type Json } from "./Bodies.js"
 import type { Place } from "./Markets.js"
-import { decimalOf, shortest } from "./Numbers.js"
+import { atomsOf, decimalOf, shortest } from "./Numbers.js"
 
 /** What is wrong with an answer; undefined where nothing is. */
 type Said = string | undefined
@@ -38,128 +38,139 @@ const members = (what: string, json: unknown, expected: Json): Said => {
 
 /** The members that an order has in both forms: each decimal is that of its atoms. */
 const pairs = (what: string, json: Json, { priceScale, quantityScale }: Place): Said => {
-  for (const name of pairNames) {
-    const atoms = json[`${name}Atoms`]
+  for (const [name, atomsName, isOfPrice] of pairNames) {
+    const atoms = json[atomsName]
     if (atoms === undefined && json[name] === undefined) continue
-    const expected = decimalOf(Number(atoms), name.endsWith("rice") ? priceScale : quantityScale)
+    const expected = decimalOf(Number(atoms), isOfPrice ? priceScale : quantityScale)
     if (json[name] !== expected) return `${what}: ${name} is ${JSON.stringify(json[name])}, and ${String(atoms)} atoms are ${expected}`
   }
   return undefined
 }
 
-const pairNames = ["price", "quantity", "filledQuantity", "remainingQuantity", "canceledQuantity", "averageFillPrice"] as const
+const pairNames = [
+  ["price", "priceAtoms", true],
+  ["averageFillPrice", "averageFillPriceAtoms", true],
+  ["quantity", "quantityAtoms", false],
+  ["filledQuantity", "filledQuantityAtoms", false],
+  ["remainingQuantity", "remainingQuantityAtoms", false],
+  ["canceledQuantity", "canceledQuantityAtoms", false]
+] as const
+
+/** Whether a member is as expected; undefined where it is. */
+const is = (what: string, json: Json, name: string, expected: unknown): Said =>
+  json[name] === expected ? undefined : `${what}: ${name} is ${JSON.stringify(json[name])}, asked for was ${JSON.stringify(expected)}`
 
 /** The digits of a decimal at a scale, as answers write its atoms. */
-const atomsText = (decimal: string, scale: number): string => {
-  const [whole = "", fraction = ""] = decimal.split(".")
-  return (whole + fraction.padEnd(scale, "0")).replace(/^0+(?=.)/, "")
+const atomsText = (whole: string, fraction: string, scale: number): string => {
+  const digits = whole + fraction.padEnd(scale, "0")
+  let from = 0
+  while (from < digits.length - 1 && digits[from] === "0") from++
+  return digits.slice(from)
 }
 
-/** A decimal as answers write it: with all decimals of its scale. */
-const paddedText = (decimal: string, scale: number): string => {
-  const [whole = "", fraction = ""] = decimal.split(".")
-  return `${whole}.${fraction.padEnd(Math.max(1, scale), "0")}`
+/** A decimal under a member's name and its atoms: all decimals of its scale, and one where the scale is 0. Both are absent where there is none. */
+const isPair = (what: string, json: Json, name: string, atomsName: string, decimal: string | undefined, scale: number): Said => {
+  if (decimal === undefined) return is(what, json, name, undefined) ?? is(what, json, atomsName, undefined)
+  const point = decimal.indexOf(".")
+  const whole = point < 0 ? decimal : decimal.slice(0, point)
+  const fraction = point < 0 ? "" : decimal.slice(point + 1)
+  return is(what, json, name, `${whole}.${fraction.padEnd(Math.max(1, scale), "0")}`)
+    ?? is(what, json, atomsName, atomsText(whole, fraction, scale))
 }
 
-/** A decimal and its atoms under a member's name; both are absent where there is none. */
-const pair = (name: string, decimal: string | undefined, scale: number): Json => ({
-  [name]: decimal === undefined ? undefined : paddedText(decimal, scale),
-  [`${name}Atoms`]: decimal === undefined ? undefined : atomsText(decimal, scale)
-})
+const isPrice = (what: string, json: Json, price: string | undefined, { priceScale }: Place): Said =>
+  isPair(what, json, "price", "priceAtoms", priceOf(price), priceScale)
 
-const isZero = (decimal: string): boolean => Number(decimal) === 0
+const isQuantity = (what: string, json: Json, quantity: string, { quantityScale }: Place): Said =>
+  isPair(what, json, "quantity", "quantityAtoms", quantity, quantityScale)
 
 /** A price as orders have it: one of zero is none. */
-const priceOf = (decimal: string | undefined): string | undefined => decimal === undefined || isZero(decimal) ? undefined : decimal
+const priceOf = (decimal: string | undefined): string | undefined => decimal === undefined || Number(decimal) === 0 ? undefined : decimal
 
-/** What a native order says of itself besides its price and sizes. */
-const character = (order: AskedOrder): Json => ({
-  clientOrderId: order.clientOrderId === "" ? undefined : order.clientOrderId,
-  side: order.side,
-  orderType: order.type,
-  timeInForce: order.timeInForce,
-  postOnly: order.postOnly,
-  reduceOnly: order.reduceOnly,
-  selfTradePrevention: order.selfTradePrevention
-})
+/** What an order says of itself besides its price and sizes, in either family. */
+const isOfCharacter = (what: string, json: Json, order: AskedOrder, type: "orderType" | "type"): Said =>
+  is(what, json, "clientOrderId", order.clientOrderId === "" ? undefined : order.clientOrderId)
+    ?? is(what, json, "side", order.side)
+    ?? is(what, json, type, order.type)
+    ?? is(what, json, "timeInForce", order.timeInForce)
+    ?? is(what, json, "postOnly", order.postOnly)
+    ?? is(what, json, "reduceOnly", order.reduceOnly)
+    ?? (type === "type" ? undefined : is(what, json, "selfTradePrevention", order.selfTradePrevention))
 
-/** The same of a compatible one. */
-const compatCharacter = ({ orderType: type, selfTradePrevention: _, ...rest }: Json): Json => ({ ...rest, type })
+/** The account and the key of who asked. */
+const isOwn = (what: string, json: Json, { accountId, idempotencyKey }: Asking): Said =>
+  is(what, json, "accountId", accountId) ?? is(what, json, "idempotencyKey", idempotencyKey)
 
-const sizesOf = ({ price, quantity }: AskedOrder, place: Place): Json => ({
-  ...pair("price", priceOf(price), place.priceScale),
-  ...pair("quantity", quantity, place.quantityScale)
-})
-
-/** Numbers of the compatible family: the ones nearest to the decimals. */
-const compatSizesOf = ({ price, quantity }: AskedOrder): Json => ({
-  price: priceOf(price) === undefined ? undefined : Number(price),
-  amount: Number(quantity)
-})
-
-const own = ({ accountId, idempotencyKey }: Pick<Asking, "accountId" | "idempotencyKey">): Json => ({ accountId, idempotencyKey })
-
-const first = (...checks: ReadonlyArray<() => Said>): Said => {
-  for (const check of checks) {
-    const said = check()
-    if (said !== undefined) return said
-  }
-  return undefined
-}
+const own = ({ accountId, idempotencyKey }: Asking): Json => ({ accountId, idempotencyKey })
 
 // ---- placements
 
 const acceptedOrder = (what: string, json: Json, order: AskedOrder, place: Place, asking: Asking): Said =>
-  first(
-    () =>
-      members(what, json, {
-        ...own(asking),
-        marketId: place.marketId,
-        ...character(order),
-        ...sizesOf(order, place),
-        expiresAtEpochMs: order.expiresAtEpochMs === 0 ? undefined : order.expiresAtEpochMs
-      }),
-    () => pairs(what, json, place)
-  )
+  isOwn(what, json, asking)
+    ?? is(what, json, "marketId", place.marketId)
+    ?? isOfCharacter(what, json, order, "orderType")
+    ?? isPrice(what, json, order.price, place)
+    ?? isQuantity(what, json, order.quantity, place)
+    ?? is(what, json, "expiresAtEpochMs", order.expiresAtEpochMs === 0 ? undefined : order.expiresAtEpochMs)
+    ?? pairs(what, json, place)
+
+/** What a refusal for bounds or for the grid compared: the order's own price or quantity, in canonical decimals where it has atoms. */
+const isActual = (what: string, json: Json, { price, quantity, type }: AskedOrder, { priceScale, quantityScale }: Place): Said => {
+  const guard = json["rejectionGuard"]
+  const isOfPrice = guard === "price_out_of_bounds"
+  const text = isOfPrice ? price : quantity
+  if ((!isOfPrice && guard !== "quantity_out_of_bounds") || text === undefined) return undefined
+  const scale = isOfPrice ? priceScale : quantityScale
+  const atoms = atomsOf(text, scale)
+  // A worst price of zero is none, and has no atoms.
+  const hasAtoms = typeof atoms === "number" && !(isOfPrice && type === "market" && atoms === 0)
+  return is(what, json, "actual", hasAtoms ? decimalOf(atoms, scale) : text)
+}
+
+/** In what a refusal of a single order is not about it. */
+export const refusedOtherwise = ({ wanted }: Asked, json: Json, { find }: Asking): Said => {
+  if (wanted.kind !== "PlaceOrders" || wanted.batch) return undefined
+  const order = wanted.orders[0]!
+  const place = find(order.market)
+  return place === undefined ? undefined : isActual("the refusal", json, order, place)
+}
 
 /** It repeats the request as it was sent, also what is no order. */
-const refusedOrder = (what: string, json: Json, order: AskedOrder, asking: Asking): Said =>
-  members(what, json, {
-    ...own(asking),
-    marketId: order.market,
-    ...character(order),
-    price: order.sentPrice,
-    quantity: order.sentQuantity,
-    filledQuantityAtoms: "0"
-  })
+const refusedOrder = (what: string, json: Json, order: AskedOrder, place: Place | undefined, asking: Asking): Said =>
+  isOwn(what, json, asking)
+    ?? is(what, json, "marketId", order.market)
+    ?? isOfCharacter(what, json, order, "orderType")
+    ?? is(what, json, "price", order.sentPrice)
+    ?? is(what, json, "quantity", order.sentQuantity)
+    ?? is(what, json, "filledQuantityAtoms", "0")
+    ?? (place === undefined ? undefined : isActual(what, json, order, place))
+
+/** Price and size of a compatible order: the numbers nearest to the decimals. */
+const isOfNumbers = (what: string, json: Json, { price, quantity }: AskedOrder): Said =>
+  is(what, json, "price", priceOf(price) === undefined ? undefined : Number(price)) ?? is(what, json, "amount", Number(quantity))
 
 const compatOrder = (what: string, json: Json, order: AskedOrder, place: Place | undefined, asking: Asking): Said => {
-  const isAccepted = json["accepted"] !== false
-  const sizes: Json = isAccepted ? compatSizesOf(order) : { price: order.sentPrice, amount: order.sentQuantity }
   const isTold = place !== undefined && json["code"] !== "market_not_found"
-  return first(
-    () =>
-      members(what, json, {
-        symbol: order.market,
-        ...compatCharacter(character(order)),
-        ...sizes,
-        remaining: sizes["amount"],
-        filled: 0
-      }),
-    () =>
-      members(`${what}, its info`, json["info"], {
-        ...own(asking),
-        marketId: isTold ? place.marketId : order.market,
-        orderId: json["id"]
-      })
-  )
+  const { info } = json
+  const said = is(what, json, "symbol", order.market)
+    ?? isOfCharacter(what, json, order, "type")
+    ?? (json["accepted"] === false
+      ? is(what, json, "price", order.sentPrice) ?? is(what, json, "amount", order.sentQuantity)
+      : isOfNumbers(what, json, order))
+    ?? is(what, json, "remaining", json["amount"])
+    ?? is(what, json, "filled", 0)
+  if (said !== undefined || !isObject(info)) return said ?? `${what} has no info`
+  return isOwn(`${what}, its info`, info, asking)
+    ?? (place === undefined ? undefined : isActual(`${what}, its info`, info, order, place))
+    ?? is(`${what}, its info`, info, "marketId", isTold ? place.marketId : order.market)
+    ?? is(`${what}, its info`, info, "orderId", json["id"])
 }
 
 const orderAnswer = (what: string, json: unknown, order: AskedOrder, isNative: boolean, asking: Asking): Said => {
   if (!isObject(json)) return `${what} is ${JSON.stringify(json)}`
   const place = asking.find(order.market)
   if (!isNative) return compatOrder(what, json, order, place, asking)
-  if (json["accepted"] === false) return refusedOrder(what, json, order, asking)
+  if (json["accepted"] === false) return refusedOrder(what, json, order, place, asking)
   return place === undefined
     ? `${what} is accepted in ${order.market}, which is no market`
     : acceptedOrder(what, json, order, place, asking)
@@ -199,13 +210,10 @@ const amendAnswer = (
   if (!isObject(json) || place === undefined) return `an order in ${market} is amended`
   // What is at or under what was filled cancels the rest, and the order keeps its terms.
   const isCanceled = json["status"] === "canceled"
-  return first(
-    () => members("the amendment", json, { ...own(asking), orderId, marketId: market }),
-    () => price === undefined || isCanceled ? undefined : members("the amendment", json, pair("price", price, place.priceScale)),
-    () =>
-      quantity === undefined || isCanceled ? undefined : members("the amendment", json, pair("quantity", quantity, place.quantityScale)),
-    () => pairs("the amendment", json, place)
-  )
+  return members("the amendment", json, { ...own(asking), orderId, marketId: market })
+    ?? (price === undefined || isCanceled ? undefined : isPrice("the amendment", json, price, place))
+    ?? (quantity === undefined || isCanceled ? undefined : isQuantity("the amendment", json, quantity, place))
+    ?? pairs("the amendment", json, place)
 }
 
 const cancelAllAnswer = (json: unknown, { family, market }: Wanted & { readonly kind: "CancelAllOrders" }, asking: Asking): Said => {
@@ -275,22 +283,17 @@ export const shownOtherwise = (what: string, json: Json, placed: Placed): Said =
   const { accountId, amended, order, place } = placed
   const { info } = json
   if (isObject(info)) {
-    const sizes = amended ? {} : compatSizesOf(order)
-    return members(what, json, { symbol: place.symbol, ...compatCharacter(character(order)), ...sizes })
+    return is(what, json, "symbol", place.symbol)
+      ?? isOfCharacter(what, json, order, "type")
+      ?? (amended ? undefined : isOfNumbers(what, json, order))
       ?? (info["side"] === undefined ? undefined : shownOtherwise(`${what}, its info`, info, placed))
   }
-  const expires = json["expiresAtEpochMs"] === undefined ? {} : { expiresAtEpochMs: order.expiresAtEpochMs }
-  return first(
-    () =>
-      members(what, json, {
-        marketId: place.marketId,
-        accountId,
-        ...character(order),
-        ...(amended ? {} : sizesOf(order, place)),
-        ...expires
-      }),
-    () => pairs(what, json, place)
-  )
+  return is(what, json, "marketId", place.marketId)
+    ?? is(what, json, "accountId", accountId)
+    ?? isOfCharacter(what, json, order, "orderType")
+    ?? (amended ? undefined : isPrice(what, json, order.price, place) ?? isQuantity(what, json, order.quantity, place))
+    ?? (json["expiresAtEpochMs"] === undefined ? undefined : is(what, json, "expiresAtEpochMs", order.expiresAtEpochMs))
+    ?? pairs(what, json, place)
 }
 
 /** The answer with every number that repeats a request's spelling in its shortest form: two spellings of one request differ in nothing else. */

@@ -15,6 +15,7 @@ import * as Changes from "./Changes.js"
 import { decimal } from "./Calls.js"
 import type { Desk } from "./Desk.js"
 import { simMarkets, type SimMarkets } from "./SimMarkets.js"
+import * as Spelling from "./Spelling.js"
 import * as Twist from "./Twist.js"
 
 export interface Operator {
@@ -25,16 +26,27 @@ export interface Operator {
   readonly restore: () => void
 }
 
-/** An index price under a key that no other command of an operator has. */
-export const setIndexPrice = (token: string, key: string, { marketId, priceScale }: Parameters, priceAtoms: number): Calls.Draft =>
+/** An index price under a key that no other command of an operator has; 0: seen when it is journaled. */
+export const setIndexPrice = (
+  token: string,
+  key: string,
+  { marketId, priceScale }: Parameters,
+  priceAtoms: number,
+  sourceEpochMs = 0
+): Calls.Draft => setIndexPriceText(token, key, marketId, decimal(priceAtoms, priceScale), sourceEpochMs)
+
+const setIndexPriceText = (token: string, key: string, marketId: string, price: string, sourceEpochMs = 0): Calls.Draft =>
   Calls.operate(token, "index price", "setIndexPrice", "SetIndexPrice", key, "PUT", `/v1/operator/markets/${marketId}/index-price`, {
-    price: decimal(priceAtoms, priceScale)
+    price,
+    ...(sourceEpochMs === 0 ? {} : { sourceEpochMs })
   })
 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
 /** How often it repeats itself. */
 const againShare = 0.05
+/** How often it does housework, and repeats it at once in other words. */
+const houseworkShare = 0.03
 /** How many of its past commands it remembers, to repeat them. */
 const memorySize = 20
 
@@ -55,8 +67,12 @@ class Commands {
     })
   }
 
-  setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft {
-    return setIndexPrice(this.token, this.#nextKey(), parameters, priceAtoms)
+  setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number, sourceEpochMs?: number): Calls.Draft {
+    return setIndexPrice(this.token, this.#nextKey(), parameters, priceAtoms, sourceEpochMs)
+  }
+
+  setIndexText(marketId: string, price: string): Calls.Draft {
+    return setIndexPriceText(this.token, this.#nextKey(), marketId, price)
   }
 
   halt(): Calls.Draft {
@@ -68,7 +84,10 @@ class Commands {
   }
 
   openAccounts(accounts: number, collateral: number): Calls.Draft {
-    const body = { accounts, collateral: String(collateral) }
+    return this.openAccountsOf({ accounts, collateral: String(collateral) })
+  }
+
+  openAccountsOf(body: { readonly accounts?: number; readonly collateral?: string }): Calls.Draft {
     return this.#draft("open accounts", "openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
   }
 
@@ -79,6 +98,12 @@ class Commands {
   #draft(intent: string, endpoint: string, kind: string, method: "PUT" | "DELETE" | "POST", target: string, body: unknown): Calls.Draft {
     return Calls.operate(this.token, intent, endpoint, kind, this.#nextKey(), method, target, body)
   }
+}
+
+/** What cannot move a mark: a price with too many decimals, or one outside the market's bounds. */
+const isNoPrice = ({ maxPriceAtoms, minPriceAtoms, priceScale }: Parameters) => (price: string): boolean => {
+  const atoms = Number(price) * 10 ** priceScale
+  return !Number.isInteger(atoms) || atoms < minPriceAtoms || atoms > maxPriceAtoms
 }
 
 /** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
@@ -95,6 +120,20 @@ const openingOf = (commands: Commands, options: Options["workload"], markets: Si
     ]),
     commands.openAccounts(options.traders, options.collateral)
   ]
+}
+
+/** A market put as it is, accounts that nobody trades with, or a price that cannot move a mark. */
+const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): Calls.Draft => {
+  const { marketId, priceScale } = market.parameters
+  const ways: ReadonlyArray<() => Calls.Draft> = [
+    () => commands.put(market),
+    () =>
+      commands.openAccountsOf(random.pick([{ accounts: 1 }, { accounts: 1, collateral: "0.000001" }, { accounts: 1, collateral: "12.5" }])),
+    () => commands.openAccountsOf({ collateral: random.pick(["0.0000001", "5.0000000", "9007199254740993"]) }),
+    () => commands.setIndexText(marketId, random.pick(Spelling.edgesOf(priceScale).filter(isNoPrice(market.parameters)))),
+    () => commands.setIndexText("NONE-USDC-PERP", "1.5")
+  ]
+  return random.pick(ways)()
 }
 
 export const make = (
@@ -132,8 +171,9 @@ export const make = (
       : options.indexMoveBps * random.next()
     const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
     const price = market.mark + wayUp * step
-    desk.issue(remembered(commands.setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))),
-      () => {})
+    const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
+    const bounded = Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price))
+    desk.issue(remembered(commands.setIndex(market, bounded, sourceEpochMs)), () => {})
   }
 
   const act = (): void => {
@@ -144,6 +184,9 @@ export const make = (
     if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
       desk.issue(random.pick([draft, Twist.respelled(draft, random), Twist.twisted(draft, random)]), next)
+    } else if (random.chance(houseworkShare)) {
+      const draft = Twist.respelled(housework(commands, random.pick(desk.model.markets), random), random)
+      desk.issue(draft, () => desk.issue(Twist.respelled(draft, random), next))
     } else if (random.chance(options.haltShare)) {
       desk.issue(commands.halt(), next)
       later(commands.resume())

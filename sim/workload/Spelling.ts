@@ -10,7 +10,45 @@ export const spellings: ReadonlyArray<(number: string) => string> = [
 ]
 
 /** Numbers that JSON can say and clients seldom do: no number at all on most grids, or far out of bounds. */
-export const oddNumbers = ["-0", "-0.0", "0e5", "1e-7", "1E3", "25e-1", "1e21", "5e-324", "1.5E-300", "1e300", "9007199254740993"]
+export const oddNumbers = [
+  "-0",
+  "-0.0",
+  "0e5",
+  "1e-6",
+  "0.000001",
+  "1e-7",
+  "1E3",
+  "25e-1",
+  "0.5",
+  "0.30000000000000004",
+  "1e21",
+  "123456789012345680000",
+  "5e-324",
+  "1.5E-300",
+  "1e300",
+  "9007199254740993"
+]
+
+/** Decimals that lie at an end of what a scale can say, within it and just beyond. */
+export const edgesOf = (scale: number): ReadonlyArray<string> => [
+  "0",
+  "0.0",
+  scale === 0 ? "1" : `0.${"0".repeat(scale - 1)}1`,
+  scale === 0 ? "7" : `0.${"9".repeat(scale)}`,
+  `0.${"0".repeat(scale)}1`,
+  `1.${"0".repeat(scale)}1`,
+  `5.${"0".repeat(scale + 1)}`,
+  scale === 0 ? "2" : `2.${"0".repeat(scale)}`,
+  "3",
+  "9007199254740991",
+  "9007199254740993",
+  "99999999999999999999",
+  `1${"0".repeat(39)}`
+]
+
+/** Texts that look like decimals and are none. */
+export const noDecimals = ["", " 1", "1 ", "01", "00.5", ".5", "5.", "+5", "-1", "-0", "1e5", "1E-2", "0x10", "1,5", "NaN", "\u0661",
+  `1${"0".repeat(40)}`]
 
 /** What stands where an amount should and is none. */
 export const noAmounts = ["-1", "-1e-7", "1e999", "-1E+999", "+5", ".5", "5.", "01", "0x10", "1e", "NaN", "\"5\"", "null", "[5]"]

@@ -36,7 +36,7 @@ const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
 const isJourney = (intent: Intent): intent is Journey => intent in journeys
 
 /** How often a trader says in other words what a library would print. */
-const respelledShare = 0.2
+const respelledShare = 0.1
 
 export const make = (
   desk: Desk,

@@ -41,6 +41,19 @@ export const twisted = (draft: Draft, random: SimRandom): Draft => {
   return draft
 }
 
+/** A request that is none any more, for one thing in its body; undefined where what was tried is still one. */
+export const broken = (draft: Draft, random: SimRandom): Draft | undefined => {
+  const members = Variations.members(draft.endpoint)
+  if (members.length === 0) return undefined
+  const body: unknown = JSON.parse(draft.body)
+  const [member] = random.chance(0.1) ? Object.entries(body as object) : []
+  const text = member === undefined
+    ? JSON.stringify(Variations.broken(body, random.pick(members), random))
+    : draft.body.replace("{", `{${JSON.stringify(member[0])}:${JSON.stringify(member[1])},`)
+  const varied = { ...draft, body: text }
+  return Requests.read(varied)._tag === "malformed" ? varied : undefined
+}
+
 /** The same request in other words: its members in another order, decimals and what is meant anyway said or not said, white space. */
 export const respelled = (draft: Draft, random: SimRandom): Draft => {
   const canonical = canonicalOf(Requests.read(draft))
@@ -48,7 +61,7 @@ export const respelled = (draft: Draft, random: SimRandom): Draft => {
   const same = (varied: Draft): Draft => canonicalOf(Requests.read(varied)) === canonical ? varied : draft
   const members = Variations.members(draft.endpoint).filter(({ isOptional }) => isOptional)
   let body: unknown = JSON.parse(draft.body)
-  for (let index = 0; index < 2 && members.length > 0; index++) {
+  if (members.length > 0) {
     const varied = Variations.ofMember(body, random.pick(members), random)
     if (same({ ...draft, body: JSON.stringify(varied) }) !== draft) body = varied
   }

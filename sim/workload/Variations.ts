@@ -142,6 +142,15 @@ export const ofMember = (body: unknown, { isOptional, others, place }: Member, r
     return choices.length === 0 ? value : random.pick(choices)
   }, random)
 
+/** Values that few members may have. */
+const junk: ReadonlyArray<unknown> = [null, true, -1, 1.5, 1e21, "", "hold", "no spaces allowed", "x".repeat(300), [], {}, [[]], { a: 1 }]
+
+/** A body with one member as it may hardly be: of another type, without it, or with an unknown one in its place. */
+export const broken = (body: unknown, { place }: Member, random: SimRandom): unknown =>
+  random.chance(0.2)
+    ? changed(body, [...place.slice(0, -1), "colour"], () => "blue", random)
+    : changed(body, place, () => place.length > 0 && random.chance(0.3) ? absent : random.pick(junk), random)
+
 /** A body without one of its members, where it has it and can do without. */
 export const without = (body: unknown, { isOptional, place }: Member, random: SimRandom): unknown =>
   isOptional ? changed(body, place, () => absent, random) : body
