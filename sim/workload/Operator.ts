@@ -44,7 +44,7 @@ const setIndexPriceText = (token: string, key: string, marketId: string, price: 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
 /** How often it repeats itself. */
-const againShare = 0.05
+const againShare = 0.12
 /** How often it does housework, and repeats it at once in other words. */
 const houseworkShare = 0.03
 /** How many of its past commands it remembers, to repeat them. */
@@ -183,7 +183,7 @@ export const make = (
     }
     if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
-      desk.issue(random.pick([draft, Twist.respelled(draft, random), Twist.twisted(draft, random)]), next)
+      desk.issue(random.pick([draft, Twist.respelled(draft, random), Twist.twisted(draft, random), Twist.twisted(draft, random)]), next)
     } else if (random.chance(houseworkShare)) {
       const draft = Twist.respelled(housework(commands, random.pick(desk.model.markets), random), random)
       desk.issue(draft, () => desk.issue(Twist.respelled(draft, random), next))
