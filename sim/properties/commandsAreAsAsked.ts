@@ -145,6 +145,9 @@ const nativeOf = (json: unknown): Json => {
   return isObject(json["info"]) ? json["info"] : json
 }
 
+/** What may be refused as invalid for what it would do. */
+const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "OpenDemoAccounts"])
+
 /** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
 const isRefusalOfMatter = (state: State, { asked, since }: Request, decided: Decided | undefined, json: unknown): boolean => {
   const { code, rejectionGuard } = nativeOf(json)
@@ -153,7 +156,8 @@ const isRefusalOfMatter = (state: State, { asked, since }: Request, decided: Dec
   if (Commands.mayBeMalformed(asked, find)) return true
   const { wanted } = asked
   if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
-  return code === "invalid_request" ? wanted.kind === "SetIndexPrice" && decided !== undefined : decided !== undefined
+  // What breaks a market's rules or the venue's totals is an operator's, and decided.
+  return decided !== undefined && (code !== "invalid_request" || mattersOf.has(wanted.kind))
 }
 
 /** What a 409 is about: another body under the key, an identity that was fenced, or something that was decided. */

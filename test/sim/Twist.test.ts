@@ -15,7 +15,7 @@ import type { Fields } from "../../src/operations/Field.js"
 import { all, type Command, Operation } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
 import * as Fake from "../edge/FakeVenue.js"
-import { LiveVenue, marketId, symbol, type Trader } from "../edge/LiveVenue.js"
+import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...operatorNames]
@@ -26,12 +26,15 @@ const tiers = [
 ]
 
 /** The reference's example of an endpoint as a draft, for a trader and a market that exist. */
-const example = (name: Contract.Name, trader: Trader): Draft => {
+const example = (name: Contract.Name, trader: Trader, orderId = "ord_1s"): Draft => {
   const { body: shown, target } = Contract.examples[name]
   // Of a single tier the threshold is fixed.
   const body = name === "putMarket" ? { ...shown as object, maintenanceMarginTiers: tiers } : shown
   const real = (text: string): string =>
-    text.replaceAll("acc_1s", trader.accountId).replaceAll("BTC-USDC-PERP", marketId).replaceAll("BTC/USDC:USDC", symbol)
+    text.replaceAll("acc_1s", trader.accountId).replaceAll(/ord_[0-9a-z]+/g, orderId).replaceAll("BTC-USDC-PERP", marketId).replaceAll(
+      "BTC/USDC:USDC",
+      symbol
+    )
       .replaceAll("60000", "100")
   const byOperator = (operatorNames as ReadonlyArray<string>).includes(name)
   return {
@@ -55,6 +58,15 @@ const canonicalOf = (reading: Reading): string | undefined => reading._tag === "
 const says = (draft: Draft): string | undefined => canonicalOf(Requests.read(draft))
 
 const encoder = new TextEncoder()
+
+/** A venue with a trader and an order of its: what a cancel does not find is not remembered. */
+const withOrder = async (): Promise<{ readonly venue: LiveVenue; readonly alice: Trader; readonly orderId: string }> => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1)
+  const { orderId } = Fake.json(await venue.post(alice!, "/v1/orders", order(alice!), "resting")) as { readonly orderId: string }
+  return { venue, alice: alice!, orderId }
+}
+
 const ask = (venue: LiveVenue, { body, method, target, token }: Draft, idempotencyKey: string) =>
   venue.ask({ method, target, key: token, idempotencyKey, ...(body === "" ? {} : { bytes: encoder.encode(body) }) })
 
@@ -114,9 +126,8 @@ describe.each(names)("%s", (name) => {
   })
 
   test("each member said otherwise under its key is refused as a conflict, and nothing is done", async () => {
-    const venue = LiveVenue.make()
-    const [alice] = await venue.traders(1)
-    const draft = doubled(example(name, alice!))
+    const { alice, orderId, venue } = await withOrder()
+    const draft = doubled(example(name, alice, orderId))
     const first = await ask(venue, draft, "k")
     const { records } = venue
     const unvaried: Array<string> = []
@@ -145,9 +156,8 @@ describe.each(names)("%s", (name) => {
   })
 
   test("the same in other words under its key gets the same answer, and nothing is done", async () => {
-    const venue = LiveVenue.make()
-    const [alice] = await venue.traders(1)
-    const draft = doubled(example(name, alice!))
+    const { alice, orderId, venue } = await withOrder()
+    const draft = doubled(example(name, alice, orderId))
     const first = await ask(venue, draft, "k")
     const { records } = venue
     for (let seed = 0; seed < 30; seed++) {
