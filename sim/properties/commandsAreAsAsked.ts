@@ -8,7 +8,7 @@
  */
 import { Principal } from "../../src/operations/Header.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { Asked, Reading } from "../reading/Asked.js"
+import { type Asked, familyOf, type Reading } from "../reading/Asked.js"
 import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
@@ -73,6 +73,9 @@ const asked = (state: State, call: Call): void => {
   state.calls.set(call.id, { request, scope })
 }
 
+/** What names of markets may have meant since a request was first made. */
+const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find => (name) => markets.meanings(name, familyOf(asked), since)
+
 type Committed = Observation & { readonly _tag: "Committed" }
 
 const committed = (state: State, { decision: { outcomes }, record }: Committed): Verdict => {
@@ -87,7 +90,7 @@ const committed = (state: State, { decision: { outcomes }, record }: Committed):
     const requests = state.requests.get(scope) ?? []
     let said = "was asked for by no request"
     const of = requests.filter((request) => {
-      const difference = Commands.difference(request.asked, command, (name) => state.markets.meanings(name, request.since))
+      const difference = Commands.difference(request.asked, command, meaning(state, request))
       if (difference !== undefined) said = difference
       return difference === undefined
     })
@@ -115,7 +118,7 @@ const placed = (
     if (wanted.kind === "AmendOrder") orders.get(orderNumber)!.amended = true
     else {
       const order = wanted.orders[index]!
-      orders.set(orderNumber, { order, place: markets.find(order.market)!, accountId, amended: false })
+      orders.set(orderNumber, { order, place: markets.find(order.market, wanted.family)!, accountId, amended: false })
     }
   }
 }
@@ -149,10 +152,11 @@ const nativeOf = (json: unknown): Json => {
 const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "OpenDemoAccounts"])
 
 /** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
-const isRefusalOfMatter = (state: State, { asked, since }: Request, decided: Decided | undefined, json: unknown): boolean => {
+const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {
+  const { asked } = request
   const { code, rejectionGuard } = nativeOf(json)
   if (rejectionGuard === "expiry_passed") return decided !== undefined
-  const find: Commands.Find = (name) => state.markets.meanings(name, since)
+  const find = meaning(state, request)
   if (Commands.mayBeMalformed(asked, find)) return true
   const { wanted } = asked
   if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
@@ -193,7 +197,7 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   const asking = {
     accountId: request.accountId,
     idempotencyKey: call.idempotencyKey ?? "",
-    find: (name: string) => state.markets.find(name)
+    find: (name: string) => state.markets.find(name, familyOf(asked))
   }
   const difference = status === 200
     ? Answers.difference(asked, json, asking)

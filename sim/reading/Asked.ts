@@ -66,6 +66,9 @@ export interface Asked {
   readonly wanted: Wanted
 }
 
+/** The family whose names of markets a request uses. */
+export const familyOf = ({ wanted }: Asked): Family => "family" in wanted ? wanted.family : "native"
+
 /**
  * What a request is. `malformed`: its answer is 400, 413 or 415. `unsupported`: 501. `foreign`: it names an account that the
  * credential may not act for. Of none of these anything is journaled. `other`: no command.

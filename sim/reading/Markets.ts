@@ -1,5 +1,6 @@
 /** The markets there are, as the journal tells of them: what an id or a symbol means on the grid, and since when. */
 import type { Command } from "../../src/operations/Operations.js"
+import type { Family } from "./Asked.js"
 
 /** A market as a request may meet it. Its number and its grid never change. */
 export interface Place {
@@ -27,7 +28,8 @@ const nobody: Meanings = [undefined]
 
 export class Markets {
   readonly #all: Array<Place> = []
-  readonly #byName = new Map<string, number>()
+  /** An id is no symbol, and a symbol no id: each family has names of its own. */
+  readonly #byName = { native: new Map<string, number>(), compat: new Map<string, number>() }
   /** The meanings of markets that mean one thing. */
   readonly #settled: Array<Meanings> = []
   #unlisted: ReadonlySet<number> = new Set()
@@ -46,15 +48,15 @@ export class Markets {
     return { markets: this.#all.length, unlisted: this.#unlisted }
   }
 
-  /** The market of an id or a symbol as it is now. */
-  find(name: string): Place | undefined {
-    const index = this.#byName.get(name)
+  /** The market of an id, or on `/v2` of a symbol, as it is now. */
+  find(name: string, family: Family): Place | undefined {
+    const index = this.#byName[family].get(name)
     return index === undefined ? undefined : this.#all[index]
   }
 
   /** What a name may have meant at any time from a moment on until now. */
-  meanings(name: string, since: Moment): Meanings {
-    const place = this.find(name)
+  meanings(name: string, family: Family, since: Moment): Meanings {
+    const place = this.find(name, family)
     if (place === undefined) return nobody
     const existed = place.index < since.markets
     if (existed && !since.unlisted.has(place.index)) return this.#settled[place.index]!
@@ -70,11 +72,11 @@ export class Markets {
       readonly [name in "baseAsset" | "marketId" | "quoteAsset" | "settlementAsset"]: string
     }
     & { readonly priceScale: number; readonly quantityScale: number }): void {
-    if (this.#byName.has(marketId)) return
+    if (this.#byName.native.has(marketId)) return
     const index = this.#all.length
     const symbol = `${baseAsset}/${quoteAsset}:${settlementAsset}`
-    this.#byName.set(marketId, index)
-    this.#byName.set(symbol, index)
+    this.#byName.native.set(marketId, index)
+    this.#byName.compat.set(symbol, index)
     this.#keep({ index, marketId, symbol, priceScale, quantityScale, listed: false })
   }
 
