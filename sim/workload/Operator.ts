@@ -126,7 +126,7 @@ const openingOf = (commands: Commands, options: Options["workload"], markets: Si
 const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): Calls.Draft => {
   const { marketId, priceScale } = market.parameters
   const ways: ReadonlyArray<() => Calls.Draft> = [
-    () => commands.put(market),
+    () => commands.put(market.parameters),
     () =>
       commands.openAccountsOf(random.pick([{ accounts: 1 }, { accounts: 1, collateral: "0.000001" }, { accounts: 1, collateral: "12.5" }])),
     () => commands.openAccountsOf({ collateral: random.pick(["0.0000001", "5.0000000", "9007199254740993"]) }),

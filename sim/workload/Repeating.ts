@@ -20,8 +20,8 @@ export const repeating = {
   "same key again": (seat) => {
     const { past, random } = seat
     if (past.length === 0) return makeOrder(seat, "make")
-      const draft = random.chance(0.4) ? nearestToItsEnd(seat) : random.pick(past)
-      return random.chance(0.5) ? draft : Twist.respelled(draft, random)
+    const draft = random.chance(0.4) ? nearestToItsEnd(seat) : random.pick(past)
+    return random.chance(0.5) ? draft : Twist.respelled(draft, random)
   },
   "key with another body": (seat) => {
     const { past, random } = seat
