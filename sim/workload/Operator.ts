@@ -45,6 +45,13 @@ const setIndexPriceText = (token: string, key: string, marketId: string, price: 
 const maxDisturbanceMs = 1_500
 /** How often it repeats itself. */
 const againShare = 0.12
+type Way = (draft: Calls.Draft, random: SimRandom) => Calls.Draft
+
+const sameWays: ReadonlyArray<Way> = [(draft) => draft, Twist.respelled]
+
+/** How it repeats itself. Not a market's parameters otherwise: where the original was lost that would be a change nobody meant, or no market. */
+const anyWays: ReadonlyArray<Way> = [...sameWays, Twist.twisted, Twist.twisted]
+
 /** How often it does housework, and repeats it at once in other words. */
 const houseworkShare = 0.03
 /** How many of its past commands it remembers, to repeat them. */
@@ -183,7 +190,7 @@ export const make = (
     }
     if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
-      desk.issue(random.pick([draft, Twist.respelled(draft, random), Twist.twisted(draft, random), Twist.twisted(draft, random)]), next)
+      desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)
     } else if (random.chance(houseworkShare)) {
       const draft = Twist.respelled(housework(commands, random.pick(desk.model.markets), random), random)
       desk.issue(draft, () => desk.issue(Twist.respelled(draft, random), next))
