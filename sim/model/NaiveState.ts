@@ -122,8 +122,10 @@ export interface NaiveOutcome {
   readonly cancelReason: Order.CancelReason
   readonly filled: number
   readonly filledNotional: bigint
-  /** Of a cancel-all: how many orders it cancelled. */
+  /** Of a cancel-all or an operator's cancel: how many orders it cancelled. */
   readonly canceled: number
+  /** Of an operator's cancel: how many of those it meant are open behind it. */
+  readonly left: number
   /** The order's price and total as decided; 0 on refusals. */
   readonly price: number
   readonly quantity: number

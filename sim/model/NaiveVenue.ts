@@ -7,7 +7,9 @@
  * place says what was chosen.
  */
 import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
+import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
+import type { CancelByOperator } from "../../src/operations/orders/CancelByOperator.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
 import type { FenceOutcome } from "../../src/operations/orders/FenceOutcome.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
@@ -34,6 +36,9 @@ import {
 
 /** Most orders beyond their edge of the price band that are cancelled in one go. */
 const clearedAtOnce = 64
+
+/** Most orders that an operator cancels in one go. */
+const canceledByOperatorAtOnce = 64
 
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
@@ -69,7 +74,8 @@ export const scopeOfCommand = (command: Command): string | undefined => {
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
   command.kind === "CancelOrders"
     ? outcomes.every(({ refusal }) => refusal !== Refusal.none)
-    : command.kind === "CancelAllOrders" && outcomes.every(({ canceled, refusal }) => refusal !== Refusal.none || canceled === 0)
+    : (command.kind === "CancelAllOrders" || command.kind === "CancelByOperator")
+      && outcomes.every(({ canceled, refusal }) => refusal !== Refusal.none || canceled === 0)
 
 const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   refusal,
@@ -79,6 +85,7 @@ const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   filled: 0,
   filledNotional: 0n,
   canceled: 0,
+  left: 0,
   price: 0,
   quantity: 0
 })
@@ -93,6 +100,7 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   filled: order.filled,
   filledNotional: order.filledNotional,
   canceled: order.canceled,
+  left: 0,
   price: order.price,
   quantity: order.quantity
 })
@@ -371,6 +379,8 @@ export class NaiveVenue {
         return [done(-1)]
       case "FenceOutcome":
         return [this.#fence(command)]
+      case "CancelByOperator":
+        return [this.#cancelByOperator(command)]
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":
@@ -410,25 +420,7 @@ export class NaiveVenue {
         this.#doWhatIsDue()
         return [done(-1)]
       case "OpenDemoAccounts":
-        return command.keys.map((_, index) => {
-          const account: NaiveAccount = {
-            index: this.accounts.length,
-            born: ordinal(this.sequence, index),
-            deposited: BigInt(command.collateralAtoms),
-            collateral: BigInt(command.collateralAtoms),
-            lastSequence: this.sequence,
-            positions: new Map(),
-            episodes: new Map(),
-            open: [],
-            placed: [],
-            cancelAllAtEpochMs: 0,
-            displayHandle: ""
-          }
-          this.accounts.push(account)
-          this.deposited += account.deposited
-          this.#touchedAccounts.add(account.index)
-          return done(account.index)
-        })
+        return this.#openAccounts(command)
     }
   }
 
@@ -437,6 +429,28 @@ export class NaiveVenue {
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
     return done(-1)
+  }
+
+  #openAccounts({ collateralAtoms, keys }: OpenDemoAccounts): ReadonlyArray<NaiveOutcome> {
+    return keys.map((_, index) => {
+      const account: NaiveAccount = {
+        index: this.accounts.length,
+        born: ordinal(this.sequence, index),
+        deposited: BigInt(collateralAtoms),
+        collateral: BigInt(collateralAtoms),
+        lastSequence: this.sequence,
+        positions: new Map(),
+        episodes: new Map(),
+        open: [],
+        placed: [],
+        cancelAllAtEpochMs: 0,
+        displayHandle: ""
+      }
+      this.accounts.push(account)
+      this.deposited += account.deposited
+      this.#touchedAccounts.add(account.index)
+      return done(account.index)
+    })
   }
 
   #putMarket(parameters: Market.Parameters): NaiveOutcome {
@@ -898,6 +912,32 @@ export class NaiveVenue {
     const orders = account.open.filter((order) => market === anyMarket || order.market === market)
     for (const order of orders) this.#cancel(order, reason)
     return orders.length
+  }
+
+  /**
+   * What an operator wants gone, so many at a time: one order, whosever it is; of an account the lowest market first and
+   * in it the one that rests longest; of a market what would trade next, bids first.
+   */
+  #cancelByOperator({ market, ofAccount, orderNumber }: CancelByOperator): NaiveOutcome {
+    const order = this.orders.get(orderNumber)
+    if (orderNumber >= 0 && order?.status !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
+    const meant = order !== undefined
+      ? [order]
+      : ofAccount === -1
+      ? this.#byTurn(this.markets[market]!)
+      : this.accounts[ofAccount]!.open
+        .filter((open) => market === anyMarket || open.market === market)
+        .sort((one, other) => one.market - other.market)
+    const taken = meant.slice(0, canceledByOperatorAtOnce)
+    for (const each of taken) this.#cancel(each, CancelReason.operator)
+    return { ...done(-1), canceled: taken.length, left: meant.length - taken.length }
+  }
+
+  /** What rests in a market: bids before offers, the best price first, and what rested first at a price. */
+  #byTurn(market: NaiveMarket): ReadonlyArray<NaiveOrder> {
+    const bids = market.resting.filter(({ side }) => side === Order.buy).sort((one, other) => other.price - one.price)
+    const offers = market.resting.filter(({ side }) => side === Order.sell).sort((one, other) => one.price - other.price)
+    return [...bids, ...offers]
   }
 
   /** Fences what nothing is remembered of. */

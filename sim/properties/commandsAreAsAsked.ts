@@ -78,7 +78,7 @@ const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find =
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-const committed = (state: State, { decision: { outcomes }, record }: Committed): Verdict => {
+const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
   const { command, sequence } = record
   const isOutside = command.principal === Principal.key || command.principal === Principal.session
     || (command.principal === Principal.operator && !isOfStart(command.idempotencyKey))
@@ -90,7 +90,8 @@ const committed = (state: State, { decision: { outcomes }, record }: Committed):
     const requests = state.requests.get(scope) ?? []
     let said = "was asked for by no request"
     const of = requests.filter((request) => {
-      const difference = Commands.difference(request.asked, command, meaning(state, request))
+      const accountOf = (id: string) => model.accounts.findIndex(({ born }) => `acc_${born.toString(36)}` === id)
+      const difference = Commands.difference(request.asked, command, meaning(state, request), accountOf)
       if (difference !== undefined) said = difference
       return difference === undefined
     })
@@ -160,6 +161,8 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   if (Commands.mayBeMalformed(asked, find)) return true
   const { wanted } = asked
   if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
+  // There is no such order, account or market.
+  if (wanted.kind === "CancelByOperator") return code !== "invalid_request"
   // What breaks a market's rules or the venue's totals is an operator's, and decided.
   return decided !== undefined && (code !== "invalid_request" || mattersOf.has(wanted.kind))
 }

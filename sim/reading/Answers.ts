@@ -269,6 +269,10 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
     case "HaltEngine":
     case "ResumeEngine":
       return operated(json, wanted.kind, undefined, asking)
+    case "CancelByOperator": {
+      const { accountId, market: marketId, orderId } = wanted
+      return members("the cancel", json, { orderId, accountId, marketId, idempotencyKey: asking.idempotencyKey })
+    }
     case "OpenDemoAccounts":
       return isObject(json) && Array.isArray(json["accounts"]) && json["accounts"].length === wanted.accounts
         ? undefined

@@ -52,6 +52,13 @@ export type Wanted =
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
   | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }
   | { readonly kind: "HaltEngine" | "ResumeEngine" }
+  /** One order, or those of an account, in a market, or both. */
+  | {
+    readonly kind: "CancelByOperator"
+    readonly orderId: string | undefined
+    readonly accountId: string | undefined
+    readonly market: string | undefined
+  }
   | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number }
 
 /** The kinds of command that requests become. */

@@ -135,6 +135,16 @@ const canceledAll = (
   return place === undefined ? { market: none, raw: market } : { market: place.index, raw: "" }
 }
 
+const canceledByOperator = (
+  { accountId, orderId }: Wanted & { readonly kind: "CancelByOperator" },
+  place: Place | undefined,
+  accountOf: AccountOf
+): FieldsOf<"CancelByOperator"> => ({
+  orderNumber: orderId === undefined ? none : numberOf(orderId),
+  ofAccount: accountId === undefined ? none : accountOf(accountId),
+  market: place?.index ?? anyMarket
+})
+
 type Values = { readonly [name: string]: unknown }
 
 /** The first field in which a command is another than it has to be; undefined where it is the same. */
@@ -147,6 +157,9 @@ const differing = (expected: object, found: object): string | undefined => {
   }
   return undefined
 }
+
+/** The index of the account with an id. */
+export type AccountOf = (accountId: string) => number
 
 /** What an id or a symbol may have meant when the request was looked at. */
 export type Find = (name: string) => Meanings
@@ -187,7 +200,7 @@ type AskedCommand = CommandOfKind<AskedKind>
 const as = <K extends AskedKind>(_: K, command: AskedCommand): CommandOfKind<K> => command as CommandOfKind<K>
 
 /** In what a command is not the one that was asked for; undefined where it is. Who sent it and under which key is not looked at. */
-export const difference = ({ operation, wanted }: Asked, command: AskedCommand, find: Find): string | undefined => {
+export const difference = ({ operation, wanted }: Asked, command: AskedCommand, find: Find, accountOf: AccountOf): string | undefined => {
   if (command.kind !== wanted.kind) return `is a ${command.kind}, asked for was a ${wanted.kind}`
   if (command.operation !== operation) return `came by request ${command.operation}, asked was ${operation}`
   switch (wanted.kind) {
@@ -216,6 +229,12 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
         (place) => place === undefined ? "malformed" : { market: place.index, status: wanted.status }, command)
     case "SetIndexPrice":
       return againstMeanings(find(wanted.market), (place) => indexed(wanted, place), command)
+    case "CancelByOperator":
+      return againstMeanings(
+        wanted.market === undefined ? [undefined] : find(wanted.market),
+        (place) => wanted.market !== undefined && place === undefined ? "malformed" : canceledByOperator(wanted, place, accountOf),
+        command
+      )
     case "OpenDemoAccounts":
       return opened(wanted, as("OpenDemoAccounts", command))
     case "HaltEngine":

@@ -284,6 +284,7 @@ const statusBody = shape({
   status: Bodies.oneOf("draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only")
 })
 const indexBody = shape({ price: Bodies.decimal }, { sourceEpochMs: Bodies.whole(0) })
+const selection = shape({}, { orderId: Bodies.name, accountId: Bodies.name, marketId: Bodies.name })
 const demoBody = shape({}, { accounts: Bodies.whole(1, 32), collateral: Bodies.decimal })
 
 /** A market's parameters as they are sent: its bounds are decimals, and what can be left out may be missing. */
@@ -358,6 +359,14 @@ const openAccounts: Route["read"] = (body) => {
   return { wanted: { kind: "OpenDemoAccounts", accounts, collateralAtoms }, says: [accounts, collateralAtoms] }
 }
 
+const operatorCancel: Route["read"] = (body) => {
+  if (!fits(body, selection)) return malformed
+  const { accountId, marketId: market, orderId } = body as Readonly<Record<"accountId" | "marketId" | "orderId", string | undefined>>
+  const isOfMany = accountId !== undefined || market !== undefined
+  if ((orderId !== undefined) === isOfMany) return malformed
+  return { wanted: { kind: "CancelByOperator", orderId, accountId, market }, says: [orderId ?? null, accountId ?? null, market ?? null] }
+}
+
 const isNothing = (body: unknown): boolean => body === undefined || (isObject(body) && Object.keys(body).length === 0)
 
 const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
@@ -393,6 +402,7 @@ const routes: ReadonlyArray<Route> = [
   route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),
   route("PUT", "/v1/operator/engine/halt", Operation.haltEngine, withoutBody("HaltEngine"), false),
   route("DELETE", "/v1/operator/engine/halt", Operation.resumeEngine, withoutBody("ResumeEngine"), false),
+  route("POST", "/v1/operator/orders/cancel", Operation.cancelByOperator, operatorCancel),
   route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts)
 ]
 

@@ -1,13 +1,15 @@
 /**
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
  * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
- * keeps its margin, gives markets other parameters while they trade, moves them between statuses, and halts the venue
- * and lifts the halt again. Now and then it repeats itself under an old key, with the same body or another.
+ * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue
+ * and lifts the halt again, and cancels orders: one, an account's, a market's. Now and then it repeats itself under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
+import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Edges, Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
@@ -43,6 +45,8 @@ const setIndexPriceText = (token: string, key: string, marketId: string, price: 
 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
+/** Statuses in which a market stays for a while. */
+const disturbances: ReadonlyArray<Status> = ["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]
 /** How often it repeats itself. */
 const againShare = 0.12
 type Way = (draft: Calls.Draft, random: SimRandom) => Calls.Draft
@@ -54,8 +58,28 @@ const anyWays: ReadonlyArray<Way> = [...sameWays, Twist.twisted, Twist.twisted]
 
 /** How often it does housework, and repeats it at once in other words. */
 const houseworkShare = 0.03
+/** How often it cancels orders of others, and how much of that is one order, and a whole market. */
+const cancelShare = 0.1
+const cancelOneShare = 0.5
+const cancelMarketShare = 0.15
 /** How many of its past commands it remembers, to repeat them. */
 const memorySize = 20
+
+/** What an operator may name to cancel. */
+interface Selection {
+  readonly orderId?: string
+  readonly accountId?: string
+  readonly marketId?: string
+}
+
+/** Something to cancel: an order of any account, open or not; a market's orders; an account's, in one market or in all. */
+const selectionOf = (model: NaiveVenue, random: SimRandom): Selection => {
+  const { born, placed } = random.pick(model.accounts)
+  const { marketId } = random.pick(model.markets).parameters
+  if (placed.length > 0 && random.chance(cancelOneShare)) return { orderId: orderId(random.pick(placed.slice(-20)).number) }
+  if (random.chance(cancelMarketShare)) return { marketId }
+  return random.chance(0.5) ? { accountId: accountId(born), marketId } : { accountId: accountId(born) }
+}
 
 /** The operator's commands, each under a key of its own. */
 class Commands {
@@ -88,6 +112,10 @@ class Commands {
 
   resume(): Calls.Draft {
     return this.#draft("resume", "resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined)
+  }
+
+  cancel(selection: Selection): Calls.Draft {
+    return this.#draft("operator's cancel", "cancelByOperator", "CancelByOperator", "POST", "/v1/operator/orders/cancel", selection)
   }
 
   openAccounts(accounts: number, collateral: number): Calls.Draft {
@@ -194,13 +222,14 @@ export const make = (
     } else if (random.chance(houseworkShare)) {
       const draft = Twist.respelled(housework(commands, random.pick(desk.model.markets), random), random)
       desk.issue(draft, () => desk.issue(Twist.respelled(draft, random), next))
+    } else if (random.chance(cancelShare)) {
+      desk.issue(remembered(commands.cancel(selectionOf(desk.model, random))), next)
     } else if (random.chance(options.haltShare)) {
       desk.issue(commands.halt(), next)
       later(commands.resume())
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
-      desk.issue(remembered(commands.setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))),
-        next)
+      desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))
     } else if (random.chance(edges?.parametersShare ?? 0)) {
       const { parameters } = random.pick(desk.model.markets)

@@ -17,7 +17,8 @@ import { parameters } from "../engine/drive.js"
 import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
-const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine"] as const
+const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
+  "cancelByOperator"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...operatorNames]
 
 const tiers = [
@@ -113,6 +114,8 @@ const pathsOf = (draft: Draft, random: SimRandom.SimRandom): ReadonlyArray<Draft
 const isFixed = (endpoint: string, place: string): boolean =>
   place === "accountId" || place.endsWith("[].accountId") || place === "marketType" || place.startsWith("params.")
   || (endpoint === "createOrders" && place === "[].type")
+  // It is alone, and two others are there.
+  || (endpoint === "cancelByOperator" && place === "orderId")
   // An empty one means what none means.
   || place === "params" || place === "[].params"
 
@@ -139,7 +142,8 @@ describe.each(names)("%s", (name) => {
         const refused = await ask(venue, other, "k")
         const { code } = Fake.json(refused)
         if (refused.status === 409 && code === "idempotency_key_conflict") conflicts++
-        // What the market's grid or rules refuse is none of its requests.
+        // What the market's grid or rules refuse is none of its requests; nor is an operator's for an account or a market that is none.
+        else if (name === "cancelByOperator" && refused.status === 404) expect(code).toMatch(/^(account|market)_not_found$/)
         else expect([other.body, refused.status, code]).toEqual([other.body, 400, "invalid_request"])
       }
       if (conflicts === 0 && !isFixed(name, place)) unvaried.push(place)
@@ -238,7 +242,9 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
       const others = [
         ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 6)),
         ...pathsOf(base, random),
-        { ...base, idempotencyKey: "another" }
+        { ...base, idempotencyKey: "another" },
+        // One order is asked for instead of an account's or a market's, which is two members away from those.
+        ...(name === "cancelByOperator" ? [{ ...base, body: `{"orderId":"ord_1s"}` }] : [])
       ]
       for (const other of others) differences(expected, await made(other), "", found)
     }
