@@ -79,6 +79,8 @@ const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => 
 const operatorsVerdict = (call: Call, { json, status, text }: Answer, memory: NaiveMemory | undefined): Verdict => {
   const what = `${call.endpoint} with key ${call.idempotencyKey}`
   if (status === 503 || (status === 409 && text.includes("idempotency_key_conflict"))) return holds
+  // What is no request, or names an account or a market that is none, is answered without a record.
+  if (status === 400 || (status === 404 && /"(?:account|market)_not_found"/.test(text))) return holds
   const outcome = memory?.outcomes[0]
   if (outcome === undefined) return broken(`${what} was answered ${status} and no record of it is durable: ${text}`)
   const refused = outcome.refusal === Refusal.none ? undefined : describe(outcome.refusal)
