@@ -7,6 +7,7 @@
  * Requests are read by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
  */
 import { Principal } from "../../src/operations/Header.js"
+import * as Market from "../../src/domain/Market.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { type Asked, familyOf, type Reading } from "../reading/Asked.js"
 import * as Answers from "../reading/Answers.js"
@@ -161,6 +162,8 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   if (Commands.mayBeMalformed(asked, find)) return true
   const { wanted } = asked
   if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
+  // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
+  if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
   // There is no such order, account or market.
   if (wanted.kind === "CancelByOperator") return code !== "invalid_request"
   // What breaks a market's rules or the venue's totals is an operator's, and decided.
