@@ -1,0 +1,162 @@
+/** What came of it: a score for each file and folder, and the survivors with their source lines. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import Table from "cli-table3"
+import type { Site } from "./Sites.js"
+import type { Verdict } from "./State.js"
+
+/** A mutant and what is known of it. */
+export interface Judged {
+  readonly site: Site
+  readonly isEquivalent: boolean
+  readonly seeds: Verdict | undefined
+  /** Undefined where the unit tests were not asked. */
+  readonly tests: Verdict | undefined
+}
+
+type Fate = "killed by seeds" | "killed by tests" | "survived" | "not reached" | "equivalent" | "not judged"
+
+const isKill = (verdict: Verdict | undefined): boolean => verdict?.outcome === "killed" || verdict?.outcome === "ended"
+
+const fateOf = ({ isEquivalent, seeds, tests }: Judged): Fate => {
+  if (isEquivalent) return "equivalent"
+  if (seeds === undefined) return "not judged"
+  if (isKill(seeds)) return "killed by seeds"
+  if (isKill(tests)) return "killed by tests"
+  return seeds.outcome === "unreached" ? "not reached" : "survived"
+}
+
+export interface Score {
+  readonly name: string
+  /** All that were chosen. */
+  readonly mutants: number
+  readonly equivalent: number
+  /** Judged and not equivalent: what the scores are shares of. */
+  readonly counted: number
+  readonly killedBySeeds: number
+  readonly killedByTests: number
+  readonly notReached: number
+  readonly survived: number
+  /** Percent of those counted; undefined where there are none. */
+  readonly bySeeds: number | undefined
+  readonly byBoth: number | undefined
+}
+
+const percent = (part: number, whole: number): number | undefined => whole === 0 ? undefined : Math.round(1000 * part / whole) / 10
+
+export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
+  const fates = judged.map(fateOf)
+  const count = (fate: Fate): number => fates.filter((each) => each === fate).length
+  const killedBySeeds = count("killed by seeds")
+  const killedByTests = count("killed by tests")
+  const counted = judged.length - count("equivalent") - count("not judged")
+  return {
+    name,
+    mutants: judged.length,
+    equivalent: count("equivalent"),
+    counted,
+    killedBySeeds,
+    killedByTests,
+    notReached: count("not reached"),
+    survived: count("survived"),
+    bySeeds: percent(killedBySeeds, counted),
+    byBoth: percent(killedBySeeds + killedByTests, counted)
+  }
+}
+
+/** `src/engine/Book.ts` is of `src/engine`. */
+const folderOf = (file: string): string => file.split("/").slice(0, 2).join("/")
+
+const grouped = (judged: ReadonlyArray<Judged>, by: (path: string) => string): ReadonlyArray<Score> => {
+  const groups = new Map<string, Array<Judged>>()
+  for (const each of judged) {
+    const name = by(each.site.path)
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [each])
+    else group.push(each)
+  }
+  return [...groups].map(([name, group]) => scoreOf(name, group)).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export interface Summary {
+  readonly files: ReadonlyArray<Score>
+  readonly folders: ReadonlyArray<Score>
+  readonly all: Score
+}
+
+export const summarize = (judged: ReadonlyArray<Judged>): Summary => ({
+  files: grouped(judged, (file) => file),
+  folders: grouped(judged, folderOf),
+  all: scoreOf("all", judged)
+})
+
+const shown = (score: number | undefined): string => score === undefined ? "-" : `${score.toFixed(1)} %`
+
+const survivorsOf = (judged: ReadonlyArray<Judged>): ReadonlyArray<Judged> =>
+  judged.filter((each) => ["survived", "not reached"].includes(fateOf(each)))
+
+/** How a survivor differed: what nobody can see is an equivalent, or a run that does not get there. */
+const manner = ({ seeds }: Judged): string => {
+  if (seeds?.outcome !== "survived") return "not reached"
+  return seeds.seen ? "runs differ, no property minds" : "all runs are the same"
+}
+
+const row = ({ bySeeds, byBoth, counted, equivalent, killedBySeeds, killedByTests, name, notReached, survived }: Score, tests: boolean) => [
+  name,
+  counted,
+  killedBySeeds,
+  ...(tests ? [killedByTests] : []),
+  survived,
+  notReached,
+  equivalent,
+  shown(bySeeds),
+  ...(tests ? [shown(byBoth)] : [])
+]
+
+const table = (title: string, scores: ReadonlyArray<Score>, tests: boolean): string => {
+  const head = [
+    title,
+    "mutants",
+    "killed by seeds",
+    ...(tests ? ["by tests"] : []),
+    "survived",
+    "not reached",
+    "equivalent",
+    "by seeds",
+    ...(tests ? ["by both"] : [])
+  ]
+  const made = new Table({
+    head,
+    style: { head: [], border: [], compact: true },
+    colAligns: ["left", ...head.slice(1).map(() => "right" as const)]
+  })
+  made.push(...scores.map((score) => row(score, tests)))
+  return made.toString()
+}
+
+/** Everything as text: survivors by file, then the tables. */
+export const text = (judged: ReadonlyArray<Judged>, tests: boolean): string => {
+  const { all, files, folders } = summarize(judged)
+  const lines = survivorsOf(judged).flatMap((each) => {
+    const { column, line, mutant: { becomes, operator, was }, path: file, source } = each.site
+    const change = operator === "statement" ? `dropped: ${was}` : `${was}  ->  ${becomes}`
+    return [`${file}:${line}:${column} ${operator}, ${manner(each)}`, `    ${source}`, `    ${change}`]
+  })
+  const open = judged.length - all.counted - all.equivalent
+  return [
+    ...lines,
+    table("file", files, tests),
+    table("folder", [...folders, ...(folders.length > 1 ? [all] : [])], tests),
+    ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time`] : [])
+  ].join("\n")
+}
+
+/** Everything as JSON, for other programs and for `--survivors`. */
+export const write = (file: string, judged: ReadonlyArray<Judged>, terms: unknown): void => {
+  const survivors = survivorsOf(judged).map(({ seeds, site, tests }) => {
+    const { column, key, line, mutant: { becomes, operator, was }, path: source, source: text } = site
+    return { key, path: source, line, column, source: text, operator, was, becomes, seeds, tests }
+  })
+  fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
+  fs.writeFileSync(file, `${JSON.stringify({ terms, ...summarize(judged), survivors }, null, 2)}\n`)
+}
