@@ -257,8 +257,15 @@ const isPlain = (node: acorn.AnyNode): boolean => {
   }
 }
 
+/** Functions of `Math` that do not mind the order of their arguments. */
+const commutative: ReadonlySet<string> = new Set(["min", "max", "imul", "hypot"])
+
+const isCommutative = ({ callee }: acorn.CallExpression | acorn.NewExpression): boolean =>
+  callee.type === "MemberExpression" && callee.object.type === "Identifier" && callee.object.name === "Math"
+  && callee.property.type === "Identifier" && commutative.has(callee.property.name)
+
 const argument: Rule = (node, module) => {
-  if (node.type !== "CallExpression" && node.type !== "NewExpression") return []
+  if ((node.type !== "CallExpression" && node.type !== "NewExpression") || isCommutative(node)) return []
   return node.arguments.slice(1).flatMap((second, index) => {
     const first = node.arguments[index]!
     if (!isPlain(first) || !isPlain(second) || textOf(module, first) === textOf(module, second)) return []

@@ -143,11 +143,15 @@ export const text = (judged: ReadonlyArray<Judged>, tests: boolean): string => {
     return [`${file}:${line}:${column} ${operator}, ${manner(each)}`, `    ${source}`, `    ${change}`]
   })
   const open = judged.length - all.counted - all.equivalent
+  const untested = survivorsOf(judged).filter((each) => each.tests === undefined).length
   return [
     ...lines,
     table("file", files, tests),
     table("folder", [...folders, ...(folders.length > 1 ? [all] : [])], tests),
-    ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time`] : [])
+    ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time`] : []),
+    ...(tests && untested > 0
+      ? [`${untested} survivors of the seeds were not run against unit tests in the time: they count as survivors`]
+      : [])
   ].join("\n")
 }
 

@@ -89,41 +89,51 @@ export class Killers {
   }
 }
 
-/** What one process found, and how far it came. */
-interface Found {
-  readonly verdicts: ReadonlyMap<number, Verdict>
-  /** The mutant that ran last, if it has no verdict. */
-  readonly openId: number | undefined
-  readonly openSeed: string
-  /** Undefined where the process did not come to say. */
-  readonly sound: boolean | undefined
+/** How far one process came. */
+interface Ran {
+  /** Mutants whose verdicts are certain, and were told. */
+  readonly certain: ReadonlySet<number>
+  /** What it said of the others. */
+  readonly uncertain: ReadonlyMap<number, Verdict>
+  /** The mutant that ran last, if it has no verdict, and the seed that it ran. */
+  readonly open: { readonly id: number; readonly seed: string } | undefined
   readonly end: string
   readonly last: string
 }
 
-const runOnce = async (lane: Lane, modules: ReadonlyArray<Module>, sites: ReadonlyArray<Site>, judging: Judging): Promise<Found> => {
+/** Runs one process, and tells what it shows to be certain as it comes. */
+const runOnce = async (
+  lane: Lane,
+  modules: ReadonlyArray<Module>,
+  sites: ReadonlyArray<Site>,
+  judging: Judging,
+  tell: (id: number, verdict: Verdict) => void
+): Promise<Ran> => {
   const planted = modules.map((module) => [module, sites.filter(({ path }) => path === module.path)] as const)
   lane.plant(planted.filter(([, here]) => here.length > 0), "switched")
-  const verdicts = new Map<number, Verdict>()
-  let openId: number | undefined
-  let openSeed = ""
-  let sound: boolean | undefined
+  const certain = new Set<number>()
+  const uncertain = new Map<number, Verdict>()
+  let open: Ran["open"]
   const hear = (message: Message): void => {
     switch (message.kind) {
       case "begun":
-        openId = message.id
-        openSeed = message.seed
+        open = message
         break
       case "killed":
-        verdicts.set(message.id, { outcome: "killed", by: message.by, at: message.seed, what: message.what })
-        openId = undefined
+        uncertain.set(message.id, { outcome: "killed", by: message.by, at: message.seed, what: message.what })
+        open = undefined
         break
       case "survived":
-        verdicts.set(message.id, { outcome: "survived", seen: message.seen })
-        openId = undefined
+        uncertain.set(message.id, { outcome: "survived", seen: message.seen })
+        open = undefined
         break
       case "guarded":
-        sound = message.sound
+        if (!message.sound) break
+        for (const [id, verdict] of uncertain) {
+          certain.add(id)
+          tell(id, verdict)
+        }
+        uncertain.clear()
         break
       case "loaded":
       case "recorded":
@@ -131,12 +141,12 @@ const runOnce = async (lane: Lane, modules: ReadonlyArray<Module>, sites: Readon
     }
   }
   const { code, last, signal } = await lane.run(judging, hear)
-  return { verdicts, openId, openSeed, sound, end: signal === "SIGKILL" ? "time limit" : `ended with ${signal ?? code}`, last }
+  return { certain, uncertain, open, end: signal === "SIGKILL" ? "time limit" : `ended with ${signal ?? code}`, last }
 }
 
 /**
  * Judges a group, and tells each verdict once it is certain: what a process said counts when the unmutated venue still runs
- * in it as ever. Where it does not, and where a mutant ended the process, the others are judged again.
+ * in it as ever. Where it does not, and where a mutant ended the process, those since the last proof are judged again.
  */
 export const judge = async (
   lane: Lane,
@@ -146,27 +156,25 @@ export const judge = async (
   tell: (site: Site, verdict: Verdict) => void
 ): Promise<void> => {
   const [guard] = [...baseline.seeds].sort((a, b) => a.cpuMs - b.cpuMs)
-  const put = (site: Site, verdict: Verdict): void => {
+  const put = (sites: ReadonlyArray<Site>, id: number, verdict: Verdict): void => {
+    const site = sites.find((each) => each.id === id)!
     if (verdict.outcome === "killed") killers.note(site.path, verdict.at)
     tell(site, verdict)
   }
   const waiting: Array<ReadonlyArray<Site>> = [group]
   for (let sites = waiting.shift(); sites !== undefined && !lane.isStopped; sites = waiting.shift()) {
-    const mutants = sites.map(({ id, path }) => ({ id, seeds: killers.order(path, baseline.reachedBy.get(id) ?? []) }))
+    const here = sites
+    const mutants = here.map(({ id, path }) => ({ id, seeds: killers.order(path, baseline.reachedBy.get(id) ?? []) }))
     const judging: Judging = { kind: "judging", profile: terms.profile, steps: terms.steps, guard: guard!, mutants }
-    const { end, last, openId, openSeed, sound, verdicts } = await runOnce(lane, modules, sites, judging)
+    const { certain, end, last, open, uncertain } = await runOnce(lane, modules, here, judging, (id, verdict) => put(here, id, verdict))
     if (lane.isStopped) return
-    const open = sites.find(({ id }) => id === openId)
+    const others = here.filter(({ id }) => !certain.has(id) && id !== open?.id)
+    const [only, ...more] = [...uncertain]
     if (open !== undefined) {
-      put(open, { outcome: "ended", by: end, at: openSeed, what: end === "time limit" ? "" : last.slice(-200) })
-      const others = sites.filter((site) => site !== open)
+      put(here, open.id, { outcome: "ended", by: end, at: open.seed, what: end === "time limit" ? "" : last.slice(-200) })
       if (others.length > 0) waiting.push(others)
-    } else if (sound === true || (sites.length === 1 && verdicts.size === 1)) {
-      for (const site of sites) put(site, verdicts.get(site.id)!)
-    } else if (sites.length > 1) {
-      waiting.push(...sites.map((site) => [site]))
-    } else {
-      throw new Error(`${sites[0]!.path}: the runner ended (${end}) and says nothing of its mutant:\n${last}`)
-    }
+    } else if (here.length === 1 && only !== undefined && more.length === 0) put(here, ...only)
+    else if (here.length > 1) waiting.push(...others.map((site) => [site]))
+    else throw new Error(`${here[0]!.path}: the runner ended (${end}) and says nothing of its mutant:\n${last}`)
   }
 }

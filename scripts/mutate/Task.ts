@@ -17,7 +17,7 @@ export interface Recording {
   readonly mutants: number
 }
 
-/** Runs each mutant over its seeds until one fails; of several mutants also, at the end, a seed without any: `guard`. */
+/** Runs each mutant over its seeds until one fails; of several mutants also, now and then, a seed without any: `guard`. */
 export interface Judging {
   readonly kind: "judging"
   readonly profile: Options.Profile
@@ -37,5 +37,5 @@ export type Message =
   | { readonly kind: "killed"; readonly id: number; readonly seed: string; readonly by: string; readonly what: string }
   /** No seed broke a property; whether any of them saw something else than without the mutant. */
   | { readonly kind: "survived"; readonly id: number; readonly seen: boolean }
-  /** Whether the process still runs the unmutated venue as a fresh one does: what it said is worth nothing otherwise. */
+  /** Whether the process still runs the unmutated venue as a fresh one does: what it said since the last time counts only then. */
   | { readonly kind: "guarded"; readonly sound: boolean }

@@ -70,6 +70,7 @@ const table: ReadonlyArray<readonly [Operator, string, ReadonlyArray<string>]> =
   ["argument", "a(b, c.d, e[f])", ["a(c.d, b, e[f])", "a(b, e[f], c.d)"]],
   ["argument", "new A(b, 1 + c)", ["new A(1 + c, b)"]],
   ["argument", "a(b, b)", []],
+  ["argument", "Math.max(a, b) + Math.atan2(c, d)", ["Math.max(a, b) + Math.atan2(d, c)"]],
   ["argument", "a(b, () => c, ...d)", []],
   ["argument", "a(b, \"c\", `d`, {}, [])", []]
 ]
