@@ -41,7 +41,7 @@ const makeClock = (startEpochMs: number) => {
     }
     await Effect.runPromise(Effect.yieldNow())
   }
-  return { clock, pass, read, set: (by: number) => void (setBy += by) }
+  return { clock, pass, read, set: (by: number) => void (setBy += by), sleeping: () => sleepers.length }
 }
 
 const decided: Outcome = { sequence: 1, atEpochMs: 0, refusal: Refusal.none, replayed: false, entries: [] }
@@ -65,8 +65,30 @@ const setUp = async (dueEpochMs: number) => {
   const runtime = await Effect.runPromise(Effect.withClock(Effect.runtime<never>(), made.clock))
   const timers = Timers.make(engine as unknown as Engine, submit, made.clock, runtime as Runtime.Runtime<never>)
   timers.arm()
-  return { ...made, arm: timers.arm, engine, inbox, passedAt, stop: () => Effect.runPromise(timers.stop) }
+  const armFor = (due: number): void => {
+    engine.nextDueEpochMs = due
+    timers.arm()
+  }
+  return { ...made, arm: timers.arm, armFor, engine, inbox, passedAt, stop: () => Effect.runPromise(timers.stop) }
 }
+
+test("a moment that moves is slept for once: whoever slept for the one before is woken for nothing and gone", async () => {
+  const { armFor, pass, passedAt, sleeping, stop } = await setUp(1_000_500)
+  for (const due of [1_000_400, 1_000_300, 1_000_600, 1_000_200]) {
+    armFor(due)
+    await Effect.runPromise(Effect.yieldNow())
+    expect(sleeping()).toBe(1)
+  }
+  await pass(700)
+  expect(passedAt).toEqual([1_000_200])
+  expect(sleeping()).toBe(0)
+  armFor(1_000_900)
+  await Effect.runPromise(Effect.yieldNow())
+  armFor(Number.POSITIVE_INFINITY)
+  await Effect.runPromise(Effect.yieldNow())
+  expect(sleeping()).toBe(0)
+  await stop()
+})
 
 test("what is due passes at its moment", async () => {
   const { pass, passedAt, stop } = await setUp(1_003_210)
