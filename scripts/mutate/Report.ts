@@ -31,18 +31,32 @@ export interface Score {
   /** All that were chosen. */
   readonly mutants: number
   readonly equivalent: number
-  /** Judged and not equivalent: what the scores are shares of. */
+  /** Judged and not equivalent. */
   readonly counted: number
   readonly killedBySeeds: number
   readonly killedByTests: number
   readonly notReached: number
   readonly survived: number
-  /** Percent of those counted; undefined where there are none. */
+  /** Percent of those that are not equivalent, estimated from those judged; undefined where there are none. */
   readonly bySeeds: number | undefined
   readonly byBoth: number | undefined
 }
 
-const percent = (part: number, whole: number): number | undefined => whole === 0 ? undefined : Math.round(1000 * part / whole) / 10
+/**
+ * Percent of the mutants that are killed, in tenths; undefined where nothing is known. What no seed reaches is known at once,
+ * the rest one after the other: while some are open, those judged stand for them, so that a run that was broken off tells no
+ * other score than a whole one would.
+ */
+const percent = (judged: ReadonlyArray<Judged>, isKilled: (fate: Fate) => boolean): number | undefined => {
+  const counted = judged.filter(({ isEquivalent }) => !isEquivalent)
+  const unreached = counted.filter(({ seeds }) => seeds?.outcome === "unreached")
+  const known = counted.filter(({ seeds }) => seeds !== undefined && seeds.outcome !== "unreached")
+  const kills = (of: ReadonlyArray<Judged>): number => of.filter((each) => isKilled(fateOf(each))).length
+  const reached = counted.length - unreached.length
+  if (counted.length === 0 || (known.length === 0 && reached > 0)) return undefined
+  const killed = kills(unreached) + (reached === 0 ? 0 : reached * kills(known) / known.length)
+  return Math.round(1000 * killed / counted.length) / 10
+}
 
 export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
   const fates = judged.map(fateOf)
@@ -59,8 +73,8 @@ export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
     killedByTests,
     notReached: count("not reached"),
     survived: count("survived"),
-    bySeeds: percent(killedBySeeds, counted),
-    byBoth: percent(killedBySeeds + killedByTests, counted)
+    bySeeds: percent(judged, (fate) => fate === "killed by seeds"),
+    byBoth: percent(judged, (fate) => fate === "killed by seeds" || fate === "killed by tests")
   }
 }
 
@@ -148,7 +162,7 @@ export const text = (judged: ReadonlyArray<Judged>, tests: boolean): string => {
     ...lines,
     table("file", files, tests),
     table("folder", [...folders, ...(folders.length > 1 ? [all] : [])], tests),
-    ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time`] : []),
+    ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time: the scores are estimates from the others`] : []),
     ...(tests && untested > 0
       ? [`${untested} survivors of the seeds were not run against unit tests in the time: they count as survivors`]
       : [])

@@ -214,7 +214,12 @@ describe("the report", () => {
     { site: f, isEquivalent: false, seeds: { outcome: "ended", by: "time limit", at: "1", what: "" }, tests: undefined }
   ]
 
-  test("counts neither what is equivalent nor what was not judged", () => {
+  test("of a run that came to its end is of all that is not equivalent", () => {
+    const { all } = Report.summarize(judged.filter(({ site }) => site !== e))
+    expect([all.counted, all.bySeeds, all.byBoth]).toEqual([4, 50, 75])
+  })
+
+  test("lets what was judged stand for what was not, apart from what no seed reaches", () => {
     expect(Report.summarize(judged).all).toEqual({
       name: "all",
       mutants: 6,
@@ -224,16 +229,17 @@ describe("the report", () => {
       killedByTests: 1,
       notReached: 1,
       survived: 0,
-      bySeeds: 50,
-      byBoth: 75
+      bySeeds: 53.3,
+      byBoth: 80
     })
+    expect(Report.scoreOf("open", judged.filter(({ site }) => site === e)).bySeeds).toBeUndefined()
     expect(Report.scoreOf("nothing", []).bySeeds).toBeUndefined()
   })
 
   test("shows survivors with their lines, and is chosen from by key", () => {
     const text = Report.text(judged, true)
     expect(text).toContain(`${c.path}:${c.line}:${c.column} ${c.mutant.operator}, not reached\n    ${c.source}\n`)
-    expect(text).toContain("1 of 6 mutants were not judged in the time")
+    expect(text).toContain("1 of 6 mutants were not judged in the time: the scores are estimates")
     expect(text).not.toContain(`${a.path}:${a.line}:${a.column} ${a.mutant.operator},`)
     const file = path.join(folder, "report/a.json")
     Report.write(file, judged, {})
