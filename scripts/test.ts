@@ -1,7 +1,7 @@
 /**
  * The whole test of a working copy, after the type check that compiled it: style and layering, the test suites,
  * simulator seeds (a fixed set, each in two processes whose digests must agree, and fresh ones from the commit),
- * and the real server killed under load. Ends with `N passed, M failed`.
+ * the real server killed under load, and mutants of what the newest commit touched. Ends with `N passed, M failed`.
  */
 import { spawnSync } from "node:child_process"
 import * as fs from "node:fs"
@@ -72,6 +72,19 @@ step("simulator: fixed seeds, twice, reaching every mark of the kept list", ["di
   "--kept-marks"])
 step(`simulator: fresh seeds of ${commit().slice(0, 12)}`, ["dist/sim/main.js", "--seed", commit(), "--seeds", "40"])
 step("the real server, killed under load", ["dist/scripts/crash.js", "--kills", "3", "--seconds", "1"])
+// Survivors are for whoever reads them, and the time ends it without a failure; what fails is a venue that breaks without any
+// mutant, and a list of equivalent mutants that has gone out of date.
+step("mutants of what the newest commit touched, for a minute at most", [
+  "dist/scripts/mutate.js",
+  "--changed",
+  "HEAD^",
+  "--seeds",
+  "12",
+  "--minutes",
+  "1",
+  "--state",
+  "data/mutate-changed.jsonl"
+])
 
 process.stdout.write(`\n${tally.passed} passed, ${tally.failed} failed${tally.skipped > 0 ? `, ${tally.skipped} skipped` : ""}\n`)
 process.exit(tally.failed === 0 ? 0 : 1)

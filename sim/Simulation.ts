@@ -58,7 +58,7 @@ export const run = (request: Request): Report =>
 
 class Run {
   readonly world: World.World
-  readonly model = new NaiveVenue()
+  readonly model: NaiveVenue
   readonly witness: Witness
   readonly follower: Follower
   readonly host: Host
@@ -79,7 +79,9 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
+    this.model = new NaiveVenue(world.options.edges?.fillsKept)
     this.witness = new Witness(world, this.model, engine)
+    world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
@@ -122,7 +124,8 @@ class Run {
   private phases(): void {
     const { clients, faults, host, model, world } = this
     const desk: Desk = { time: world.plans, model, issue: clients.issue, isOpen: () => clients.open }
-    const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets)
+    const operator = Operator.make(desk, World.operatorToken, world.root.split("operator"), world.options.workload, world.markets,
+      world.options.edges)
     faults.beginOpening()
     host.start()
     this.until("the first start", () => host.reads !== undefined, 60_000)
@@ -164,7 +167,9 @@ class Run {
     faults.begin()
     if (script === undefined) {
       operator.start()
-      clients.identities.forEach((who, index) => Trader.make(desk, who, root.split(`trader-${index}`), options.workload).start())
+      clients.identities.forEach((who, index) =>
+        Trader.make(desk, who, root.split(`trader-${index}`), options.workload, options.edges?.againUnderHalt ?? 0).start()
+      )
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)

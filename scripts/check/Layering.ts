@@ -52,10 +52,12 @@ const declarationsOnly: ReadonlyArray<string> = [
 
 /**
  * What the roots beside `src` may import. The naive model knows the vocabulary and what a record is, nothing of the engine:
- * of the operations their declarations, but neither how bodies are digested nor how commands are redacted.
+ * of the operations their declarations, but neither how bodies are digested nor how commands are redacted. The reading of
+ * requests knows even less: neither the edge nor how the venue reads and prints numbers and ids.
  */
 const roots: ReadonlyArray<readonly [folder: string, allowed: ReadonlyArray<string>]> = [
   ["sim/model/", ["src/domain/", ...declarationsOnly, "src/journal/Record.ts", "sim/"]],
+  ["sim/reading/", ["src/domain/Market.ts", "src/domain/Refusal.ts", ...declarationsOnly, "sim/reading/"]],
   ["sim/", ["src/", "sim/"]],
   ["scripts/", ["src/", "sim/", "test/", "scripts/"]],
   ["test/", ["src/", "sim/", "test/", "scripts/"]]

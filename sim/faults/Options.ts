@@ -98,6 +98,8 @@ export interface Options {
   }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
+  /** What is drawn at its edge. Absent from what was kept before: nothing was. */
+  readonly edges?: Edges
   /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
   readonly bounds?: Bounds
 }
@@ -125,6 +127,30 @@ export const roomy: Bounds = {
   maxBlockBytes: 64 * 1024,
   segmentBytes: 256 * 1024
 }
+
+/** What is drawn at its edge. */
+export interface Edges {
+  /** How many fills of the whole venue can be read, the latest. */
+  readonly fillsKept: number
+  /**
+   * How much money there is: `large` in markets whose largest notional is just below 2^53 money atoms, `small` with one in
+   * which a requirement grows by an atom or two with each size atom. Tiers of both lie among what traders hold.
+   */
+  readonly money: "ordinary" | "large" | "small"
+  /** How often an operator's act is to give a market other parameters, with whatever is open in it. */
+  readonly parametersShare: number
+  /** How often an operator's move of an index takes an account to where its equity is just its maintenance margin. */
+  readonly brinkShare: number
+  /** Mean time between steps of the clock to where something ends or falls due, to the millisecond; 0 for none. */
+  readonly meanStepMs: number
+  /** Probability that a process starts in the very millisecond in which something is due, or in one beside it. */
+  readonly dueAtStart: number
+  /** Probability that a trader whose commands are refused under a halt asks again what it asked before. */
+  readonly againUnderHalt: number
+}
+
+/** USDC that accounts begin with where money is drawn at its edge; a venue credits 2^52 atoms at most. */
+const edgeCollateral = { large: 4_000_000_000, small: 3 } as const
 
 /** What a trader may mean to do. */
 export const intents = [
@@ -206,7 +232,7 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "look up": 2,
   "walk a listing": 2,
   read: 12,
-  malformed: 1,
+  malformed: 3,
   "name itself": 1,
   flood: 0
 }
@@ -296,6 +322,20 @@ const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
   oddShare: swarm(random, 0.1, 0.3)
 })
 
+const edges = (random: SimRandom): Edges => ({
+  fillsKept: random.pick([5, 30, 100, 131_072, 131_072, 131_072]),
+  money: random.pick(["ordinary", "ordinary", "large", "small"] as const),
+  parametersShare: swarm(random, 0.4),
+  brinkShare: swarm(random, 0.5),
+  meanStepMs: mean(random, 400, 4_000),
+  dueAtStart: swarm(random, 1),
+  againUnderHalt: random.next()
+})
+
+/** The workload where money is drawn at its edge. */
+const atEdge = (workload: Options["workload"], { money }: Edges): Options["workload"] =>
+  money === "ordinary" ? workload : { ...workload, collateral: edgeCollateral[money] }
+
 /** What one record may take of a block beyond where that counts as full, bytes. */
 const largestRecordBytes = 8 * 1024
 
@@ -333,6 +373,7 @@ const longJumpMs = 30 * 3_600_000
 
 /** Draws a run's options. `random` is the generator named `options`. */
 export const draw = (profile: Profile, random: SimRandom): Options => {
+  const drawnEdges = edges(random.split("edges"))
   const drawn: Required<Options> = {
     network: {
       requestLoss: swarm(random, random.pick([0.05, 0.2, 0.3])),
@@ -363,11 +404,12 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
       maxJumpMs: random.pick([1_000, 60_000, 3_600_000, longJumpMs]),
       freezeShare: random.next()
     },
-    workload: workload(random),
+    workload: atEdge(workload(random), drawnEdges),
     listing: listing(random),
     feed: feed(random),
     takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) },
     room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
+    edges: drawnEdges,
     bounds: bounds(random)
   }
   // That the next segment finds no room shows while half of one is left: of a small one that is filled before it shows.
@@ -388,6 +430,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
     case "calm":
       return {
         ...quiet,
+        edges: { ...drawn.edges, money: "ordinary", parametersShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0 },
         workload: {
           ...drawn.workload,
           haltShare: 0,
@@ -409,6 +452,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         ...quiet,
         listing: drawn.listing,
         feed: drawn.feed,
+        edges: drawn.edges,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

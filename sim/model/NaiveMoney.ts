@@ -110,7 +110,7 @@ export const trade = (
 }
 
 /** Maintenance margin of a notional: each slice above a threshold at its tier's bps, one ceil on the sum. */
-const maintenance = (parameters: Market.Parameters, notional: bigint): bigint => {
+export const maintenance = (parameters: Market.Parameters, notional: bigint): bigint => {
   let total = 0n
   parameters.maintenanceMarginTiers.forEach((tier, index) => {
     const from = BigInt(tier.notionalThresholdAtoms)
@@ -122,7 +122,7 @@ const maintenance = (parameters: Market.Parameters, notional: bigint): bigint =>
 }
 
 /** Initial margin of a notional: the market's bps, and never less than one and a half times maintenance. */
-const initial = (parameters: Market.Parameters, notional: bigint): bigint => {
+export const initial = (parameters: Market.Parameters, notional: bigint): bigint => {
   const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)
   const byMaintenance = ceilDiv(3n * maintenance(parameters, notional), 2n)
   return byBps > byMaintenance ? byBps : byMaintenance

@@ -9,7 +9,7 @@ import type { Refusal } from "../../src/domain/Refusal.js"
 export const retentionMs = 24 * 60 * 60 * 1000
 
 /** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it: "at least 24 h". */
-const orderRetentionMs = retentionMs + 60_000
+export const orderRetentionMs = retentionMs + 60_000
 
 /** An order, from its placement for as long as the model lives. Quantities in size atoms. */
 export interface NaiveOrder {
@@ -48,13 +48,30 @@ export interface NaivePosition {
   readonly entryNotional: bigint
 }
 
+/** From the fill that opens a position to the one that closes it. A flip ends one and begins the next. */
+export interface NaiveEpisode {
+  /** Counts all episodes of the venue, from 1. */
+  readonly ordinal: number
+  readonly openedAtEpochMs: number
+  /** Money atoms, before fees. */
+  realizedPnl: bigint
+  /** Money atoms. Of a flip's fee, the part that its opening half bears. */
+  feesPaid: bigint
+  /** The last fill's record. */
+  lastSequence: number
+}
+
 export interface NaiveAccount {
   readonly index: number
   readonly born: number
   readonly deposited: bigint
   collateral: bigint
+  /** The last record that changed its money, its orders or its name. */
+  lastSequence: number
   /** By market index. */
   readonly positions: Map<number, NaivePosition>
+  /** What each position that is not flat has been through, by market index. */
+  readonly episodes: Map<number, NaiveEpisode>
   /** Open orders, oldest first. */
   open: Array<NaiveOrder>
   /** Every order it ever placed, oldest first. */
@@ -69,12 +86,16 @@ export interface NaiveMarket {
   readonly index: number
   parameters: Market.Parameters
   /** Money atoms per price atom and size atom. */
-  readonly factor: bigint
+  factor: bigint
   status: Market.Status
   mark: number
   /** When the index price that is the mark was taken, by its source; 0 before the first. */
   indexSourceEpochMs: number
   lastPrice: number
+  /** The last record in which an order came to rest here, left, or became smaller or larger; 0 before the first. */
+  bookSequence: number
+  /** The last record that set its parameters or status, or in which it traded. */
+  sequence: number
   /** Resting orders, oldest first. */
   resting: Array<NaiveOrder>
   /** Every trade, oldest first. */
@@ -84,7 +105,7 @@ export interface NaiveMarket {
 /** What a market traded in the last 24 h: whole minutes, the running one included. */
 export interface NaiveDay {
   readonly volumeQuote: bigint
-  readonly volumeBase: number
+  readonly volumeBase: bigint
   readonly high: number
   readonly low: number
   /** The last price of 24 h ago, or the first ever. */
@@ -101,8 +122,10 @@ export interface NaiveOutcome {
   readonly cancelReason: Order.CancelReason
   readonly filled: number
   readonly filledNotional: bigint
-  /** Of a cancel-all: how many orders it cancelled. */
+  /** Of a cancel-all or an operator's cancel: how many orders it cancelled. */
   readonly canceled: number
+  /** Of an operator's cancel: how many of those it meant are open behind it. */
+  readonly left: number
   /** The order's price and total as decided; 0 on refusals. */
   readonly price: number
   readonly quantity: number

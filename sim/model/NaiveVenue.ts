@@ -7,7 +7,9 @@
  * place says what was chosen.
  */
 import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
+import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
+import type { CancelByOperator } from "../../src/operations/orders/CancelByOperator.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
 import type { FenceOutcome } from "../../src/operations/orders/FenceOutcome.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
@@ -17,7 +19,7 @@ import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
-import { ceilDiv, grows, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
+import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
 import {
   isKept,
   type NaiveAccount,
@@ -34,6 +36,9 @@ import {
 
 /** Most orders beyond their edge of the price band that are cancelled in one go. */
 const clearedAtOnce = 64
+
+/** Most orders that an operator cancels in one go. */
+const canceledByOperatorAtOnce = 64
 
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
@@ -69,7 +74,8 @@ export const scopeOfCommand = (command: Command): string | undefined => {
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
   command.kind === "CancelOrders"
     ? outcomes.every(({ refusal }) => refusal !== Refusal.none)
-    : command.kind === "CancelAllOrders" && outcomes.every(({ canceled, refusal }) => refusal !== Refusal.none || canceled === 0)
+    : (command.kind === "CancelAllOrders" || command.kind === "CancelByOperator")
+      && outcomes.every(({ canceled, refusal }) => refusal !== Refusal.none || canceled === 0)
 
 const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   refusal,
@@ -79,6 +85,7 @@ const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   filled: 0,
   filledNotional: 0n,
   canceled: 0,
+  left: 0,
   price: 0,
   quantity: 0
 })
@@ -93,6 +100,7 @@ const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   filled: order.filled,
   filledNotional: order.filledNotional,
   canceled: order.canceled,
+  left: 0,
   price: order.price,
   quantity: order.quantity
 })
@@ -120,11 +128,18 @@ export class NaiveVenue {
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
   deposited = 0n
+  /** Episodes opened so far. */
+  episodes = 0
+  /** The last record that changed what the public is told of any market. */
+  registrySequence = 0
   /** The last order of each account and clientOrderId: older ones had been forgotten by then. */
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #fills: Array<NaiveFill> = []
+
+  /** `fillsKept`: how many fills of the whole venue can be read, the latest. */
+  constructor(readonly fillsKept = 131_072) {}
 
   /** What the record must come to. Records come in order, each once. */
   apply(record: Record): NaiveDecision {
@@ -268,6 +283,17 @@ export class NaiveVenue {
     return order !== undefined && isKept(order, atEpochMs) ? order : undefined
   }
 
+  /** Of some fills those that the venue still keeps: its latest. */
+  retained(fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> {
+    const oldest = this.trades.length - this.fillsKept
+    return oldest <= 0 ? fills : fills.filter((fill) => fill.ordinal >= oldest)
+  }
+
+  /** Every fill of an account, oldest first. */
+  fillsOf(account: number): ReadonlyArray<NaiveFill> {
+    return this.trades.filter((fill) => fill.maker.account === account || fill.taker.account === account)
+  }
+
   /** What a market traded in the 24 h up to a time. */
   day(market: NaiveMarket, atEpochMs: number): NaiveDay {
     const minuteOf = (time: number): number => Math.floor(time / minuteMs)
@@ -277,7 +303,7 @@ export class NaiveVenue {
     const open = (older.at(-1) ?? market.trades[0])?.price ?? 0
     return {
       volumeQuote: recent.reduce((total, fill) => total + BigInt(fill.size) * BigInt(fill.price) * market.factor, 0n),
-      volumeBase: sum(recent.map((fill) => fill.size)),
+      volumeBase: recent.reduce((total, fill) => total + BigInt(fill.size), 0n),
       high: recent.reduce((most, fill) => Math.max(most, fill.price), 0),
       low: recent.reduce((least, fill) => (least === 0 ? fill.price : Math.min(least, fill.price)), 0),
       open,
@@ -376,17 +402,15 @@ export class NaiveVenue {
         return [done(-1)]
       case "FenceOutcome":
         return [this.#fence(command)]
+      case "CancelByOperator":
+        return [this.#cancelByOperator(command)]
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":
       case "StartVenue":
         return [done(-1)]
-      case "SetDisplayHandle": {
-        const account = this.accounts[command.account]!
-        account.displayHandle = `${command.chosen}.${this.sequence.toString(36)}`
-        this.#touchedAccounts.add(command.account)
-        return [done(-1)]
-      }
+      case "SetDisplayHandle":
+        return [this.#name(this.accounts[command.account]!, command.chosen)]
       case "PutMarket":
         return [this.#putMarket(command.parameters)]
       case "SetMarketStatus": {
@@ -394,6 +418,7 @@ export class NaiveVenue {
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
         if (!Market.mayMove(market.status, command.status)) return [refused(Refusal.statusMoveRefused, -1)]
         market.status = command.status
+        this.#show(market)
         return [done(-1)]
       }
       case "SetIndexPrice": {
@@ -418,31 +443,44 @@ export class NaiveVenue {
         this.#doWhatIsDue()
         return [done(-1)]
       case "OpenDemoAccounts":
-        return command.keys.map((_, index) => {
-          const account: NaiveAccount = {
-            index: this.accounts.length,
-            born: ordinal(this.sequence, index),
-            deposited: BigInt(command.collateralAtoms),
-            collateral: BigInt(command.collateralAtoms),
-            positions: new Map(),
-            open: [],
-            placed: [],
-            cancelAllAtEpochMs: 0,
-            displayHandle: ""
-          }
-          this.accounts.push(account)
-          this.deposited += account.deposited
-          this.#touchedAccounts.add(account.index)
-          return done(account.index)
-        })
+        return this.#openAccounts(command)
     }
+  }
+
+  #name(account: NaiveAccount, chosen: string): NaiveOutcome {
+    account.displayHandle = `${chosen}.${this.sequence.toString(36)}`
+    account.lastSequence = this.sequence
+    this.#touchedAccounts.add(account.index)
+    return done(-1)
+  }
+
+  #openAccounts({ collateralAtoms, keys }: OpenDemoAccounts): ReadonlyArray<NaiveOutcome> {
+    return keys.map((_, index) => {
+      const account: NaiveAccount = {
+        index: this.accounts.length,
+        born: ordinal(this.sequence, index),
+        deposited: BigInt(collateralAtoms),
+        collateral: BigInt(collateralAtoms),
+        lastSequence: this.sequence,
+        positions: new Map(),
+        episodes: new Map(),
+        open: [],
+        placed: [],
+        cancelAllAtEpochMs: 0,
+        displayHandle: ""
+      }
+      this.accounts.push(account)
+      this.deposited += account.deposited
+      this.#touchedAccounts.add(account.index)
+      return done(account.index)
+    })
   }
 
   #putMarket(parameters: Market.Parameters): NaiveOutcome {
     if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
     if (known === undefined) {
-      this.markets.push({
+      const market: NaiveMarket = {
         index: this.markets.length,
         parameters,
         factor: BigInt(Market.notionalFactor(parameters)),
@@ -450,17 +488,26 @@ export class NaiveVenue {
         mark: 0,
         indexSourceEpochMs: 0,
         lastPrice: 0,
+        bookSequence: 0,
+        sequence: 0,
         resting: [],
         trades: []
-      })
+      }
+      this.markets.push(market)
+      this.#show(market)
       return done(-1)
     }
-    // Scales are what atoms mean: an update may not change them.
-    if (known.parameters.priceScale !== parameters.priceScale || known.parameters.quantityScale !== parameters.quantityScale) {
-      return refused(Refusal.marketInvalid, -1)
-    }
+    if (!this.#mayChange(known, parameters)) return refused(Refusal.marketInvalid, -1)
     if (this.#strands(known, parameters)) return refused(Refusal.positionStranded, -1)
+    const { priceScale } = known.parameters
+    // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
+    if (priceScale !== parameters.priceScale || known.mark < parameters.minPriceAtoms || known.mark > parameters.maxPriceAtoms) {
+      known.mark = 0
+      known.indexSourceEpochMs = 0
+    }
+    known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = parameters
+    this.#show(known)
     this.#clear()
     return done(-1)
   }
@@ -474,6 +521,30 @@ export class NaiveVenue {
       const tooSmall = next.minQuantityAtoms > now.minQuantityAtoms && held < next.minQuantityAtoms
       return tooSmall || (next.maxQuantityAtoms < now.maxQuantityAtoms && held > next.maxQuantityAtoms)
     })
+  }
+
+  /** Scales stay from when it left draft; while anybody has anything in it, bounds and margins get no tighter. */
+  #mayChange(market: NaiveMarket, next: Market.Parameters): boolean {
+    const now = market.parameters
+    if (market.status === "draft") return true
+    if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
+    if (market.resting.length === 0 && this.accounts.every((account) => !account.positions.has(market.index))) return true
+    const needsNoMore = (notional: bigint): boolean => maintenance(next, notional) <= maintenance(now, notional)
+    const thresholds = [...now.maintenanceMarginTiers, ...next.maintenanceMarginTiers].map((tier) => BigInt(tier.notionalThresholdAtoms))
+    const lastBps = ({ maintenanceMarginTiers }: Market.Parameters): number => maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+    return next.minPriceAtoms <= now.minPriceAtoms
+      && next.maxPriceAtoms >= now.maxPriceAtoms
+      && next.maxPositionQuantityAtoms >= now.maxPositionQuantityAtoms
+      && next.initialMarginBps <= now.initialMarginBps
+      && next.maxLeverageX >= now.maxLeverageX
+      && thresholds.every(needsNoMore)
+      && lastBps(next) <= lastBps(now)
+  }
+
+  /** What the public is told of a market changes in this record. */
+  #show(market: NaiveMarket): void {
+    market.sequence = this.sequence
+    this.registrySequence = this.sequence
   }
 
   // --- placing -------------------------------------------------------------------------------------------
@@ -631,6 +702,7 @@ export class NaiveVenue {
     const refusal = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
     if (refusal !== Refusal.none) return refused(refusal, orderNumber)
     const keepsPlace = price === order.price && quantity <= remaining(order)
+    if (!keepsPlace || quantity < remaining(order)) market.bookSequence = this.sequence
     order.price = price
     order.quantity = total
     order.canceled = canceled
@@ -704,6 +776,7 @@ export class NaiveVenue {
     if (remaining(taker) === 0) return
     if (taker.type === Order.market || taker.timeInForce === Order.ioc) return this.#cancel(taker, CancelReason.iocRemainder)
     market.resting.push(taker)
+    market.bookSequence = this.sequence
     account.open.push(taker)
   }
 
@@ -763,6 +836,7 @@ export class NaiveVenue {
       account.collateral += traded.realized - fee
       this.feesCollected += fee
       fees.push(fee)
+      this.#liveThrough(account, market, signed(order.side, size), traded.realized, fee)
       if (traded.position.quantity === 0) account.positions.delete(market.index)
       else account.positions.set(market.index, traded.position)
       order.filled += size
@@ -774,6 +848,8 @@ export class NaiveVenue {
       }
     }
     market.lastPrice = maker.price
+    market.bookSequence = this.sequence
+    this.#show(market)
     const fill: NaiveFill = {
       ordinal: this.trades.length,
       sequence: this.sequence,
@@ -795,6 +871,30 @@ export class NaiveVenue {
     this.#holdReduceOnly(this.accounts[taker.account]!, market)
   }
 
+  /** What a fill is to the episode of a position, which still is what it was before. */
+  #liveThrough(account: NaiveAccount, market: NaiveMarket, change: number, realizedPnl: bigint, fee: bigint): void {
+    const held = this.#quantity(account, market)
+    const after = held + change
+    const running = account.episodes.get(market.index)
+    if (held === 0 || after !== 0 && held > 0 !== after > 0) {
+      // A flip's fee is paid for all of the fill: the new episode bears what its own size is of that, rounded up.
+      const feesPaid = ceilDiv(fee * BigInt(Math.abs(after)), BigInt(Math.abs(change)))
+      const lastSequence = this.sequence
+      account.episodes.set(market.index, {
+        ordinal: ++this.episodes,
+        openedAtEpochMs: this.atEpochMs,
+        realizedPnl: 0n,
+        feesPaid,
+        lastSequence
+      })
+    } else if (after === 0) account.episodes.delete(market.index)
+    else {
+      running!.realizedPnl += realizedPnl
+      running!.feesPaid += fee
+      running!.lastSequence = this.sequence
+    }
+  }
+
   /** Holds an account's resting reduce-only orders to what there is to reduce, newest first. */
   #holdReduceOnly(account: NaiveAccount, market: NaiveMarket): void {
     const held = this.#quantity(account, market)
@@ -812,6 +912,7 @@ export class NaiveVenue {
         } else {
           order.canceled += taken
           order.trimmed += taken
+          market.bookSequence = this.sequence
           this.#touch(order)
         }
       }
@@ -834,6 +935,32 @@ export class NaiveVenue {
     const orders = account.open.filter((order) => market === anyMarket || order.market === market)
     for (const order of orders) this.#cancel(order, reason)
     return orders.length
+  }
+
+  /**
+   * What an operator wants gone, so many at a time: one order, whosever it is; of an account the lowest market first and
+   * in it the one that rests longest; of a market what would trade next, bids first.
+   */
+  #cancelByOperator({ market, ofAccount, orderNumber }: CancelByOperator): NaiveOutcome {
+    const order = this.orders.get(orderNumber)
+    if (orderNumber >= 0 && order?.status !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
+    const meant = order !== undefined
+      ? [order]
+      : ofAccount === -1
+      ? this.#byTurn(this.markets[market]!)
+      : this.accounts[ofAccount]!.open
+        .filter((open) => market === anyMarket || open.market === market)
+        .sort((one, other) => one.market - other.market)
+    const taken = meant.slice(0, canceledByOperatorAtOnce)
+    for (const each of taken) this.#cancel(each, CancelReason.operator)
+    return { ...done(-1), canceled: taken.length, left: meant.length - taken.length }
+  }
+
+  /** What rests in a market: bids before offers, the best price first, and what rested first at a price. */
+  #byTurn(market: NaiveMarket): ReadonlyArray<NaiveOrder> {
+    const bids = market.resting.filter(({ side }) => side === Order.buy).sort((one, other) => other.price - one.price)
+    const offers = market.resting.filter(({ side }) => side === Order.sell).sort((one, other) => one.price - other.price)
+    return [...bids, ...offers]
   }
 
   /** Fences what nothing is remembered of. */
@@ -859,11 +986,13 @@ export class NaiveVenue {
     order.endedAtEpochMs = this.atEpochMs
     const market = this.markets[order.market]!
     const account = this.accounts[order.account]!
+    if (market.resting.includes(order)) market.bookSequence = this.sequence
     market.resting = market.resting.filter((other) => other !== order)
     account.open = account.open.filter((other) => other !== order)
   }
 
   #touch(order: NaiveOrder): void {
+    this.accounts[order.account]!.lastSequence = this.sequence
     order.updatedAtEpochMs = this.atEpochMs
     order.lastSequence = this.sequence
     this.#touchedOrders.add(order)

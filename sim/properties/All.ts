@@ -4,17 +4,21 @@ import { band } from "./band.js"
 import { batch } from "./batch.js"
 import { blocks } from "./blocks.js"
 import { book } from "./book.js"
+import { booksOfTheirSequence } from "./booksOfTheirSequence.js"
 import { cancel } from "./cancel.js"
+import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
+import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
 import { inbox } from "./inbox.js"
+import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
@@ -41,13 +45,17 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(noDefect),
   watch(orderOfThings),
   watch(versions),
+  watch(everyRecordHasACause),
   watch(conservation),
   watch(zeroSum),
   watch(book),
   watch(feedRebuildsBook),
   watch(band),
+  watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),
+  watch(keysLastTheirTime),
+  watch(commandsAreAsAsked),
   watch(batch),
   watch(cancel),
   watch(roomIsKept),

@@ -3,7 +3,17 @@
  * from it once. Good for as long as the engine stands still.
  */
 import type { AccountView } from "../../src/engine/Accounts.js"
-import type { BalanceView, BookView, Fill, MarketView, OrderView, PositionView, Reads, StatsView } from "../../src/engine/Reads.js"
+import type {
+  BalanceView,
+  BookView,
+  Fill,
+  MarketView,
+  OrderView,
+  PositionView,
+  Reads,
+  RememberedOutcome,
+  StatsView
+} from "../../src/engine/Reads.js"
 
 export class Glance {
   readonly #reads: Reads
@@ -50,9 +60,19 @@ export class Glance {
     return this.#reads.trades(market, before, limit)
   }
 
-  /** The same of an account, in one market unless -1. */
+  /** A market's first retained trades at or after a time, oldest first. */
+  tradesSince(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
+    return this.#reads.tradesSince(market, sinceEpochMs, limit)
+  }
+
+  /** An account's retained fills, newest first, in one market unless -1, older than an ordinal. */
   fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
     return this.#reads.fills(account, market, before, limit)
+  }
+
+  /** What is remembered under a key of an account, in any operation. */
+  findOutcomes(account: number, idempotencyKey: string): ReadonlyArray<RememberedOutcome> {
+    return this.#reads.findOutcomes(account, idempotencyKey)
   }
 
   findClientOrder(account: number, clientOrderId: string): OrderView | undefined {

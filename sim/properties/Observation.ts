@@ -7,6 +7,7 @@ import type { Decided } from "../../src/sequencer/Feed.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Reading } from "../reading/Asked.js"
 import type { Glance } from "./Glance.js"
 
 /** One thing a client wants, however often it has to ask: method, target, key and body never change. */
@@ -32,6 +33,8 @@ export interface Call {
   readonly intent: string
   /** Whether the client asks again, under the same identity, until it is told. */
   readonly persistent: boolean
+  /** What it is by the contract, read from its text. */
+  readonly reading: Reading
 }
 
 /** A response as its client got it. */
@@ -118,6 +121,8 @@ export type Observation =
     readonly by: "UndecidedByOther" | "NewerRules"
     readonly why: string
   }
+  /** A process was handed a price by the index feed. Price atoms; when its source took it. */
+  | { readonly _tag: "Quoted"; readonly marketId: string; readonly priceAtoms: number; readonly sourceEpochMs: number }
   /** A reader of the venue's feed was given a record with what it decided. */
   | { readonly _tag: "Fed"; readonly decided: Decided }
   /** It cannot be given any more, and not for a fault of the disk. */
@@ -130,6 +135,8 @@ export type Observation =
     readonly incarnation: number
     readonly asked: boolean
     readonly failure: string | undefined
+    /** Whether an operation of the disk failed under it, beside a disk that is full. */
+    readonly diskFailed: boolean
     /** After a graceful stop, where another version may take over: its last record, and the digest of its state. */
     readonly left: { readonly sequence: number; readonly digest: string } | undefined
     readonly atEpochMs: number

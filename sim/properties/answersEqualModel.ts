@@ -8,7 +8,7 @@ import { orderId as textOf } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
-import type { Call } from "./Observation.js"
+import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
@@ -75,6 +75,25 @@ const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => 
   ])
 }
 
+/** What an operator's cancel came to: how many orders it cancelled, and how many are left; or what refused it. */
+const operatorsVerdict = (call: Call, { json, status, text }: Answer, memory: NaiveMemory | undefined): Verdict => {
+  const what = `${call.endpoint} with key ${call.idempotencyKey}`
+  if (status === 503 || (status === 409 && text.includes("idempotency_key_conflict"))) return holds
+  // What is no request, or names an account or a market that is none, is answered without a record.
+  if (status === 400 || (status === 404 && /"(?:account|market)_not_found"/.test(text))) return holds
+  const outcome = memory?.outcomes[0]
+  if (outcome === undefined) return broken(`${what} was answered ${status} and no record of it is durable: ${text}`)
+  const refused = outcome.refusal === Refusal.none ? undefined : describe(outcome.refusal)
+  if (status !== (refused?.status ?? 200) || !isObject(json)) {
+    return broken(`${what} is answered ${status}, the model says ${refused?.name ?? "done"}: ${text}`)
+  }
+  if (refused !== undefined) return refusedVerdict(what, json, outcome.refusal)
+  return firstOf([
+    () => expectMember(what, json, "canceledOrders", outcome.canceled),
+    () => expectMember(what, json, "remainingOrders", outcome.left)
+  ])
+}
+
 const entryVerdict = (what: string, result: unknown, outcome: NaiveOutcome): Verdict => {
   if (!isObject(result)) return broken(`${what} is no object`)
   const compat = isObject(result["info"])
@@ -103,8 +122,10 @@ export const answersEqualModel: Property<null> = {
   kind: "safety",
   initial: () => null,
   observe: (_, seen) => {
-    if (seen._tag !== "Answered" || seen.call.scope === undefined || seen.call.credential !== "trader") return holds
+    if (seen._tag !== "Answered" || seen.call.scope === undefined) return holds
     const { answer, call, memory } = seen
+    if (call.endpoint === "cancelByOperator") return operatorsVerdict(call, answer, memory)
+    if (call.credential !== "trader") return holds
     const { json, status, text } = answer
     const what = `${call.endpoint} with key ${call.idempotencyKey}`
     const expired = memory?.outcomes[0]?.refusal === Refusal.expiryPassed

@@ -1,45 +1,47 @@
 /**
  * Safety (I5). While a key is remembered, the same scope, key and body get the same response and no new
- * record, whatever crashed or was retried between; another body is refused and does nothing; and there are
+ * record, whatever crashed or was retried between, under a halt too; another body is refused and does nothing; and there are
  * never two orders for one clientOrderId.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { retentionMs } from "../model/NaiveState.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
-import type { Answer } from "./Observation.js"
+import { unspelled } from "../reading/Answers.js"
+import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
   /** The first decided answer by scope and record, and the request that got it. */
-  readonly answers: Map<string, { readonly request: string; readonly answer: string; readonly status: number }>
+  readonly answers: Map<string, {
+    readonly request: string
+    readonly body: string
+    readonly answer: string
+    readonly status: number
+  }>
   /** The record that carried each scope. */
   readonly records: Map<string, number>
   /** Accepted orders by account and clientOrderId. */
   readonly clientOrderIds: Map<string, number>
+  /** The record of a call's scope that was durable when an attempt was sent. */
+  readonly asked: Map<string, number>
 }
 
 /** All that may differ between two responses to the same request. */
 const moving = /"requestId":"[^"]*",?/g
 
-/** A decision of the engine, success or refusal, as opposed to a refusal to decide. */
-const isDecision = (answer: Answer): boolean =>
-  answer.status === 200 || answer.status === 403 || answer.status === 404 || answer.status === 422
+/** A decision of the engine, success or refusal, as opposed to a refusal to decide: for an operator a market that is none is one. */
+const isDecision = (answer: Answer, { credential }: Call): boolean =>
+  answer.status === 200 || answer.status === 403 || (answer.status === 404 && credential !== "operator") || answer.status === 422
   || (answer.status === 409 && /client_order_id_in_use|"already_seen"/.test(answer.text))
 
-/** What a body says, whichever way its numbers are spelled; the text itself where it is no JSON. */
-const meaning = (body: string): string => {
-  try {
-    return JSON.stringify(JSON.parse(body))
-  } catch {
-    return body
-  }
-}
+/** What a call asks for, in whichever words; its text where it is no request. */
+const meaning = ({ body, reading, target }: Call): string => reading._tag === "asked" ? reading.asked.canonical : `${target}\n${body}`
 
 export const idempotency: Property<State> = {
   name: "same-key-same-answer-and-no-new-record",
   invariant: "I5",
   kind: "safety",
-  initial: () => ({ answers: new Map(), records: new Map(), clientOrderIds: new Map() }),
+  initial: () => ({ answers: new Map(), records: new Map(), clientOrderIds: new Map(), asked: new Map() }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       const { command, sequence } = seen.record
@@ -62,12 +64,25 @@ export const idempotency: Property<State> = {
       }
       return holds
     }
+    if (seen._tag === "Asked") {
+      const record = seen.call.scope === undefined ? undefined : state.records.get(seen.call.scope)
+      if (record !== undefined) state.asked.set(`${seen.call.id}/${seen.attempt}`, record)
+      return holds
+    }
     if (seen._tag !== "Answered") return holds
     const { answer, call, memory, model } = seen
     const { scope } = call
     if (scope === undefined) return holds
+    const known = state.asked.get(`${call.id}/${seen.attempt}`)
+    if (known !== undefined && known === memory?.sequence && answer.text.includes("engine_halted")) {
+      // A refusal without a record is of the clock's time, which no record need have come to yet, or of the last record's.
+      const occurredAtEpochMs = Number(/"occurredAtEpochMs":([0-9]+)/.exec(answer.text)?.[1])
+      if (model.isRemembered(memory, Math.max(occurredAtEpochMs, model.atEpochMs))) {
+        return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
+      }
+    }
     if (memory === undefined || !model.isRemembered(memory, model.atEpochMs)) return holds
-    const request = `${call.target}\n${meaning(call.body)}`
+    const request = meaning(call)
     const decided = `${scope} ${memory.sequence}`
     const first = state.answers.get(decided)
     if (answer.status === 409 && answer.text.includes("idempotency_key_conflict") && !answer.text.includes("rejectionGuard")) {
@@ -75,16 +90,18 @@ export const idempotency: Property<State> = {
         ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`)
         : holds
     }
-    if (!isDecision(answer)) return holds
+    if (!isDecision(answer, call)) return holds
     const text = answer.text.replace(moving, "")
     if (first === undefined) {
-      state.answers.set(decided, { request, answer: text, status: answer.status })
+      state.answers.set(decided, { request, body: call.body, answer: text, status: answer.status })
       return holds
     }
     if (first.request !== request) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided for ${first.request} and answers ${request} too`)
     }
-    if (first.status !== answer.status || first.answer !== text) {
+    // What is refused repeats the request's own words, and its words alone may differ.
+    const isSame = first.answer === text || (first.body !== call.body && unspelled(first.answer) === unspelled(text))
+    if (first.status !== answer.status || !isSame) {
       return broken(`key ${call.idempotencyKey} of ${call.endpoint}: first ${first.status} ${first.answer}, then ${answer.status} ${text}`)
     }
     return holds

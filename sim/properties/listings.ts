@@ -4,9 +4,10 @@
  * between, and shows each trade and fill as it was made.
  */
 import { parseOrderId } from "../../src/domain/Ids.js"
-import { sides } from "../../src/domain/Order.js"
 import { isKept, type NaiveFill } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/Shown.js"
+import { difference } from "./Difference.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -39,46 +40,32 @@ const orderVerdict = ({ numbers, upper, what }: Page): Verdict => {
   return holds
 }
 
-/** What must be on the page, newest first: from where it begins to where it ends. */
-const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number): ReadonlyArray<A> => {
+/**
+ * What must be on the page, newest first: from where it begins to where it ends. What is older than `oldest` may have been
+ * forgotten by then: of that only what is shown, and nothing in the midst of it is left out.
+ */
+const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number, oldest = 0): ReadonlyArray<A> => {
   // What is newer than the first of a first page may have been born after the page was made.
   const above = page.upper ?? (page.numbers[0] ?? -1) + 1
   const last = page.numbers.at(-1)
-  const below = page.next === undefined ? -1 : last ?? above
+  const below = page.next === undefined ? Math.min(oldest, last ?? oldest) : last ?? above
   return all.filter((one) => numberOf(one) < above && numberOf(one) >= below)
 }
 
 const fillsVerdict = (page: Page, made: ReadonlyArray<NaiveFill>, account: number, model: NaiveVenue): Verdict => {
   const { items, limit, next, numbers, what } = page
   if (next !== undefined && items.length !== limit) return broken(`${what} has ${items.length} of ${limit} and goes on`)
-  const there = [...expected(page, made, (fill) => fill.ordinal)].reverse()
+  const oldest = Math.max(0, model.trades.length - model.fillsKept)
+  const there = [...expected(page, made, (fill) => fill.ordinal, oldest)].reverse()
   if (there.length !== numbers.length)
     return broken(`${what} shows ${numbers.join()}, made were ${there.map((fill) => fill.ordinal).join()}`)
   for (let index = 0; index < there.length; index++) {
     const fill = there[index]!
     const item = items[index]!
-    const isTaker = fill.taker.account === account
-    const own = isTaker ? fill.taker : fill.maker
-    const market = model.markets[fill.market]!.parameters.marketId
-    const pairs: ReadonlyArray<readonly [string, unknown]> = [
-      ["marketId", market],
-      ["priceAtoms", String(fill.price)],
-      ["sizeAtoms", String(fill.size)],
-      ["executedAtEpochMs", fill.atEpochMs],
-      ["sequence", fill.sequence],
-      ...(account < 0
-        ? [["takerSide", sides[fill.taker.side]] as const]
-        : [
-          ["side", sides[own.side]] as const,
-          ["liquidity", isTaker ? "taker" : "maker"] as const,
-          ["feeAtoms", String(isTaker ? fill.takerFee : fill.makerFee)] as const
-        ])
-    ]
     if (numbers[index] !== fill.ordinal) return broken(`${what} shows ${numbers[index]} where ${fill.ordinal} was made`)
-    for (const [name, value] of pairs) {
-      if (item[name] !== value) return broken(`${what}, trade ${fill.ordinal}: ${name} is ${String(item[name])}, must be ${String(value)}`)
-    }
-    if (account >= 0 && parseOrderId(String(item["orderId"])) !== own.number) return broken(`${what}, trade ${fill.ordinal}: another order`)
+    const shown = account < 0 ? Shown.trade(model, fill) : Shown.ownFill(model, fill, account)
+    const verdict = difference(`${what}, trade ${fill.ordinal}`, item, shown)
+    if (verdict !== undefined) return verdict
   }
   return holds
 }
@@ -140,7 +127,6 @@ export const listings: Property<State> = {
       const market = model.markets.find((each) => path.includes(`/${each.parameters.marketId}/`))
       return market === undefined ? broken(`${call.target} lists a market that is not there`) : fillsVerdict(page, market.trades, -1, model)
     }
-    const own = model.trades.filter((fill) => fill.maker.account === call.account || fill.taker.account === call.account)
-    return fillsVerdict(page, own, call.account, model)
+    return fillsVerdict(page, model.fillsOf(call.account), call.account, model)
   }
 }

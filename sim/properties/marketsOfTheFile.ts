@@ -9,7 +9,6 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Listed {
   readonly marketId: string
-  puts: number
   /** Whether it has been open, whatever it is now. */
   opened: boolean
 }
@@ -29,9 +28,10 @@ const fold = (state: State, command: Command): Verdict => {
   if (command.kind === "PutMarket") {
     const { marketId } = command.parameters
     const known = state.markets.find((market) => market.marketId === marketId)
-    if (known === undefined) state.markets.push({ marketId, puts: 1, opened: false })
-    else known.puts++
-    return known === undefined || !isOfStart(command.idempotencyKey) ? holds : broken(`a start put ${marketId} again`)
+    if (known === undefined) state.markets.push({ marketId, opened: false })
+    // What an operator puts again only changes its parameters.
+    else if (isOfStart(command.idempotencyKey)) return broken(`a start put ${marketId} again`)
+    return holds
   }
   if (command.kind !== "SetMarketStatus") return holds
   const market = state.markets[command.market]
@@ -46,7 +46,6 @@ const whole = ({ file, markets }: State): Verdict => {
   for (const marketId of file) {
     const market = markets.find((each) => each.marketId === marketId)
     if (market === undefined) return broken(`the venue takes requests and has no market ${marketId}`)
-    if (market.puts !== 1) return broken(`${marketId} of the markets file was put ${market.puts} times`)
     if (!market.opened) return broken(`the venue takes requests and ${marketId} was never opened`)
   }
   return holds

@@ -1,21 +1,37 @@
 /**
  * Safety (I3, I4 as readers see them). What a read shows is what the reference model has at the sequence that
- * the answer names: orders at their last record, balances, positions and switches at the journal's. A market's
- * figures hang together whatever their sequence.
+ * the answer names: orders at their last record, balances, positions, switches and markets at the journal's. What names
+ * no sequence is compared where no record became durable between the question and the answer: it was read at the last.
  */
-import { orderId as textOf, parseOrderId } from "../../src/domain/Ids.js"
+import * as Market from "../../src/domain/Market.js"
+import { parseOrderId } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
+import { isKept, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Shown from "../model/Shown.js"
+import { difference, without } from "./Difference.js"
+import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null
 
-const firstDifference = (what: string, json: Json, pairs: ReadonlyArray<readonly [name: string, expected: unknown]>): Verdict => {
-  for (const [name, expected] of pairs) {
-    if (json[name] !== expected) return broken(`${what}: ${name} is ${JSON.stringify(json[name])}, must be ${JSON.stringify(expected)}`)
-  }
-  return holds
+interface State {
+  /** The last record seen durable. */
+  sequence: number
+  /** What that was when an attempt of a call was sent. */
+  readonly asked: Map<string, number>
+}
+
+/** One answer, and whether it was surely read at the model's own record. */
+interface Reading {
+  readonly call: Call
+  readonly json: Json
+  readonly model: NaiveVenue
+  readonly stands: boolean
+  /** The market in the path. */
+  readonly market: NaiveMarket | undefined
+  readonly query: URLSearchParams
 }
 
 /** A native order record; one that has changed since is not compared. */
@@ -24,108 +40,176 @@ const orderVerdict = (json: Json, model: NaiveVenue, account: number): Verdict =
   const order = number === undefined ? undefined : model.orders.get(number)
   if (order === undefined || order.account !== account)
     return broken(`account ${account} was shown ${String(json["orderId"])}, which is not its order`)
-  if (json["lastSequence"] !== order.lastSequence) return holds
-  return firstDifference(textOf(order.number), json, [
-    ["marketId", model.markets[order.market]!.parameters.marketId],
-    ["status", Order.statuses[order.status]],
-    ["cancelReason", order.cancelReason === 0 ? undefined : Order.cancelReasons[order.cancelReason]],
-    ["side", Order.sides[order.side]],
-    ["priceAtoms", order.price === 0 ? undefined : String(order.price)],
-    ["quantityAtoms", String(order.quantity)],
-    ["filledQuantityAtoms", String(order.filled)],
-    ["canceledQuantityAtoms", String(order.canceled)],
-    ["remainingQuantityAtoms", String(order.quantity - order.filled - order.canceled)],
-    ["expiresAtEpochMs", order.status !== Order.open || order.expiresAtEpochMs === 0 ? undefined : order.expiresAtEpochMs],
-    ["idempotencyKey", order.idempotencyKey],
-    ["createdAtEpochMs", order.createdAtEpochMs],
-    ["updatedAtEpochMs", order.updatedAtEpochMs]
-  ])
+  return json["lastSequence"] === order.lastSequence ? difference(String(json["orderId"]), json, Shown.order(model, order)) : holds
 }
 
-const balanceVerdict = (json: Json, model: NaiveVenue, index: number): Verdict => {
-  const account = model.accounts[index]!
-  const margin = model.margin(account, undefined)
-  const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
-  return firstDifference(`the balance of account ${index}`, json, [
-    ["collateralAtoms", String(account.collateral)],
-    ["equityAtoms", String(margin.equity)],
-    ["marginEquityAtoms", String(margin.marginEquity)],
-    ["unrealizedPnlAtoms", String(margin.unrealizedPnl)],
-    ["initialMarginAtoms", String(margin.initialMargin)],
-    ["maintenanceMarginAtoms", String(margin.maintenanceMargin)],
-    ["orderLossAtoms", String(margin.orderLoss)],
-    ["availableAtoms", String(free > 0n ? free : 0n)]
-  ])
+/** An order of the compatibility layer, likewise. */
+const compatOrderVerdict = (json: Json, model: NaiveVenue, account: number): Verdict => {
+  const info = json["info"]
+  if (!isObject(info)) return broken(`account ${account} was shown an order without its record: ${JSON.stringify(json)}`)
+  const verdict = orderVerdict(info, model, account)
+  const order = model.orders.get(parseOrderId(String(info["orderId"])) ?? -1)
+  if (verdict !== undefined || order === undefined || info["lastSequence"] !== order.lastSequence) return verdict
+  return difference(String(info["orderId"]), json, Shown.compatOrder(model, order))
 }
 
-const positionsVerdict = (json: Json, model: NaiveVenue, index: number): Verdict => {
-  const shown = json["positions"] as ReadonlyArray<Json>
-  const held = [...model.accounts[index]!.positions].sort(([a], [b]) => a - b)
-  if (shown.length !== held.length) return broken(`account ${index} is shown ${shown.length} positions, it has ${held.length}`)
-  for (let at = 0; at < held.length; at++) {
-    const [market, { entryNotional, quantity }] = held[at]!
-    const verdict = firstDifference(`the position of account ${index} in market ${market}`, shown[at]!, [
-      ["marketId", model.markets[market]!.parameters.marketId],
-      ["side", quantity > 0 ? "long" : "short"],
-      ["quantityAtoms", String(Math.abs(quantity))],
-      ["entryNotionalAtoms", String(entryNotional)]
-    ])
+const each = (items: unknown, verdictOf: (item: Json) => Verdict): Verdict => {
+  for (const item of items as ReadonlyArray<Json>) {
+    const verdict = verdictOf(item)
     if (verdict !== undefined) return verdict
   }
   return holds
 }
 
-const statsVerdict = (json: Json): Verdict => {
-  const number = (name: string): number => Number(json[name])
-  const what = `the stats of ${String(json["marketId"])}`
-  const [high, low, last] = [number("high24hAtoms"), number("low24hAtoms"), number("lastPriceAtoms")]
-  const [base, quote] = [number("volume24hBaseAtoms"), number("volume24hQuoteAtoms")]
-  if (base > 0 !== quote > 0) return broken(`${what}: base volume ${base}, quote volume ${quote}`)
-  if (base === 0) return high === 0 && low === 0 ? holds : broken(`${what}: without trades high is ${high}, low ${low}`)
-  if (low > last || last > high || low <= 0) return broken(`${what}: low ${low}, last ${last}, high ${high}`)
-  const data = json["marketData"]
-  return isObject(data) && data["markPriceAtoms"] === data["indexPriceAtoms"] ? holds : broken(`${what}: mark and index differ`)
+/** The first since a time, or the last ones; oldest first. */
+const sinceAndLimit = <A>(all: ReadonlyArray<A>, query: URLSearchParams, timeOf: (one: A) => number): ReadonlyArray<A> => {
+  const limit = Number(query.get("limit") ?? 100)
+  const since = query.get("since")
+  return since === null ? all.slice(-limit) : all.filter((one) => timeOf(one) >= Number(since)).slice(0, limit)
 }
 
-export const readsEqualModel: Property<null> = {
+const isOf = (model: NaiveVenue, symbol: string | null, market: number): boolean =>
+  symbol === null || Market.symbol(model.markets[market]!.parameters) === symbol
+
+/** Orders of the compatibility layer: each as it is, and none left out. */
+const compatOrdersVerdict = ({ call, json, model, query, stands }: Reading): Verdict => {
+  const verdict = each(json, (item) => compatOrderVerdict(item, model, call.account))
+  if (verdict !== undefined || !stands) return verdict
+  const status = query.get("status")
+  const kept = model.accounts[call.account]!.placed.filter((order) =>
+    isKept(order, model.atEpochMs) && isOf(model, query.get("symbol"), order.market)
+    && (status === null || Order.statuses[order.status] === status)
+  )
+  const listed = sinceAndLimit(kept, query, (order) => order.createdAtEpochMs)
+  return difference(call.target, (json as unknown as ReadonlyArray<Json>).map((item) => item["id"]),
+    listed.map((order) => Shown.compatOrder(model, order)["id"]))
+}
+
+/** Markets as they stand; what only time moves in them is compared where it is known which time that was. */
+const marketVerdict = (json: Json, { model, stands }: Reading): Verdict => {
+  const market = model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])
+  if (market === undefined) return broken(`market ${String(json["marketId"])} is shown and was never put`)
+  if (json["snapshotSequence"] !== market.sequence && !stands) return holds
+  const moving = stands ? [] : ["change24hBps"]
+  const clear = (value: unknown): unknown => {
+    const body = without(value, stands ? ["readModelDigest"] : ["readModelDigest", "marketSession"]) as Json
+    return { ...body, market: without(body["market"], moving) }
+  }
+  return difference(market.parameters.marketId, clear(json), clear(Shown.market(model, market)))
+}
+
+/** All listed markets, and nothing else. */
+const marketsVerdict = (items: unknown, reading: Reading): Verdict => {
+  const { model, stands } = reading
+  const verdict = each(items, (item) => marketVerdict(item, reading))
+  if (verdict !== undefined || !stands) return verdict
+  const listed = model.markets.filter((market) => Market.isListed(market.status)).map((market) => market.parameters.marketId)
+  return difference("the markets", (items as ReadonlyArray<Json>).map((item) => item["marketId"]), listed)
+}
+
+const compatMarketsVerdict = (reading: Reading): Verdict => {
+  const { json, model, stands } = reading
+  const infos = (json as unknown as ReadonlyArray<Json>).map((item) => item["info"])
+  const verdict = marketsVerdict(infos, reading)
+  if (verdict !== undefined || !stands) return verdict
+  return each(json, (item) => {
+    const expected = Shown.compatMarket(model.markets.find(({ parameters }) => parameters.marketId === item["id"])!)
+    return difference(String(item["id"]), Object.fromEntries(Object.keys(expected).map((name) => [name, item[name]])), expected)
+  })
+}
+
+/** What is compared whole where it is known at which record it was read. */
+const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
+  getBalance: ({ call, model }) => Shown.balance(model, call.account),
+  getCompatBalance: ({ call, model }) => Shown.compatBalance(model, call.account),
+  listPositions: ({ call, model }) => Shown.positions(model, call.account),
+  listCompatPositions: ({ call, model, query }) => Shown.compatPositions(model, call.account, query.get("symbol")),
+  getStats: ({ market, model }) => Shown.stats(model, market!),
+  getCompatStats: ({ market, model }) => Shown.compatStats(model, market!),
+  getCompatTicker: ({ market, model }) => Shown.ticker(model, market!),
+  listCompatTrades: ({ market, model, query }) =>
+    sinceAndLimit(model.retained(market!.trades), query, (fill) => fill.atEpochMs).map((fill) => Shown.compatTrade(model, fill)),
+  listCompatOwnTrades: ({ call, model, query }) => {
+    const own = model.retained(model.fillsOf(call.account)).filter((fill) => isOf(model, query.get("symbol"), fill.market))
+    return sinceAndLimit(own, query, (fill) => fill.atEpochMs).map((fill) => Shown.compatOwnTrade(model, fill, call.account))
+  }
+}
+
+/** Some of the members of what else is told of an account. */
+const ofAccount: Readonly<Record<string, (reading: Reading) => Json>> = {
+  getProfile: ({ call, model }) => {
+    const { displayHandle } = model.accounts[call.account]!
+    return { displayHandle: displayHandle === "" ? null : displayHandle }
+  },
+  getCancelAllAfter: ({ call, model }) => {
+    const at = model.accounts[call.account]!.cancelAllAtEpochMs
+    return { armed: at !== 0, cancelAtEpochMs: at === 0 ? null : at }
+  }
+}
+
+const verdictOf = (reading: Reading): Verdict => {
+  const { call, json, model, stands } = reading
+  switch (call.endpoint) {
+    case "getOrder":
+      return orderVerdict(json, model, call.account)
+    case "getCompatOrder":
+      return compatOrderVerdict(json, model, call.account)
+    case "listOrders":
+      return each(json["orders"], (item) => orderVerdict(item, model, call.account))
+    case "listCompatOrders":
+      return compatOrdersVerdict(reading)
+    case "lookUpOutcome":
+      return isObject(json["order"]) ? orderVerdict(json["order"], model, call.account) : holds
+    case "getMarket":
+      return marketVerdict(json, reading)
+    case "listMarkets":
+      return marketsVerdict(json["markets"], reading)
+    case "listCompatMarkets":
+      return compatMarketsVerdict(reading)
+    default:
+  }
+  if (!stands) return holds
+  const what = `${call.target} for ${call.client}`
+  const expected = ofAccount[call.endpoint]?.(reading)
+  if (expected !== undefined) {
+    return difference(what, Object.fromEntries(Object.keys(expected).map((name) => [name, json[name]])), expected)
+  }
+  const all = whole[call.endpoint]
+  return all === undefined ? holds : difference(what, json, all(reading))
+}
+
+/** The market that a path names, by its id or its symbol. */
+const marketOf = (model: NaiveVenue, path: string): NaiveMarket | undefined => {
+  const name = decodeURIComponent(path.split("/")[3] ?? "")
+  return model.markets.find(({ parameters }) => parameters.marketId === name || Market.symbol(parameters) === name)
+}
+
+const readingOf = (state: State, call: Call, attempt: number, { json }: Answer, model: NaiveVenue): Reading | undefined => {
+  if (!isObject(json)) return undefined
+  const [path = "", search = ""] = call.target.split("?")
+  const info = json["info"]
+  const named = json["journalSequence"] ?? (isObject(info) ? info["journalSequence"] : undefined)
+  const stands = named === undefined ? state.asked.get(`${call.id}/${attempt}`) === model.sequence : named === model.sequence
+  return { call, json, model, stands, market: marketOf(model, path), query: new URLSearchParams(search) }
+}
+
+export const readsEqualModel: Property<State> = {
   name: "reads-equal-model",
   invariant: "I4",
   kind: "safety",
-  initial: () => null,
-  observe: (_, seen) => {
-    if (seen._tag !== "Answered" || seen.answer.status !== 200 || seen.call.method !== "GET") return holds
-    const { answer: { json }, call, model } = seen
-    if (!isObject(json)) return holds
-    switch (call.endpoint) {
-      case "getOrder":
-        return orderVerdict(json, model, call.account)
-      case "listOrders":
-        for (const order of json["orders"] as ReadonlyArray<Json>) {
-          const verdict = orderVerdict(order, model, call.account)
-          if (verdict !== undefined) return verdict
-        }
+  initial: () => ({ sequence: 0, asked: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Committed":
+        state.sequence = seen.record.sequence
         return holds
-      case "lookUpOutcome":
-        return isObject(json["order"]) ? orderVerdict(json["order"], model, call.account) : holds
-      case "getStats":
-        return statsVerdict(json)
-      default:
-    }
-    if (json["journalSequence"] !== model.sequence) return holds
-    switch (call.endpoint) {
-      case "getBalance":
-        return balanceVerdict(json, model, call.account)
-      case "listPositions":
-        return positionsVerdict(json, model, call.account)
-      case "getProfile": {
-        const { displayHandle } = model.accounts[call.account]!
-        return firstDifference(`the profile of account ${call.account}`, json, [["displayHandle",
-          displayHandle === "" ? null : displayHandle]])
-      }
-      case "getCancelAllAfter": {
-        const at = model.accounts[call.account]!.cancelAllAtEpochMs
-        return firstDifference(`the switch of account ${call.account}`, json, [["armed", at !== 0], ["cancelAtEpochMs",
-          at === 0 ? null : at]])
+      case "Asked":
+        if (seen.call.method === "GET") state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
+        return holds
+      case "Answered": {
+        if (seen.answer.status !== 200 || seen.call.method !== "GET") return holds
+        const reading = readingOf(state, seen.call, seen.attempt, seen.answer, seen.model)
+        return reading === undefined ? holds : verdictOf(reading)
       }
       default:
         return holds

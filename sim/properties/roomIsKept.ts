@@ -14,6 +14,7 @@ const reducing: ReadonlySet<string> = new Set([
   "cancelOrderBatch",
   "cancelAllOrders",
   "cancelCompatOrder",
+  "cancelByOperator",
   "setCancelAllAfter",
   "fenceOutcome"
 ])

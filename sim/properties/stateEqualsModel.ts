@@ -1,7 +1,7 @@
 /**
- * Safety (I4, and with it the accept rule, fees and PnL). After every record the engine's orders, positions
- * and balances are those of the reference model; from time to time everything is compared, otherwise what
- * the record touched.
+ * Safety (I4, and with it the accept rule, fees and PnL). After every record the engine's orders, positions with
+ * their episodes, balances, and what it says of its markets are those of the reference model; from time to time
+ * everything is compared, otherwise what the record touched.
  */
 import { anyMarket } from "../../src/domain/None.js"
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
@@ -58,7 +58,8 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
     ["initial margin", BigInt(view.initialMarginAtoms), margin.initialMargin],
     ["maintenance margin", BigInt(view.maintenanceMarginAtoms), margin.maintenanceMargin],
     ["order loss", BigInt(view.orderLossAtoms), margin.orderLoss],
-    ["available", BigInt(view.availableAtoms), free > 0n ? free : 0n]
+    ["available", BigInt(view.availableAtoms), free > 0n ? free : 0n],
+    ["last sequence", view.lastSequence, account.lastSequence]
   ])
 }
 
@@ -71,9 +72,15 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
   }
   for (const view of positions) {
     const position = account.positions.get(view.market)
+    const episode = account.episodes.get(view.market)
     const verdict = firstDifference(`position of account ${index} in market ${view.market}`, [
       ["quantity", view.quantityAtoms, position?.quantity],
-      ["entry notional", BigInt(view.entryNotionalAtoms), position?.entryNotional]
+      ["entry notional", BigInt(view.entryNotionalAtoms), position?.entryNotional],
+      ["episode", view.born, episode?.ordinal],
+      ["opening time", view.openedAtEpochMs, episode?.openedAtEpochMs],
+      ["realised PnL", BigInt(view.realizedPnlAtoms), episode?.realizedPnl],
+      ["fees", BigInt(view.feesPaidAtoms), episode?.feesPaid],
+      ["last sequence", view.lastSequence, episode?.lastSequence]
     ])
     if (verdict !== undefined) return verdict
   }
@@ -90,15 +97,30 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
 }
 
 const tradesCompared = 200
+/** The same where only what a record touched is compared. */
+const latestCompared = 5
 
-/** A market's day and its latest trades. */
-const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verdict => {
+/** What the engine says of a market itself. */
+const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
+  const view = reads.market(market.index)
+  return firstDifference(`market ${market.index}`, [
+    ["status", view.status, market.status],
+    ["last price", view.lastPriceAtoms, market.lastPrice],
+    ["index price", view.indexPriceAtoms, market.mark],
+    ["index source", view.indexSourceEpochMs, market.indexSourceEpochMs],
+    ["book sequence", view.bookSequence, market.bookSequence],
+    ["sequence", view.marketSequence, market.sequence]
+  ])
+}
+
+/** A market's last 24 h. */
+const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verdict => {
   const stats = reads.stats(market.index)
   const day = model.day(market, model.atEpochMs)
   const openInterest = model.accounts.reduce((total, account) => total + Math.max(0, account.positions.get(market.index)?.quantity ?? 0), 0)
-  const verdict = firstDifference(`the day of market ${market.index}`, [
+  return firstDifference(`the day of market ${market.index}`, [
     ["quote volume", stats.volumeQuoteAtoms, day.volumeQuote],
-    ["base volume", stats.volumeBaseAtoms, day.volumeBase],
+    ["base volume", BigInt(stats.volumeBaseAtoms), day.volumeBase],
     ["high", stats.highAtoms, day.high],
     ["low", stats.lowAtoms, day.low],
     ["open", stats.openAtoms, day.open],
@@ -109,12 +131,19 @@ const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): V
     ["mark", stats.markPriceAtoms, market.mark],
     ["index source", stats.indexSourceEpochMs, market.indexSourceEpochMs]
   ])
-  return verdict ?? fillsVerdict(
-    `market ${market.index}`,
-    reads.trades(market.index, Number.POSITIVE_INFINITY, tradesCompared),
-    market.trades.slice(-tradesCompared).reverse()
-  )
 }
+
+/** A market's latest trades, and the oldest that are kept. */
+const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket, count: number): Verdict =>
+  fillsVerdict(
+    `market ${market.index}, from the oldest on,`,
+    reads.tradesSince(market.index, 0, latestCompared),
+    model.retained(market.trades).slice(0, latestCompared)
+  ) ?? fillsVerdict(
+    `market ${market.index}`,
+    reads.trades(market.index, Number.POSITIVE_INFINITY, count),
+    model.retained(market.trades.slice(-count)).toReversed()
+  )
 
 const fillsVerdict = (what: string, shown: ReadonlyArray<Fill>, made: ReadonlyArray<NaiveFill>): Verdict => {
   if (shown.length !== made.length) return broken(`${what} shows ${shown.length} fills, the model has ${made.length}`)
@@ -146,12 +175,8 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   if (reads.marketCount !== model.markets.length)
     return broken(`${reads.marketCount} markets in the engine, ${model.markets.length} in the model`)
   for (const market of model.markets) {
-    const view = reads.market(market.index)
     const verdict = firstDifference(`market ${market.index}`, [
-      ["status", view.status, market.status],
-      ["last price", view.lastPriceAtoms, market.lastPrice],
-      ["index price", view.indexPriceAtoms, market.mark],
-      ["parameters", JSON.stringify(view.parameters), JSON.stringify(market.parameters)]
+      ["parameters", JSON.stringify(reads.market(market.index).parameters), JSON.stringify(market.parameters)]
     ])
     if (verdict !== undefined) return verdict
     const levels = reads.book(market.index, 100_000)
@@ -160,17 +185,16 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
       if (JSON.stringify(shown) !== expected)
         return broken(`market ${market.index}: levels of side ${side} are ${JSON.stringify(shown)}, the model has ${expected}`)
     }
-    const traded = tradesVerdict(reads, model, market)
+    const traded = dayVerdict(reads, model, market) ?? tradesVerdict(reads, model, market, tradesCompared)
     if (traded !== undefined) return traded
   }
   for (const account of model.accounts) {
     const verdict = accountVerdict(reads, model, account.index)
     if (verdict !== undefined) return verdict
-    const made = model.trades.filter((fill) => fill.maker.account === account.index || fill.taker.account === account.index)
     const own = fillsVerdict(
       `account ${account.index}`,
       reads.fills(account.index, anyMarket, Number.POSITIVE_INFINITY, tradesCompared),
-      made.slice(-tradesCompared).reverse()
+      model.retained(model.fillsOf(account.index).slice(-tradesCompared)).toReversed()
     )
     if (own !== undefined) return own
     for (const order of account.open) {
@@ -186,12 +210,29 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   return holds
 }
 
-export const stateEqualsModel: Property<null> = {
+/** Markets: what each says of itself, and the day of those that traded or may have left a day behind. */
+const marketsVerdict = (reads: Glance, model: NaiveVenue, fills: ReadonlyArray<NaiveFill>, aMinutePassed: boolean): Verdict => {
+  for (const market of model.markets) {
+    const traded = fills.some((fill) => fill.market === market.index)
+    const verdict = marketVerdict(reads, market)
+      ?? (traded || aMinutePassed ? dayVerdict(reads, model, market) : holds)
+      ?? (traded ? tradesVerdict(reads, model, market, latestCompared) : holds)
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
+/** The minute in which the engine was last looked at. */
+interface State {
+  minute: number
+}
+
+export const stateEqualsModel: Property<State> = {
   name: "engine-equals-model",
   invariant: "I4",
   kind: "safety",
-  initial: () => null,
-  observe: (_, seen) => {
+  initial: () => ({ minute: 0 }),
+  observe: (state, seen) => {
     if (seen._tag !== "Inspected") return holds
     if (seen.whole) return wholeVerdict(seen.reads, seen.model)
     for (const order of seen.decision?.touchedOrders ?? []) {
@@ -202,6 +243,9 @@ export const stateEqualsModel: Property<null> = {
       const verdict = accountVerdict(seen.reads, seen.model, account)
       if (verdict !== undefined) return verdict
     }
-    return holds
+    const minute = Math.floor(seen.model.atEpochMs / 60_000)
+    const aMinutePassed = minute !== state.minute
+    state.minute = minute
+    return marketsVerdict(seen.reads, seen.model, seen.decision?.fills ?? [], aMinutePassed)
   }
 }

@@ -119,6 +119,7 @@ const bundleOf = (file: BugFile, blocks: ReadonlyArray<Uint8Array>): Buffer => {
   return Bundle.write(Collect.describe({
     base: undefined,
     blocks: sealed,
+    // What replays a bundle keeps as many fills as a venue does: they are read, and decide nothing.
     capacity: { orders, idempotencyKeys },
     asked: { from: 1, to: sealed.at(-1)!.header.lastSequence },
     notes: { property: file.property, seed: file.seed, profile: file.profile, message: file.message }

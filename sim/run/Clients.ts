@@ -4,6 +4,7 @@
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { Answer, Call } from "../properties/Observation.js"
+import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
 import type { Follower } from "./Follower.js"
@@ -48,16 +49,18 @@ export class Clients {
     if (request.record === true && this.identities.length > 0 && !this.#restoring) {
       record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
     }
-    const call: Call = { ...draft, id }
+    const call = callOf(draft, id)
     if (call.persistent) this.pending.add(call)
     this.#attempt(call, 1, settled)
     return call
   }
 
-  /** Sends a request that nobody is seen to ask, as a call of its own number. */
-  sendUnseen(draft: Draft, told: (status: number) => void): void {
+  /** Sends a request whose answer nobody is seen to get, as a call of its own number. */
+  sendUnheard(draft: Draft, told: (status: number) => void): void {
     const { network, options } = this.world
-    network.send(requestOf({ ...draft, id: this.calls++ }), options.workload.timeoutMs, (result) => {
+    const call = callOf(draft, this.calls++)
+    this.witness.see({ _tag: "Asked", call, attempt: 1 })
+    network.send(requestOf(call), options.workload.timeoutMs, (result) => {
       told(result._tag === "Replied" ? result.response.status : 0)
     })
   }
@@ -122,6 +125,8 @@ export class Clients {
 const encoder = new TextEncoder()
 
 const isFull = (text: string): boolean => text.includes(describe(Refusal.tableFull).safeMessage)
+
+const callOf = (draft: Draft, id: number): Call => ({ ...draft, id, reading: Requests.read(draft) })
 
 const renamed = (draft: Draft, index: number): Draft => ({
   ...draft,

@@ -2,6 +2,7 @@
  * The faults of a run: drawn from the seed and written down, or taken from a script; either way they strike the
  * same. What the network does to a call is drawn with the call, not here.
  */
+import * as Moments from "../model/Moments.js"
 import * as SimNetwork from "../world/SimNetwork.js"
 import type * as Script from "./Script.js"
 import type * as SimDisk from "../world/SimDisk.js"
@@ -23,6 +24,10 @@ const tasksOfFirstStart = 140
 /** Tasks within which a file that was renamed has its name durably and is written to. */
 const tasksOfRename = 10
 
+/** How far from a moment the clock is set, and how long it then stands there. */
+const besideMs = [-1_000, -1, 0, 0, 1, 1_000]
+const standingMs = [5, 60, 400]
+
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
 export class Faults {
@@ -34,6 +39,7 @@ export class Faults {
   #struckInOpening = 0
   readonly #random: SimRandom.SimRandom
   readonly #clock: SimRandom.SimRandom
+  readonly #steps: SimRandom.SimRandom
   readonly #disk: SimRandom.SimRandom
   readonly #room: SimRandom.SimRandom
   /** Operations of the disk that began at one moment. */
@@ -48,6 +54,7 @@ export class Faults {
   constructor(readonly world: World, readonly host: Host) {
     this.#random = world.root.split("faults")
     this.#clock = world.root.split("clock")
+    this.#steps = world.root.split("clock steps")
     this.#disk = world.root.split("disk errors")
     this.#room = world.root.split("room")
     const steps = world.request.script?.steps ?? []
@@ -76,6 +83,7 @@ export class Faults {
     this.#planCrash()
     this.#planClockFault()
     this.#planFullDisk()
+    this.#planClockStep()
   }
 
   /** No fault strikes any more, and what lasts is mended. */
@@ -102,6 +110,7 @@ export class Faults {
       const index = this.#crashesAtStart.findIndex((step) => step.atMs <= elapsedMs())
       return index < 0 ? undefined : this.#crashesAtStart.splice(index, 1)[0]
     }
+    this.#planDueAtStart()
     const share = this.#opening ? options.listing?.crashShare ?? 0 : options.process.crashInRecovery
     if (!this.#random.chance(share)) return undefined
     const tasks = this.#random.between(1, this.#opening ? tasksOfFirstStart : tasksOfStart)
@@ -141,6 +150,7 @@ export class Faults {
     if (!this.active) return undefined
     this.#nth = this.#countNow(operation)
     const code = this.world.request.script === undefined ? this.#drawDiskError(operation, path) : this.#scriptedDiskError(operation, path)
+    if (code !== undefined) this.host.diskFailed = true
     if (code === "hang") this.host.killHung()
     return code
   }
@@ -217,6 +227,40 @@ export class Faults {
       this.#planFullDisk()
       this.#struck({ do: "full disk", atMs: elapsedMs(), forMs: random.next() * room.maxFullMs })
     })
+  }
+
+  /** Plans the next step of the clock to a moment at which something ends or falls due, where it then stands for a while. */
+  #planClockStep(): void {
+    const { edges } = this.world.options
+    const random = this.#steps
+    if (edges === undefined || edges.meanStepMs === 0) return
+    this.world.plans.after(-Math.log(1 - random.next()) * edges.meanStepMs, () => {
+      if (!this.active) return
+      this.#planClockStep()
+      const ahead = this.#msAhead(random.pick(Moments.kinds)(this.host.follower.model))
+      if (ahead.length === 0) return
+      const atMs = this.world.elapsedMs()
+      this.#struck({ do: "jump", atMs, byMs: random.pick(ahead) + random.pick(besideMs) })
+      this.#struck({ do: "freeze", atMs, forMs: random.pick(standingMs) })
+    })
+  }
+
+  /** Sets the clock of the process that starts now to when the first thing is due, before it has read its journal. */
+  #planDueAtStart(): void {
+    const random = this.#steps
+    if (this.#opening || !random.chance(this.world.options.edges?.dueAtStart ?? 0)) return
+    // A moment later: the start comes first, also where it is played from a script.
+    this.world.plans.after(0.01, () => {
+      const ahead = this.#msAhead(Moments.dues(this.host.follower.model))
+      if (!this.active || ahead.length === 0) return
+      this.#struck({ do: "jump", atMs: this.world.elapsedMs(), byMs: Math.min(...ahead) + random.pick(besideMs) })
+    })
+  }
+
+  /** How far the process's clock is from those of some moments that it has before it. */
+  #msAhead(moments: ReadonlyArray<number>): ReadonlyArray<number> {
+    const now = this.host.process?.clock.unsafeCurrentTimeMillis()
+    return now === undefined ? [] : moments.map((moment) => moment - now).filter((ms) => ms > 0)
   }
 
   #scriptedDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {

@@ -5,6 +5,7 @@
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Reads } from "../../src/engine/Reads.js"
+import type { Capacity } from "../../src/engine/State.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -21,6 +22,12 @@ import { operatorToken, type World } from "./World.js"
 /** The bounds that the venue of a run is under. */
 export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
+/** The tables that it has, and how many fills of it can be read. */
+export const capacityOf = (options: Options): Capacity => {
+  const { idempotencyKeys, orders } = boundsOf(options)
+  return { orders, idempotencyKeys, ...(options.edges === undefined ? {} : { fills: options.edges.fillsKept }) }
+}
+
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
@@ -28,7 +35,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   markets: [],
-  capacity: boundsOf(options),
+  capacity: capacityOf(options),
   sequencer: {
     ...Sequencer.defaultOptions,
     inbox: boundsOf(options).inbox,
@@ -56,6 +63,8 @@ export class Host {
   #listed: ReadonlyArray<ListedMarket>
   /** The engine, while the process is ready. */
   reads: Reads | undefined
+  /** An operation of the disk failed under the process that was started last; a disk that is full is no such fault. */
+  diskFailed = false
   /** How many crashes struck. */
   crashes = 0
   #incarnation = 0
@@ -93,6 +102,7 @@ export class Host {
   start(): void {
     const { follower, witness, world: { disk, options, time } } = this
     this.#incarnation++
+    this.diskFailed = false
     const incarnation = this.#incarnation
     const rules = this.#drawRules()
     this.#running = rules
@@ -118,9 +128,10 @@ export class Host {
         this.reads = undefined
         disk.crash("kill")
         const by = this.#refusedBy(failure)
-        if (by === undefined)
-          witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, left, atEpochMs: time.nowEpochMs() })
-        else {
+        if (by === undefined) {
+          const { diskFailed } = this
+          witness.see({ _tag: "Ended", incarnation, asked: this.#stopping, failure, diskFailed, left, atEpochMs: time.nowEpochMs() })
+        } else {
           witness.see({ _tag: "StartRefused", incarnation, rules, by, why: failure! })
           this.#refused = true
           // A version that was cut off before it was ready had taken over all the same.

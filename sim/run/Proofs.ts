@@ -20,7 +20,7 @@ import type { SimDisk } from "../world/SimDisk.js"
 import * as SimScheduler from "../world/SimScheduler.js"
 import type { Clients } from "./Clients.js"
 import type { Follower } from "./Follower.js"
-import { boundsOf, type Host } from "./Host.js"
+import { boundsOf, capacityOf, type Host } from "./Host.js"
 import * as Plants from "./Plants.js"
 import type { Witness } from "./Witness.js"
 import { operatorToken, type World } from "./World.js"
@@ -94,7 +94,7 @@ export class Proofs {
     const [market] = this.follower.model.markets
     let told: number | undefined
     this.#astray = "armed"
-    this.clients.sendUnseen(Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.mark), (status) => {
+    this.clients.sendUnheard(Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.mark), (status) => {
       told = status
     })
     this.until("the misdirected write", () => told !== undefined, 60_000)
@@ -187,7 +187,7 @@ export class Proofs {
 
   /** What the journal on the disk comes to, record by record from the first. */
   #replayed(): { readonly sequence: number; readonly digest: string; readonly fault: string | undefined } {
-    const engine = Engine.make(boundsOf(this.world.options))
+    const engine = Engine.make(capacityOf(this.world.options))
     let fault: string | undefined
     const exit = this.#runOnDisk(
       Effect.flatMap(Journal, (journal) =>

@@ -161,6 +161,8 @@ const describe = (seen: Observation): string => {
       return `committed ${seen.record.sequence} at ${seen.record.atEpochMs} ${JSON.stringify(seen.record.command)}`
     case "Inspected":
       return `inspected ${seen.model.sequence}${seen.whole ? " whole" : ""}`
+    case "Quoted":
+      return `quoted ${seen.marketId} ${seen.priceAtoms} of ${seen.sourceEpochMs}`
     case "Fed":
       return `fed ${seen.decided.record.sequence} ${seen.decided.events.length}`
     case "FeedBroke":

@@ -70,7 +70,10 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
   const schedule = root.split("schedule")
   const time = SimTime.make(startEpochMs, schedule)
   const recorded: Array<Step> = []
-  const markets = options.listing === undefined ? undefined : SimMarkets.draw(root.split("markets"))
+  const markets = options.listing === undefined ? undefined : SimMarkets.draw(root.split("markets"), {
+    collateral: options.workload.collateral,
+    money: options.edges?.money ?? "ordinary"
+  })
   return {
     request,
     options,

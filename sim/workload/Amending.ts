@@ -8,6 +8,7 @@ import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { makeOrder } from "./Placing.js"
 import type { Drafting, Seat } from "./Seat.js"
+import * as Spelling from "./Spelling.js"
 
 /** New terms of one of its open orders, so that every way it may go is frequent. */
 export const amendOrder = (seat: Seat, intent: Intent): Draft => {
@@ -50,13 +51,19 @@ const amendBadly = ({ model, nextKey, random, who, wishes }: Seat, intent: Inten
     ways.push(() => Calls.amend(who, intent, nextKey(), parametersOf(dead), orderId(dead.number), { quantityAtoms: dead.quantity * 2 }))
   }
   if (open !== undefined) {
-    const { maxPriceAtoms, maxQuantityAtoms } = parametersOf(open)
+    const { maxPriceAtoms, maxQuantityAtoms, priceScale, quantityScale } = parametersOf(open)
     ways.push(
       () => Calls.amend(who, intent, nextKey(), other(open), orderId(open.number), { quantityAtoms: open.quantity }),
       () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { priceAtoms: maxPriceAtoms + 1 }),
       () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { quantityAtoms: maxQuantityAtoms + 1 }),
-      () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { quantityText: "1.00000000005" }),
-      () => Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), { quantityText: "99999999999999999999" })
+      () =>
+        Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), {
+          quantityText: random.pick(Spelling.edgesOf(quantityScale))
+        }),
+      () =>
+        Calls.amend(who, intent, nextKey(), parametersOf(open), orderId(open.number), {
+          priceText: random.pick(Spelling.edgesOf(priceScale))
+        })
     )
   }
   return random.pick(ways)()

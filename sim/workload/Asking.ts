@@ -33,6 +33,13 @@ const readSomething = ({ model, random, who, wishes }: Seat): Draft => {
     () =>
       Calls.read(who, "listCompatTrades", `/v2/markets/${encodeURIComponent(symbol(market))}/trades?limit=${random.between(1, 50)}`,
         "none"),
+    () =>
+      Calls.read(who, "listCompatTrades",
+        `/v2/markets/${encodeURIComponent(symbol(market))}/trades?since=${random.chance(0.5) ? 0 : model.atEpochMs - random.below(5_000)}`,
+        "none"),
+    () =>
+      Calls.read(who, "listCompatOwnTrades", `/v2/trades?since=${random.chance(0.5) ? 0 : model.atEpochMs - random.below(5_000)}`,
+        "trader"),
     () => Calls.read(who, "listCompatOrders", `/v2/orders?since=${Math.max(0, model.atEpochMs - random.below(5_000))}`, "trader"),
     () => Calls.read(who, "listCompatOwnTrades", `/v2/trades?symbol=${encodeURIComponent(symbol(market))}`, "trader"),
     () => Calls.read(who, "listCompatPositions", "/v2/positions", "trader"),

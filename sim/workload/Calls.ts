@@ -39,8 +39,8 @@ export interface Wish {
   readonly quantityText?: string
 }
 
-/** A call without its number. */
-export type Draft = Omit<Call, "id">
+/** A call without its number, and before it is read. */
+export type Draft = Omit<Call, "id" | "reading">
 
 const trade = (
   who: Identity,
@@ -141,20 +141,22 @@ export const cancelCompat = (who: Identity, intent: string, key: string, market:
     symbol: symbol(market)
   })
 
-/** New terms of an order: at least one of the two; `quantityText` for what is off the grid. */
+/** New terms of an order: at least one of the two; texts for what is off the grid. */
 export interface Amendment {
   readonly priceAtoms?: number
   readonly quantityAtoms?: number
+  readonly priceText?: string
   readonly quantityText?: string
 }
 
 export const amend = (who: Identity, intent: string, key: string, market: Parameters, orderId: string, change: Amendment): Draft => {
   const quantity = change.quantityText
     ?? (change.quantityAtoms === undefined ? undefined : decimal(change.quantityAtoms, market.quantityScale))
+  const price = change.priceText ?? (change.priceAtoms === undefined ? undefined : decimal(change.priceAtoms, market.priceScale))
   return trade(who, intent, key, "amendOrder", Operation.amendV1, `/v1/orders/${encodeURIComponent(orderId)}/amend`, {
     accountId: who.accountId,
     marketId: market.marketId,
-    ...(change.priceAtoms === undefined ? {} : { price: decimal(change.priceAtoms, market.priceScale) }),
+    ...(price === undefined ? {} : { price }),
     ...(quantity === undefined ? {} : { quantity })
   })
 }

@@ -16,9 +16,12 @@ export const compatPlacing = {
     const { nextKey, random, who, wishes } = seat
     const market = wishes.tradable()
     const way = wishes.side()
+    const type = random.pick(["limit", "limit", "market"] as const)
     return oddlySpelled(seat, Calls.createOrder(who, intent, nextKey(), Calls.compatBody(wishes.wish(market, {
       side: way,
-      type: random.pick(["limit", "limit", "market"] as const),
+      type,
+      ...(random.chance(0.15) ? { reduceOnly: random.chance(0.7) } : {}),
+      ...(random.chance(0.15) ? { postOnly: type === "limit" && random.chance(0.7) } : {}),
       ...(random.chance(0.5) ? { priceAtoms: wishes.crossing(market, way) } : {})
     }))))
   },

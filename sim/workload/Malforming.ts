@@ -1,9 +1,12 @@
 /** Requests that are none: broken in their body, their key, their credential or their address. */
+import { accountId } from "../../src/domain/Ids.js"
+import * as Requests from "../reading/Requests.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { makeOrder } from "./Placing.js"
 import type { Seat } from "./Seat.js"
 import * as Spelling from "./Spelling.js"
+import * as Twist from "./Twist.js"
 
 /** An order of /v2 with something that is no amount where one should be. */
 const misspelled = ({ nextKey, random, who, wishes }: Seat): Draft =>
@@ -12,10 +15,38 @@ const misspelled = ({ nextKey, random, who, wishes }: Seat): Draft =>
     () => random.pick(Spelling.noAmounts)
   )
 
+/** One of its past commands under a key of its own, with one member broken, left out, unknown, or given twice. */
+const brokenSomewhere = ({ nextKey, past, random }: Seat): Draft | undefined => {
+  if (past.length === 0) return undefined
+  const draft = { ...random.pick(past), intent: "malformed", idempotencyKey: nextKey() }
+  return Requests.read(draft)._tag === "asked" ? Twist.broken(draft, random) : undefined
+}
+
+/** Of another account: its credential may not act for it. */
+const foreign = ({ model, nextKey, past, random, who }: Seat): Draft | undefined => {
+  const other = random.pick(model.accounts)
+  if (past.length === 0 || other.index === who.account) return undefined
+  const draft = random.pick(past)
+  const named = (text: string): string => text.replaceAll(who.accountId, accountId(other.born))
+  return { ...draft, intent: "malformed", idempotencyKey: nextKey(), target: named(draft.target), body: named(draft.body) }
+}
+
+/** A native order with a text that only looks like a decimal. */
+const noDecimal = (seat: Seat): Draft => {
+  const { random } = seat
+  const good = makeOrder(seat, "malformed")
+  const body = { ...JSON.parse(good.body) as object, [random.pick(["price", "quantity"])]: random.pick(Spelling.noDecimals) }
+  return { ...good, body: JSON.stringify(body), scope: undefined, persistent: false }
+}
+
 /** A good order with one thing in it broken. */
 export const malformed = (seat: Seat): Draft => {
   const { random, who } = seat
+  if (random.chance(0.2)) return noDecimal(seat)
   if (random.chance(0.2)) return { ...misspelled(seat), scope: undefined, persistent: false }
+  const drawn = random.chance(0.5) ? random.pick([brokenSomewhere, brokenSomewhere, foreign])(seat) : undefined
+  // What names no account is another's as little as its own.
+  if (drawn !== undefined && Requests.read(drawn)._tag !== "asked") return { ...drawn, scope: undefined, persistent: false }
   const good = makeOrder(seat, "malformed")
   const body = JSON.parse(good.body) as { [name: string]: unknown }
   const odd: ReadonlyArray<Partial<Draft>> = [
@@ -26,7 +57,8 @@ export const malformed = (seat: Seat): Draft => {
     { body: JSON.stringify({ ...body, colour: "blue" }) },
     { body: JSON.stringify({ ...body, quantity: 5 }) },
     { body: JSON.stringify({ ...body, side: "hold" }) },
-    { body: JSON.stringify({ ...body, price: "1e5" }) },
+    { body: good.body.replace("{", `{"side": "sell" ,`) },
+    { target: `${good.target}?side=sell` },
     { body: JSON.stringify({ ...body, clientOrderId: "no spaces allowed" }) },
     { body: JSON.stringify({ ...body, timeInForce: "IOC", postOnly: true }) },
     { body: `{"a":${"[".repeat(100)}${"]".repeat(100)}}` },

@@ -1,18 +1,23 @@
 /**
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
- * where no markets file does), then moves index prices, now and then beyond the band, moves markets between
- * statuses, and halts the venue and lifts the halt again. Now and then it repeats itself under an old key, with the
- * same body or another.
+ * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
+ * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue
+ * and lifts the halt again, and cancels orders: one, an account's, a market's. Now and then it repeats itself under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
+import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
-import type { Options } from "../faults/Options.js"
+import type { Edges, Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
+import * as Changes from "./Changes.js"
 import { decimal } from "./Calls.js"
 import type { Desk } from "./Desk.js"
 import { simMarkets, type SimMarkets } from "./SimMarkets.js"
+import * as Spelling from "./Spelling.js"
 import * as Twist from "./Twist.js"
 
 export interface Operator {
@@ -23,18 +28,58 @@ export interface Operator {
   readonly restore: () => void
 }
 
-/** An index price under a key that no other command of an operator has. */
-export const setIndexPrice = (token: string, key: string, { marketId, priceScale }: Parameters, priceAtoms: number): Calls.Draft =>
+/** An index price under a key that no other command of an operator has; 0: seen when it is journaled. */
+export const setIndexPrice = (
+  token: string,
+  key: string,
+  { marketId, priceScale }: Parameters,
+  priceAtoms: number,
+  sourceEpochMs = 0
+): Calls.Draft => setIndexPriceText(token, key, marketId, decimal(priceAtoms, priceScale), sourceEpochMs)
+
+const setIndexPriceText = (token: string, key: string, marketId: string, price: string, sourceEpochMs = 0): Calls.Draft =>
   Calls.operate(token, "index price", "setIndexPrice", "SetIndexPrice", key, "PUT", `/v1/operator/markets/${marketId}/index-price`, {
-    price: decimal(priceAtoms, priceScale)
+    price,
+    ...(sourceEpochMs === 0 ? {} : { sourceEpochMs })
   })
 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
+/** Statuses in which a market stays for a while. */
+const disturbances: ReadonlyArray<Status> = ["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]
 /** How often it repeats itself. */
-const againShare = 0.05
+const againShare = 0.12
+type Way = (draft: Calls.Draft, random: SimRandom) => Calls.Draft
+
+const sameWays: ReadonlyArray<Way> = [(draft) => draft, Twist.respelled]
+
+/** How it repeats itself. Not a market's parameters otherwise: where the original was lost that would be a change nobody meant, or no market. */
+const anyWays: ReadonlyArray<Way> = [...sameWays, Twist.twisted, Twist.twisted]
+
+/** How often it does housework, and repeats it at once in other words. */
+const houseworkShare = 0.03
+/** How often it cancels orders of others, and how much of that is one order, and a whole market. */
+const cancelShare = 0.1
+const cancelOneShare = 0.5
+const cancelMarketShare = 0.15
 /** How many of its past commands it remembers, to repeat them. */
 const memorySize = 20
+
+/** What an operator may name to cancel. */
+interface Selection {
+  readonly orderId?: string
+  readonly accountId?: string
+  readonly marketId?: string
+}
+
+/** Something to cancel: an order of any account, open or not; a market's orders; an account's, in one market or in all. */
+const selectionOf = (model: NaiveVenue, random: SimRandom): Selection => {
+  const { born, placed } = random.pick(model.accounts)
+  const { marketId } = random.pick(model.markets).parameters
+  if (placed.length > 0 && random.chance(cancelOneShare)) return { orderId: orderId(random.pick(placed.slice(-20)).number) }
+  if (random.chance(cancelMarketShare)) return { marketId }
+  return random.chance(0.5) ? { accountId: accountId(born), marketId } : { accountId: accountId(born) }
+}
 
 /** The operator's commands, each under a key of its own. */
 class Commands {
@@ -42,7 +87,7 @@ class Commands {
 
   constructor(readonly token: string) {}
 
-  put({ parameters }: ListedMarket): Calls.Draft {
+  put(parameters: Parameters): Calls.Draft {
     const { marketId } = parameters
     return this.#draft("put market", "putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, Calls.marketBody(parameters))
   }
@@ -53,8 +98,12 @@ class Commands {
     })
   }
 
-  setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number): Calls.Draft {
-    return setIndexPrice(this.token, this.#nextKey(), parameters, priceAtoms)
+  setIndex({ parameters }: Pick<NaiveMarket, "parameters">, priceAtoms: number, sourceEpochMs?: number): Calls.Draft {
+    return setIndexPrice(this.token, this.#nextKey(), parameters, priceAtoms, sourceEpochMs)
+  }
+
+  setIndexText(marketId: string, price: string): Calls.Draft {
+    return setIndexPriceText(this.token, this.#nextKey(), marketId, price)
   }
 
   halt(): Calls.Draft {
@@ -65,8 +114,15 @@ class Commands {
     return this.#draft("resume", "resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined)
   }
 
+  cancel(selection: Selection): Calls.Draft {
+    return this.#draft("operator's cancel", "cancelByOperator", "CancelByOperator", "POST", "/v1/operator/orders/cancel", selection)
+  }
+
   openAccounts(accounts: number, collateral: number): Calls.Draft {
-    const body = { accounts, collateral: String(collateral) }
+    return this.openAccountsOf({ accounts, collateral: String(collateral) })
+  }
+
+  openAccountsOf(body: { readonly accounts?: number; readonly collateral?: string }): Calls.Draft {
     return this.#draft("open accounts", "openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body)
   }
 
@@ -79,10 +135,16 @@ class Commands {
   }
 }
 
+/** What cannot move a mark: a price with too many decimals, or one outside the market's bounds. */
+const isNoPrice = ({ maxPriceAtoms, minPriceAtoms, priceScale }: Parameters) => (price: string): boolean => {
+  const atoms = Number(price) * 10 ** priceScale
+  return !Number.isInteger(atoms) || atoms < minPriceAtoms || atoms > maxPriceAtoms
+}
+
 /** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
 const openingOf = (commands: Commands, options: Options["workload"], markets: SimMarkets | undefined): ReadonlyArray<Calls.Draft> => {
   const put = (market: ListedMarket): ReadonlyArray<Calls.Draft> => [
-    commands.put(market),
+    commands.put(market.parameters),
     commands.setStatus(market.parameters.marketId, "backfilling"),
     commands.setStatus(market.parameters.marketId, "open")
   ]
@@ -95,12 +157,27 @@ const openingOf = (commands: Commands, options: Options["workload"], markets: Si
   ]
 }
 
+/** A market put as it is, accounts that nobody trades with, or a price that cannot move a mark. */
+const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): Calls.Draft => {
+  const { marketId, priceScale } = market.parameters
+  const ways: ReadonlyArray<() => Calls.Draft> = [
+    () => commands.put(market.parameters),
+    () =>
+      commands.openAccountsOf(random.pick([{ accounts: 1 }, { accounts: 1, collateral: "0.000001" }, { accounts: 1, collateral: "12.5" }])),
+    () => commands.openAccountsOf({ collateral: random.pick(["0.0000001", "5.0000000", "9007199254740993"]) }),
+    () => commands.setIndexText(marketId, random.pick(Spelling.edgesOf(priceScale).filter(isNoPrice(market.parameters)))),
+    () => commands.setIndexText("NONE-USDC-PERP", "1.5")
+  ]
+  return random.pick(ways)()
+}
+
 export const make = (
   desk: Desk,
   token: string,
   random: SimRandom,
   options: Options["workload"],
-  markets: SimMarkets | undefined
+  markets: SimMarkets | undefined,
+  edges: Edges | undefined
 ): Operator => {
   const commands = new Commands(token)
   const opening = openingOf(commands, options, markets)
@@ -116,6 +193,11 @@ export const make = (
   }
 
   const moveIndex = (): void => {
+    const brink = random.chance(edges?.brinkShare ?? 0) ? Brink.find(desk.model, random) : undefined
+    if (brink !== undefined) {
+      desk.issue(remembered(commands.setIndex(brink.market, brink.priceAtoms)), () => {})
+      return
+    }
     const market = random.pick(desk.model.markets)
     const { parameters } = market
     const wayUp = random.chance(0.5) ? 1 : -1
@@ -124,8 +206,9 @@ export const make = (
       : options.indexMoveBps * random.next()
     const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
     const price = market.mark + wayUp * step
-    desk.issue(remembered(commands.setIndex(market, Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price)))),
-      () => {})
+    const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
+    const bounded = Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price))
+    desk.issue(remembered(commands.setIndex(market, bounded, sourceEpochMs)), () => {})
   }
 
   const act = (): void => {
@@ -135,15 +218,22 @@ export const make = (
     }
     if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
-      desk.issue(random.chance(0.5) ? draft : Twist.twisted(draft, random), next)
+      desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)
+    } else if (random.chance(houseworkShare)) {
+      const draft = Twist.respelled(housework(commands, random.pick(desk.model.markets), random), random)
+      desk.issue(draft, () => desk.issue(Twist.respelled(draft, random), next))
+    } else if (random.chance(cancelShare)) {
+      desk.issue(remembered(commands.cancel(selectionOf(desk.model, random))), next)
     } else if (random.chance(options.haltShare)) {
       desk.issue(commands.halt(), next)
       later(commands.resume())
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
-      desk.issue(remembered(commands.setStatus(marketId, random.pick(["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]))),
-        next)
+      desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))
+    } else if (random.chance(edges?.parametersShare ?? 0)) {
+      const { parameters } = random.pick(desk.model.markets)
+      desk.issue(remembered(commands.put(Changes.changed(parameters, random))), next)
     } else {
       moveIndex()
       next()

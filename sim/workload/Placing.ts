@@ -1,5 +1,7 @@
 /** Orders that a trader places: across the book and into it, at the edge of its margin, out of its position, in batches. */
+import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
+import type { NaiveMarket } from "../model/NaiveState.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import type { Drafting, Seat } from "./Seat.js"
@@ -15,21 +17,35 @@ export const takeOrder = ({ nextKey, who, wishes }: Seat, intent: Intent): Draft
   return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, priceAtoms: wishes.crossing(market, way) }))
 }
 
-/** As much as the account can just carry, an atom or two more or less. */
-const marginEdge = ({ model, nextKey, random, who, wishes }: Seat, intent: Intent): Draft => {
+/** The largest size for which the account has the margin: by the model's own sums, to the atom. */
+const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "sell", price: number): number => {
+  const { maxQuantityAtoms, minQuantityAtoms } = market.parameters
+  const side = way === "buy" ? Order.buy : Order.sell
+  const isBacked = (size: number): boolean => {
+    const margin = model.margin(wishes.me(), { market: market.index, side, price, size })
+    return margin.marginEquity - margin.orderLoss >= margin.initialMargin
+  }
+  let [most, tooMuch] = [minQuantityAtoms, maxQuantityAtoms + 1]
+  while (tooMuch - most > 1) {
+    const middle = Math.floor((most + tooMuch) / 2)
+    if (isBacked(middle)) most = middle
+    else tooMuch = middle
+  }
+  return most
+}
+
+/** As much as the account can just carry, or an atom more: where sizes are fine there is an order that takes its margin to the atom. */
+const marginEdge = (seat: Seat, intent: Intent): Draft => {
+  const { nextKey, random, who, wishes } = seat
   const market = wishes.tradable()
   const way = wishes.side()
-  const margin = model.margin(wishes.me(), undefined)
-  const free = Number(margin.marginEquity - margin.orderLoss - margin.initialMargin)
-  const perAtom = (Math.max(1, market.mark) * Number(market.factor) * market.parameters.initialMarginBps) / 10_000
-  const sameWay = wishes.held(market) > 0 === (way === "buy") ? 0 : 2 * Math.abs(wishes.held(market))
-  const quantity = Math.max(0, free) / perAtom + sameWay + random.between(-2, 2)
+  const price = random.chance(0.4)
+    ? wishes.crossing(market, way)
+    : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market)))
   return Calls.place(who, intent, nextKey(), wishes.wish(market, {
     side: way,
-    quantityAtoms: wishes.clampQuantity(market, quantity),
-    priceAtoms: random.chance(0.5)
-      ? wishes.crossing(market, way)
-      : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market)))
+    quantityAtoms: affordable(seat, market, way, price) + random.pick([0, 0, 1]),
+    priceAtoms: price
   }))
 }
 

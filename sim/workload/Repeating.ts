@@ -1,13 +1,27 @@
 /** What a trader asked before, asked again. */
 import type { Intent } from "../faults/Options.js"
 import { makeOrder } from "./Placing.js"
-import type { Drafting } from "./Seat.js"
+import { endOf } from "../model/Moments.js"
+import type { Draft } from "./Calls.js"
+import type { Drafting, Seat } from "./Seat.js"
 import * as Twist from "./Twist.js"
+
+/** Of what it asked, that whose key is nearest to its end by the venue's time. */
+const nearestToItsEnd = ({ model, past }: Seat): Draft => {
+  const distance = ({ scope }: Draft): number => {
+    const memory = model.memory.get(scope ?? "")
+    const end = memory === undefined ? undefined : endOf(memory)
+    return end === undefined ? Number.POSITIVE_INFINITY : Math.abs(end - model.atEpochMs)
+  }
+  return past.reduce((nearest, draft) => distance(draft) < distance(nearest) ? draft : nearest)
+}
 
 export const repeating = {
   "same key again": (seat) => {
     const { past, random } = seat
-    return past.length === 0 ? makeOrder(seat, "make") : random.pick(past)
+    if (past.length === 0) return makeOrder(seat, "make")
+    const draft = random.chance(0.4) ? nearestToItsEnd(seat) : random.pick(past)
+    return random.chance(0.5) ? draft : Twist.respelled(draft, random)
   },
   "key with another body": (seat) => {
     const { past, random } = seat

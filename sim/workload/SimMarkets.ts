@@ -105,12 +105,73 @@ const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, ran
     parameters: {
       ...parameters,
       initialMarginBps,
-      maxLeverageX: Math.floor(10_000 / initialMarginBps),
+      maxLeverageX: Math.floor(10_000 / (initialMarginBps * random.pick([1, 2]))),
       makerFeeBps: random.pick([0, 1, parameters.makerFeeBps]),
       takerFeeBps: random.pick([0, 30, parameters.takerFeeBps, parameters.takerFeeBps]),
       priceBandBps: random.pick([100, parameters.priceBandBps, parameters.priceBandBps, 5_000])
     }
   }
+}
+
+/** Notionals, in money atoms, of what a trader of so much collateral (USDC) has open at a time: a small order, and a large one. */
+const amongHoldings = (collateral: number, initialMarginBps: number, random: SimRandom): readonly [number, number] => {
+  const carried = Math.min(Number.MAX_SAFE_INTEGER, (collateral * 1e6 * 10_000) / initialMarginBps)
+  const near = (share: number): number => Math.max(2, Math.round(carried * share * (0.5 + random.next())))
+  const low = near(0.005)
+  return [low, low + near(0.05)]
+}
+
+/** The market with tiers whose thresholds lie among what is held, on no round amount. */
+const withTiers = ({ parameters, ...rest }: ListedMarket, collateral: number, random: SimRandom): ListedMarket => {
+  const { initialMarginBps } = parameters
+  const [low, high] = amongHoldings(collateral, initialMarginBps, random)
+  const first = random.between(1, Math.max(1, Math.floor(initialMarginBps / 3)))
+  const second = first + random.between(1, 77)
+  return {
+    ...rest,
+    parameters: {
+      ...parameters,
+      maintenanceMarginTiers: [
+        { notionalThresholdAtoms: 0, maintenanceMarginBps: first },
+        { notionalThresholdAtoms: low, maintenanceMarginBps: second },
+        { notionalThresholdAtoms: high, maintenanceMarginBps: Math.min(10_000, second + random.between(1, 333)) }
+      ]
+    }
+  }
+}
+
+/** The market with as large a notional as can be counted exactly, not far above its index price. */
+const withLargestNotional = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
+  const maxPriceAtoms = Math.ceil(developmentIndexPriceAtoms * (1.3 + random.next()))
+  const maxPositionQuantityAtoms = Math.floor(Number.MAX_SAFE_INTEGER / (maxPriceAtoms * notionalFactor(parameters)))
+  return {
+    developmentIndexPriceAtoms,
+    parameters: { ...parameters, maxPriceAtoms, maxPositionQuantityAtoms, maxQuantityAtoms: maxPositionQuantityAtoms }
+  }
+}
+
+/** The market on so fine a grid that a size atom at its index price needs an atom or two of margin. */
+const finest = ({ developmentIndexPriceAtoms, parameters }: ListedMarket): ListedMarket => ({
+  developmentIndexPriceAtoms,
+  parameters: {
+    ...parameters,
+    quantityScale: 6 - parameters.priceScale,
+    maxQuantityAtoms: 500_000_000,
+    maxPositionQuantityAtoms: 1_000_000_000
+  }
+})
+
+/** The markets at the edge that the money of a run is drawn at. */
+const atEdge = (market: ListedMarket, index: number, { collateral, money }: Means, random: SimRandom): ListedMarket => {
+  if (money === "ordinary") return market
+  const grown = money === "large" ? withLargestNotional(market, random) : index === 2 ? finest(market) : market
+  return withTiers(grown, collateral, random)
+}
+
+/** How much money there is: what each account begins with, in USDC. */
+export interface Means {
+  readonly collateral: number
+  readonly money: "ordinary" | "large" | "small"
 }
 
 /** A market on a drawn grid. */
@@ -145,8 +206,11 @@ const further = (random: SimRandom): ListedMarket => {
 }
 
 /** The markets of one run; `random` is the generator named `markets`. */
-export const draw = (random: SimRandom): SimMarkets => {
-  const markets = { first: simMarkets.map((market) => drawnFrom(market, random)), later: further(random) }
+export const draw = (random: SimRandom, means: Means): SimMarkets => {
+  const markets = {
+    first: simMarkets.map((market, index) => atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`))),
+    later: further(random)
+  }
   for (const { parameters } of [...markets.first, markets.later]) {
     const wrong = fault(parameters)
     if (wrong !== undefined) throw new Error(`the simulator drew the market ${parameters.marketId}, and ${wrong}`)

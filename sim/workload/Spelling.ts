@@ -1,4 +1,5 @@
-/** How clients spell JSON numbers, well and badly. */
+/** How clients spell bodies and the numbers in them, well and badly. */
+import type { SimRandom } from "../world/SimRandom.js"
 
 /** Other spellings of a JSON number, all of the same value. */
 export const spellings: ReadonlyArray<(number: string) => string> = [
@@ -9,7 +10,71 @@ export const spellings: ReadonlyArray<(number: string) => string> = [
 ]
 
 /** Numbers that JSON can say and clients seldom do: no number at all on most grids, or far out of bounds. */
-export const oddNumbers = ["-0", "-0.0", "0e5", "1e-7", "1E3", "25e-1", "1e21", "5e-324", "1.5E-300", "1e300", "9007199254740993"]
+export const oddNumbers = [
+  "-0",
+  "-0.0",
+  "0e5",
+  "1e-6",
+  "0.000001",
+  "1e-7",
+  "1E3",
+  "25e-1",
+  "0.5",
+  "0.30000000000000004",
+  "1e21",
+  "123456789012345680000",
+  "5e-324",
+  "1.5E-300",
+  "1e300",
+  "9007199254740993"
+]
+
+/** Decimals that lie at an end of what a scale can say, within it and just beyond. */
+export const edgesOf = (scale: number): ReadonlyArray<string> => [
+  "0",
+  "0.0",
+  scale === 0 ? "1" : `0.${"0".repeat(scale - 1)}1`,
+  scale === 0 ? "7" : `0.${"9".repeat(scale)}`,
+  `0.${"0".repeat(scale)}1`,
+  `1.${"0".repeat(scale)}1`,
+  `5.${"0".repeat(scale + 1)}`,
+  scale === 0 ? "2" : `2.${"0".repeat(scale)}`,
+  "3",
+  "9007199254740991",
+  "9007199254740993",
+  "99999999999999999999",
+  `1${"0".repeat(39)}`
+]
+
+/** Texts that look like decimals and are none. */
+export const noDecimals = ["", " 1", "1 ", "01", "00.5", ".5", "5.", "+5", "-1", "-0", "1e5", "1E-2", "0x10", "1,5", "NaN", "\u0661",
+  `1${"0".repeat(40)}`]
 
 /** What stands where an amount should and is none. */
 export const noAmounts = ["-1", "-1e-7", "1e999", "-1E+999", "+5", ".5", "5.", "01", "0x10", "1e", "NaN", "\"5\"", "null", "[5]"]
+
+/** A decimal without the zeros at its end, some of them or all. */
+const shortened = (text: string, random: SimRandom): string => {
+  if (!/^[0-9]+\.[0-9]*0$/.test(text)) return text
+  const zeros = /\.?0+$/.exec(text)![0].length
+  return text.slice(0, -random.between(1, zeros)).replace(/\.$/, "")
+}
+
+const shuffled = <A>(items: ReadonlyArray<A>, random: SimRandom): ReadonlyArray<A> => {
+  const left = [...items]
+  return items.map(() => left.splice(random.below(left.length), 1)[0]!)
+}
+
+const spaces = ["", "", "", " ", "\n", "\t ", "\r\n"]
+
+/** A JSON value as a text that no library would print: members in any order, white space anywhere, decimals with fewer zeros. */
+export const written = (value: unknown, random: SimRandom): string => {
+  const space = (): string => random.pick(spaces)
+  const list = (parts: ReadonlyArray<string>): string => parts.map((part) => space() + part + space()).join(",")
+  if (Array.isArray(value)) return `[${list(value.map((each) => written(each, random)))}]`
+  if (typeof value === "object" && value !== null) {
+    const members = shuffled(Object.entries(value), random)
+    return `{${list(members.map(([name, each]) => `${JSON.stringify(name)}${space()}:${space()}${written(each, random)}`))}}`
+  }
+  return JSON.stringify(typeof value === "string" && random.chance(0.5) ? shortened(value, random) : value)
+}

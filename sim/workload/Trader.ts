@@ -16,6 +16,7 @@ import { malformed } from "./Malforming.js"
 import { placing } from "./Placing.js"
 import { repeating } from "./Repeating.js"
 import { type Drafting, Seat } from "./Seat.js"
+import * as Twist from "./Twist.js"
 
 export interface Trader {
   readonly start: () => void
@@ -34,19 +35,29 @@ const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
 
 const isJourney = (intent: Intent): intent is Journey => intent in journeys
 
-export const make = (desk: Desk, who: Identity, random: SimRandom, options: Options["workload"]): Trader => {
+/** How often a trader says in other words what a library would print. */
+const respelledShare = 0.1
+
+export const make = (
+  desk: Desk,
+  who: Identity,
+  random: SimRandom,
+  options: Options["workload"],
+  againUnderHalt: number
+): Trader => {
   const seat = new Seat(desk, who, random, options)
 
   const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
 
   const act = (): void => {
     if (!desk.isOpen()) return
-    const intent = random.weighted(options.weights)
+    const intent = desk.model.halted && random.chance(againUnderHalt) ? "same key again" : random.weighted(options.weights)
     const next = (): void => {
       desk.time.after(pause(), act)
     }
     if (isJourney(intent)) return journeys[intent](seat, intent, next)
-    const draft = drafts[intent](seat, intent)
+    const drafted = drafts[intent](seat, intent)
+    const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted
     seat.remember(draft)
     desk.issue(draft, next)
   }

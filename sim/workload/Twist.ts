@@ -1,76 +1,69 @@
 /**
- * Another body for a call under the same key, for every operation of clients and for what an operator does while
- * they trade: one thing in it is changed, to something that the operation takes too. A venue that forgets to compare that one thing answers as if it were
- * the same request.
+ * A call again under its key, said otherwise: with one thing in it changed to something that the operation takes too, so
+ * that a venue which forgets to compare that one thing answers as if it were the same request; or the same request in other
+ * words, so that a venue which compares words refuses it. What can be said otherwise is the contract's to tell
+ * (`Variations`), and whether two requests are the same one `sim/reading`'s.
  */
+import type { Reading } from "../reading/Asked.js"
+import * as Requests from "../reading/Requests.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Draft } from "./Calls.js"
+import * as Spelling from "./Spelling.js"
+import * as Variations from "./Variations.js"
 
-/** A command's body, as it was sent. */
-export type Body = { readonly [name: string]: unknown } | ReadonlyArray<Entry>
-type Entry = { readonly [name: string]: unknown }
+/** How often something else is tried: what is drawn may be no request, for what the rest of it says. */
+const tries = 40
 
-/** Markets that do not exist. */
-const noMarkets = ["NONE-USDC-PERP", "NULL-USDC-PERP"] as const
-const noSymbols = ["NONE/USDC:USDC", "NULL/USDC:USDC"] as const
+const canonicalOf = (reading: Reading): string | undefined => reading._tag === "asked" ? reading.asked.canonical : undefined
 
-/** The one of two that it is not. */
-const other = <A>([one, another]: readonly [A, A], value: unknown): A => value === one ? another : one
-
-const otherSide = (entry: Entry): Entry => ({ ...entry, side: other(["buy", "sell"], entry["side"]) })
-const otherMarket = (entry: Entry): Entry => ({ ...entry, marketId: other(noMarkets, entry["marketId"]) })
-const otherSymbol = (entry: Entry): Entry => ({ ...entry, symbol: other(noSymbols, entry["symbol"]) })
-
-/** A list with one of its entries changed, or with one less, where more are left. */
-const otherList = (entries: ReadonlyArray<Entry>, change: (entry: Entry) => Entry, random: SimRandom): ReadonlyArray<Entry> => {
-  if (entries.length > 1 && random.chance(0.3)) return random.chance(0.5) ? entries.slice(1) : entries.slice(0, -1)
-  const at = random.below(entries.length)
-  return entries.map((entry, index) => index === at ? change(entry) : entry)
+const isAnother = (draft: Draft, varied: Draft): boolean => {
+  const canonical = canonicalOf(Requests.read(varied))
+  return canonical !== undefined && canonical !== canonicalOf(Requests.read(draft))
 }
 
-/** New terms that the amendment did not ask for: another total, or another price. */
-const otherTerms = (body: Entry, random: SimRandom): Entry => {
-  const name = body["price"] === undefined || random.chance(0.5) ? "quantity" : "price"
-  return { ...body, [name]: Number(body[name]) === 1 ? "2" : "1" }
+/** How often the path is changed and not the body, where both can be. */
+const pathShare = 0.2
+
+/** A call again under its key that asks for something else, in one thing of its path or its body. */
+export const twisted = (draft: Draft, random: SimRandom): Draft => {
+  const members = Variations.members(draft.endpoint)
+  const body: unknown = draft.body === "" ? undefined : JSON.parse(draft.body)
+  for (let index = 0; index < tries; index++) {
+    const varied: Draft = members.length === 0 || random.chance(pathShare)
+      ? { ...draft, target: Variations.ofPath(draft.endpoint, draft.target, random) }
+      : { ...draft, body: JSON.stringify(Variations.ofMember(body, random.pick(members), random)) }
+    if (isAnother(draft, varied)) return { ...varied, intent: "key with another body" }
+    if (members.length === 0) continue
+    // Of some members only one may be there at a time.
+    const alone: Draft = { ...varied, body: JSON.stringify(Variations.without(JSON.parse(varied.body), random.pick(members), random)) }
+    if (isAnother(draft, alone)) return { ...alone, intent: "key with another body" }
+  }
+  return draft
 }
 
-/** The same number but for its last digit, which never becomes a zero. */
-const otherPrice = (price: string): string => price.slice(0, -1) + (price.endsWith("1") ? "2" : "1")
-
-const changes: Readonly<Record<string, (body: never, random: SimRandom) => Body>> = {
-  placeOrder: otherSide,
-  createOrder: otherSide,
-  placeOrderBatch: (body: { readonly orders: ReadonlyArray<Entry> }, random) => ({ orders: otherList(body.orders, otherSide, random) }),
-  createOrders: (body: ReadonlyArray<Entry>, random) => otherList(body, otherSide, random),
-  cancelOrder: otherMarket,
-  cancelCompatOrder: otherSymbol,
-  cancelOrderBatch: (body: { readonly orders: ReadonlyArray<Entry> }, random) => ({ orders: otherList(body.orders, otherMarket, random) }),
-  amendOrder: otherTerms,
-  cancelAllOrders: otherMarket,
-  cancelAllCompatOrders: otherSymbol,
-  setCancelAllAfter: (body: Entry) => ({ timeoutMs: body["timeoutMs"] === 0 ? 1_500 : 0 }),
-  fenceOutcome: (body: Entry, random) =>
-    body["idempotencyKey"] === undefined || random.chance(0.2)
-      ? { clientOrderId: other(["another", "still.another"], body["clientOrderId"]) }
-      : { idempotencyKey: other(["another", "still.another"], body["idempotencyKey"]) },
-  setProfile: (body: Entry) => ({ displayHandle: other(["another_name", "still_another"], body["displayHandle"]) }),
-  setMarketStatus: (body: Entry) => ({ status: other(["open", "paused"], body["status"]) }),
-  setIndexPrice: (body: { readonly price: string }) => ({ price: otherPrice(body.price) })
+/** A request that is none any more, for one thing in its body; undefined where what was tried is still one. */
+export const broken = (draft: Draft, random: SimRandom): Draft | undefined => {
+  const members = Variations.members(draft.endpoint)
+  if (members.length === 0) return undefined
+  const body: unknown = JSON.parse(draft.body)
+  const [member] = random.chance(0.1) ? Object.entries(body as object) : []
+  const text = member === undefined
+    ? JSON.stringify(Variations.broken(body, random.pick(members), random))
+    : draft.body.replace("{", `{${JSON.stringify(member[0])}:${JSON.stringify(member[1])},`)
+  const varied = { ...draft, body: text }
+  return Requests.read(varied)._tag === "malformed" ? varied : undefined
 }
 
-/** Every operation that is given another body. */
-export const operations: ReadonlyArray<string> = Object.keys(changes)
-
-/** A call again under its key, with another body. */
-export const twisted = (draft: Draft, random: SimRandom): Draft => ({
-  ...draft,
-  intent: "key with another body",
-  body: JSON.stringify(anotherBody(draft.endpoint, JSON.parse(draft.body) as Body, random))
-})
-
-/** Another body for an endpoint's command, never the same request. */
-export const anotherBody = (endpoint: string, body: Body, random: SimRandom): Body => {
-  const change = changes[endpoint]
-  if (change === undefined) throw new Error(`there is no other body for ${endpoint}`)
-  return change(body as never, random)
+/** The same request in other words: its members in another order, decimals and what is meant anyway said or not said, white space. */
+export const respelled = (draft: Draft, random: SimRandom): Draft => {
+  const canonical = canonicalOf(Requests.read(draft))
+  if (canonical === undefined || draft.body === "") return draft
+  const same = (varied: Draft): Draft => canonicalOf(Requests.read(varied)) === canonical ? varied : draft
+  const members = Variations.members(draft.endpoint).filter(({ isOptional }) => isOptional)
+  let body: unknown = JSON.parse(draft.body)
+  if (members.length > 0) {
+    const varied = Variations.ofMember(body, random.pick(members), random)
+    if (same({ ...draft, body: JSON.stringify(varied) }) !== draft) body = varied
+  }
+  return same({ ...draft, body: Spelling.written(body, random) })
 }

@@ -7,6 +7,7 @@ import type { NaiveAccount, NaiveMarket, NaiveOrder } from "../model/NaiveState.
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import type { Identity, Wish } from "./Calls.js"
+import * as Spelling from "./Spelling.js"
 
 /** What one trader wishes for next, drawn from its generator. */
 export class Wishes {
@@ -118,9 +119,10 @@ export class Wishes {
       { priceAtoms: Math.max(1, parameters.minPriceAtoms - 1) },
       { quantityAtoms: parameters.maxQuantityAtoms + 1 },
       { quantityAtoms: parameters.maxQuantityAtoms },
-      { priceText: `1.${"0".repeat(parameters.priceScale)}1` },
-      { quantityText: `1.${"0".repeat(parameters.quantityScale)}5` },
-      { quantityText: "0" },
+      { priceText: this.random.pick(Spelling.edgesOf(parameters.priceScale)) },
+      { priceText: this.random.pick(Spelling.edgesOf(parameters.priceScale)), type: "market" },
+      { quantityText: this.random.pick(Spelling.edgesOf(parameters.quantityScale)) },
+      { quantityText: this.random.pick(Spelling.edgesOf(parameters.quantityScale)) },
       { market: { ...parameters, marketId: "NONE-USDC-PERP" } },
       {
         priceAtoms: this.clampPrice(market, (market.mark * (10_000 + parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)),
@@ -129,8 +131,7 @@ export class Wishes {
       {
         priceAtoms: this.clampPrice(market, (market.mark * (10_000 - parameters.priceBandBps)) / 10_000 + this.random.between(-1, 1)),
         side: "sell"
-      },
-      { quantityText: "99999999999999999999" }
+      }
     ]
     return this.wish(market, this.random.pick(odd))
   }

@@ -42,6 +42,8 @@ export interface SimIndexFeed {
   readonly layerFor: (process: Station) => Layer.Layer<IndexFeed>
   /** Ends the connection of a process: it has died. */
   readonly cut: (process: Station) => void
+  /** Tells of every sample that a process is handed. */
+  readonly tell: (handed: (sample: Sample) => void) => void
   /** Sends nothing any more, to anyone. */
   readonly silence: () => void
 }
@@ -60,9 +62,13 @@ interface Connection {
 export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, markets: ReadonlyArray<Quoted>): SimIndexFeed => {
   let connection: Connection | undefined
   let silent = false
+  let handed: (sample: Sample) => void = () => {}
   const newest = new Map<string, Sample>()
 
-  const hand = ({ process, queue }: Connection, sample: Sample): void => process.ready(() => void Queue.unsafeOffer(queue, sample))
+  const hand = ({ process, queue }: Connection, sample: Sample): void => {
+    handed(sample)
+    process.ready(() => void Queue.unsafeOffer(queue, sample))
+  }
 
   const send = (sample: Sample, delayMs: number): void => {
     const arrive = (): void => {
@@ -116,6 +122,9 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
         )
       ),
     cut,
+    tell: (to) => {
+      handed = to
+    },
     silence: () => {
       silent = true
     }

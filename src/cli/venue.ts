@@ -29,6 +29,7 @@ import * as path from "node:path"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import * as Fields from "../edge/http/Fields.js"
+import type { OperatorCancel } from "../edge/operator/cancelByOperator.js"
 import type { OperatorResult } from "../edge/operator/OperatorResult.js"
 import { PutMarketBody } from "../edge/operator/putMarket.js"
 import type { Disk, DiskError } from "../journal/Disk.js"
@@ -226,6 +227,39 @@ const resume = Cli.make("resume", remote, (parsed) => Effect.flatMap(against(par
   Cli.withDescription("Lifts the halt")
 )
 
+const sayCanceled = (answer: OperatorCancel) =>
+  Console.log(
+    `${answer.canceledOrders} cancelled, ${answer.remainingOrders} left: sequence ${answer.lastSequence}, ${
+      Format.time(answer.decidedAtEpochMs)
+    }`
+  )
+
+const named = (name: string, description: string) =>
+  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
+
+const cancel = Cli.make("cancel", {
+  ...remote,
+  order: named("order", "One order (ord_...), whosever it is"),
+  account: named("account", "All open orders of an account (acc_...)"),
+  market: named("market", "All open orders in a market (BTC-USDC-PERP), or the account's in it")
+}, (parsed) =>
+  Effect.gen(function*() {
+    const orderId = Option.getOrUndefined(parsed.order)
+    const accountId = Option.getOrUndefined(parsed.account)
+    const marketId = Option.getOrUndefined(parsed.market)
+    const isSelection = orderId === undefined
+      ? accountId !== undefined || marketId !== undefined
+      : accountId === undefined && marketId === undefined
+    if (!isSelection) return yield* usage("cancel takes --order alone, or --account, --market or both")
+    const selection = {
+      ...(orderId === undefined ? undefined : { orderId }),
+      ...(accountId === undefined ? undefined : { accountId }),
+      ...(marketId === undefined ? undefined : { marketId })
+    }
+    const canceled = yield* against(parsed, (target, key) => Operator.cancel(target, key, selection, sayCanceled))
+    yield* Console.log(`${canceled} orders cancelled in all`)
+  })).pipe(Cli.withDescription("Cancels one order, or all open orders of an account, of a market, or of both, with the reason `operator`"))
+
 /** Runs a task on a data directory that is there. */
 const onDisk = <A, E>(
   dataDir: string,
@@ -349,7 +383,7 @@ const bundle = Cli.make("bundle", {
 
 const command = Cli.make("venue").pipe(
   Cli.withDescription("What an operator does to a venue"),
-  Cli.withSubcommands([demo, status, market, index, halt, resume, journal, bundle])
+  Cli.withSubcommands([demo, status, market, index, cancel, halt, resume, journal, bundle])
 )
 
 const run = Cli.run(command, { name: "venue", version: programVersion })

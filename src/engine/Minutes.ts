@@ -10,6 +10,9 @@ const window = 1440
 /** One more: the price that a minute began at is the last of the minute before. */
 const kept = window + 1
 
+/** The first number beyond those that a double counts exactly one by one. */
+const whole = 2 ** 53
+
 /** The figures of the last 24 h. Prices in price atoms, 0 without trades. */
 export interface Day {
   /** Money atoms, exact. */
@@ -30,8 +33,11 @@ export class Minutes {
   private readonly closes = new Float64Array(kept)
   private readonly highs = new Float64Array(kept)
   private readonly lows = new Float64Array(kept)
-  /** Money atoms: what one minute trades stays far below 2^53. */
+  /** Money atoms, but for whole 2^53s: a few fills near a market's largest notional are more than a double counts. */
   private readonly quote = new Float64Array(kept)
+  /** Those whole 2^53s; none in most markets ever, and then no part of a dump. */
+  private readonly quoteWholes = new Float64Array(kept)
+  private hasWholes = false
   private readonly base = new Float64Array(kept)
 
   traded(priceAtoms: number, sizeAtoms: number, notionalAtoms: number, atEpochMs: number): void {
@@ -47,6 +53,7 @@ export class Minutes {
       this.highs[at] = 0
       this.lows[at] = 0
       this.quote[at] = 0
+      this.quoteWholes[at] = 0
       this.base[at] = 0
     }
     const at = minute % kept
@@ -55,7 +62,14 @@ export class Minutes {
     this.closes[at] = priceAtoms
     this.highs[at] = Math.max(this.highs[at]!, priceAtoms)
     this.lows[at] = this.lows[at] === 0 ? priceAtoms : Math.min(this.lows[at]!, priceAtoms)
-    this.quote[at]! += notionalAtoms
+    const quote = this.quote[at]! + notionalAtoms
+    if (quote <= Number.MAX_SAFE_INTEGER) this.quote[at] = quote
+    else {
+      // Taken off first: the sum itself is not exact.
+      this.quote[at] = this.quote[at]! - whole + notionalAtoms
+      this.quoteWholes[at]! += 1
+      this.hasWholes = true
+    }
     this.base[at]! += sizeAtoms
   }
 
@@ -76,7 +90,7 @@ export class Minutes {
     for (let minute = Math.max(this.first, now - window + 1); minute <= this.last && this.first >= 0; minute++) {
       const at = minute % kept
       if (this.base[at] === 0) continue
-      volumeQuoteAtoms += BigInt(this.quote[at]!)
+      volumeQuoteAtoms += BigInt(this.quote[at]!) + BigInt(this.quoteWholes[at]!) * BigInt(whole)
       volumeBaseAtoms += this.base[at]!
       highAtoms = Math.max(highAtoms, this.highs[at]!)
       lowAtoms = lowAtoms === 0 ? this.lows[at]! : Math.min(lowAtoms, this.lows[at]!)
@@ -85,15 +99,17 @@ export class Minutes {
   }
 
   dump(): Float64Array {
-    const dump = new Float64Array(4 + 5 * kept)
+    const columns = this.columns()
+    const dump = new Float64Array(4 + columns.length * kept)
     dump.set([this.first, this.last, this.firstPrice, this.lastPrice])
-    this.columns().forEach((column, index) => dump.set(column, 4 + index * kept))
+    columns.forEach((column, index) => dump.set(column, 4 + index * kept))
     return dump
   }
 
   static restore(dump: Float64Array): Minutes {
-    assert(dump.length === 4 + 5 * kept, "a dump of minutes has its one length")
     const minutes = new Minutes()
+    minutes.hasWholes = dump.length === 4 + 6 * kept
+    assert(dump.length === 4 + minutes.columns().length * kept, "a dump of minutes has one of its two lengths")
     minutes.first = dump[0]!
     minutes.last = dump[1]!
     minutes.firstPrice = dump[2]!
@@ -103,6 +119,7 @@ export class Minutes {
   }
 
   private columns(): ReadonlyArray<Float64Array> {
-    return [this.closes, this.highs, this.lows, this.quote, this.base]
+    const columns = [this.closes, this.highs, this.lows, this.quote, this.base]
+    return this.hasWholes ? [...columns, this.quoteWholes] : columns
   }
 }

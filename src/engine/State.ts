@@ -21,6 +21,8 @@ export interface Capacity {
   readonly orders: number
   /** Idempotency keys. */
   readonly idempotencyKeys: number
+  /** Fills that can be read, the latest; `fillsKept` unless given. It is part of the state: one for a journal's whole life. */
+  readonly fills?: number
   /**
    * Scatters the tables that clients choose the keys of: random in a venue, so that nobody can craft what collides;
    * [0, 0] unless given. It decides nothing and is no state.
@@ -72,7 +74,7 @@ export class State extends Values {
   readonly marketBySymbol = new Map<string, number>()
   idempotency: Idempotency
   /** The latest fills. */
-  fills = new Fills()
+  fills: Fills
   /** Dead-man switches that are armed, by account. */
   readonly switches = new Deadlines((account) => account)
   /** Open orders that expire, by slot. */
@@ -107,6 +109,7 @@ export class State extends Values {
     this.ended = new Float64Array(initialLength(capacity.orders, 256))
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
+    this.fills = new Fills(capacity.fills)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */

@@ -16,6 +16,7 @@ import type { CommandOf, Declaration, RequestKind, Share } from "./Operation.js"
 import { type AnyOutcome, type OutcomeOf, type Packed, packRefused, type Refused, refusedCode, unpackRefused } from "./Outcome.js"
 import { AmendOrder } from "./orders/AmendOrder.js"
 import { CancelAllOrders } from "./orders/CancelAllOrders.js"
+import { CancelByOperator } from "./orders/CancelByOperator.js"
 import { CancelOrders } from "./orders/CancelOrders.js"
 import { FenceOutcome } from "./orders/FenceOutcome.js"
 import { OrderDecided } from "./orders/OrderDecided.js"
@@ -29,7 +30,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 
 /** The capabilities, each with its operations: who decides them is typed by these. */
 export const capabilities = {
-  orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome },
+  orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice },
   accounts: { OpenDemoAccounts, SetDisplayHandle },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }

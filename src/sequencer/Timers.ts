@@ -8,7 +8,7 @@ import * as Effect from "effect/Effect"
 import * as Fiber from "effect/Fiber"
 import * as Runtime from "effect/Runtime"
 import { internal, Principal } from "../operations/Header.js"
-import type { Command, Outcome } from "../operations/Operations.js"
+import type { Command } from "../operations/Operations.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Engine } from "../engine/Engine.js"
 import type { Answer } from "./Submit.js"
@@ -30,23 +30,34 @@ export interface Timers {
 
 export const make = (
   engine: Engine,
+  /** Answers when the command was decided and is durable, or that it found no room. */
   submit: (command: Command, answer: Answer) => void,
   clock: Clock.Clock,
   runtime: Runtime.Runtime<never>
 ): Timers => {
   let armedFor = Number.POSITIVE_INFINITY
   let sleeper: Fiber.RuntimeFiber<void> | undefined
+  /** A `PassTime` waits for its turn: until then what it is to do is still due, and would be asked for with every block. */
+  let underWay = false
+  let stopped = false
+
+  const answered: Answer = ({ refusal }) => {
+    underWay = false
+    if (refusal === Refusal.none) arm()
+    else later()
+  }
 
   const wake = (dueEpochMs: number): void => {
     sleeper = undefined
     armedFor = Number.POSITIVE_INFINITY
-    if (clock.unsafeCurrentTimeMillis() >= dueEpochMs) submit(passTime, again)
-    else arm()
+    if (clock.unsafeCurrentTimeMillis() < dueEpochMs) return arm()
+    underWay = true
+    submit(passTime, answered)
   }
 
   /** Where there was no room for the record, nothing else may ever look again. */
-  const again = ({ refusal }: Outcome): void => {
-    if (refusal === Refusal.none || sleeper !== undefined) return
+  const later = (): void => {
+    if (stopped || sleeper !== undefined) return
     sleeper = Runtime.runFork(runtime)(Effect.zipRight(
       Effect.sleep(longestSleepMs),
       Effect.sync(() => {
@@ -58,7 +69,7 @@ export const make = (
 
   const arm = (): void => {
     const due = engine.nextDueEpochMs
-    if (due === armedFor) return
+    if (stopped || underWay || due === armedFor) return
     if (sleeper !== undefined) Runtime.runFork(runtime)(Fiber.interruptFork(sleeper))
     sleeper = undefined
     armedFor = due
@@ -69,6 +80,9 @@ export const make = (
 
   return {
     arm,
-    stop: Effect.suspend(() => sleeper === undefined ? Effect.void : Fiber.interrupt(sleeper))
+    stop: Effect.suspend(() => {
+      stopped = true
+      return sleeper === undefined ? Effect.void : Fiber.interrupt(sleeper)
+    })
   }
 }

@@ -364,7 +364,7 @@ describe("stories", () => {
       `${terms("price 0.0, ")} asked by ${one} (amendV1, idempotency key by-owner): done`,
       `${terms("price 97.0, ")} asked by ${one} with ${keyId} (amendV1, idempotency key by-key): done`,
       `${terms("price 10000.1, ")} asked by ${one} with ${keyId} (amendV1, idempotency key refused): `
-      + "refused: PriceOutOfBounds (limit 10000.0, actual 10000.1, nearest 10000.0). The price is outside the market's bounds.",
+      + "refused: PriceOutOfBounds (limit 10000.0, actual 10000.1, nearest 110.0). The price is outside the market's bounds.",
       `${terms("price 96.0, ")} asked by ${other} (amendV1, idempotency key foreign): refused: OrderNotFound. There is no such open order.`,
       `dead-man switch (timeout 5000 ms) asked by ${one} (cancelAllAfterV1, idempotency key switch): done`,
       `cancel of all orders (market all) asked by ${one} (cancelAllV1, idempotency key all): done`

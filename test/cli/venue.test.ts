@@ -169,6 +169,46 @@ describe("demo accounts", () => {
   })
 })
 
+describe("cancels", () => {
+  const canceled = (canceledOrders: number, remainingOrders: number, lastSequence: number): Reply => ({
+    status: 200,
+    body: {
+      version: "operator-cancel/v1",
+      accountId: "acc_1",
+      canceledOrders,
+      remainingOrders,
+      lastSequence,
+      idempotencyKey: "k",
+      decidedAtEpochMs: 1
+    }
+  })
+
+  it("go on until nothing is left, each request under a key of its own, and every answer is told", async () => {
+    const told: Array<readonly [number, number]> = []
+    const { result, seen } = await asked(
+      [canceled(64, 70, 5), "no connection", canceled(64, 6, 6), canceled(6, 0, 7)],
+      Operator.cancel(target, "k", { accountId: "acc_1" }, ({ canceledOrders, remainingOrders }) =>
+        Effect.sync(() => {
+          told.push([canceledOrders, remainingOrders])
+        }))
+    )
+    expect(result).toMatchObject({ _tag: "Right", right: 134 })
+    expect(seen.map(({ body, key, method, url }) => [method, url, key, body])).toEqual(
+      ["k/0", "k/1", "k/1", "k/2"].map((key) => ["POST", `${target.url}/v1/operator/orders/cancel`, key, { accountId: "acc_1" }])
+    )
+    expect(told).toEqual([[64, 70], [64, 6], [6, 0]])
+  })
+
+  it("that are refused end there", async () => {
+    const { result, seen } = await asked(
+      [envelope(404, "account_not_found")],
+      Operator.cancel(target, "k", { accountId: "acc_none" }, () => Effect.void)
+    )
+    expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Refused", code: "account_not_found" } })
+    expect(seen).toHaveLength(1)
+  })
+})
+
 describe("metrics", () => {
   it("are told as they are, histograms by count and mean, the runtime's left out", () => {
     expect(Metrics.summarize([
@@ -229,6 +269,48 @@ describe("the command", { timeout: 60_000 }, () => {
     expect(authorizations).toEqual(["Bearer kept-token-of-tests"])
   })
 
+  it("cancels, says how many of how many at each step, and ends with 1 where it is refused", async () => {
+    const folder = Recorded.newFolder()
+    folders.push(folder)
+    const bodies: Array<string> = []
+    const answers = [
+      { canceledOrders: 64, remainingOrders: 2, lastSequence: 8 },
+      { canceledOrders: 2, remainingOrders: 0, lastSequence: 9 }
+    ]
+    const server = http.createServer((request, response) => {
+      request.on("data", (chunk: Buffer) => bodies.push(chunk.toString())).on("end", () => {
+        const answer = answers.shift()
+        const refusal = envelope(404, "market_not_found") as { readonly body: object }
+        response.statusCode = answer === undefined ? 404 : 200
+        response.setHeader("content-type", "application/json")
+        response.end(JSON.stringify(
+          answer === undefined ? refusal.body : { version: "operator-cancel/v1", ...answer, idempotencyKey: "k", decidedAtEpochMs: 1 }
+        ))
+      })
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const cancel = () =>
+      run(program, ["cancel", "--market", "BTC-USDC-PERP", "--account", "acc_1", "--data", folder, "--url", `http://127.0.0.1:${port}`], {
+        OPERATOR_TOKEN: "token-of-tests"
+      })
+    const done = await cancel()
+    const refused = await cancel()
+    await new Promise((resolve) => server.close(resolve))
+    expect([done.code, done.stderr]).toEqual([0, ""])
+    expect(done.stdout.split("\n").map((line) => line.replace(/, 1970.*/, ""))).toEqual([
+      "64 cancelled, 2 left: sequence 8",
+      "2 cancelled, 0 left: sequence 9",
+      "66 orders cancelled in all",
+      ""
+    ])
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain("market_not_found")
+    expect(bodies.map((body) => JSON.parse(body))).toEqual(
+      Array.from({ length: 3 }, () => ({ accountId: "acc_1", marketId: "BTC-USDC-PERP" }))
+    )
+  })
+
   it("cuts a journal at a sequence, and a replay ends before it", async () => {
     const { blocks, folder } = await recorded()
     const block = blocks.find(({ lastSequence }) => lastSequence >= 60)!
@@ -272,6 +354,8 @@ describe("the command", { timeout: 60_000 }, () => {
       run(program, ["index", "--data", folder, "BTC-USDC-PERP", "1e5"]),
       run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "open"]),
       run(program, ["market", "status", "--data", folder, "BTC-USDC-PERP", "sideways"]),
+      run(program, ["cancel", "--data", folder]),
+      run(program, ["cancel", "--data", folder, "--order", "ord_1", "--market", "BTC-USDC-PERP"]),
       run(program, ["launch"])
     ])
     expect(results.slice(2).filter(({ code }) => code !== 3)).toEqual([])

@@ -244,6 +244,8 @@ export class FakeEngine implements Reads {
         return [decided(command.orderNumber)]
       case "CancelAllOrders":
         return [{ _tag: "OrdersCanceled", canceledOrders: 2 }]
+      case "CancelByOperator":
+        return [{ _tag: "OrdersCanceledByOperator", canceledOrders: 2, remainingOrders: 1 }]
       case "OpenDemoAccounts":
         return this.openAccounts(command)
       case "PutMarket":

@@ -138,6 +138,38 @@ test("a key reads its own record and never its text", async () => {
   expect(response.body).not.toContain(fake.keys.reader)
 })
 
+test("an operator's cancel names one order, or an account, a market or both, and tells how many are left", async () => {
+  const fake = Fake.make()
+  const ask = (body: object) =>
+    fake.ask({ target: "/v1/operator/orders/cancel", body, key: Fake.operatorToken, idempotencyKey: JSON.stringify(body) })
+  const [accountId] = fake.accounts
+  const rows = [
+    [{ orderId: "ord_a" }, { orderNumber: 10, ofAccount: -1, market: -2 }],
+    [{ accountId }, { orderNumber: -1, ofAccount: 0, market: -2 }],
+    [{ marketId: "ETH-USDC-PERP" }, { orderNumber: -1, ofAccount: -1, market: 1 }],
+    [{ accountId, marketId: "BTC-USDC-PERP" }, { orderNumber: -1, ofAccount: 0, market: 0 }]
+  ] as const
+  for (const [body, fields] of rows) {
+    const answer = Fake.json(await ask(body))
+    expect(answer).toEqual({
+      version: "operator-cancel/v1",
+      ...body,
+      canceledOrders: 2,
+      remainingOrders: 1,
+      lastSequence: expect.any(Number),
+      idempotencyKey: JSON.stringify(body),
+      decidedAtEpochMs: expect.any(Number)
+    })
+    expect(fake.commands.at(-1)).toEqual({
+      ...sentBy,
+      kind: "CancelByOperator",
+      operation: Operation.cancelByOperator,
+      idempotencyKey: JSON.stringify(body),
+      ...fields
+    })
+  }
+})
+
 test("operator routes submit what they say, and repeat their answer", async () => {
   const fake = Fake.make()
   const ask = (target: string, method: string, body?: unknown, idempotencyKey = target) =>

@@ -511,6 +511,36 @@ const rows: ReadonlyArray<Row> = [
     code: "market_not_found"
   },
   {
+    why: "a cancel of an order that is none",
+    ask: () => operatorCancel({ orderId: "ord_" }),
+    status: 404,
+    code: "not_found"
+  },
+  {
+    why: "a cancel of an account that was never opened",
+    ask: () => operatorCancel({ accountId: "acc_none" }),
+    status: 404,
+    code: "account_not_found"
+  },
+  {
+    why: "a cancel in a market that is not there",
+    ask: () => operatorCancel({ marketId: "NONE-USDC-PERP" }),
+    status: 404,
+    code: "market_not_found"
+  },
+  {
+    why: "an operator's cancel of nothing in particular",
+    ask: () => operatorCancel({}),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "an operator's cancel of an order and of an account",
+    ask: (f) => operatorCancel({ orderId: "ord_1", accountId: f.accounts[0]! }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
     why: "a market that breaks a rule",
     ask: () => ({
       target: "/v1/operator/markets/XRP-USDC-PERP",
@@ -535,6 +565,13 @@ const rows: ReadonlyArray<Row> = [
     code: "invalid_request"
   }
 ]
+
+const operatorCancel = (body: object) => ({
+  target: "/v1/operator/orders/cancel",
+  key: Fake.operatorToken,
+  idempotencyKey: "k",
+  body
+})
 
 const marketBody = {
   underlyingSymbol: "XRP",

@@ -33,7 +33,9 @@ const journaled: Readonly<Record<string, number>> = {
   SetCancelAllAfter: 12,
   FenceOutcome: 13,
   PassTime: 14,
-  StartVenue: 15
+  StartVenue: 15,
+  SetDisplayHandle: 16,
+  CancelByOperator: 17
 }
 
 const journaledRequests: Readonly<Record<string, number>> = {
@@ -54,7 +56,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   setIndexPrice: 22,
   haltEngine: 23,
   resumeEngine: 24,
-  openDemoAccounts: 25
+  openDemoAccounts: 25,
+  cancelByOperator: 26
 }
 
 describe("the declarations", () => {

@@ -1,8 +1,10 @@
 /** Time made to pass for the engine, on a clock that may be set while a sleep runs on. */
 import { Clock, Duration, Effect, Runtime } from "effect"
 import { expect, test } from "vitest"
-import type { Command } from "../../src/operations/Operations.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
 import type { Engine } from "../../src/engine/Engine.js"
+import type { Answer } from "../../src/sequencer/Submit.js"
 import * as Timers from "../../src/sequencer/Timers.js"
 import { complete } from "../engine/commands.js"
 
@@ -39,23 +41,54 @@ const makeClock = (startEpochMs: number) => {
     }
     await Effect.runPromise(Effect.yieldNow())
   }
-  return { clock, pass, read, set: (by: number) => void (setBy += by) }
+  return { clock, pass, read, set: (by: number) => void (setBy += by), sleeping: () => sleepers.length }
 }
+
+const decided: Outcome = { sequence: 1, atEpochMs: 0, refusal: Refusal.none, replayed: false, entries: [] }
 
 const setUp = async (dueEpochMs: number) => {
   const made = makeClock(1_000_000)
   const engine = { nextDueEpochMs: dueEpochMs }
   const passedAt: Array<number> = []
-  const submit = (command: Command): void => {
+  /** Decides at once, unless `waits`: then what was submitted waits to be `answer`ed. */
+  const inbox: { waits: boolean; answer: Answer } = { waits: false, answer: () => {} }
+  const submit = (command: Command, answered: Answer): void => {
     expect(command).toEqual(complete({ kind: "PassTime" }))
     passedAt.push(made.read())
+    if (inbox.waits) {
+      inbox.answer = answered
+      return
+    }
     engine.nextDueEpochMs = Number.POSITIVE_INFINITY
+    answered(decided)
   }
   const runtime = await Effect.runPromise(Effect.withClock(Effect.runtime<never>(), made.clock))
   const timers = Timers.make(engine as unknown as Engine, submit, made.clock, runtime as Runtime.Runtime<never>)
   timers.arm()
-  return { ...made, passedAt, stop: () => Effect.runPromise(timers.stop) }
+  const armFor = (due: number): void => {
+    engine.nextDueEpochMs = due
+    timers.arm()
+  }
+  return { ...made, arm: timers.arm, armFor, engine, inbox, passedAt, stop: () => Effect.runPromise(timers.stop) }
 }
+
+test("a moment that moves is slept for once: whoever slept for the one before is woken for nothing and gone", async () => {
+  const { armFor, pass, passedAt, sleeping, stop } = await setUp(1_000_500)
+  for (const due of [1_000_400, 1_000_300, 1_000_600, 1_000_200]) {
+    armFor(due)
+    await Effect.runPromise(Effect.yieldNow())
+    expect(sleeping()).toBe(1)
+  }
+  await pass(700)
+  expect(passedAt).toEqual([1_000_200])
+  expect(sleeping()).toBe(0)
+  armFor(1_000_900)
+  await Effect.runPromise(Effect.yieldNow())
+  armFor(Number.POSITIVE_INFINITY)
+  await Effect.runPromise(Effect.yieldNow())
+  expect(sleeping()).toBe(0)
+  await stop()
+})
 
 test("what is due passes at its moment", async () => {
   const { pass, passedAt, stop } = await setUp(1_003_210)
@@ -83,5 +116,50 @@ test("a clock that is set forward while the sleep runs on makes it late by half 
   set(3_600_000)
   await pass(520)
   expect(passedAt).toHaveLength(1)
+  await stop()
+})
+
+test("what is due asks for one record only, however many blocks are made before its turn", async () => {
+  const { arm, engine, inbox, pass, passedAt, stop } = await setUp(1_001_000)
+  inbox.waits = true
+  await pass(1_005)
+  for (let block = 0; block < 5; block++) {
+    arm()
+    await pass(20)
+  }
+  expect(passedAt).toHaveLength(1)
+  // Its turn has come, and something else is due by now.
+  engine.nextDueEpochMs = 1_002_000
+  inbox.answer(decided)
+  await pass(1_000)
+  expect(passedAt).toHaveLength(2)
+  await stop()
+})
+
+test("a record that found no room is asked for again half a second later, and by nobody once the timers have stopped", async () => {
+  const { inbox, pass, passedAt, stop } = await setUp(1_001_000)
+  inbox.waits = true
+  await pass(1_005)
+  inbox.answer(refuse(Refusal.inboxFull, 0, 0))
+  await pass(450)
+  expect(passedAt).toHaveLength(1)
+  await pass(100)
+  expect(passedAt).toHaveLength(2)
+  await stop()
+  inbox.answer(refuse(Refusal.inboxFull, 0, 0))
+  await pass(2_000)
+  expect(passedAt).toHaveLength(2)
+})
+
+test("a record that found no room is asked for again with the next block", async () => {
+  const { arm, inbox, pass, passedAt, stop } = await setUp(1_001_000)
+  inbox.waits = true
+  await pass(1_005)
+  inbox.answer(refuse(Refusal.inboxFull, 0, 0))
+  await pass(50)
+  expect(passedAt).toHaveLength(1)
+  arm()
+  await pass(5)
+  expect(passedAt).toHaveLength(2)
   await stop()
 })

@@ -13,7 +13,7 @@ const verdict = (endpoint: string, target: string, failure: Errors.Failure): Pro
   const { body, headers, status } = Errors.response(target.startsWith("/v2/") ? "compat" : "native", failure, "req_1", 1_700_000_000_000)
   return Property.watch(schemaConformance).observe({
     _tag: "Answered",
-    call: { ...Calls.read(who, endpoint, target, "none"), id: 0 },
+    call: { ...Calls.read(who, endpoint, target, "none"), id: 0, reading: { _tag: "other" } },
     attempt: 1,
     answer: { status, headers, text: body, json: JSON.parse(body) },
     memory: undefined,

@@ -1,65 +1,252 @@
-/** What the simulator's clients change under a key: every operation of theirs, and always to another request. */
-import { expect, test } from "vitest"
+/**
+ * What the simulator's clients say otherwise under a key: every member of every command's body and every part of its path,
+ * as the contract has them; and that between them these reach every field that the operations declare.
+ */
+import { describe, expect, test } from "vitest"
+import type { Reading } from "../../sim/reading/Asked.js"
+import { unspelled } from "../../sim/reading/Answers.js"
+import * as Requests from "../../sim/reading/Requests.js"
+import type { Draft } from "../../sim/workload/Calls.js"
 import * as Twist from "../../sim/workload/Twist.js"
+import * as Variations from "../../sim/workload/Variations.js"
 import * as SimRandom from "../../sim/world/SimRandom.js"
 import * as Contract from "../../src/edge/Contract.js"
+import type { Fields } from "../../src/operations/Field.js"
+import { all, type Command, Operation } from "../../src/operations/Operations.js"
+import { parameters } from "../engine/drive.js"
 import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
-test("every operation of a client has another body, and what an operator repeats", () => {
-  expect([...Twist.operations].sort()).toEqual([...Contract.commandNames, ...byOperator].sort())
-})
+const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
+  "cancelByOperator"] as const
+const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...operatorNames]
 
-const byOperator = ["setMarketStatus", "setIndexPrice"] as const
+const tiers = [
+  { notionalThresholdAtoms: "0", maintenanceMarginBps: 250 },
+  { notionalThresholdAtoms: "1000000", maintenanceMarginBps: 300 }
+]
 
-test.each(byOperator)("%s: the other body is refused and the first keeps its answer", async (name) => {
-  const venue = LiveVenue.make()
-  const [alice] = await venue.traders(1)
-  const { body, target } = example(name, alice!)
-  const ask = (sent: unknown) => venue.ask({ method: "PUT", target, body: sent, key: Fake.operatorToken, idempotencyKey: "k" })
-  const first = await ask(body)
-  expect(first.status).toBe(200)
-  const refused = await ask(Twist.anotherBody(name, body, SimRandom.make("1")))
-  expect([refused.status, Fake.json(refused).code]).toEqual([409, "idempotency_key_conflict"])
-  expect((await ask(body)).body).toBe(first.body)
-})
-
-/** The reference's example of an endpoint, for a trader and a market that exist. */
-const example = (name: Contract.Name, trader: Trader, orderId = "ord_1s"): { readonly target: string; readonly body: Twist.Body } => {
-  const { body, target } = Contract.examples[name]
+/** The reference's example of an endpoint as a draft, for a trader and a market that exist. */
+const example = (name: Contract.Name, trader: Trader, orderId = "ord_1s"): Draft => {
+  const { body: shown, target } = Contract.examples[name]
+  // Of a single tier the threshold is fixed.
+  const body = name === "putMarket" ? { ...shown as object, maintenanceMarginTiers: tiers } : shown
   const real = (text: string): string =>
     text.replaceAll("acc_1s", trader.accountId).replaceAll(/ord_[0-9a-z]+/g, orderId).replaceAll("BTC-USDC-PERP", marketId).replaceAll(
       "BTC/USDC:USDC",
       symbol
     )
       .replaceAll("60000", "100")
-  return { target: real(target), body: JSON.parse(real(JSON.stringify(body))) as Twist.Body }
+  const byOperator = (operatorNames as ReadonlyArray<string>).includes(name)
+  return {
+    client: "c",
+    endpoint: name,
+    method: Contract.endpoints.find((endpoint) => endpoint.name === name)!.method,
+    target: real(target),
+    body: body === undefined ? "" : real(JSON.stringify(body)),
+    credential: byOperator ? "operator" : "trader",
+    token: byOperator ? Fake.operatorToken : trader.key,
+    account: byOperator ? -1 : trader.account,
+    accountId: byOperator ? "" : trader.accountId,
+    idempotencyKey: "k",
+    scope: undefined,
+    intent: "make",
+    persistent: true
+  }
 }
 
-test.each(Contract.commandNames)("%s: the other body is refused and the first keeps its answer", async (name) => {
-  const method = Contract.endpoints.find((endpoint) => endpoint.name === name)!.method
-  for (let seed = 0; seed < 20; seed++) {
+const canonicalOf = (reading: Reading): string | undefined => reading._tag === "asked" ? reading.asked.canonical : undefined
+const says = (draft: Draft): string | undefined => canonicalOf(Requests.read(draft))
+
+const encoder = new TextEncoder()
+
+/** A venue with a trader and an order of its: what a cancel does not find is not remembered. */
+const withOrder = async (): Promise<{ readonly venue: LiveVenue; readonly alice: Trader; readonly orderId: string }> => {
+  const venue = LiveVenue.make()
+  const [alice] = await venue.traders(1)
+  const { orderId } = Fake.json(await venue.post(alice!, "/v1/orders", order(alice!), "resting")) as { readonly orderId: string }
+  return { venue, alice: alice!, orderId }
+}
+
+const ask = (venue: LiveVenue, { body, method, target, token }: Draft, idempotencyKey: string) =>
+  venue.ask({ method, target, key: token, idempotencyKey, ...(body === "" ? {} : { bytes: encoder.encode(body) }) })
+
+/** A body of several entries where it is a list, so that a list can be said otherwise too. */
+const doubled = (draft: Draft): Draft => {
+  const body: unknown = draft.body === "" ? undefined : JSON.parse(draft.body)
+  const list = Array.isArray(body) ? body : (body as { readonly orders?: ReadonlyArray<unknown> } | undefined)?.orders
+  if (list === undefined) return draft
+  const twice = [...list, ...list]
+  return { ...draft, body: JSON.stringify(Array.isArray(body) ? twice : { orders: twice }) }
+}
+
+/** What a member's variations come to: other requests than the draft, each one once. */
+const othersOf = (draft: Draft, member: Variations.Member): ReadonlyArray<Draft> => {
+  const others = new Map<string, Draft>()
+  const random = SimRandom.make(member.place.join("."))
+  const keep = (body: unknown): void => {
+    const varied = { ...draft, body: JSON.stringify(body) }
+    const canonical = says(varied)
+    if (canonical !== undefined && canonical !== says(draft)) others.set(canonical, varied)
+  }
+  const vary = (): unknown => Variations.ofMember(JSON.parse(draft.body), member, random)
+  for (let index = 0; index < 30; index++) keep(vary())
+  if (others.size > 0) return [...others.values()]
+  // Of some members only one may be there at a time.
+  for (let index = 0; index < 10; index++) {
+    for (const other of Variations.members(draft.endpoint)) if (other !== member) keep(Variations.without(vary(), other, random))
+  }
+  return [...others.values()]
+}
+
+/** The same of its path. */
+const pathsOf = (draft: Draft, random: SimRandom.SimRandom): ReadonlyArray<Draft> => {
+  const others = new Map<string, Draft>()
+  for (let index = 0; index < 60; index++) {
+    const varied = { ...draft, target: Variations.ofPath(draft.endpoint, draft.target, random) }
+    const canonical = says(varied)
+    if (canonical !== undefined && canonical !== says(draft)) others.set(varied.target, varied)
+  }
+  return [...others.values()]
+}
+
+/** Members that have one value only, or name the account, which the credential says already. */
+const isFixed = (endpoint: string, place: string): boolean =>
+  place === "accountId" || place.endsWith("[].accountId") || place === "marketType" || place.startsWith("params.")
+  || (endpoint === "createOrders" && place === "[].type")
+  // It is alone, and two others are there.
+  || (endpoint === "cancelByOperator" && place === "orderId")
+  // An empty one means what none means.
+  || place === "params" || place === "[].params"
+
+describe.each(names)("%s", (name) => {
+  test("is a request by the contract, and its answer is about it", async () => {
     const venue = LiveVenue.make()
     const [alice] = await venue.traders(1)
-    // There is an order to cancel: what a cancel does not find is not remembered.
-    const resting = await venue.ask({
-      method: "POST",
-      target: "/v1/orders",
-      body: order(alice!),
-      key: alice!.key,
-      idempotencyKey: "resting"
-    })
-    const { body, target } = example(name, alice!, (Fake.json(resting) as { readonly orderId: string }).orderId)
-    const entries = Array.isArray(body) ? body as ReadonlyArray<{ readonly [name: string]: unknown }> : undefined
-    const bodies = entries !== undefined && seed % 2 === 0 ? [...entries, ...entries] : body
-    const send = (sent: unknown) => venue.ask({ method, target, body: sent, key: alice!.key, idempotencyKey: "k" })
-    const first = await send(bodies)
-    expect([200, 404, 422]).toContain(first.status)
+    const draft = example(name, alice!)
+    expect(Requests.read(draft)._tag).toBe("asked")
+    expect([200, 404, 422]).toContain((await ask(venue, draft, "k")).status)
+  })
+
+  test("each member said otherwise under its key is refused as a conflict, and nothing is done", async () => {
+    const { alice, orderId, venue } = await withOrder()
+    const draft = doubled(example(name, alice, orderId))
+    const first = await ask(venue, draft, "k")
     const { records } = venue
-    const changed = Twist.anotherBody(name, bodies, SimRandom.make(String(seed)))
-    const refused = await send(changed)
-    expect([refused.status, Fake.json(refused).code]).toEqual([409, "idempotency_key_conflict"])
-    const again = await send(bodies)
-    expect([again.status, venue.records]).toEqual([first.status, records])
-  }
+    const unvaried: Array<string> = []
+    for (const member of Variations.members(name)) {
+      const others = othersOf(draft, member)
+      const place = member.place.join(".")
+      let conflicts = 0
+      for (const other of others) {
+        const refused = await ask(venue, other, "k")
+        const { code } = Fake.json(refused)
+        if (refused.status === 409 && code === "idempotency_key_conflict") conflicts++
+        // What the market's grid or rules refuse is none of its requests; nor is an operator's for an account or a market that is none.
+        else if (name === "cancelByOperator" && refused.status === 404) expect(code).toMatch(/^(account|market)_not_found$/)
+        else expect([other.body, refused.status, code]).toEqual([other.body, 400, "invalid_request"])
+      }
+      if (conflicts === 0 && !isFixed(name, place)) unvaried.push(place)
+    }
+    expect(unvaried).toEqual([])
+    for (const other of pathsOf(draft, SimRandom.make(name))) {
+      const refused = await ask(venue, other, "k")
+      // A market that is none is none to an operator, whatever the key was used for.
+      expect([409, ...(draft.credential === "operator" ? [404] : [])]).toContain(refused.status)
+    }
+    expect(venue.records).toBe(records)
+    const again = await ask(venue, draft, "k")
+    expect([again.status, again.body.replace(requestId, "")]).toEqual([first.status, first.body.replace(requestId, "")])
+  })
+
+  test("the same in other words under its key gets the same answer, and nothing is done", async () => {
+    const { alice, orderId, venue } = await withOrder()
+    const draft = doubled(example(name, alice, orderId))
+    const first = await ask(venue, draft, "k")
+    const { records } = venue
+    for (let seed = 0; seed < 30; seed++) {
+      const again = await ask(venue, Twist.respelled(draft, SimRandom.make(String(seed))), "k")
+      expect([again.status, unspelled(again.body.replace(requestId, ""))]).toEqual([
+        first.status,
+        unspelled(first.body.replace(requestId, ""))
+      ])
+    }
+    expect(venue.records).toBe(records)
+  })
 })
+
+const requestId = /"requestId":"[^"]*",?/g
+
+/** The names of all declared fields, and of those within them. */
+const declared = (fields: Fields, at = ""): ReadonlyArray<string> =>
+  Object.entries(fields).flatMap(([name, { shape }]) => {
+    switch (shape.type) {
+      case "record":
+      case "list":
+        return declared(shape.fields, `${at}${name}.`)
+      case "choice":
+        return shape.names.length === 1 ? [] : [at + name]
+      default:
+        return [at + name]
+    }
+  })
+
+/** The fields in which two commands differ; entries of lists are compared one by one. */
+const differences = (one: unknown, other: unknown, at: string, into: Set<string>): void => {
+  if (Array.isArray(one) && Array.isArray(other)) {
+    for (let index = 0; index < Math.min(one.length, other.length); index++) differences(one[index], other[index], at, into)
+  } else if (typeof one === "object" && one !== null && typeof other === "object" && other !== null) {
+    for (const [name, value] of Object.entries(one)) {
+      differences(value, (other as { readonly [name: string]: unknown })[name], at === "" ? name : `${at}.${name}`, into)
+    }
+  } else if (one !== other) into.add(at)
+}
+
+/** What the venue itself makes of a key that it issues: which requests may not choose. */
+const ofVenue: ReadonlySet<string> = new Set(["keys.scopes", "keys.expiresAtEpochMs"])
+
+const requests = all.flatMap(({ fields, kind, requests }) => Object.keys(requests).map((request) => [kind, request, fields] as const))
+
+test("every request that an operation declares is one of the contract's", () => {
+  const operations = names.map((name) => {
+    const reading = Requests.read(example(name, { account: 0, accountId: "acc_1", key: "" }))
+    return reading._tag === "asked" ? reading.asked.operation : undefined
+  })
+  expect([...operations].sort()).toEqual(Object.values(Operation).sort())
+})
+
+test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s: requests can say every declared field otherwise",
+  async (kind, fields) => {
+    const found = new Set<string>()
+    for (const name of names) {
+      const reading = Requests.read(example(name, { account: 0, accountId: "acc_1", key: "" }))
+      if (reading._tag !== "asked" || reading.asked.wanted.kind !== kind) continue
+      const made = async (draft: Draft): Promise<Command | undefined> => {
+        const venue = LiveVenue.make()
+        const [alice] = await venue.traders(1)
+        venue.market(parameters("BTC"))
+        let last: Command | undefined
+        const run = venue.run.bind(venue)
+        venue.run = (command) => {
+          last = command
+          return run(command)
+        }
+        // Ids in the draft are those of a trader like this one.
+        await ask(venue, { ...draft, token: draft.credential === "operator" ? draft.token : alice!.key }, draft.idempotencyKey ?? "")
+        return last
+      }
+      const [alice] = await LiveVenue.make().traders(1)
+      const base = doubled(example(name, alice!))
+      const expected = await made(base)
+      const random = SimRandom.make(name)
+      const others = [
+        ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 6)),
+        ...pathsOf(base, random),
+        { ...base, idempotencyKey: "another" },
+        // One order is asked for instead of an account's or a market's, which is two members away from those.
+        ...(name === "cancelByOperator" ? [{ ...base, body: `{"orderId":"ord_1s"}` }] : [])
+      ]
+      for (const other of others) differences(expected, await made(other), "", found)
+    }
+    expect(declared(fields).filter((field) => !found.has(field) && !ofVenue.has(field))).toEqual([])
+  })

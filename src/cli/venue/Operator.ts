@@ -14,6 +14,7 @@ import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import * as Envelopes from "../../edge/http/Envelopes.js"
+import { OperatorCancel, type OperatorCancelBody } from "../../edge/operator/cancelByOperator.js"
 import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
 import { routes } from "../../edge/operator/Operator.js"
 import { OperatorResult } from "../../edge/operator/OperatorResult.js"
@@ -136,6 +137,27 @@ export const halt = (target: Target, key: string) => send(target, { endpoint: "h
 /** Lifts the halt. */
 export const resume = (target: Target, key: string) =>
   send(target, { endpoint: "resumeEngine", key, body: undefined, answer: OperatorResult })
+
+/**
+ * Cancels what is selected, a bounded number at a time, until none of it is open; `told` is given each answer as it comes.
+ * Each request has a key of its own, made from `key`, so that the same again after a lost answer goes on where it was.
+ */
+export const cancel = <E, R>(
+  target: Target,
+  key: string,
+  selection: OperatorCancelBody,
+  told: (answer: OperatorCancel) => Effect.Effect<void, E, R>
+): Effect.Effect<number, Failure | E, HttpClient.HttpClient | R> => {
+  const from = (index: number, canceledBefore: number): Effect.Effect<number, Failure | E, HttpClient.HttpClient | R> =>
+    send(target, { endpoint: "cancelByOperator", key: `${key}/${index}`, body: selection, answer: OperatorCancel }).pipe(
+      Effect.tap(told),
+      Effect.flatMap(({ canceledOrders, remainingOrders }) => {
+        const canceled = canceledBefore + canceledOrders
+        return remainingOrders === 0 ? Effect.succeed(canceled) : from(index + 1, canceled)
+      })
+    )
+  return from(0, 0)
+}
 
 export type DemoAccount = (typeof DemoAccounts.Type)["accounts"][number]
 

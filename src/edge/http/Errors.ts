@@ -171,6 +171,17 @@ export const accountNotFound: Failure = {
   }
 }
 
+/** An operator's command about an account that was never opened. */
+export const accountUnknown: Failure = {
+  description: {
+    ...invalid,
+    name: "AccountUnknown",
+    status: 404,
+    code: "account_not_found",
+    safeMessage: "There is no such account."
+  }
+}
+
 /** A read of an order that is not the account's, or that the venue has forgotten; ended orders are read like open ones. */
 export const orderUnknown: Failure = {
   description: {
@@ -235,6 +246,7 @@ export const all: ReadonlyArray<Failure> = [
   tooManyOrders,
   starting,
   accountNotFound,
+  accountUnknown,
   orderUnknown,
   internal,
   operatorRejected,

@@ -102,7 +102,9 @@ const outOfBounds = (
       return refused(Refusal.priceOutOfBounds, number, maxPriceAtoms, entry.priceAtoms, nearest)
     }
   }
-  if (orderedAtoms < minQuantityAtoms && !(entry.reduceOnly && entry.quantityAtoms === closable)) {
+  // Where nothing is held nothing is closed: an order for nothing is too small like any other.
+  const closesAll = entry.reduceOnly && closable > 0 && entry.quantityAtoms === closable
+  if (orderedAtoms < minQuantityAtoms && !closesAll) {
     const nearest = entry.reduceOnly && closable > 0 && closable < minQuantityAtoms ? closable : minQuantityAtoms
     return refused(Refusal.quantityOutOfBounds, number, minQuantityAtoms, orderedAtoms, nearest)
   }

@@ -13,6 +13,7 @@ import type { State } from "../State.js"
 import { amend } from "./Amend.js"
 import { isBeingCleared } from "./Band.js"
 import { cancel, cancelAll, findOpen } from "./Cancel.js"
+import { cancelByOperator } from "./CancelByOperator.js"
 import { fence, hasRoomToFence } from "./Fences.js"
 import { isForgettable } from "./Forgetting.js"
 import { place } from "./Place.js"
@@ -79,5 +80,9 @@ export const deciders: Deciders<"orders"> = {
   FenceOutcome: {
     admit: (state) => hasRoomToFence(state) ? Refusal.none : Refusal.tableFull,
     decide: (state, command) => [fence(state, command)]
+  },
+  CancelByOperator: {
+    admit: always,
+    decide: (state, command) => [cancelByOperator(state, command)]
   }
 }

@@ -299,7 +299,10 @@ test("a request that came before its market gets the same bytes again once the m
 
   venue.market(parameters("NEW", { maxPriceAtoms: 1_000_000, maxPositionQuantityAtoms: 500_000 }))
   const { records } = venue
-  for (const request of requests) expect(await ask(request), request.name).toEqual(before.get(request.name))
+  // A cancel that found nothing is not remembered: it is decided anew.
+  const remembered = requests.filter(({ name }) => !name.startsWith("cancel"))
+  expect(remembered.length).toBeGreaterThan(5)
+  for (const request of remembered) expect(await ask(request), request.name).toEqual(before.get(request.name))
   expect(venue.records).toBe(records)
 
   // The market is there indeed: under a fresh key, what was refused for want of it is decided otherwise.
@@ -318,7 +321,7 @@ test("a request that came before its market gets the same bytes again once the m
   }
 
   // And another body under one of the keys is still told so.
-  for (const request of requests) {
+  for (const request of remembered) {
     const other = await send(request, otherBody(request.body))
     expect([other.status, Fake.json(other).info?.code ?? Fake.json(other).code], request.name).toEqual([409, "idempotency_key_conflict"])
   }

@@ -1,0 +1,25 @@
+/** Mutants that are the same program, each with the reason: they are neither run nor counted. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { isNamed, type Module, type Name, type Site } from "./Sites.js"
+
+export interface Entry extends Name {
+  /** Why no run could tell the mutant from the venue. */
+  readonly reason: string
+}
+
+export const file = "scripts/mutate/equivalent.json"
+
+export const read = (root: string): ReadonlyArray<Entry> =>
+  JSON.parse(fs.readFileSync(path.join(root, file), "utf8")) as ReadonlyArray<Entry>
+
+/** Sites that an entry names; all that are alike on their line are meant. */
+export const sitesOf = (modules: ReadonlyArray<Module>, entries: ReadonlyArray<Entry>): ReadonlySet<Site> =>
+  new Set(modules.flatMap(({ path, sites }) => {
+    const here = entries.filter((entry) => entry.path === path)
+    return here.length === 0 ? [] : sites.filter((site) => here.some((entry) => isNamed(site, entry)))
+  }))
+
+/** Entries that name nothing in these modules any more, of those that should: the code under them has moved on. */
+export const stale = (modules: ReadonlyArray<Module>, entries: ReadonlyArray<Entry>): ReadonlyArray<Entry> =>
+  entries.filter((entry) => !modules.some(({ path, sites }) => path === entry.path && sites.some((site) => isNamed(site, entry))))

@@ -1,0 +1,122 @@
+/**
+ * A copy of the compiled venue in a temporary folder, where modules are planted and processes run. Everything else of the
+ * working copy is there by links. One lane runs one process at a time.
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import * as readline from "node:readline"
+import type { Module, Site } from "./Sites.js"
+import { type Mode, plant } from "./Planting.js"
+import type { Message, Task } from "./Task.js"
+
+/** How a process ended. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  /** The last of what it wrote to standard output and standard error. */
+  readonly last: string
+}
+
+/** Of what a process writes, so many characters are kept. */
+const keptCharacters = 4_000
+
+/** Megabytes that a mutant may hold: one that fills the memory ends without taking the machine along. */
+const heapMegabytes = 1_024
+
+/** What is not linked: what was compiled is copied, and nothing in a lane is of a repository. */
+const unlinked: ReadonlySet<string> = new Set(["dist", ".git", "data"])
+
+export class Lane {
+  readonly folder = fs.mkdtempSync(path.join(os.tmpdir(), "mutate-"))
+  private child: ChildProcess | undefined
+  private stopped = false
+  /** Modules that differ from the compiled ones now. */
+  private readonly planted = new Set<Module>()
+
+  constructor(root: string) {
+    for (const name of fs.readdirSync(root)) {
+      if (!unlinked.has(name)) fs.symlinkSync(path.join(root, name), path.join(this.folder, name))
+    }
+    // Vitest looks for its cache beside the packages, through the link, but tells nothing by it.
+    fs.cpSync(path.join(root, "dist"), path.join(this.folder, "dist"), { recursive: true, filter: (from) => !from.endsWith(".map") })
+  }
+
+  /** Puts these mutants, and none besides, into the copy. */
+  plant(modules: ReadonlyArray<readonly [Module, ReadonlyArray<Site>]>, mode: Mode): void {
+    for (const module of this.planted) fs.writeFileSync(path.join(this.folder, module.compiled), module.text)
+    this.planted.clear()
+    for (const [module, sites] of modules) {
+      fs.writeFileSync(path.join(this.folder, module.compiled), plant(module.text, sites, mode))
+      this.planted.add(module)
+    }
+  }
+
+  /** Runs a task of simulator seeds, to its end or until it is stopped. */
+  run(task: Task, hear: (message: Message) => void): Promise<Ended> {
+    const file = path.join(this.folder, "task.json")
+    fs.writeFileSync(file, JSON.stringify(task))
+    const words = ["--max-semi-space-size=64", `--max-old-space-size=${heapMegabytes}`, "dist/scripts/mutate/runner.js", file]
+    return this.execute(words, {}, (line) => hear(JSON.parse(line) as Message))
+  }
+
+  /** Runs Node with these words in the lane; `hear` is given the lines that it writes to its file descriptor 3. */
+  execute(
+    words: ReadonlyArray<string>,
+    env: Readonly<Record<string, string>>,
+    hear: (line: string) => void,
+    limitMs?: number
+  ): Promise<Ended> {
+    if (this.stopped) return Promise.resolve({ code: null, signal: "SIGTERM", last: "" })
+    return new Promise((resolve, reject) => {
+      const child = spawn(process.execPath, words, {
+        cwd: this.folder,
+        stdio: ["ignore", "pipe", "pipe", "pipe"],
+        env: { ...process.env, ...env },
+        // A group of its own: what it starts ends with it.
+        detached: true
+      })
+      this.child = child
+      let last = ""
+      const keep = (bytes: Buffer): void => {
+        last = (last + bytes.toString("utf8")).slice(-keptCharacters)
+      }
+      child.stdout!.on("data", keep)
+      child.stderr!.on("data", keep)
+      readline.createInterface({ input: child.stdio[3] as NodeJS.ReadableStream }).on("line", hear)
+      const limit = limitMs === undefined ? undefined : setTimeout(() => this.end(child), limitMs)
+      child.on("error", reject)
+      child.on("close", (code, signal) => {
+        clearTimeout(limit)
+        this.child = undefined
+        resolve({ code, signal, last })
+      })
+    })
+  }
+
+  /** Ends what runs; nothing runs in this lane from now on. */
+  stop(): void {
+    this.stopped = true
+    if (this.child !== undefined) this.end(this.child)
+  }
+
+  get isStopped(): boolean {
+    return this.stopped
+  }
+
+  remove(): void {
+    fs.rmSync(this.folder, { recursive: true, force: true })
+  }
+
+  /** Ends a process and those it started. */
+  private end(child: ChildProcess): void {
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
+    try {
+      process.kill(-child.pid, "SIGKILL")
+    } catch (error) {
+      // It ended by itself between the question and the signal.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error
+    }
+  }
+}

@@ -1,0 +1,180 @@
+/** What came of it: a score for each file and folder, and the survivors with their source lines. */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import Table from "cli-table3"
+import type { Site } from "./Sites.js"
+import type { Verdict } from "./State.js"
+
+/** A mutant and what is known of it. */
+export interface Judged {
+  readonly site: Site
+  readonly isEquivalent: boolean
+  readonly seeds: Verdict | undefined
+  /** Undefined where the unit tests were not asked. */
+  readonly tests: Verdict | undefined
+}
+
+type Fate = "killed by seeds" | "killed by tests" | "survived" | "not reached" | "equivalent" | "not judged"
+
+const isKill = (verdict: Verdict | undefined): boolean => verdict?.outcome === "killed" || verdict?.outcome === "ended"
+
+const fateOf = ({ isEquivalent, seeds, tests }: Judged): Fate => {
+  if (isEquivalent) return "equivalent"
+  if (seeds === undefined) return "not judged"
+  if (isKill(seeds)) return "killed by seeds"
+  if (isKill(tests)) return "killed by tests"
+  return seeds.outcome === "unreached" ? "not reached" : "survived"
+}
+
+export interface Score {
+  readonly name: string
+  /** All that were chosen. */
+  readonly mutants: number
+  readonly equivalent: number
+  /** Judged and not equivalent. */
+  readonly counted: number
+  readonly killedBySeeds: number
+  readonly killedByTests: number
+  readonly notReached: number
+  readonly survived: number
+  /** Percent of those that are not equivalent, estimated from those judged; undefined where there are none. */
+  readonly bySeeds: number | undefined
+  readonly byBoth: number | undefined
+}
+
+/**
+ * Percent of the mutants that are killed, in tenths; undefined where nothing is known. What no seed reaches is known at once,
+ * the rest one after the other: while some are open, those judged stand for them, so that a run that was broken off tells no
+ * other score than a whole one would.
+ */
+const percent = (judged: ReadonlyArray<Judged>, isKilled: (fate: Fate) => boolean): number | undefined => {
+  const counted = judged.filter(({ isEquivalent }) => !isEquivalent)
+  const unreached = counted.filter(({ seeds }) => seeds?.outcome === "unreached")
+  const known = counted.filter(({ seeds }) => seeds !== undefined && seeds.outcome !== "unreached")
+  const kills = (of: ReadonlyArray<Judged>): number => of.filter((each) => isKilled(fateOf(each))).length
+  const reached = counted.length - unreached.length
+  if (counted.length === 0 || (known.length === 0 && reached > 0)) return undefined
+  const killed = kills(unreached) + (reached === 0 ? 0 : reached * kills(known) / known.length)
+  return Math.round(1000 * killed / counted.length) / 10
+}
+
+export const scoreOf = (name: string, judged: ReadonlyArray<Judged>): Score => {
+  const fates = judged.map(fateOf)
+  const count = (fate: Fate): number => fates.filter((each) => each === fate).length
+  const killedBySeeds = count("killed by seeds")
+  const killedByTests = count("killed by tests")
+  const counted = judged.length - count("equivalent") - count("not judged")
+  return {
+    name,
+    mutants: judged.length,
+    equivalent: count("equivalent"),
+    counted,
+    killedBySeeds,
+    killedByTests,
+    notReached: count("not reached"),
+    survived: count("survived"),
+    bySeeds: percent(judged, (fate) => fate === "killed by seeds"),
+    byBoth: percent(judged, (fate) => fate === "killed by seeds" || fate === "killed by tests")
+  }
+}
+
+/** `src/engine/Book.ts` is of `src/engine`. */
+const folderOf = (file: string): string => file.split("/").slice(0, 2).join("/")
+
+const grouped = (judged: ReadonlyArray<Judged>, by: (path: string) => string): ReadonlyArray<Score> => {
+  const groups = new Map<string, Array<Judged>>()
+  for (const each of judged) {
+    const name = by(each.site.path)
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [each])
+    else group.push(each)
+  }
+  return [...groups].map(([name, group]) => scoreOf(name, group)).sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+export interface Summary {
+  readonly files: ReadonlyArray<Score>
+  readonly folders: ReadonlyArray<Score>
+  readonly all: Score
+}
+
+export const summarize = (judged: ReadonlyArray<Judged>): Summary => ({
+  files: grouped(judged, (file) => file),
+  folders: grouped(judged, folderOf),
+  all: scoreOf("all", judged)
+})
+
+const shown = (score: number | undefined): string => score === undefined ? "-" : `${score.toFixed(1)} %`
+
+const survivorsOf = (judged: ReadonlyArray<Judged>): ReadonlyArray<Judged> =>
+  judged.filter((each) => ["survived", "not reached"].includes(fateOf(each)))
+
+/** How a survivor differed: what nobody can see is an equivalent, or a run that does not get there. */
+const manner = ({ seeds }: Judged): string => {
+  if (seeds?.outcome !== "survived") return "not reached"
+  return seeds.seen ? "runs differ, no property minds" : "all runs are the same"
+}
+
+const row = ({ bySeeds, byBoth, counted, equivalent, killedBySeeds, killedByTests, name, notReached, survived }: Score, tests: boolean) => [
+  name,
+  counted,
+  killedBySeeds,
+  ...(tests ? [killedByTests] : []),
+  survived,
+  notReached,
+  equivalent,
+  shown(bySeeds),
+  ...(tests ? [shown(byBoth)] : [])
+]
+
+const table = (title: string, scores: ReadonlyArray<Score>, tests: boolean): string => {
+  const head = [
+    title,
+    "mutants",
+    "killed by seeds",
+    ...(tests ? ["by tests"] : []),
+    "survived",
+    "not reached",
+    "equivalent",
+    "by seeds",
+    ...(tests ? ["by both"] : [])
+  ]
+  const made = new Table({
+    head,
+    style: { head: [], border: [], compact: true },
+    colAligns: ["left", ...head.slice(1).map(() => "right" as const)]
+  })
+  made.push(...scores.map((score) => row(score, tests)))
+  return made.toString()
+}
+
+/** Everything as text: survivors by file, then the tables. */
+export const text = (judged: ReadonlyArray<Judged>, tests: boolean): string => {
+  const { all, files, folders } = summarize(judged)
+  const lines = survivorsOf(judged).flatMap((each) => {
+    const { column, line, mutant: { becomes, operator, was }, path: file, source } = each.site
+    const change = operator === "statement" ? `dropped: ${was}` : `${was}  ->  ${becomes}`
+    return [`${file}:${line}:${column} ${operator}, ${manner(each)}`, `    ${source}`, `    ${change}`]
+  })
+  const open = judged.length - all.counted - all.equivalent
+  const untested = survivorsOf(judged).filter((each) => each.tests === undefined).length
+  return [
+    ...lines,
+    table("file", files, tests),
+    table("folder", [...folders, ...(folders.length > 1 ? [all] : [])], tests),
+    ...(open > 0 ? [`${open} of ${judged.length} mutants were not judged in the time: the scores are estimates from the others`] : []),
+    ...(tests && untested > 0
+      ? [`${untested} survivors of the seeds were not run against unit tests in the time: they count as survivors`]
+      : [])
+  ].join("\n")
+}
+
+/** Everything as JSON, for other programs and for `--survivors`. */
+export const write = (file: string, judged: ReadonlyArray<Judged>, terms: unknown): void => {
+  const survivors = survivorsOf(judged).map(({ seeds, site, tests }) => {
+    const { column, key, line, mutant: { becomes, operator, was }, path: source, source: text } = site
+    return { key, path: source, line, column, source: text, operator, was, becomes, seeds, tests }
+  })
+  fs.mkdirSync(path.dirname(path.resolve(file)), { recursive: true })
+  fs.writeFileSync(file, `${JSON.stringify({ terms, ...summarize(judged), survivors }, null, 2)}\n`)
+}

@@ -1,0 +1,180 @@
+/** Judges mutants by simulator seeds: first which seed reaches which mutant, then each mutant over the seeds that reach it. */
+import type * as Options from "../../sim/faults/Options.js"
+import type { Lane } from "./Lane.js"
+import type { Module, Site } from "./Sites.js"
+import type { Verdict } from "./State.js"
+import type { Judging, Message, Seed } from "./Task.js"
+
+export interface Terms {
+  readonly profile: Options.Profile
+  readonly steps: number
+  readonly seeds: ReadonlyArray<string>
+}
+
+/** The unmutated venue over all seeds. */
+export interface Baseline {
+  readonly seeds: ReadonlyArray<Seed>
+  /** By number: the seeds that reach a mutant. */
+  readonly reachedBy: ReadonlyMap<number, ReadonlyArray<Seed>>
+  /** Mutants of what is done by loading a module: they need a process of their own. */
+  readonly byLoading: ReadonlySet<number>
+}
+
+/** Sites of one module. */
+export interface Batch {
+  readonly module: Module
+  readonly sites: ReadonlyArray<Site>
+}
+
+/** Mutants that one process judges: loading the venue takes longer than most seeds. */
+const batchSize = 24
+
+/** Runs the unmutated venue over all seeds; throws where a seed fails without any mutant. */
+export const record = async (
+  lane: Lane,
+  modules: ReadonlyArray<Batch>,
+  terms: Terms,
+  progress: (done: number) => void
+): Promise<Baseline> => {
+  lane.plant(modules.map(({ module, sites }) => [module, sites]), "recording")
+  const mutants = Math.max(0, ...modules.flatMap(({ sites }) => sites.map(({ id }) => id)))
+  const seeds: Array<Seed> = []
+  const reachedBy = new Map<number, Array<Seed>>()
+  let byLoading: ReadonlySet<number> = new Set()
+  const failures: Array<string> = []
+  const { code, last, signal } = await lane.run({ kind: "recording", mutants, ...terms }, (message) => {
+    if (message.kind === "loaded") byLoading = new Set(message.reached)
+    if (message.kind !== "recorded") return
+    const { failure, reached, seed } = message
+    if (failure !== undefined) failures.push(`seed ${seed.seed} fails without any mutant: ${failure}`)
+    seeds.push(seed)
+    progress(seeds.length)
+    for (const id of reached) {
+      const known = reachedBy.get(id)
+      if (known === undefined) reachedBy.set(id, [seed])
+      else known.push(seed)
+    }
+  })
+  if (lane.isStopped) return { seeds, reachedBy, byLoading }
+  if (failures.length > 0) throw new Error(failures.join("\n"))
+  if (code !== 0) throw new Error(`the unmutated venue ended with ${signal ?? code}:\n${last}`)
+  // What loading alone does shows in every seed, or in none.
+  for (const id of byLoading) reachedBy.set(id, seeds)
+  return { seeds, reachedBy, byLoading }
+}
+
+/** What processes are given, one after the other: `batchSize` mutants each, but those that loading reaches stand alone. */
+export const groups = (sites: ReadonlyArray<Site>, { byLoading }: Baseline): ReadonlyArray<ReadonlyArray<Site>> => {
+  const together = sites.filter(({ id }) => !byLoading.has(id))
+  const chunks = Array.from({ length: Math.ceil(together.length / batchSize) },
+    (_, index) => together.slice(index * batchSize, (index + 1) * batchSize))
+  return [...chunks, ...sites.filter(({ id }) => byLoading.has(id)).map((site) => [site])]
+}
+
+/** How often each seed has killed a mutant of each file: what killed a neighbour is asked first. */
+export class Killers {
+  private readonly kills = new Map<string, number>()
+
+  note(path: string, seed: string): void {
+    this.kills.set(`${path} ${seed}`, this.of(path, seed) + 1)
+  }
+
+  /** The seeds in the order in which they are asked: by their kills, then by how fast they are. */
+  order(path: string, seeds: ReadonlyArray<Seed>): ReadonlyArray<Seed> {
+    return [...seeds].sort((a, b) => this.of(path, b.seed) - this.of(path, a.seed) || a.cpuMs - b.cpuMs)
+  }
+
+  private of(path: string, seed: string): number {
+    return this.kills.get(`${path} ${seed}`) ?? 0
+  }
+}
+
+/** How far one process came. */
+interface Ran {
+  /** Mutants whose verdicts are certain, and were told. */
+  readonly certain: ReadonlySet<number>
+  /** What it said of the others. */
+  readonly uncertain: ReadonlyMap<number, Verdict>
+  /** The mutant that ran last, if it has no verdict, and the seed that it ran. */
+  readonly open: { readonly id: number; readonly seed: string } | undefined
+  readonly end: string
+  readonly last: string
+}
+
+/** Runs one process, and tells what it shows to be certain as it comes. */
+const runOnce = async (
+  lane: Lane,
+  modules: ReadonlyArray<Module>,
+  sites: ReadonlyArray<Site>,
+  judging: Judging,
+  tell: (id: number, verdict: Verdict) => void
+): Promise<Ran> => {
+  const planted = modules.map((module) => [module, sites.filter(({ path }) => path === module.path)] as const)
+  lane.plant(planted.filter(([, here]) => here.length > 0), "switched")
+  const certain = new Set<number>()
+  const uncertain = new Map<number, Verdict>()
+  let open: Ran["open"]
+  const hear = (message: Message): void => {
+    switch (message.kind) {
+      case "begun":
+        open = message
+        break
+      case "killed":
+        uncertain.set(message.id, { outcome: "killed", by: message.by, at: message.seed, what: message.what })
+        open = undefined
+        break
+      case "survived":
+        uncertain.set(message.id, { outcome: "survived", seen: message.seen })
+        open = undefined
+        break
+      case "guarded":
+        if (!message.sound) break
+        for (const [id, verdict] of uncertain) {
+          certain.add(id)
+          tell(id, verdict)
+        }
+        uncertain.clear()
+        break
+      case "loaded":
+      case "recorded":
+        break
+    }
+  }
+  const { code, last, signal } = await lane.run(judging, hear)
+  return { certain, uncertain, open, end: signal === "SIGKILL" ? "time limit" : `ended with ${signal ?? code}`, last }
+}
+
+/**
+ * Judges a group, and tells each verdict once it is certain: what a process said counts when the unmutated venue still runs
+ * in it as ever. Where it does not, and where a mutant ended the process, those since the last proof are judged again.
+ */
+export const judge = async (
+  lane: Lane,
+  modules: ReadonlyArray<Module>,
+  group: ReadonlyArray<Site>,
+  { baseline, killers, terms }: { readonly baseline: Baseline; readonly killers: Killers; readonly terms: Terms },
+  tell: (site: Site, verdict: Verdict) => void
+): Promise<void> => {
+  const [guard] = [...baseline.seeds].sort((a, b) => a.cpuMs - b.cpuMs)
+  const put = (sites: ReadonlyArray<Site>, id: number, verdict: Verdict): void => {
+    const site = sites.find((each) => each.id === id)!
+    if (verdict.outcome === "killed") killers.note(site.path, verdict.at)
+    tell(site, verdict)
+  }
+  const waiting: Array<ReadonlyArray<Site>> = [group]
+  for (let sites = waiting.shift(); sites !== undefined && !lane.isStopped; sites = waiting.shift()) {
+    const here = sites
+    const mutants = here.map(({ id, path }) => ({ id, seeds: killers.order(path, baseline.reachedBy.get(id) ?? []) }))
+    const judging: Judging = { kind: "judging", profile: terms.profile, steps: terms.steps, guard: guard!, mutants }
+    const { certain, end, last, open, uncertain } = await runOnce(lane, modules, here, judging, (id, verdict) => put(here, id, verdict))
+    if (lane.isStopped) return
+    const others = here.filter(({ id }) => !certain.has(id) && id !== open?.id)
+    const [only, ...more] = [...uncertain]
+    if (open !== undefined) {
+      put(here, open.id, { outcome: "ended", by: end, at: open.seed, what: end === "time limit" ? "" : last.slice(-200) })
+      if (others.length > 0) waiting.push(others)
+    } else if (here.length === 1 && only !== undefined && more.length === 0) put(here, ...only)
+    else if (here.length > 1) waiting.push(...others.map((site) => [site]))
+    else throw new Error(`${here[0]!.path}: the runner ended (${end}) and says nothing of its mutant:\n${last}`)
+  }
+}

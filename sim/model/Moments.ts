@@ -1,0 +1,39 @@
+/** Moments of the venue's own time at which something ends or falls due: where a clock that is a little off would be noticed. */
+import { isKept, type NaiveMemory, orderRetentionMs, retentionMs } from "./NaiveState.js"
+import * as Order from "../../src/domain/Order.js"
+import type { NaiveVenue } from "./NaiveVenue.js"
+
+const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+
+/** When what is remembered under a key may be forgotten; undefined while an order of it is open. */
+export const endOf = (memory: NaiveMemory): number | undefined => {
+  let ended = memory.atEpochMs
+  for (const order of memory.orders) {
+    if (order.status === Order.open) return undefined
+    ended = Math.max(ended, order.endedAtEpochMs)
+  }
+  return ended + retentionMs
+}
+
+/** When each dead-man switch and each expiry is due. */
+export const dues = (model: NaiveVenue): ReadonlyArray<number> =>
+  model.accounts
+    .flatMap((account) => [account.cancelAllAtEpochMs, ...account.open.map((order) => order.expiresAtEpochMs)])
+    .filter((due) => due > 0)
+
+/** When a key is forgotten, by key. */
+const keyEnds = (model: NaiveVenue): ReadonlyArray<number> => [...model.memory.values()].flatMap((memory) => endOf(memory) ?? [])
+
+/** When an ended order is forgotten, by order. */
+const orderEnds = (model: NaiveVenue): ReadonlyArray<number> =>
+  [...model.orders.values()]
+    .filter((order) => order.status !== Order.open && isKept(order, model.atEpochMs))
+    .map((order) => order.endedAtEpochMs + orderRetentionMs)
+
+/** When the minute of a trade leaves the last 24 h, by trade. */
+const tradesLeave = (model: NaiveVenue): ReadonlyArray<number> =>
+  model.trades.slice(-50).map((fill) => fill.atEpochMs - (fill.atEpochMs % minuteMs) + dayMs)
+
+/** Every kind of them. */
+export const kinds: ReadonlyArray<(model: NaiveVenue) => ReadonlyArray<number>> = [dues, keyEnds, orderEnds, tradesLeave]

@@ -1,0 +1,464 @@
+/**
+ * What a reader must be shown of the reference model: the members of every answer that tells of accounts, positions,
+ * trades and markets, written from the published contract. Decimals and numbers are made here, from BigInt and text,
+ * and by nothing of the venue's own.
+ */
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import type { NaiveFill, NaiveMarket, NaiveOrder } from "./NaiveState.js"
+import { remaining } from "./NaiveState.js"
+import type { NaiveVenue } from "./NaiveVenue.js"
+import { initial, maintenance } from "./NaiveMoney.js"
+
+/** Members of a JSON object; those that are undefined are absent. */
+export type Members = { readonly [name: string]: unknown }
+
+/** Decimals of money. */
+const moneyScale = 6
+const hourMs = 3_600_000
+
+/** The decimal of atoms with exactly `scale` decimals, and one zero behind the point where the scale is 0. */
+export const decimalOf = (atoms: bigint | number, scale: number): string => {
+  const value = BigInt(atoms)
+  const size = value < 0n ? -value : value
+  const one = 10n ** BigInt(scale)
+  const fraction = scale === 0 ? "0" : String(one + (size % one)).slice(1)
+  return `${value < 0n ? "-" : ""}${size / one}.${fraction}`
+}
+
+/** The number nearest to atoms at a scale. */
+const numberOf = (atoms: bigint | number, scale: number): number => Number(decimalOf(atoms, scale))
+
+/** A member in both forms. */
+const both = (name: string, atoms: bigint | number, scale: number): Members => ({
+  [name]: decimalOf(atoms, scale),
+  [`${name}Atoms`]: String(atoms)
+})
+
+const moment = (atEpochMs: number): Members => ({ timestamp: atEpochMs, datetime: new Date(atEpochMs).toISOString() })
+
+/** round(a / b), half up, for a >= 0 and b > 0. */
+const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
+
+const idOf = (prefix: string, ordinal: number): string => `${prefix}_${ordinal.toString(36)}`
+const symbolOf = ({ baseAsset, quoteAsset, settlementAsset }: Market.Parameters): string => `${baseAsset}/${quoteAsset}:${settlementAsset}`
+
+// --- accounts --------------------------------------------------------------------------------------------
+
+const balanceAtoms = (model: NaiveVenue, index: number) => {
+  const account = model.accounts[index]!
+  const margin = model.margin(account, undefined)
+  const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
+  return { ...margin, collateral: account.collateral, available: free > 0n ? free : 0n }
+}
+
+/** `external-account-balance/v1`. */
+export const balance = (model: NaiveVenue, index: number): Members => {
+  const account = model.accounts[index]!
+  const { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available } = balanceAtoms(
+    model,
+    index
+  )
+  const amounts = { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available }
+  return {
+    version: "external-account-balance/v1",
+    accountId: idOf("acc", account.born),
+    asset: "USDC",
+    ...Object.assign({}, ...Object.entries(amounts).map(([name, atoms]) => both(name, atoms, moneyScale))) as Members,
+    lastSequence: account.lastSequence,
+    journalSequence: model.sequence
+  }
+}
+
+/** The balance in the unified shape. */
+export const compatBalance = (model: NaiveVenue, index: number): Members => {
+  const { available, equity } = balanceAtoms(model, index)
+  const [free, used, total] = [available, equity - available, equity].map((atoms) => numberOf(atoms, moneyScale))
+  return {
+    ...moment(model.atEpochMs),
+    USDC: { free, used, total },
+    free: { USDC: free },
+    used: { USDC: used },
+    total: { USDC: total },
+    info: balance(model, index)
+  }
+}
+
+const position = (model: NaiveVenue, index: number, market: NaiveMarket): Members => {
+  const account = model.accounts[index]!
+  const { entryNotional, quantity } = account.positions.get(market.index)!
+  const { feesPaid, lastSequence, openedAtEpochMs, ordinal, realizedPnl } = account.episodes.get(market.index)!
+  const { marketId, priceScale, quantityScale } = market.parameters
+  const size = BigInt(Math.abs(quantity))
+  const value = size * BigInt(market.mark) * market.factor
+  return {
+    positionId: idOf("pos", ordinal),
+    marketId,
+    side: quantity > 0 ? "long" : "short",
+    ...both("quantity", size, quantityScale),
+    ...both("entryNotional", entryNotional, moneyScale),
+    ...both("avgEntryPrice", halfUp(entryNotional, size * market.factor), priceScale),
+    ...both("markPrice", market.mark, priceScale),
+    ...both("unrealizedPnl", quantity > 0 ? value - entryNotional : entryNotional - value, moneyScale),
+    ...both("realizedPnl", realizedPnl, moneyScale),
+    ...both("feesPaid", feesPaid, moneyScale),
+    openedAtEpochMs,
+    lastSequence
+  }
+}
+
+const held = (model: NaiveVenue, index: number): ReadonlyArray<NaiveMarket> =>
+  model.markets.filter((market) => model.accounts[index]!.positions.has(market.index))
+
+/** `external-position-list/v1`. */
+export const positions = (model: NaiveVenue, index: number): Members => ({
+  version: "external-position-list/v1",
+  accountId: idOf("acc", model.accounts[index]!.born),
+  positions: held(model, index).map((market) => position(model, index, market)),
+  journalSequence: model.sequence
+})
+
+/** Positions in the unified shape, of one market or of all. */
+export const compatPositions = (model: NaiveVenue, index: number, symbol: string | null): ReadonlyArray<Members> =>
+  held(model, index).filter(({ parameters }) => symbol === null || symbolOf(parameters) === symbol).map((market) => {
+    const info = position(model, index, market)
+    const { priceScale, quantityScale } = market.parameters
+    const size = BigInt(Math.abs(model.accounts[index]!.positions.get(market.index)!.quantity))
+    const notional = size * BigInt(market.mark) * market.factor
+    const [needed, least] = [initial(market.parameters, notional), maintenance(market.parameters, notional)]
+    return {
+      id: info["positionId"],
+      symbol: symbolOf(market.parameters),
+      ...moment(model.atEpochMs),
+      side: info["side"],
+      contracts: numberOf(size, quantityScale),
+      contractSize: 1,
+      entryPrice: numberOf(BigInt(info["avgEntryPriceAtoms"] as string), priceScale),
+      markPrice: numberOf(market.mark, priceScale),
+      notional: numberOf(notional, moneyScale),
+      initialMargin: numberOf(needed, moneyScale),
+      initialMarginPercentage: Number(needed) / Number(notional),
+      maintenanceMargin: numberOf(least, moneyScale),
+      maintenanceMarginPercentage: Number(least) / Number(notional),
+      unrealizedPnl: numberOf(BigInt(info["unrealizedPnlAtoms"] as string), moneyScale),
+      realizedPnl: numberOf(BigInt(info["realizedPnlAtoms"] as string), moneyScale),
+      marginMode: "cross",
+      hedged: false,
+      info
+    }
+  })
+
+// --- orders ----------------------------------------------------------------------------------------------
+
+const averageOf = (order: NaiveOrder, market: NaiveMarket): bigint => halfUp(order.filledNotional, BigInt(order.filled) * market.factor)
+
+/** `external-order/v1`. */
+export const order = (model: NaiveVenue, of: NaiveOrder): Members => {
+  const market = model.markets[of.market]!
+  const { marketId, priceScale, quantityScale } = market.parameters
+  return {
+    version: "external-order/v1",
+    orderId: idOf("ord", of.number),
+    accountId: idOf("acc", model.accounts[of.account]!.born),
+    marketId,
+    status: Order.statuses[of.status],
+    lastSequence: of.lastSequence,
+    idempotencyKey: of.idempotencyKey,
+    cancelReason: of.cancelReason === 0 ? undefined : Order.cancelReasons[of.cancelReason],
+    clientOrderId: of.clientOrderId === "" ? undefined : of.clientOrderId,
+    side: Order.sides[of.side],
+    orderType: Order.types[of.type],
+    timeInForce: Order.timesInForce[of.timeInForce],
+    ...(of.price === 0 ? {} : both("price", of.price, priceScale)),
+    ...both("quantity", of.quantity, quantityScale),
+    ...both("filledQuantity", of.filled, quantityScale),
+    ...both("remainingQuantity", remaining(of), quantityScale),
+    ...both("canceledQuantity", of.canceled, quantityScale),
+    ...(of.filled === 0 ? {} : both("averageFillPrice", averageOf(of, market), priceScale)),
+    postOnly: of.postOnly,
+    reduceOnly: of.reduceOnly,
+    selfTradePrevention: Order.selfTradePreventions[of.selfTradePrevention],
+    expiresAtEpochMs: of.status !== Order.open || of.expiresAtEpochMs === 0 ? undefined : of.expiresAtEpochMs,
+    createdAtEpochMs: of.createdAtEpochMs,
+    updatedAtEpochMs: of.updatedAtEpochMs
+  }
+}
+
+/** An order in the unified shape. */
+export const compatOrder = (model: NaiveVenue, of: NaiveOrder): Members => {
+  const market = model.markets[of.market]!
+  const { priceScale, quantityScale } = market.parameters
+  return {
+    id: idOf("ord", of.number),
+    symbol: symbolOf(market.parameters),
+    status: Order.statuses[of.status],
+    clientOrderId: of.clientOrderId === "" ? undefined : of.clientOrderId,
+    ...moment(of.createdAtEpochMs),
+    side: Order.sides[of.side],
+    type: Order.types[of.type],
+    timeInForce: Order.timesInForce[of.timeInForce],
+    price: of.price === 0 ? undefined : numberOf(of.price, priceScale),
+    amount: numberOf(of.quantity, quantityScale),
+    filled: numberOf(of.filled, quantityScale),
+    remaining: numberOf(of.quantity - of.filled, quantityScale),
+    reduceOnly: of.reduceOnly,
+    postOnly: of.postOnly,
+    average: of.filled === 0 ? undefined : numberOf(averageOf(of, market), priceScale),
+    cost: numberOf(of.filledNotional, moneyScale),
+    lastUpdateTimestamp: of.updatedAtEpochMs,
+    info: order(model, of)
+  }
+}
+
+// --- trades ----------------------------------------------------------------------------------------------
+
+const notionalOf = (model: NaiveVenue, { market, price, size }: NaiveFill): bigint =>
+  BigInt(price) * BigInt(size) * model.markets[market]!.factor
+
+const unified = (model: NaiveVenue, fill: NaiveFill): Members => {
+  const { parameters } = model.markets[fill.market]!
+  return {
+    id: idOf("trd", fill.ordinal),
+    ...moment(fill.atEpochMs),
+    symbol: symbolOf(parameters),
+    price: numberOf(fill.price, parameters.priceScale),
+    amount: numberOf(fill.size, parameters.quantityScale),
+    cost: numberOf(notionalOf(model, fill), moneyScale)
+  }
+}
+
+/** A public trade. */
+export const trade = (model: NaiveVenue, fill: NaiveFill): Members => {
+  const { marketId, priceScale, quantityScale } = model.markets[fill.market]!.parameters
+  return {
+    tradeId: idOf("trd", fill.ordinal),
+    marketId,
+    takerSide: Order.sides[fill.taker.side],
+    ...both("price", fill.price, priceScale),
+    ...both("size", fill.size, quantityScale),
+    executedAtEpochMs: fill.atEpochMs,
+    sequence: fill.sequence
+  }
+}
+
+/** A public trade in the unified shape. */
+export const compatTrade = (model: NaiveVenue, fill: NaiveFill): Members => ({
+  ...unified(model, fill),
+  side: Order.sides[fill.taker.side],
+  takerOrMaker: "taker",
+  info: trade(model, fill)
+})
+
+/** A fill as one of its two accounts sees it. */
+export const ownFill = (model: NaiveVenue, fill: NaiveFill, account: number): Members => {
+  const { marketId, priceScale, quantityScale } = model.markets[fill.market]!.parameters
+  const isTaker = fill.taker.account === account
+  const own = isTaker ? fill.taker : fill.maker
+  return {
+    tradeId: idOf("trd", fill.ordinal),
+    orderId: idOf("ord", own.number),
+    accountId: idOf("acc", model.accounts[account]!.born),
+    marketId,
+    side: Order.sides[own.side],
+    liquidity: isTaker ? "taker" : "maker",
+    ...both("price", fill.price, priceScale),
+    ...both("size", fill.size, quantityScale),
+    ...both("notional", notionalOf(model, fill), moneyScale),
+    ...both("fee", isTaker ? fill.takerFee : fill.makerFee, moneyScale),
+    feeAsset: "USDC",
+    executedAtEpochMs: fill.atEpochMs,
+    sequence: fill.sequence
+  }
+}
+
+/** The same in the unified shape. A fee's rate is the market's at present. */
+export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: number): Members => {
+  const { makerFeeBps, takerFeeBps } = model.markets[fill.market]!.parameters
+  const isTaker = fill.taker.account === account
+  const own = isTaker ? fill.taker : fill.maker
+  const cost = numberOf(isTaker ? fill.takerFee : fill.makerFee, moneyScale)
+  const fee = { cost, currency: "USDC", rate: numberOf(isTaker ? takerFeeBps : makerFeeBps, 4) }
+  return {
+    ...unified(model, fill),
+    side: Order.sides[own.side],
+    takerOrMaker: isTaker ? "taker" : "maker",
+    order: idOf("ord", own.number),
+    fee,
+    fees: [fee],
+    info: ownFill(model, fill, account)
+  }
+}
+
+// --- markets ---------------------------------------------------------------------------------------------
+
+/** A market's snapshot but for its digest, which covers every market at once. */
+export const market = (model: NaiveVenue, { index, lastPrice, parameters, sequence, status }: NaiveMarket): Members => {
+  const { priceScale, quantityScale } = parameters
+  return {
+    version: "external-market-snapshot/v1",
+    marketId: parameters.marketId,
+    status,
+    market: {
+      marketId: parameters.marketId,
+      underlyingSymbol: parameters.underlyingSymbol,
+      marketType: parameters.marketType,
+      logoUrl: parameters.logoUrl,
+      logoUnavailable: parameters.logoUrl === "",
+      status,
+      priceScale,
+      quantityScale,
+      minPrice: decimalOf(parameters.minPriceAtoms, priceScale),
+      maxPrice: decimalOf(parameters.maxPriceAtoms, priceScale),
+      minQuantity: decimalOf(parameters.minQuantityAtoms, quantityScale),
+      maxQuantity: decimalOf(parameters.maxQuantityAtoms, quantityScale),
+      maxPositionQuantity: decimalOf(parameters.maxPositionQuantityAtoms, quantityScale),
+      initialMarginBps: parameters.initialMarginBps,
+      maintenanceMarginTiers: parameters.maintenanceMarginTiers.map((tier) => ({
+        notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
+        maintenanceMarginBps: tier.maintenanceMarginBps
+      })),
+      maxLeverageX: parameters.maxLeverageX,
+      makerFeeBps: parameters.makerFeeBps,
+      takerFeeBps: parameters.takerFeeBps,
+      priceBandBps: parameters.priceBandBps,
+      settlementAsset: "USDC",
+      symbol: symbolOf(parameters),
+      lastPriceAtoms: String(lastPrice),
+      lastPrice: decimalOf(lastPrice, priceScale),
+      change24hBps: String(model.day(model.markets[index]!, model.atEpochMs).changeBps),
+      favorite: false
+    },
+    marketSession: {
+      state: "open",
+      asOfEpochMs: model.atEpochMs,
+      nextOpenEpochMs: 0,
+      nextCloseEpochMs: 0,
+      riskIncreasingOrderCutoffEpochMs: 0
+    },
+    snapshotSequence: sequence,
+    resync: { stream: "market.status", fromSequence: sequence }
+  }
+}
+
+/** A market in the unified shape, but for what its native snapshot is. */
+export const compatMarket = (shown: NaiveMarket): Members => {
+  const { parameters, status } = shown
+  const { priceScale, quantityScale } = parameters
+  return {
+    id: parameters.marketId,
+    symbol: symbolOf(parameters),
+    active: status === "open" || status === "reduce_only",
+    taker: numberOf(parameters.takerFeeBps, 4),
+    maker: numberOf(parameters.makerFeeBps, 4),
+    precision: { amount: numberOf(1, quantityScale), price: numberOf(1, priceScale) },
+    limits: {
+      leverage: { min: 1, max: parameters.maxLeverageX },
+      amount: {
+        min: numberOf(parameters.minQuantityAtoms, quantityScale),
+        max: numberOf(parameters.maxQuantityAtoms, quantityScale)
+      },
+      price: { min: numberOf(parameters.minPriceAtoms, priceScale), max: numberOf(parameters.maxPriceAtoms, priceScale) },
+      cost: {}
+    }
+  }
+}
+
+const openInterestOf = (model: NaiveVenue, { index }: NaiveMarket): bigint =>
+  model.accounts.reduce((total, account) => total + BigInt(Math.max(0, account.positions.get(index)?.quantity ?? 0)), 0n)
+
+/** `external-market-stats/v1`. */
+export const stats = (model: NaiveVenue, of: NaiveMarket): Members => {
+  const { marketId, priceScale, quantityScale } = of.parameters
+  const day = model.day(of, model.atEpochMs)
+  const openInterest = openInterestOf(model, of)
+  return {
+    version: "external-market-stats/v1",
+    marketId,
+    ...both("volume24hQuote", day.volumeQuote, moneyScale),
+    ...both("volume24hBase", day.volumeBase, quantityScale),
+    ...both("openInterestBase", openInterest, quantityScale),
+    ...both("openInterestQuote", openInterest * BigInt(of.mark) * of.factor, moneyScale),
+    ...both("lastPrice", of.lastPrice, priceScale),
+    ...both("high24h", day.high, priceScale),
+    ...both("low24h", day.low, priceScale),
+    fundingRateBps: "0",
+    predictedFundingRateBps: "0",
+    change24hBps: String(day.changeBps),
+    nextFundingTimeEpochMs: model.atEpochMs - (model.atEpochMs % hourMs) + hourMs,
+    fundingIntervalMs: hourMs,
+    marketData: {
+      ...both("indexPrice", of.mark, priceScale),
+      ...both("markPrice", of.mark, priceScale),
+      asOfEpochMs: of.indexSourceEpochMs
+    }
+  }
+}
+
+/** The same in the unified shape: every number is there, 0 where there was nothing yet. */
+export const compatStats = (model: NaiveVenue, of: NaiveMarket): Members => {
+  const { priceScale, quantityScale } = of.parameters
+  const day = model.day(of, model.atEpochMs)
+  const openInterest = openInterestOf(model, of)
+  const next = model.atEpochMs - (model.atEpochMs % hourMs) + hourMs
+  return {
+    symbol: symbolOf(of.parameters),
+    ...moment(model.atEpochMs),
+    high: numberOf(day.high, priceScale),
+    low: numberOf(day.low, priceScale),
+    last: numberOf(of.lastPrice, priceScale),
+    baseVolume: numberOf(day.volumeBase, quantityScale),
+    quoteVolume: numberOf(day.volumeQuote, moneyScale),
+    openInterestAmount: numberOf(openInterest, quantityScale),
+    openInterestValue: numberOf(openInterest * BigInt(of.mark) * of.factor, moneyScale),
+    markPrice: numberOf(of.mark, priceScale),
+    indexPrice: numberOf(of.mark, priceScale),
+    fundingRate: 0,
+    nextFundingRate: 0,
+    nextFundingTimestamp: next,
+    nextFundingDatetime: new Date(next).toISOString(),
+    interval: "1h",
+    info: stats(model, of)
+  }
+}
+
+/** A ticker: the best prices and the day; what there was nothing for is absent. */
+export const ticker = (model: NaiveVenue, of: NaiveMarket): Members => {
+  const { priceScale, quantityScale } = of.parameters
+  const day = model.day(of, model.atEpochMs)
+  const [bid] = model.levels(of.index, Order.buy)
+  const [ask] = model.levels(of.index, Order.sell)
+  const price = (atoms: bigint | number): number => numberOf(atoms, priceScale)
+  const traded = of.lastPrice !== 0
+  const today = day.volumeBase !== 0n
+  const mark = of.mark === 0 ? undefined : price(of.mark)
+  return {
+    symbol: symbolOf(of.parameters),
+    ...moment(model.atEpochMs),
+    high: today ? price(day.high) : undefined,
+    low: today ? price(day.low) : undefined,
+    bid: bid === undefined ? undefined : price(bid[0]),
+    bidVolume: bid === undefined ? undefined : numberOf(bid[1], quantityScale),
+    ask: ask === undefined ? undefined : price(ask[0]),
+    askVolume: ask === undefined ? undefined : numberOf(ask[1], quantityScale),
+    vwap: today ? price(halfUp(day.volumeQuote, day.volumeBase * of.factor)) : undefined,
+    open: traded ? price(day.open) : undefined,
+    close: traded ? price(of.lastPrice) : undefined,
+    last: traded ? price(of.lastPrice) : undefined,
+    change: traded ? price(of.lastPrice - day.open) : undefined,
+    percentage: traded ? ((of.lastPrice - day.open) * 100) / day.open : undefined,
+    average: traded ? numberOf(BigInt(of.lastPrice + day.open) * 5n, priceScale + 1) : undefined,
+    baseVolume: numberOf(day.volumeBase, quantityScale),
+    quoteVolume: numberOf(day.volumeQuote, moneyScale),
+    markPrice: mark,
+    indexPrice: mark,
+    info: stats(model, of)
+  }
+}
+
+/** The levels of a book's side as they are sent, best first. */
+export const levels = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
+  levelsOfSide.map(([price, size]) => ({ ...both("price", price, priceScale), ...both("size", size, quantityScale) }))
+
+/** The same as pairs of numbers. */
+export const levelPairs = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
+  levelsOfSide.map(([price, size]) => [numberOf(price, priceScale), numberOf(size, quantityScale)])

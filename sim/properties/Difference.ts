@@ -1,0 +1,23 @@
+/** Where what a reader was shown is not what it must be. */
+import { broken, holds, type Verdict } from "./Property.js"
+
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
+
+/** The first member that differs, by its path from `what`. A member that is expected as undefined must be absent. */
+export const difference = (what: string, shown: unknown, expected: unknown): Verdict => {
+  if (!isObject(expected) || !isObject(shown) || Array.isArray(expected) !== Array.isArray(shown)) {
+    return Object.is(shown, expected) ? holds : broken(`${what} is ${JSON.stringify(shown)}, must be ${JSON.stringify(expected)}`)
+  }
+  for (const name of Object.keys(shown)) {
+    if (!(name in expected)) return broken(`${what}.${name} is ${JSON.stringify(shown[name])}, must be absent`)
+  }
+  for (const name of Object.keys(expected)) {
+    const verdict = difference(`${what}.${name}`, shown[name], expected[name])
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
+/** A copy without some of its members. */
+export const without = (value: unknown, names: ReadonlyArray<string>): unknown =>
+  isObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) : value

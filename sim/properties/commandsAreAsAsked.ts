@@ -1,0 +1,277 @@
+/**
+ * Safety (I5 from the request on). Every command of a client or an operator is the one that a request under its key asked
+ * for, field by field, and every answer is about the request that it answers. What is a request by the contract is never
+ * called malformed, and what is none is never journaled. Another request under a used key is
+ * refused as a conflict, and the same one never is, however it is written.
+ *
+ * Requests are read by `sim/reading`, from their text alone, which shares nothing with the venue's edge.
+ */
+import { Principal } from "../../src/operations/Header.js"
+import * as Market from "../../src/domain/Market.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { type Asked, familyOf, type Reading } from "../reading/Asked.js"
+import * as Answers from "../reading/Answers.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import * as Commands from "../reading/Commands.js"
+import { Markets, type Moment } from "../reading/Markets.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** A request under a key, read once for all calls that say the same. */
+interface Request {
+  readonly asked: Asked
+  readonly accountId: string
+  readonly body: string
+  /** What markets there were when it was first made. */
+  readonly since: Moment
+}
+
+/** The good request that a call makes, and the scope of its key. */
+interface Made {
+  readonly request: Request
+  readonly scope: string
+}
+
+/** A record that a request made, with all that the requests which it may be of say. */
+interface Decided {
+  readonly sequence: number
+  readonly says: ReadonlySet<string>
+}
+
+interface State {
+  readonly markets: Markets
+  /** Good requests with a good credential, by the call's number. */
+  readonly calls: Map<number, Made>
+  /** By scope of their key. */
+  readonly requests: Map<string, Array<Request>>
+  readonly records: Map<string, Array<Decided>>
+  /** By order number. */
+  readonly orders: Map<number, Answers.Placed>
+}
+
+/** An account's number and the request's code with the key; -1 for the operator. */
+const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
+
+/** The keys that a start gives to what it reads from the markets file. */
+const isOfStart = (key: string): boolean => key.startsWith("bootstrap/")
+
+/** Whether it comes with the credential that its route asks for. */
+const isAdmitted = ({ credential }: Call): boolean => credential === "trader" || credential === "operator"
+
+const asked = (state: State, call: Call): void => {
+  const { reading } = call
+  if (reading._tag !== "asked" || !isAdmitted(call)) return
+  const scope = scopeOf(call.account, reading.asked.operation, call.idempotencyKey ?? "")
+  const known = state.requests.get(scope) ?? []
+  const same = known.filter((each) => each.asked.canonical === reading.asked.canonical)
+  // Each spelling is kept, since a command repeats of a fault what was sent.
+  let request = same.find((each) => each.body === call.body)
+  if (request === undefined) {
+    request = { asked: reading.asked, accountId: call.accountId, body: call.body, since: same[0]?.since ?? state.markets.moment() }
+    known.push(request)
+    state.requests.set(scope, known)
+  }
+  state.calls.set(call.id, { request, scope })
+}
+
+/** What names of markets may have meant since a request was first made. */
+const meaning = ({ markets }: State, { asked, since }: Request): Commands.Find => (name) => markets.meanings(name, familyOf(asked), since)
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
+  const { command, sequence } = record
+  const isOutside = command.principal === Principal.key || command.principal === Principal.session
+    || (command.principal === Principal.operator && !isOfStart(command.idempotencyKey))
+  const isDone = outcomes[0]?.refusal === Refusal.none
+  if (isOutside) {
+    const what = `record ${sequence}, ${command.kind} under key ${command.idempotencyKey},`
+    if (!Commands.isAskedFor(command)) return broken(`${what} is of a kind that no request asks for`)
+    const scope = scopeOf(command.account, command.operation, command.idempotencyKey)
+    const requests = state.requests.get(scope) ?? []
+    let said = "was asked for by no request"
+    const of = requests.filter((request) => {
+      const accountOf = (id: string) => model.accounts.findIndex(({ born }) => `acc_${born.toString(36)}` === id)
+      const difference = Commands.difference(request.asked, command, meaning(state, request), accountOf)
+      if (difference !== undefined) said = difference
+      return difference === undefined
+    })
+    if (of.length === 0) return broken(`${what} ${said}`)
+    const decided = { sequence, says: new Set(of.map((request) => request.asked.canonical)) }
+    const before = state.records.get(scope)
+    if (before === undefined) state.records.set(scope, [decided])
+    else before.push(decided)
+    placed(state, of[0]!, outcomes)
+  }
+  if (isDone) state.markets.done(command)
+  return holds
+}
+
+/** Takes note of the orders that a request placed or changed. */
+const placed = (
+  { markets, orders }: State,
+  { accountId, asked: { wanted } }: Request,
+  outcomes: Committed["decision"]["outcomes"]
+): void => {
+  if (wanted.kind !== "PlaceOrders" && wanted.kind !== "AmendOrder") return
+  for (let index = 0; index < outcomes.length; index++) {
+    const { orderNumber, refusal } = outcomes[index]!
+    if (refusal !== Refusal.none) continue
+    if (wanted.kind === "AmendOrder") orders.get(orderNumber)!.amended = true
+    else {
+      const order = wanted.orders[index]!
+      orders.set(orderNumber, { order, place: markets.find(order.market, wanted.family)!, accountId, amended: false })
+    }
+  }
+}
+
+// ---- answers
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** What a request that is none is answered. Whatever the venue cannot take at the moment is 503, whoever asks. */
+const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "foreign">, ReadonlySet<number>>> = {
+  malformed: new Set([400, 413, 415]),
+  unsupported: new Set([501])
+}
+
+/** Answers to a good request that come without a decision of it. */
+const undecided: ReadonlySet<number> = new Set([401, 429, 503])
+
+const refusedWhole = (call: Call, { status, text }: Answered["answer"]): Verdict => {
+  const { reading } = call
+  if (status === 503 || reading._tag === "asked" || reading._tag === "other") return holds
+  const may = reading._tag === "foreign" ? reading.statuses.includes(status) : refusals[reading._tag].has(status)
+  return may ? holds : broken(`${call.target} with ${call.body} is ${reading._tag} by the contract, and is answered ${status}: ${text}`)
+}
+
+const nativeOf = (json: unknown): Json => {
+  if (!isObject(json)) return {}
+  return isObject(json["info"]) ? json["info"] : json
+}
+
+/** What may be refused as invalid for what it would do. */
+const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "OpenDemoAccounts"])
+
+/** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
+const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {
+  const { asked } = request
+  const { code, rejectionGuard } = nativeOf(json)
+  if (rejectionGuard === "expiry_passed") return decided !== undefined
+  const find = meaning(state, request)
+  if (Commands.mayBeMalformed(asked, find)) return true
+  const { wanted } = asked
+  if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
+  // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
+  if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
+  // There is no such order, account or market.
+  if (wanted.kind === "CancelByOperator") return code !== "invalid_request"
+  // What breaks a market's rules or the venue's totals is an operator's, and decided.
+  return decided !== undefined && (code !== "invalid_request" || mattersOf.has(wanted.kind))
+}
+
+/** What a 409 is about: another body under the key, an identity that was fenced, or something that was decided. */
+const conflictOf = (json: unknown): "body" | "fence" | "decision" => {
+  const { code, rejectionGuard } = nativeOf(json)
+  if (code !== "idempotency_key_conflict") return "decision"
+  return rejectionGuard === undefined ? "body" : rejectionGuard === "fenced" ? "fence" : "decision"
+}
+
+/** Holds an answer to a good request against what its key was used for. */
+const answeredGood = (state: State, { answer, call, memory, model }: Answered, request: Request, scope: string): Verdict => {
+  const { json, status, text } = answer
+  const { asked } = request
+  if (undecided.has(status)) return holds
+  const what = `${call.target} with ${call.body} under key ${call.idempotencyKey}`
+  const records = state.records.get(scope) ?? []
+  const own = records.filter((record) => record.says.has(asked.canonical))
+  const said = `is answered ${status}: ${text}`
+  const conflict = status === 409 ? conflictOf(json) : undefined
+  // What was fenced before it was seen has no record, and none is told of a record that it has.
+  if (conflict === "fence" && own.length === 0) return holds
+  if (conflict === "body") {
+    const last = records.at(-1)
+    const isOnlyOwn = last !== undefined && last.says.size === 1 && last.says.has(asked.canonical)
+    const isKept = memory !== undefined && model.isRemembered(memory, model.atEpochMs)
+    return isOnlyOwn && isKept ? broken(`${what} is what the key was used for, and ${said}`) : holds
+  }
+  if (status === 400 || status === 404) {
+    return isRefusalOfMatter(state, request, own.at(-1), json) ? holds : broken(`${what} is a good request, and ${said}`)
+  }
+  if (status !== 200 && status !== 403 && status !== 409 && status !== 422) return broken(`${what} is a good request, and ${said}`)
+  if (own.length === 0) return broken(`${what}, which nothing was decided for, ${said}`)
+  const asking = {
+    accountId: request.accountId,
+    idempotencyKey: call.idempotencyKey ?? "",
+    find: (name: string) => state.markets.find(name, familyOf(asked))
+  }
+  const difference = status === 200
+    ? Answers.difference(asked, json, asking)
+    : Answers.refusedOtherwise(asked, nativeOf(json), asking)
+  return difference === undefined ? holds : broken(`${what} ${said}: ${difference}`)
+}
+
+// ---- reads
+
+/** Where answers to reads show orders. */
+const shown = (endpoint: string, json: unknown): ReadonlyArray<unknown> => {
+  switch (endpoint) {
+    case "getOrder":
+    case "getCompatOrder":
+    case "amendOrder":
+    case "cancelCompatOrder":
+      return [json]
+    case "listOrders":
+      return isObject(json) && Array.isArray(json["orders"]) ? json["orders"] : []
+    case "listCompatOrders":
+      return Array.isArray(json) ? json : []
+    case "lookUpOutcome":
+      return isObject(json) && json["order"] !== undefined ? [json["order"]] : []
+    default:
+      return []
+  }
+}
+
+const ordersAreShown = ({ orders }: State, call: Call, json: unknown): Verdict => {
+  for (const each of shown(call.endpoint, json)) {
+    if (!isObject(each)) return broken(`${call.target} shows ${JSON.stringify(each)}`)
+    const id = String(each["orderId"] ?? each["id"])
+    const order = orders.get(Commands.numberOf(id))
+    if (order === undefined) return broken(`${call.target} shows ${id}, which nobody asked for`)
+    const difference = Answers.shownOtherwise(id, each, order)
+    if (difference !== undefined) return broken(`${call.target}: ${difference}`)
+  }
+  return holds
+}
+
+const answered = (state: State, seen: Answered): Verdict => {
+  const { answer, call } = seen
+  const made = state.calls.get(call.id)
+  if (isAdmitted(call)) {
+    const verdict = made === undefined ? refusedWhole(call, answer) : answeredGood(state, seen, made.request, made.scope)
+    if (verdict !== undefined) return verdict
+  } else if (call.reading._tag === "asked" && answer.status !== 401 && answer.status !== 503) {
+    return broken(`${call.target} without a good credential is answered ${answer.status}: ${answer.text}`)
+  }
+  return answer.status === 200 ? ordersAreShown(state, call, answer.json) : holds
+}
+
+export const commandsAreAsAsked: Property<State> = {
+  name: "commands-and-answers-are-as-asked",
+  invariant: "I5",
+  kind: "safety",
+  initial: () => ({ markets: new Markets(), calls: new Map(), requests: new Map(), records: new Map(), orders: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Asked":
+        if (!state.calls.has(seen.call.id)) asked(state, seen.call)
+        return holds
+      case "Committed":
+        return committed(state, seen)
+      case "Answered":
+        return answered(state, seen)
+      default:
+        return holds
+    }
+  }
+}

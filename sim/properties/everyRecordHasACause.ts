@@ -1,0 +1,104 @@
+/**
+ * Safety (I20). The venue does nothing of its own accord: every record of the journal was asked for under its key by
+ * somebody who may, or is a start, a market of the file that a start found, a price that the index feed gave, or the passing
+ * of a time at which something was due. Each start, price and moment explains one record.
+ */
+import { Principal } from "../../src/operations/Header.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Record } from "../../src/journal/Record.js"
+import type { NaiveDecision } from "../model/NaiveState.js"
+import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  /** What was asked under a key by somebody whose credential was good. */
+  readonly scopes: Set<string>
+  /** Starts that no record tells of. */
+  starts: number
+  /** Every market of a markets file that a start found. */
+  readonly files: Set<string>
+  /** How often the feed gave each price that no record tells of. */
+  readonly quotes: Map<string, number>
+  /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
+  deadlines: ReadonlyArray<number>
+}
+
+/** The keys under which a start puts and opens a market of its file. */
+const ofStart = /^bootstrap\/([^/]+)(?:\/(?:backfilling|open))?$/
+
+const quoteOf = (marketId: string, priceAtoms: number, sourceEpochMs: number): string => `${marketId} ${priceAtoms} ${sourceEpochMs}`
+
+/** A record that nobody outside the venue sent. */
+const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record, decision: NaiveDecision, model: NaiveVenue): Verdict => {
+  switch (command.kind) {
+    case "OpenVenue":
+    case "StartVenue":
+      return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
+    case "PassTime": {
+      const isCaused = decision.touchedOrders.size > 0 || state.deadlines.some((due) => due <= atEpochMs)
+      state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
+      return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
+    }
+    case "SetIndexPrice": {
+      const quote = quoteOf(model.markets[command.market]!.parameters.marketId, command.priceAtoms, command.sourceEpochMs)
+      const given = state.quotes.get(quote) ?? 0
+      state.quotes.set(quote, given - 1)
+      return given > 0 ? holds : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
+    }
+    default:
+      return broken(`record ${sequence} is a ${command.kind} without a key`)
+  }
+}
+
+const verdictOf = (state: State, record: Record, decision: NaiveDecision, model: NaiveVenue): Verdict => {
+  const { command, sequence } = record
+  const scope = scopeOfCommand(command)
+  if (scope === undefined) return internalVerdict(state, record, decision, model)
+  if (state.scopes.has(scope)) return holds
+  const listed = command.principal === Principal.operator ? ofStart.exec(command.idempotencyKey)?.[1] : undefined
+  return listed !== undefined && state.files.has(listed)
+    ? holds
+    : broken(`record ${sequence} is a ${command.kind} under ${scope}, which nobody asked for`)
+}
+
+/** Notes when something that the record decided is to be due. */
+const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveDecision): void => {
+  if (command.kind === "SetCancelAllAfter" && command.timeoutMs > 0) state.deadlines = [...state.deadlines, atEpochMs + command.timeoutMs]
+  if (command.kind !== "PlaceOrders") return
+  const expiries = command.entries.flatMap((entry, index) =>
+    entry.expiresAtEpochMs > 0 && outcomes[index]!.refusal === Refusal.none ? [entry.expiresAtEpochMs] : []
+  )
+  if (expiries.length > 0) state.deadlines = [...state.deadlines, ...expiries]
+}
+
+export const everyRecordHasACause: Property<State> = {
+  name: "every-record-has-a-cause",
+  invariant: "I20",
+  kind: "safety",
+  initial: () => ({ scopes: new Set(), starts: 0, files: new Set(), quotes: new Map(), deadlines: [] }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Asked":
+        if (seen.call.scope !== undefined && (seen.call.credential === "trader" || seen.call.credential === "operator")) {
+          state.scopes.add(seen.call.scope)
+        }
+        return holds
+      case "Started":
+        state.starts++
+        for (const marketId of seen.markets) state.files.add(marketId)
+        return holds
+      case "Quoted": {
+        const quote = quoteOf(seen.marketId, seen.priceAtoms, seen.sourceEpochMs)
+        state.quotes.set(quote, (state.quotes.get(quote) ?? 0) + 1)
+        return holds
+      }
+      case "Committed": {
+        const verdict = verdictOf(state, seen.record, seen.decision, seen.model)
+        note(state, seen.record, seen.decision)
+        return verdict
+      }
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/** What a request asks for, as the contract reads it: the words that the readings of requests, commands and answers share. */
+import type { Parameters } from "../../src/domain/Market.js"
+import type { Kind, Operation } from "../../src/operations/Operations.js"
+
+/** The family of the route: ids and decimal texts, or symbols and numbers. */
+export type Family = "native" | "compat"
+
+/** An order as it was asked for, with what the contract says of members that were left out. */
+export interface AskedOrder {
+  /** The market's id, or on `/v2` its symbol. */
+  readonly market: string
+  /** Empty where there is none. */
+  readonly clientOrderId: string
+  readonly side: "buy" | "sell"
+  readonly type: "limit" | "market"
+  readonly timeInForce: "GTC" | "IOC"
+  /** Plain decimals; the price undefined where there is none. */
+  readonly price: string | undefined
+  readonly quantity: string
+  /** The same as they were sent. */
+  readonly sentPrice: unknown
+  readonly sentQuantity: unknown
+  readonly postOnly: boolean
+  readonly reduceOnly: boolean
+  readonly selfTradePrevention: "cancel_resting" | "cancel_incoming" | "cancel_both"
+  /** 0 for never. */
+  readonly expiresAtEpochMs: number
+}
+
+export interface AskedCancel {
+  readonly market: string
+  readonly orderId: string
+}
+
+/** What is wanted, by the kind of the command that it is to become. */
+export type Wanted =
+  | { readonly kind: "PlaceOrders"; readonly family: Family; readonly batch: boolean; readonly orders: ReadonlyArray<AskedOrder> }
+  | { readonly kind: "CancelOrders"; readonly family: Family; readonly batch: boolean; readonly orders: ReadonlyArray<AskedCancel> }
+  | {
+    readonly kind: "AmendOrder"
+    readonly market: string
+    readonly orderId: string
+    readonly price: string | undefined
+    readonly quantity: string | undefined
+  }
+  /** Without a market: in all of them. */
+  | { readonly kind: "CancelAllOrders"; readonly family: Family; readonly market: string | undefined }
+  | { readonly kind: "SetCancelAllAfter"; readonly timeoutMs: number }
+  | { readonly kind: "FenceOutcome"; readonly key: string | undefined; readonly clientOrderId: string | undefined }
+  | { readonly kind: "SetDisplayHandle"; readonly chosen: string }
+  | { readonly kind: "PutMarket"; readonly parameters: Parameters }
+  | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
+  | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }
+  | { readonly kind: "HaltEngine" | "ResumeEngine" }
+  /** One order, or those of an account, in a market, or both. */
+  | {
+    readonly kind: "CancelByOperator"
+    readonly orderId: string | undefined
+    readonly accountId: string | undefined
+    readonly market: string | undefined
+  }
+  | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number }
+
+/** The kinds of command that requests become. */
+export type AskedKind = Wanted["kind"]
+/** Every kind of command either is asked for by requests, or comes from nobody outside. */
+export type Unasked = Exclude<Kind, AskedKind>
+
+export interface Asked {
+  readonly operation: Operation
+  /** What path and body say, the same text for all ways to say the same. */
+  readonly canonical: string
+  readonly wanted: Wanted
+}
+
+/** The family whose names of markets a request uses. */
+export const familyOf = ({ wanted }: Asked): Family => "family" in wanted ? wanted.family : "native"
+
+/**
+ * What a request is. `malformed`: its answer is 400, 413 or 415. `unsupported`: 501. `foreign`: it names an account that the
+ * credential may not act for. Of none of these anything is journaled. `other`: no command.
+ */
+export type Reading =
+  | { readonly _tag: "asked"; readonly asked: Asked }
+  | { readonly _tag: "malformed" | "unsupported" | "other" }
+  | { readonly _tag: "foreign"; readonly statuses: ReadonlyArray<number> }

@@ -1,0 +1,272 @@
+/**
+ * What the command of a request has to be, field by field: from what the request asks for and from the market's grid. The
+ * fields are typed by the operations' declarations: one that nothing is said of here does not compile.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+import type { Header } from "../../src/operations/Header.js"
+import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+import type { Asked, AskedCancel, AskedKind, AskedOrder, Family, Unasked, Wanted } from "./Asked.js"
+import type { Meanings, Place } from "./Markets.js"
+import { atomsOf, type Atoms } from "./Numbers.js"
+
+/** The fields that a command of a kind has besides what every command has. */
+type FieldsOf<K extends AskedKind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
+
+/** What nobody outside asks for: the venue itself does, and its clock. Every other kind has its wish. */
+const unasked: Readonly<Record<Unasked, true>> = { OpenVenue: true, StartVenue: true, PassTime: true }
+
+/** Whether a command is of a kind that requests ask for. */
+export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind> => !(command.kind in unasked)
+
+/** Stands for no market and no order, and for whichever market. */
+const none = -1
+const anyMarket = -2
+
+/** What a request's decimals are on a market's grid. */
+interface OnGrid {
+  readonly fault: Refusal
+  readonly price: number | undefined
+  readonly quantity: number | undefined
+}
+
+const unknown: OnGrid = { fault: Refusal.marketNotFound, price: undefined, quantity: undefined }
+const faulty = (fault: Refusal): OnGrid => ({ fault, price: undefined, quantity: undefined })
+
+/** The refusal of a number that is none on the grid: on `/v2` too many decimals are off the grid, otherwise it is out of bounds. */
+const faultOf = (atoms: Atoms, offGrid: Refusal, outOfBounds: Refusal): Refusal => atoms === "too fine" ? offGrid : outOfBounds
+
+/** On `/v1` too many decimals are no request. `zeroIsNone`: a price of zero would say that there is none. */
+const onGrid = (
+  place: Place | undefined,
+  family: Family,
+  price: string | undefined,
+  quantity: string | undefined,
+  zeroIsNone: boolean
+): OnGrid | "malformed" => {
+  if (place === undefined) return unknown
+  const priceAtoms = price === undefined ? undefined : atomsOf(price, place.priceScale)
+  const quantityAtoms = quantity === undefined ? undefined : atomsOf(quantity, place.quantityScale)
+  const isZeroed = priceAtoms === 0 && zeroIsNone
+  if (typeof priceAtoms !== "string" && typeof quantityAtoms !== "string" && !isZeroed) {
+    return { fault: Refusal.none, price: priceAtoms, quantity: quantityAtoms }
+  }
+  // Of a market that is not listed nothing is told, not even its grid.
+  if (!place.listed) return unknown
+  if (family === "native" && (priceAtoms === "too fine" || quantityAtoms === "too fine")) return "malformed"
+  if (typeof priceAtoms === "string" || isZeroed) return faulty(faultOf(priceAtoms!, Refusal.priceOffGrid, Refusal.priceOutOfBounds))
+  return faulty(faultOf(quantityAtoms!, Refusal.quantityOffGrid, Refusal.quantityOutOfBounds))
+}
+
+const sides = { buy: 0, sell: 1 } as const
+const types = { limit: 0, market: 1 } as const
+const timesInForce = { GTC: 0, IOC: 1 } as const
+const selfTradePreventions = { cancel_resting: 0, cancel_incoming: 1, cancel_both: 2 } as const
+
+const placed = (order: AskedOrder, family: Family, place: Place | undefined): PlaceEntry | "malformed" => {
+  const grid = onGrid(place, family, order.price, order.quantity, order.type === "market")
+  if (grid === "malformed") return grid
+  return {
+    market: place?.index ?? none,
+    clientOrderId: order.clientOrderId,
+    side: sides[order.side],
+    type: types[order.type],
+    timeInForce: timesInForce[order.timeInForce],
+    priceAtoms: grid.price ?? 0,
+    quantityAtoms: grid.quantity ?? 0,
+    postOnly: order.postOnly,
+    reduceOnly: order.reduceOnly,
+    selfTradePrevention: selfTradePreventions[order.selfTradePrevention],
+    expiresAtEpochMs: order.expiresAtEpochMs,
+    fault: grid.fault,
+    raw: grid.fault === Refusal.none ? "" : JSON.stringify([order.market, order.sentPrice ?? null, order.sentQuantity])
+  }
+}
+
+/** The number in an order's id, or -1 where no order can have it. */
+export const numberOf = (orderId: string): number => {
+  const [, digits] = /^ord_(0|[1-9a-z][0-9a-z]{0,10})$/.exec(orderId) ?? []
+  const number = digits === undefined ? none : Number.parseInt(digits, 36)
+  return Number.isSafeInteger(number) ? number : none
+}
+
+const canceled = ({ market, orderId }: AskedCancel, place: Place | undefined): CancelEntry => {
+  const orderNumber = numberOf(orderId)
+  return {
+    market: place?.index ?? none,
+    orderNumber,
+    raw: place === undefined || orderNumber === none ? JSON.stringify([market, orderId]) : ""
+  }
+}
+
+const amended = (
+  { market, orderId, price, quantity }: Wanted & { readonly kind: "AmendOrder" },
+  place: Place | undefined
+): FieldsOf<"AmendOrder"> | "malformed" => {
+  const grid = onGrid(place, "native", price, quantity, true)
+  if (grid === "malformed") return grid
+  const orderNumber = numberOf(orderId)
+  const isPlain = place !== undefined && orderNumber !== none && grid.fault === Refusal.none
+  return {
+    market: place?.index ?? none,
+    orderNumber,
+    priceAtoms: grid.price ?? 0,
+    quantityAtoms: grid.quantity ?? -1,
+    fault: grid.fault,
+    raw: isPlain ? "" : JSON.stringify([market, orderId, price ?? null, quantity ?? null])
+  }
+}
+
+/** Of no market, or of one whose price cannot be said on its grid, nothing is journaled. */
+const indexed = (
+  { price, sourceEpochMs }: Wanted & { readonly kind: "SetIndexPrice" },
+  place: Place | undefined
+): FieldsOf<"SetIndexPrice"> | "malformed" => {
+  const priceAtoms = place === undefined ? "too fine" : atomsOf(price, place.priceScale)
+  return place === undefined || typeof priceAtoms === "string" ? "malformed" : { market: place.index, priceAtoms, sourceEpochMs }
+}
+
+const canceledAll = (
+  { market }: Wanted & { readonly kind: "CancelAllOrders" },
+  place: Place | undefined
+): FieldsOf<"CancelAllOrders"> => {
+  if (market === undefined) return { market: anyMarket, raw: "" }
+  return place === undefined ? { market: none, raw: market } : { market: place.index, raw: "" }
+}
+
+const canceledByOperator = (
+  { accountId, orderId }: Wanted & { readonly kind: "CancelByOperator" },
+  place: Place | undefined,
+  accountOf: AccountOf
+): FieldsOf<"CancelByOperator"> => ({
+  orderNumber: orderId === undefined ? none : numberOf(orderId),
+  ofAccount: accountId === undefined ? none : accountOf(accountId),
+  market: place?.index ?? anyMarket
+})
+
+type Values = { readonly [name: string]: unknown }
+
+/** The first field in which a command is another than it has to be; undefined where it is the same. */
+const differing = (expected: object, found: object): string | undefined => {
+  const values = found as Values
+  for (const [name, value] of Object.entries(expected)) {
+    const other = values[name]
+    const isSame = typeof value === "object" ? JSON.stringify(value) === JSON.stringify(other) : value === other
+    if (!isSame) return `${name} is ${JSON.stringify(other)}, must be ${JSON.stringify(value)}`
+  }
+  return undefined
+}
+
+/** The index of the account with an id. */
+export type AccountOf = (accountId: string) => number
+
+/** What an id or a symbol may have meant when the request was looked at. */
+export type Find = (name: string) => Meanings
+
+/** Holds a part of a command to all that it may have been; undefined where it is one of them. */
+const againstMeanings = (
+  meanings: Meanings,
+  expected: (place: Place | undefined) => object | "malformed",
+  found: object
+): string | undefined => {
+  let said: string | undefined
+  for (const place of meanings) {
+    const fields = expected(place)
+    said = fields === "malformed" ? "is of a request that is none on the market's grid" : differing(fields, found)
+    if (said === undefined) return undefined
+  }
+  return said
+}
+
+const againstEntries = <E extends { readonly market: string }>(
+  asked: ReadonlyArray<E>,
+  found: ReadonlyArray<object>,
+  find: Find,
+  expected: (entry: E, place: Place | undefined) => object | "malformed"
+): string | undefined => {
+  if (asked.length !== found.length) return `has ${found.length} entries, asked for were ${asked.length}`
+  for (let index = 0; index < asked.length; index++) {
+    const entry = asked[index]!
+    const said = againstMeanings(find(entry.market), (place) => expected(entry, place), found[index]!)
+    if (said !== undefined) return `entry ${index}: ${said}`
+  }
+  return undefined
+}
+
+type AskedCommand = CommandOfKind<AskedKind>
+
+/** A command of a kind that it is known to have: both come from the same wish. */
+const as = <K extends AskedKind>(_: K, command: AskedCommand): CommandOfKind<K> => command as CommandOfKind<K>
+
+/** In what a command is not the one that was asked for; undefined where it is. Who sent it and under which key is not looked at. */
+export const difference = ({ operation, wanted }: Asked, command: AskedCommand, find: Find, accountOf: AccountOf): string | undefined => {
+  if (command.kind !== wanted.kind) return `is a ${command.kind}, asked for was a ${wanted.kind}`
+  if (command.operation !== operation) return `came by request ${command.operation}, asked was ${operation}`
+  switch (wanted.kind) {
+    case "PlaceOrders":
+      return againstEntries(wanted.orders, as("PlaceOrders", command).entries, find, (order, place) => placed(order, wanted.family, place))
+    case "CancelOrders":
+      return againstEntries(wanted.orders, as("CancelOrders", command).entries, find, canceled)
+    case "AmendOrder":
+      return againstMeanings(find(wanted.market), (place) => amended(wanted, place), command)
+    case "CancelAllOrders":
+      return againstMeanings(wanted.market === undefined ? [undefined] : find(wanted.market), (place) => canceledAll(wanted, place),
+        command)
+    case "SetCancelAllAfter":
+      return differing({ timeoutMs: wanted.timeoutMs } satisfies FieldsOf<"SetCancelAllAfter">, as("SetCancelAllAfter", command))
+    case "FenceOutcome": {
+      const { clientOrderId = "", key = "" } = wanted
+      return differing({ fencedKey: key, fencedClientOrderId: clientOrderId } satisfies FieldsOf<"FenceOutcome">,
+        as("FenceOutcome", command))
+    }
+    case "SetDisplayHandle":
+      return differing({ chosen: wanted.chosen } satisfies FieldsOf<"SetDisplayHandle">, as("SetDisplayHandle", command))
+    case "PutMarket":
+      return differing(wanted.parameters, as("PutMarket", command).parameters)
+    case "SetMarketStatus":
+      return againstMeanings(find(wanted.market),
+        (place) => place === undefined ? "malformed" : { market: place.index, status: wanted.status }, command)
+    case "SetIndexPrice":
+      return againstMeanings(find(wanted.market), (place) => indexed(wanted, place), command)
+    case "CancelByOperator":
+      return againstMeanings(
+        wanted.market === undefined ? [undefined] : find(wanted.market),
+        (place) => wanted.market !== undefined && place === undefined ? "malformed" : canceledByOperator(wanted, place, accountOf),
+        command
+      )
+    case "OpenDemoAccounts":
+      return opened(wanted, as("OpenDemoAccounts", command))
+    case "HaltEngine":
+    case "ResumeEngine":
+      return undefined
+  }
+}
+
+/** Keys of demo accounts read and trade. */
+const readAndTrade = 3
+
+const opened = (
+  { accounts, collateralAtoms }: Wanted & { readonly kind: "OpenDemoAccounts" },
+  { collateralAtoms: credited, keys }: FieldsOf<"OpenDemoAccounts">
+): string | undefined => {
+  if (credited !== collateralAtoms) return `credits ${credited} atoms, must be ${collateralAtoms}`
+  if (keys.length !== accounts) return `opens ${keys.length} accounts, must be ${accounts}`
+  return keys.every(({ scopes }) => scopes === readAndTrade) ? undefined : "opens accounts whose keys may not both read and trade"
+}
+
+/** Whether a request may be called malformed for its decimals, on one of the markets that it may have named. */
+export const mayBeMalformed = ({ wanted }: Asked, find: Find): boolean => {
+  const any = (name: string, made: (place: Place | undefined) => object | "malformed"): boolean =>
+    find(name).some((place) => made(place) === "malformed")
+  switch (wanted.kind) {
+    case "PlaceOrders":
+      return wanted.orders.some((order) => any(order.market, (place) => placed(order, wanted.family, place)))
+    case "AmendOrder":
+      return any(wanted.market, (place) => amended(wanted, place))
+    case "SetIndexPrice":
+      return any(wanted.market, (place) => indexed(wanted, place))
+    default:
+      return false
+  }
+}

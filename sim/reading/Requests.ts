@@ -1,0 +1,449 @@
+/**
+ * Requests as the contract reads them. It is written from the contract and its decisions, and shares nothing with the
+ * venue's edge: no decoder, no parser of decimals, no default.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import { Operation } from "../../src/operations/Operations.js"
+import type { Asked, AskedCancel, AskedOrder, Family, Reading, Wanted } from "./Asked.js"
+import * as Bodies from "./Bodies.js"
+import { fits, isObject, type Json, listFits, shape } from "./Bodies.js"
+import { atomsOf, plainOf, shortest } from "./Numbers.js"
+
+/** A request as it is sent, with the account of its credential; `accountId` is empty for an operator's. */
+export interface Sent {
+  readonly method: string
+  readonly target: string
+  readonly body: string
+  readonly accountId: string
+  readonly idempotencyKey: string | undefined
+}
+
+type Params = ReadonlyArray<string>
+
+/** What a body comes to on a route: what is wanted and how it is told from other wishes, or why nothing can be. */
+type Read = { readonly wanted: Wanted; readonly says: unknown } | Exclude<Reading, { readonly _tag: "asked" }>
+
+interface Route {
+  readonly method: string
+  /** Segments of the path; `*` for a parameter. */
+  readonly path: ReadonlyArray<string>
+  readonly operation: Operation
+  /** Whether a body belongs to it. */
+  readonly takesBody: boolean
+  readonly read: (body: unknown, params: Params, accountId: string) => Read
+}
+
+const malformed: Read = { _tag: "malformed" }
+const unsupported: Read = { _tag: "unsupported" }
+const foreign = (...statuses: ReadonlyArray<number>): Read => ({ _tag: "foreign", statuses })
+
+// ---- placing
+
+const sides = Bodies.oneOf("buy", "sell")
+const types = Bodies.oneOf("limit", "market")
+const nativeOrder = shape({
+  accountId: Bodies.name,
+  marketId: Bodies.name,
+  clientOrderId: Bodies.clientOrderId,
+  side: sides,
+  orderType: types,
+  quantity: Bodies.decimal
+}, {
+  timeInForce: Bodies.oneOf("GTC", "IOC"),
+  price: Bodies.decimal,
+  postOnly: Bodies.flag,
+  reduceOnly: Bodies.flag,
+  selfTradePrevention: Bodies.oneOf("cancel_resting", "cancel_incoming", "cancel_both"),
+  expiresAtEpochMs: Bodies.whole(1)
+})
+const compatParams = shape({}, { clientOrderId: Bodies.clientOrderId, postOnly: Bodies.flag, reduceOnly: Bodies.flag })
+const params = (value: unknown): boolean => fits(value, compatParams)
+const compatOrder = shape({ symbol: Bodies.name, type: types, side: sides, amount: Bodies.amount }, { price: Bodies.amount, params })
+const compatEntry = shape(
+  { symbol: Bodies.name, type: Bodies.oneOf("limit"), side: sides, amount: Bodies.amount, price: Bodies.amount },
+  { params }
+)
+
+/** What the contract says of a native order's members that were left out; undefined where its members contradict each other. */
+const nativeMeaning = (body: Json): AskedOrder | undefined => {
+  const isMarket = body["orderType"] === "market"
+  const { expiresAtEpochMs, postOnly, price, timeInForce } = body as {
+    readonly [name: string]: unknown
+    readonly price?: string
+    readonly timeInForce?: "GTC" | "IOC"
+    readonly expiresAtEpochMs?: number
+    readonly postOnly?: boolean
+  }
+  if (!isMarket && price === undefined) return undefined
+  if (isMarket && timeInForce === "GTC") return undefined
+  const isImmediate = isMarket || timeInForce === "IOC"
+  if (isImmediate && (postOnly === true || expiresAtEpochMs !== undefined)) return undefined
+  return {
+    market: body["marketId"] as string,
+    clientOrderId: body["clientOrderId"] as string,
+    side: body["side"] as AskedOrder["side"],
+    type: isMarket ? "market" : "limit",
+    timeInForce: isImmediate ? "IOC" : "GTC",
+    price,
+    quantity: body["quantity"] as string,
+    sentPrice: price,
+    sentQuantity: body["quantity"],
+    postOnly: postOnly ?? false,
+    reduceOnly: (body["reduceOnly"] as boolean | undefined) ?? false,
+    selfTradePrevention: (body["selfTradePrevention"] as AskedOrder["selfTradePrevention"] | undefined) ?? "cancel_resting",
+    expiresAtEpochMs: expiresAtEpochMs ?? 0
+  }
+}
+
+const compatMeaning = (body: Json): AskedOrder | undefined => {
+  const isMarket = body["type"] === "market"
+  const { clientOrderId = "", postOnly = false, reduceOnly = false } = (body["params"] ?? {}) as {
+    readonly clientOrderId?: string
+    readonly postOnly?: boolean
+    readonly reduceOnly?: boolean
+  }
+  const price = body["price"] as number | undefined
+  const amount = body["amount"] as number
+  if (isMarket ? postOnly : price === undefined) return undefined
+  return {
+    market: body["symbol"] as string,
+    clientOrderId,
+    side: body["side"] as AskedOrder["side"],
+    type: isMarket ? "market" : "limit",
+    timeInForce: isMarket ? "IOC" : "GTC",
+    price: price === undefined ? undefined : plainOf(price),
+    quantity: plainOf(amount),
+    sentPrice: price,
+    sentQuantity: amount,
+    postOnly,
+    reduceOnly,
+    selfTradePrevention: "cancel_resting",
+    expiresAtEpochMs: 0
+  }
+}
+
+/** Orders without the ways in which the same numbers can be written. */
+const saidOf = ({ price, quantity, sentPrice: _price, sentQuantity: _quantity, ...rest }: AskedOrder): unknown => [
+  rest,
+  price === undefined ? null : shortest(price),
+  shortest(quantity)
+]
+
+const placement = (family: Family, batch: boolean, orders: ReadonlyArray<AskedOrder | undefined>): Read => {
+  const good = orders.filter((order) => order !== undefined)
+  if (good.length < orders.length) return malformed
+  return { wanted: { kind: "PlaceOrders", family, batch, orders: good }, says: good.map(saidOf) }
+}
+
+const hasMember = (value: unknown, member: string): boolean => isObject(value) && Object.hasOwn(value, member)
+
+/** Whether a compatible order says how long it is in force, which no such order may. */
+const saysTimeInForce = (value: unknown): boolean =>
+  hasMember(value, "timeInForce") || (isObject(value) && hasMember(value["params"], "timeInForce"))
+
+const isForeign = (accountId: string) => (entry: Json): boolean => entry["accountId"] !== accountId
+
+const placeOne: Route["read"] = (body, _, accountId) => {
+  if (hasMember(body, "autoClose")) return unsupported
+  if (!fits(body, nativeOrder)) return malformed
+  const order = nativeMeaning(body)
+  if (order === undefined) return malformed
+  return isForeign(accountId)(body) ? foreign(400) : placement("native", false, [order])
+}
+
+const batchOf = (body: unknown): unknown => isObject(body) && Object.keys(body).length === 1 ? body["orders"] : undefined
+
+const placeMany: Route["read"] = (body, _, accountId) => {
+  const sent = isObject(body) ? body["orders"] : undefined
+  if (hasMember(body, "autoClose") || (Array.isArray(sent) && sent.some((each) => hasMember(each, "autoClose")))) return unsupported
+  const entries = batchOf(body)
+  if (!listFits(entries, 32, nativeOrder)) return malformed
+  const placed = placement("native", true, entries.map(nativeMeaning))
+  return "wanted" in placed && entries.some(isForeign(accountId)) ? foreign(404) : placed
+}
+
+const createOne: Route["read"] = (body) => {
+  if (saysTimeInForce(body)) return unsupported
+  return fits(body, compatOrder) ? placement("compat", false, [compatMeaning(body)]) : malformed
+}
+
+const createMany: Route["read"] = (body) => {
+  if (Array.isArray(body) ? body.some(saysTimeInForce) : saysTimeInForce(body)) return unsupported
+  return listFits(body, 32, compatEntry) ? placement("compat", true, body.map(compatMeaning)) : malformed
+}
+
+// ---- changing and cancelling
+
+const owned = shape({ accountId: Bodies.name, marketId: Bodies.name })
+const cancelEntry = shape({ accountId: Bodies.name, marketId: Bodies.name, orderId: Bodies.name })
+const named = shape({ symbol: Bodies.name })
+const amendment = shape({ accountId: Bodies.name, marketId: Bodies.name }, { price: Bodies.decimal, quantity: Bodies.decimal })
+const everywhere = shape({ accountId: Bodies.name }, { marketId: Bodies.name })
+const everySymbol = shape({}, { symbol: Bodies.name })
+
+const cancelOf = (entry: Json): AskedCancel => ({ market: entry["marketId"] as string, orderId: entry["orderId"] as string })
+
+const cancels = (family: Family, batch: boolean, orders: ReadonlyArray<AskedCancel>): Read => ({
+  wanted: { kind: "CancelOrders", family, batch, orders },
+  says: orders
+})
+
+const cancelOne: Route["read"] = (body, [orderId = ""], accountId) => {
+  if (!fits(body, owned)) return malformed
+  return isForeign(accountId)(body) ? foreign(400) : cancels("native", false, [cancelOf({ ...body, orderId })])
+}
+
+const cancelMany: Route["read"] = (body, _, accountId) => {
+  const entries = batchOf(body)
+  if (!listFits(entries, 24, cancelEntry)) return malformed
+  return entries.some(isForeign(accountId)) ? foreign(400) : cancels("native", true, entries.map(cancelOf))
+}
+
+const cancelCompat: Route["read"] = (body, [orderId = ""]) =>
+  fits(body, named) ? cancels("compat", false, [{ market: body["symbol"] as string, orderId }]) : malformed
+
+const amend: Route["read"] = (body, [orderId = ""], accountId) => {
+  if (!fits(body, amendment)) return malformed
+  const { marketId, price, quantity } = body as { readonly marketId: string; readonly price?: string; readonly quantity?: string }
+  if (price === undefined && quantity === undefined) return malformed
+  if (isForeign(accountId)(body)) return foreign(404)
+  const says = [orderId, marketId, price === undefined ? null : shortest(price), quantity === undefined ? null : shortest(quantity)]
+  return { wanted: { kind: "AmendOrder", market: marketId, orderId, price, quantity }, says }
+}
+
+const cancelAll: Route["read"] = (body, _, accountId) => {
+  if (!fits(body, everywhere)) return malformed
+  if (isForeign(accountId)(body)) return foreign(404)
+  const market = body["marketId"] as string | undefined
+  return { wanted: { kind: "CancelAllOrders", family: "native", market }, says: market }
+}
+
+const cancelAllCompat: Route["read"] = (body) => {
+  if (!fits(body, everySymbol)) return malformed
+  const market = body["symbol"] as string | undefined
+  return { wanted: { kind: "CancelAllOrders", family: "compat", market }, says: market }
+}
+
+// ---- an account's own
+
+const timeout = shape({ timeoutMs: (value) => value === 0 || Bodies.whole(1_000, 600_000)(value) })
+const fenced = shape({}, { idempotencyKey: Bodies.key, clientOrderId: Bodies.clientOrderId })
+const profile = shape({ displayHandle: (value) => typeof value === "string" && /^[A-Za-z0-9_-]{3,20}$/.test(value) })
+
+/** What a route under an account reads, once the account is the credential's. */
+const ownAccount = (read: (body: unknown) => Read): Route["read"] => (body, [named = ""], accountId) => {
+  const found = read(body)
+  return "wanted" in found && named !== accountId ? foreign(404) : found
+}
+
+const cancelAllAfter = ownAccount((body) => {
+  if (!fits(body, timeout)) return malformed
+  // A zero with a sign is a zero.
+  const timeoutMs = (body["timeoutMs"] as number) + 0
+  return { wanted: { kind: "SetCancelAllAfter", timeoutMs }, says: timeoutMs }
+})
+
+const fence = ownAccount((body) => {
+  if (!fits(body, fenced)) return malformed
+  const { clientOrderId, idempotencyKey: key } = body as { readonly clientOrderId?: string; readonly idempotencyKey?: string }
+  if ((key === undefined) === (clientOrderId === undefined)) return malformed
+  return { wanted: { kind: "FenceOutcome", key, clientOrderId }, says: [key ?? null, clientOrderId ?? null] }
+})
+
+const setProfile = ownAccount((body) => {
+  if (!fits(body, profile)) return malformed
+  const chosen = body["displayHandle"] as string
+  return { wanted: { kind: "SetDisplayHandle", chosen }, says: chosen }
+})
+
+// ---- operators
+
+const marginTiers = (value: unknown): boolean =>
+  listFits(value, 16, shape({
+    notionalThresholdAtoms: (atoms) => typeof atoms === "string" && /^(0|[1-9]\d*)$/.test(atoms) && Number.isSafeInteger(Number(atoms)),
+    maintenanceMarginBps: Bodies.whole(0)
+  }))
+const scale = Bodies.whole(0, 6)
+const marketBody = shape({
+  underlyingSymbol: Bodies.textUpTo(32, 1),
+  marketType: Bodies.oneOf("crypto"),
+  priceScale: scale,
+  quantityScale: scale,
+  minPrice: Bodies.decimal,
+  maxPrice: Bodies.decimal,
+  minQuantity: Bodies.decimal,
+  maxQuantity: Bodies.decimal,
+  maxPositionQuantity: Bodies.decimal,
+  initialMarginBps: Bodies.whole(0),
+  maintenanceMarginTiers: marginTiers,
+  maxLeverageX: Bodies.whole(0),
+  makerFeeBps: Bodies.whole(0),
+  takerFeeBps: Bodies.whole(0)
+}, { logoUrl: Bodies.textUpTo(512), priceBandBps: Bodies.whole(0) })
+const statusBody = shape({
+  status: Bodies.oneOf("draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only")
+})
+const indexBody = shape({ price: Bodies.decimal }, { sourceEpochMs: Bodies.whole(0) })
+const selection = shape({}, { orderId: Bodies.name, accountId: Bodies.name, marketId: Bodies.name })
+const demoBody = shape({}, { accounts: Bodies.whole(1, 32), collateral: Bodies.decimal })
+
+/** A market's parameters as they are sent: its bounds are decimals, and what can be left out may be missing. */
+type MarketBody =
+  & Pick<
+    Parameters,
+    | "underlyingSymbol"
+    | "marketType"
+    | "priceScale"
+    | "quantityScale"
+    | "initialMarginBps"
+    | "maxLeverageX"
+    | "makerFeeBps"
+    | "takerFeeBps"
+  >
+  & Partial<Pick<Parameters, "logoUrl" | "priceBandBps">>
+  & Readonly<Record<"minPrice" | "maxPrice" | "minQuantity" | "maxQuantity" | "maxPositionQuantity", string>>
+  & { readonly maintenanceMarginTiers: ReadonlyArray<Json> }
+
+/** The rules between a market's parameters are the market's: what breaks one of them is put nowhere, and answered 400. */
+const putMarket: Route["read"] = (body, [marketId = ""]) => {
+  const assets = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/.exec(marketId)
+  if (assets === null || !fits(body, marketBody)) return malformed
+  const { maintenanceMarginTiers, maxPrice, maxPositionQuantity, maxQuantity, minPrice, minQuantity, ...rest } =
+    body as unknown as MarketBody
+  const { priceScale, quantityScale } = rest
+  const atoms = {
+    minPriceAtoms: atomsOf(minPrice, priceScale),
+    maxPriceAtoms: atomsOf(maxPrice, priceScale),
+    minQuantityAtoms: atomsOf(minQuantity, quantityScale),
+    maxQuantityAtoms: atomsOf(maxQuantity, quantityScale),
+    maxPositionQuantityAtoms: atomsOf(maxPositionQuantity, quantityScale)
+  }
+  if (Object.values(atoms).some((each) => typeof each === "string")) return malformed
+  const tiers = maintenanceMarginTiers.map((tier) => ({
+    notionalThresholdAtoms: Number(tier["notionalThresholdAtoms"]),
+    maintenanceMarginBps: tier["maintenanceMarginBps"] as number
+  }))
+  const [, baseAsset = "", quoteAsset = ""] = assets
+  const parameters: Parameters = {
+    logoUrl: "",
+    priceBandBps: 1_000,
+    ...rest,
+    ...(atoms as { readonly [name in keyof typeof atoms]: number }),
+    maintenanceMarginTiers: tiers,
+    marketId,
+    baseAsset,
+    quoteAsset,
+    settlementAsset: "USDC"
+  }
+  return { wanted: { kind: "PutMarket", parameters }, says: Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1) }
+}
+
+const setStatus: Route["read"] = (body, [market = ""]) => {
+  if (!fits(body, statusBody)) return malformed
+  const status = body["status"] as string
+  return { wanted: { kind: "SetMarketStatus", market, status }, says: [market, status] }
+}
+
+const setIndexPrice: Route["read"] = (body, [market = ""]) => {
+  if (!fits(body, indexBody)) return malformed
+  const { price, sourceEpochMs } = body as { readonly price: string; readonly sourceEpochMs?: number }
+  const wanted = { kind: "SetIndexPrice", market, price, sourceEpochMs: sourceEpochMs ?? 0 } as const
+  return { wanted, says: [market, shortest(price), sourceEpochMs ?? null] }
+}
+
+const openAccounts: Route["read"] = (body) => {
+  if (!fits(body, demoBody)) return malformed
+  const { accounts = 2, collateral = "1000000" } = body as { readonly accounts?: number; readonly collateral?: string }
+  const collateralAtoms = atomsOf(collateral, 6)
+  if (typeof collateralAtoms === "string") return malformed
+  return { wanted: { kind: "OpenDemoAccounts", accounts, collateralAtoms }, says: [accounts, collateralAtoms] }
+}
+
+const operatorCancel: Route["read"] = (body) => {
+  if (!fits(body, selection)) return malformed
+  const { accountId, marketId: market, orderId } = body as Readonly<Record<"accountId" | "marketId" | "orderId", string | undefined>>
+  const isOfMany = accountId !== undefined || market !== undefined
+  if ((orderId !== undefined) === isOfMany) return malformed
+  return { wanted: { kind: "CancelByOperator", orderId, accountId, market }, says: [orderId ?? null, accountId ?? null, market ?? null] }
+}
+
+const isNothing = (body: unknown): boolean => body === undefined || (isObject(body) && Object.keys(body).length === 0)
+
+const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
+  isNothing(body) ? { wanted: { kind }, says: null } : malformed
+
+// ---- routes
+
+const route = (method: string, path: string, operation: Operation, read: Route["read"], takesBody = true): Route => ({
+  method,
+  path: path.split("/"),
+  operation,
+  takesBody,
+  read
+})
+
+/** Every route that becomes a command. */
+const routes: ReadonlyArray<Route> = [
+  route("POST", "/v1/orders", Operation.placeV1, placeOne),
+  route("POST", "/v1/orders/batch", Operation.placeBatchV1, placeMany),
+  route("POST", "/v2/order", Operation.placeV2, createOne),
+  route("POST", "/v2/orders", Operation.placeBatchV2, createMany),
+  route("POST", "/v1/orders/batch/cancel", Operation.cancelBatchV1, cancelMany),
+  route("POST", "/v1/orders/cancel-all", Operation.cancelAllV1, cancelAll),
+  route("POST", "/v2/orders/cancel-all", Operation.cancelAllV2, cancelAllCompat),
+  route("POST", "/v1/orders/*/cancel", Operation.cancelV1, cancelOne),
+  route("POST", "/v2/orders/*/cancel", Operation.cancelV2, cancelCompat),
+  route("POST", "/v1/orders/*/amend", Operation.amendV1, amend),
+  route("POST", "/v1/accounts/*/orders/cancel-all-after", Operation.cancelAllAfterV1, cancelAllAfter),
+  route("POST", "/v1/accounts/*/outcomes/fence", Operation.fenceV1, fence),
+  route("PUT", "/v1/accounts/*/profile", Operation.setDisplayHandleV1, setProfile),
+  route("PUT", "/v1/operator/markets/*", Operation.putMarket, putMarket),
+  route("PUT", "/v1/operator/markets/*/status", Operation.setMarketStatus, setStatus),
+  route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),
+  route("PUT", "/v1/operator/engine/halt", Operation.haltEngine, withoutBody("HaltEngine"), false),
+  route("DELETE", "/v1/operator/engine/halt", Operation.resumeEngine, withoutBody("ResumeEngine"), false),
+  route("POST", "/v1/operator/orders/cancel", Operation.cancelByOperator, operatorCancel),
+  route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts)
+]
+
+/** The parameters of a path on a route; undefined where it is not the route's. */
+const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Params | undefined => {
+  if (path.length !== expected.length) return undefined
+  const found: Array<string> = []
+  for (let index = 0; index < path.length; index++) {
+    if (expected[index] === "*") found.push(decodeURIComponent(path[index]!))
+    else if (expected[index] !== path[index]) return undefined
+  }
+  return found
+}
+
+const asked = (
+  { operation, read, takesBody }: Route,
+  found: Params,
+  { accountId, body, idempotencyKey }: Sent,
+  query: string | undefined
+): Reading => {
+  const isAbsent = body === "" && !takesBody
+  const parsed = isAbsent ? { value: undefined } : Bodies.parse(body)
+  if (parsed === undefined) return { _tag: "malformed" }
+  const result = read(parsed.value, found, accountId)
+  // What is not supported is said before anything else of the request is looked at.
+  if ("_tag" in result && result._tag === "unsupported") return result
+  if ((query ?? "") !== "" || !Bodies.key(idempotencyKey) || !found.every(Bodies.name)) return { _tag: "malformed" }
+  if ("_tag" in result) return result
+  const made: Asked = { operation, wanted: result.wanted, canonical: JSON.stringify(result.says) ?? "" }
+  return { _tag: "asked", asked: made }
+}
+
+/** What a request is, by its text alone. */
+export const read = (sent: Sent): Reading => {
+  if (sent.method === "GET") return { _tag: "other" }
+  const [target = "", query] = sent.target.split("?")
+  const path = target.split("/")
+  for (const each of routes) {
+    if (each.method !== sent.method) continue
+    const found = paramsOn(path, each)
+    if (found !== undefined) return asked(each, found, sent, query)
+  }
+  return { _tag: "other" }
+}

@@ -1,0 +1,35 @@
+/** Other parameters for a market that trades, with whatever is open in it: costs, bands, bounds and margins, looser and tighter. */
+import type { Parameters } from "../../src/domain/Market.js"
+import type { SimRandom } from "../world/SimRandom.js"
+
+type Tier = Parameters["maintenanceMarginTiers"][number]
+
+/** Tiers with every threshold and rate moved; a first tier begins at 0 whatever happens to it. */
+const moved = (tiers: ReadonlyArray<Tier>, thresholds: number, bps: number): ReadonlyArray<Tier> =>
+  tiers.map((tier) => ({
+    notionalThresholdAtoms: Math.floor(tier.notionalThresholdAtoms * thresholds),
+    maintenanceMarginBps: Math.max(1, tier.maintenanceMarginBps + bps)
+  }))
+
+/** One of the ways in which an operator may want a market otherwise. What is not valid, or not allowed now, is refused. */
+export const changed = (now: Parameters, random: SimRandom): Parameters => {
+  const { initialMarginBps, maintenanceMarginTiers: tiers, maxPriceAtoms, maxPositionQuantityAtoms, maxQuantityAtoms } = now
+  const lowerMargin = Math.max(tiers[0]!.maintenanceMarginBps + 1, Math.floor(initialMarginBps * 0.8))
+  const ways: ReadonlyArray<() => Partial<Parameters>> = [
+    () => ({ makerFeeBps: random.between(0, 12), takerFeeBps: random.between(0, 40) }),
+    () => ({ priceBandBps: random.pick([50, 150, 700, 2_000, 6_000]) }),
+    () => ({ initialMarginBps: lowerMargin }),
+    () => ({ initialMarginBps: lowerMargin, maxLeverageX: Math.floor(10_000 / lowerMargin) }),
+    () => ({ initialMarginBps: Math.min(Math.floor(10_000 / now.maxLeverageX), initialMarginBps + random.between(1, 50)) }),
+    () => ({ maxLeverageX: Math.max(1, now.maxLeverageX - 1) }),
+    () => ({ maintenanceMarginTiers: moved(tiers, random.pick([1, 1.5, 3]), random.pick([0, -1, -1])) }),
+    () => ({ maintenanceMarginTiers: moved(tiers, random.pick([0.5, 1, 2]), random.pick([0, 1])) }),
+    () => ({ maintenanceMarginTiers: tiers.slice(0, 1) }),
+    () => ({ maxPriceAtoms: maxPriceAtoms + random.between(-1, 3) }),
+    () => ({ minPriceAtoms: Math.max(1, now.minPriceAtoms + random.between(-2, 1)) }),
+    () => ({ maxPositionQuantityAtoms: Math.max(maxQuantityAtoms, maxPositionQuantityAtoms + random.pick([-1, -1, 1, 1_000])) }),
+    () => ({ maxQuantityAtoms: Math.max(now.minQuantityAtoms, Math.floor(maxQuantityAtoms * random.pick([0.5, 0.9, 1.1]))) }),
+    () => ({ logoUrl: `https://example.com/${random.below(1_000)}.svg` })
+  ]
+  return { ...now, ...random.pick(ways)() }
+}

@@ -1,0 +1,169 @@
+/**
+ * What of a request can be said otherwise, one thing at a time: every member of its body and every part of its path, as the
+ * contract's schemas have them, so that a member is varied as soon as the contract has it. A variation is another request or
+ * the same one in other words; `sim/reading` tells which.
+ */
+import { Schema, SchemaAST } from "effect"
+import * as Contract from "../../src/edge/Contract.js"
+import type { SimRandom } from "../world/SimRandom.js"
+
+/** Stands for a member that is left out. */
+const absent = Symbol("absent")
+
+/** A member of a body. `[]` in its place stands for any entry of a list. */
+export interface Member {
+  readonly place: ReadonlyArray<string>
+  readonly isOptional: boolean
+  /** What it may be, but for what it is: values that its schema accepts. */
+  readonly others: (value: unknown) => ReadonlyArray<unknown>
+}
+
+/** Texts for members whose rule is not known here: each is accepted by some. */
+const texts: ReadonlyArray<string> = [
+  "another",
+  "still.another",
+  "BTC-USDC-PERP",
+  "ETH-USDC-PERP",
+  "NONE-USDC-PERP",
+  "BTC-NONE-PERP",
+  "BTC/USDC:USDC",
+  "ETH/USDC:USDC",
+  "NONE/USDC:USDC",
+  "ord_zzzzy",
+  "1",
+  "0.5",
+  "25"
+]
+const numbers = (value: unknown): ReadonlyArray<number> => [
+  ...(typeof value === "number" ? [value + 1, value - 1, value * 2, value / 2] : []),
+  0,
+  1,
+  1_500,
+  2_000_000_000_000
+]
+
+/** A text with another digit or letter at its end. */
+const otherEnd = (text: string): string => text.slice(0, -1) + (text.endsWith("1") ? "2" : "1")
+
+const candidates = (ast: SchemaAST.AST, value: unknown): ReadonlyArray<unknown> => {
+  switch (ast._tag) {
+    case "BooleanKeyword":
+      return [true, false]
+    case "Literal":
+      return [ast.literal]
+    case "Union":
+      return ast.types.flatMap((type) => candidates(type, value))
+    case "StringKeyword":
+      return typeof value === "string" && value !== "" ? [otherEnd(value), `${value}1`, ...texts] : texts
+    case "NumberKeyword":
+      return numbers(value)
+    case "Refinement":
+      return candidates(ast.from, value)
+    case "TupleType":
+      return Array.isArray(value) && value.length > 1 ? [value.slice(1), value.slice(0, -1), value.toReversed()] : []
+    case "TypeLiteral":
+      return [{}]
+    default:
+      return []
+  }
+}
+
+const inner = (ast: SchemaAST.AST): SchemaAST.AST => SchemaAST.isRefinement(ast) ? inner(ast.from) : ast
+
+const memberOf = (ast: SchemaAST.AST, place: ReadonlyArray<string>, isOptional: boolean): Member => {
+  const accepts = Schema.is(Schema.make<unknown, unknown, never>(ast), { onExcessProperty: "error" })
+  return {
+    place,
+    isOptional,
+    others: (value) => candidates(ast, value).filter((each) => each !== value && accepts(each))
+  }
+}
+
+/** The members of a schema, outer before inner; a list is a member like what it holds. */
+const membersOf = (ast: SchemaAST.AST, place: ReadonlyArray<string>, isOptional: boolean): ReadonlyArray<Member> => {
+  const within = inner(ast)
+  const itself = place.length === 0 && SchemaAST.isTypeLiteral(within) ? [] : [memberOf(ast, place, isOptional)]
+  if (SchemaAST.isTypeLiteral(within)) {
+    return [
+      ...itself,
+      ...within.propertySignatures.flatMap(({ isOptional, name, type }) => membersOf(type, [...place, String(name)], isOptional))
+    ]
+  }
+  if (SchemaAST.isTupleType(within))
+    return [...itself, ...within.rest.flatMap(({ type }) => membersOf(type, [...place, "[]"], false).slice(1))]
+  return itself
+}
+
+/** What of an endpoint's request can be said otherwise. */
+interface Varied {
+  readonly members: ReadonlyArray<Member>
+  /** Places of the path's segments that are parameters. */
+  readonly params: ReadonlyArray<number>
+}
+
+const varied: ReadonlyMap<string, Varied> = new Map(Contract.endpoints.map(({ name, path, payloadSchema }) => [name, {
+  members: payloadSchema === undefined ? [] : membersOf(payloadSchema.ast, [], false),
+  params: path.split("/").flatMap((segment, index) => segment.startsWith(":") ? [index] : [])
+}]))
+
+/** The members of an endpoint's body. */
+export const members = (endpoint: string): ReadonlyArray<Member> => varied.get(endpoint)?.members ?? []
+
+type Inner = { readonly [name: string]: unknown }
+
+const isInner = (value: unknown): value is Inner => typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** A value with what is at a place changed; the same value where there is no such place. */
+const changed = (
+  value: unknown,
+  [name, ...rest]: ReadonlyArray<string>,
+  change: (value: unknown) => unknown,
+  random: SimRandom
+): unknown => {
+  if (name === undefined) return change(value)
+  if (name === "[]") {
+    if (!Array.isArray(value) || value.length === 0) return value
+    const at = random.below(value.length)
+    return value.map((each: unknown, index) => index === at ? changed(each, rest, change, random) : each)
+  }
+  if (!isInner(value)) return value
+  const had = Object.hasOwn(value, name)
+  // What is within a member that was left out is within an empty one.
+  const found = changed(had ? value[name] : rest.length > 0 ? {} : absent, rest, change, random)
+  if (found === absent) return Object.fromEntries(Object.entries(value).filter(([each]) => each !== name))
+  return { ...value, [name]: found }
+}
+
+/** A body with one member otherwise: with another value, without it where it can be left out, or with it where it was. */
+export const ofMember = (body: unknown, { isOptional, others, place }: Member, random: SimRandom): unknown =>
+  changed(body, place, (value) => {
+    if (isOptional && value !== absent && random.chance(0.4)) return absent
+    const choices = others(value)
+    return choices.length === 0 ? value : random.pick(choices)
+  }, random)
+
+/** Values that few members may have. */
+const junk: ReadonlyArray<unknown> = [null, true, -1, 1.5, 1e21, "", "hold", "no spaces allowed", "x".repeat(300), [], {}, [[]], { a: 1 }]
+
+/** A body with one member as it may hardly be: of another type, without it, or with an unknown one in its place. */
+export const broken = (body: unknown, { place }: Member, random: SimRandom): unknown =>
+  random.chance(0.2)
+    ? changed(body, [...place.slice(0, -1), "colour"], () => "blue", random)
+    : changed(body, place, () => place.length > 0 && random.chance(0.3) ? absent : random.pick(junk), random)
+
+/** A body without one of its members, where it has it and can do without. */
+export const without = (body: unknown, { isOptional, place }: Member, random: SimRandom): unknown =>
+  isOptional ? changed(body, place, () => absent, random) : body
+
+/** A target with another name in its path; the same where it has none. */
+export const ofPath = (endpoint: string, target: string, random: SimRandom): string => {
+  const params = varied.get(endpoint)?.params ?? []
+  if (params.length === 0) return target
+  const at = random.pick(params)
+  const named = (name: string): string => {
+    const place = random.below(name.length + 1)
+    return random.pick([otherEnd(name), `${name.slice(0, place)}1${name.slice(place)}`, ...texts])
+  }
+  return target.split("/").map((segment, index) => index === at ? encodeURIComponent(named(decodeURIComponent(segment))) : segment)
+    .join("/")
+}

@@ -1,0 +1,72 @@
+/**
+ * Cancels on an operator's word, a bounded number in a record: of a market from the touch outwards, bids before offers,
+ * the oldest first at a price; of an account market by market, the lowest first, and in each the one that rests longest
+ * first. Nothing is looked at but what is cancelled, and of an account its positions, of which it has one a market.
+ */
+import { assert } from "../../domain/Assert.js"
+import { anyMarket, none } from "../../domain/None.js"
+import * as Order from "../../domain/Order.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import { type CancelByOperator, canceledAtOnce, type OrdersCanceledByOperator } from "../../operations/orders/CancelByOperator.js"
+import * as Matching from "../Matching.js"
+import type { State } from "../State.js"
+
+/** Cancels what an operator's command means and tells how many that were, and how many are left. */
+export const cancelByOperator = (state: State, command: CancelByOperator): OrdersCanceledByOperator | Refused => {
+  const { market, ofAccount, orderNumber } = command
+  if (orderNumber >= 0) return cancelOne(state, orderNumber)
+  assert(ofAccount !== none || market !== anyMarket, "an operator says whose orders, or of which market")
+  assert(ofAccount < state.accounts.count, "an operator names an account that was opened")
+  if (market !== anyMarket && state.markets[market] === undefined) return refused(Refusal.marketUnknown, none)
+  return ofAccount === none ? cancelOfMarket(state, market) : cancelOfAccount(state, ofAccount, market)
+}
+
+const canceled = (canceledOrders: number, remainingOrders: number): OrdersCanceledByOperator => ({
+  _tag: "OrdersCanceledByOperator",
+  canceledOrders,
+  remainingOrders
+})
+
+const cancelOne = (state: State, orderNumber: number): OrdersCanceledByOperator | Refused => {
+  const { orders } = state
+  const order = orders.find(orderNumber)
+  if (order === none || orders.status(order) !== Order.open) return refused(Refusal.orderNotFound, orderNumber)
+  Matching.cancelResting(state, order, Order.CancelReason.operator)
+  return canceled(1, 0)
+}
+
+const cancelOfMarket = (state: State, market: number): OrdersCanceledByOperator => {
+  const book = state.books[market]!
+  let count = 0
+  while (count < canceledAtOnce && book.orderCount > 0) {
+    const bid = book.best(Order.buy)
+    Matching.cancelResting(state, bid === none ? book.best(Order.sell) : bid, Order.CancelReason.operator)
+    count++
+  }
+  return canceled(count, book.orderCount)
+}
+
+const cancelOfAccount = (state: State, account: number, market: number): OrdersCanceledByOperator => {
+  const { positions } = state
+  let count = 0
+  let remaining = 0
+  for (const slot of slotsOf(state, account, market)) {
+    while (count < canceledAtOnce && positions.openCount(slot) > 0) {
+      Matching.cancelResting(state, positions.firstOrder(slot), Order.CancelReason.operator)
+      count++
+    }
+    remaining += positions.openCount(slot)
+  }
+  return canceled(count, remaining)
+}
+
+/** The slots of an account with open orders, in one market unless `anyMarket`, by market. */
+const slotsOf = ({ accounts, positions }: State, account: number, market: number): ReadonlyArray<number> => {
+  const slots: Array<number> = []
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (market !== anyMarket && positions.market(slot) !== market) continue
+    if (positions.openCount(slot) > 0) slots.push(slot)
+  }
+  return slots.sort((one, other) => positions.market(one) - positions.market(other))
+}

@@ -1,0 +1,97 @@
+/** The simulator's own reading of requests: numbers, bodies and what is a request at all, by worked cases of the contract. */
+import { describe, expect, test } from "vitest"
+import * as Bodies from "../../sim/reading/Bodies.js"
+import * as Commands from "../../sim/reading/Commands.js"
+import * as Numbers from "../../sim/reading/Numbers.js"
+import * as Requests from "../../sim/reading/Requests.js"
+
+describe("numbers", () => {
+  test.each([
+    ["0.5", 1, 5],
+    ["0.05", 2, 5],
+    ["60000", 1, 600_000],
+    ["0.000001", 6, 1],
+    ["1.50", 1, "too fine"],
+    ["0.05", 1, "too fine"],
+    ["9007199254740991", 0, Number.MAX_SAFE_INTEGER],
+    ["9007199254740992", 0, "too large"]
+  ])("%s at %i decimals is %s atoms", (text, scale, atoms) => {
+    expect(Numbers.atomsOf(text, scale)).toBe(atoms)
+  })
+
+  test.each([[5, 3, "0.005"], [12_345, 3, "12.345"], [7, 0, "7.0"], [0, 2, "0.00"]])("%i atoms at %i decimals are %s",
+    (atoms, scale, text) => {
+      expect(Numbers.decimalOf(atoms, scale)).toBe(text)
+    })
+
+  test.each([[1e-7, "0.0000001"], [1.5e-8, "0.000000015"], [1e21, `1${"0".repeat(21)}`], [-0, "0"], [0.1, "0.1"]])("%d is %s",
+    (value, text) => {
+      expect(Numbers.plainOf(value)).toBe(text)
+    })
+
+  test.each(["0", "0.5", "10", "1.00"])("%s is a decimal", (text) => {
+    expect(Numbers.isDecimal(text)).toBe(true)
+  })
+
+  test.each(["", "01", ".5", "5.", "-1", "+1", "1e5", "1 ", "1".repeat(41)])("%j is none", (text) => {
+    expect(Numbers.isDecimal(text)).toBe(false)
+  })
+})
+
+test("a member given twice is seen in any object, and nowhere else", () => {
+  expect(Bodies.parse("{\"a\":1, \"a\":2}")).toBe(undefined)
+  expect(Bodies.parse("[{\"a\":{\"b\":1 , \"\\u0062\" : 1}}]")).toBe(undefined)
+  expect(Bodies.parse("{ \"a\":[{\"a\":1},{\"a\":\"a\\\":\"}],\"b\":\"a\"}")).toBeDefined()
+})
+
+test("an order's id is what the venue can have given", () => {
+  expect(["ord_0", "ord_1s", "ord_zzzzz"].map(Commands.numberOf)).toEqual([0, 64, 36 ** 5 - 1])
+  expect(["ord_", "ord_01", "ord_1S", "nonsense", "ord_zzzzzzzzzzz", "ord_zzzzzzzzzzzz"].map(Commands.numberOf)).toEqual(Array(6).fill(-1))
+})
+
+const order = { accountId: "acc_1", marketId: "M", clientOrderId: "c", side: "buy", orderType: "limit", price: "1.50", quantity: "2" }
+const read = (more: object, target = "/v1/orders", key: string | undefined = "k") =>
+  Requests.read({
+    method: "POST",
+    target,
+    body: JSON.stringify(target.startsWith("/v2") ? more : { ...order, ...more }),
+    accountId: "acc_1",
+    idempotencyKey: key
+  })
+
+test.each([
+  ["asked", read({})],
+  ["malformed", read({ side: "hold" })],
+  ["malformed", read({ price: undefined })],
+  ["malformed", read({ timeInForce: "IOC", postOnly: true })],
+  ["malformed", read({ orderType: "market", timeInForce: "GTC" })],
+  ["malformed", read({ colour: "blue" })],
+  ["malformed", read({}, "/v1/orders?a=b")],
+  ["malformed", read({}, "/v1/orders", "no spaces")],
+  ["unsupported", read({ autoClose: {} })],
+  ["foreign", read({ accountId: "acc_2" })],
+  ["other", read({}, "/v1/nowhere")],
+  ["asked", read({ symbol: "S", type: "market", side: "sell", amount: 1e-7 }, "/v2/order")],
+  ["malformed", read({ symbol: "S", type: "limit", side: "sell", amount: 1 }, "/v2/order")],
+  ["unsupported", read({ symbol: "S", params: { timeInForce: "GTC" } }, "/v2/order")]
+])("is %s", (tag, reading) => {
+  expect(reading._tag).toBe(tag)
+})
+
+test("what is meant anyway may be said, and numbers written in any way", () => {
+  const canonical = (more: object): string => {
+    const reading = read(more)
+    return reading._tag === "asked" ? reading.asked.canonical : reading._tag
+  }
+  const same = {
+    price: "1.5",
+    quantity: "2.000",
+    timeInForce: "GTC",
+    postOnly: false,
+    reduceOnly: false,
+    selfTradePrevention: "cancel_resting"
+  }
+  expect(canonical(same)).toBe(canonical({}))
+  expect(canonical({ price: "1.51" })).not.toBe(canonical({}))
+  expect(canonical({ reduceOnly: true })).not.toBe(canonical({}))
+})
