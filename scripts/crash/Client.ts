@@ -120,7 +120,14 @@ export class Client {
       }
       const decision = Decision.read(call, answer)
       decisions.push(decision)
-      findings.push(...Checks.repeated(call, Checks.comparable(answer), await Reader.ask(connection, text(call))))
+      const again = await Reader.ask(connection, text(call))
+      if (Decision.foundNothing(decision)) {
+        if (!Decision.isDecided(call, again) || !Decision.foundNothing(Decision.read(call, again))) {
+          findings.push(`${call.key} (${call.operation}) found nothing, and is now answered ${again.status} ${again.body}`)
+        }
+        continue
+      }
+      findings.push(...Checks.repeated(call, Checks.comparable(answer), again))
       const isLast = index === this.told.length - 1
       if (call.operation === "place_order" && index % lookedUpPlacements !== 0 && !isLast) continue
       findings.push(...Checks.lookedUp(decision, await Reader.lookup(connection, this.account, call.key)))
@@ -142,7 +149,9 @@ export class Client {
 
   /** Keeps a sample of the life: its latest answers to what is no single placement, and some orders that are over. */
   private async keep(connection: Connection, orders: ReadonlyArray<Checks.OrderRecord>): Promise<void> {
-    for (const { answer, call } of this.told.filter(({ call }) => call.operation !== "place_order").slice(-oldPerLife)) {
+    const isKept = ({ answer, call }: { readonly answer: Answer; readonly call: Call }): boolean =>
+      call.operation !== "place_order" && Decision.isDecided(call, answer) && !Decision.foundNothing(Decision.read(call, answer))
+    for (const { answer, call } of this.told.filter(isKept).slice(-oldPerLife)) {
       this.old.push({ call, orderId: "", text: Checks.comparable(answer) })
     }
     for (const { orderId } of orders.filter((order) => order.status !== "open").slice(-oldPerLife)) {

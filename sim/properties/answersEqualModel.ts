@@ -8,6 +8,7 @@ import { orderId as textOf } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { describe, Refusal } from "../../src/domain/Refusal.js"
 import type { NaiveMemory, NaiveOutcome } from "../model/NaiveState.js"
+import { numberOf } from "../reading/Commands.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -81,6 +82,8 @@ const operatorsVerdict = (call: Call, { json, status, text }: Answer, memory: Na
   if (status === 503 || (status === 409 && text.includes("idempotency_key_conflict"))) return holds
   // What is no request, or names an account or a market that is none, is answered without a record.
   if (status === 400 || (status === 404 && /"(?:account|market)_not_found"/.test(text))) return holds
+  const { orderId } = JSON.parse(call.body) as { readonly orderId?: string }
+  if (status === 404 && orderId !== undefined && numberOf(orderId) < 0) return holds
   const outcome = memory?.outcomes[0]
   if (outcome === undefined) return broken(`${what} was answered ${status} and no record of it is durable: ${text}`)
   const refused = outcome.refusal === Refusal.none ? undefined : describe(outcome.refusal)

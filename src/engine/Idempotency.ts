@@ -556,8 +556,9 @@ export class Idempotency {
       const row = entry * entryWords
       // The digests of key and body are next to each other.
       const digests = this.words.subarray(row + word.key, row + word.body + 4).join(" ")
-      const superseded = (this.words[row + word.flags]! & flag.superseded) === 0 ? "" : " superseded"
-      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${JSON.stringify(this.outcome(entry))}${superseded}`)
+      const isSuperseded = (this.words[row + word.flags]! & flag.superseded) !== 0
+      const kept = isSuperseded ? { ...this.outcome(entry), superseded: true } : this.outcome(entry)
+      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${JSON.stringify(kept)}`)
     }
   }
 

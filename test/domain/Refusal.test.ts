@@ -12,6 +12,7 @@ const published: Readonly<Record<number, ReadonlyArray<string>>> = {
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
   409: ["idempotency_key_conflict", "client_order_id_in_use", "deposit_step_conflict", "last_passkey"],
   422: ["order_rejected", "deposit_rejected", "withdrawal_rejected"],
+  429: ["rate_limited"],
   503: ["engine_halted", "overloaded", "snapshot_unavailable", "dependency_unavailable", "starting"]
 }
 
@@ -30,7 +31,8 @@ const guards = [
   "expiry_passed",
   "fenced",
   "already_seen",
-  "position_stranded"
+  "position_stranded",
+  "account_share"
 ]
 
 const compatNames = [
@@ -81,7 +83,7 @@ describe.each(refusals)("%s", (name, code) => {
   })
 
   test("names a published guard where, and only where, the code alone does not tell", () => {
-    const shared = ["order_rejected", "idempotency_key_conflict", "invalid_request"].includes(description.code)
+    const shared = ["order_rejected", "idempotency_key_conflict", "invalid_request", "rate_limited"].includes(description.code)
     if (description.code === "order_rejected") expect(description.guard).toBeDefined()
     if (!shared) expect(description.guard).toBeUndefined()
     if (description.guard !== undefined) expect(guards).toContain(description.guard)
@@ -91,7 +93,7 @@ describe.each(refusals)("%s", (name, code) => {
   test("tells a client what to do, and to repeat only what may be repeated", () => {
     expect(description.recoveryActions.length).toBeGreaterThan(0)
     for (const action of description.recoveryActions) expect(Refusals.recoveryActions).toContain(action)
-    expect(description.retryable).toBe(description.status === 503)
+    expect(description.retryable).toBe(description.status === 503 || description.status === 429)
     expect(description.recoveryActions.includes("wait_and_retry_same_identity")).toBe(description.retryable)
     expect(description.safeMessage).toMatch(/^[A-Z].*\.$/)
   })

@@ -114,7 +114,7 @@ test("orders are listed oldest first: the first ones since a time, or the latest
 })
 
 test("a listing of orders that would look at too many is refused, not cut", async () => {
-  const venue = LiveVenue.make({ orders: 200_000, idempotencyKeys: 10_000 })
+  const venue = LiveVenue.make({ orders: 200_000, idempotencyKeys: 200_000 })
   const [alice] = await venue.traders(1) as [any]
   const before = venue.atEpochMs
   const entry: PlaceEntry = { ...plain, priceAtoms: 900, quantityAtoms: 1, timeInForce: Order.ioc }
