@@ -125,9 +125,9 @@ export const read = (call: Call, answer: Answer): Decision => {
   }
 }
 
-/** Whether a cancel found nothing: the venue decides it anew each time, and does not remember it. */
+/** Whether a cancel found none of the orders that it names: the venue decides it anew each time, and does not remember it. */
 export const foundNothing = ({ call, canceledOrders, entries }: Decision): boolean =>
-  call.operation.startsWith("cancel") && (canceledOrders === undefined ? !entries.some(({ accepted }) => accepted) : canceledOrders === 0)
+  call.operation.startsWith("cancel") && canceledOrders === undefined && !entries.some(({ accepted }) => accepted)
 
 /** Whether an answer tells a decision: done, or refused for a reason of the business. Anything else the run does not provoke. */
 export const isDecided = (call: Call, { status }: Answer): boolean =>

@@ -72,10 +72,7 @@ export const scopeOfCommand = (command: Command): string | undefined => {
 
 /** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
-  command.kind === "CancelOrders"
-    ? outcomes.every(({ refusal }) => refusal !== Refusal.none)
-    : (command.kind === "CancelAllOrders" || command.kind === "CancelByOperator")
-      && outcomes.every(({ canceled, refusal }) => refusal !== Refusal.none || canceled === 0)
+  command.kind === "CancelOrders" && outcomes.every(({ refusal }) => refusal !== Refusal.none)
 
 const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
   refusal,

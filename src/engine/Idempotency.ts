@@ -10,8 +10,6 @@ import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
-import { OrdersCanceled } from "../operations/orders/CancelAllOrders.js"
-import { OrdersCanceledByOperator } from "../operations/orders/CancelByOperator.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
 import { growFloats, grownLength, initialLength, wordsOf } from "./Columns.js"
 import * as Body1 from "./migrations/Body1.js"
@@ -607,18 +605,11 @@ export class Idempotency {
   }
 }
 
-/** Whether any of the outcomes did something: the others refused, or found nothing to cancel. */
+/** Whether any of the outcomes did something, and is no refusal. */
 const didAnything = (outcomes: ReadonlyArray<Packed>, entries: number): boolean => {
-  for (let index = 0; index < entries; index++) {
-    const { codes, numbers } = outcomes[index]!
-    const code = codes & 0xff
-    if (code !== refusedCode && (!countsCanceled(code) || numbers[0] !== 0)) return true
-  }
+  for (let index = 0; index < entries; index++) if ((outcomes[index]!.codes & 0xff) !== refusedCode) return true
   return false
 }
-
-/** Whether an outcome's first number is how many orders were cancelled. */
-const countsCanceled = (code: number): boolean => code === OrdersCanceled.code || code === OrdersCanceledByOperator.code
 
 const laterEnd = (end: number, endOf: EndOf, orderNumber: number): number => orderNumber < 0 ? end : Math.max(end, endOf(orderNumber))
 

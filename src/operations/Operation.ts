@@ -45,7 +45,7 @@ export interface Declaration<
   readonly fields: F
   readonly share: (command: Header & Values<F>) => Share
   /**
-   * What is remembered under its key. `every decision`; or `what it did` alone: a cancel that found nothing takes no room; or
+   * What is remembered under its key. `every decision`; or `what it did` alone: a cancel that found none of the orders that it names takes no room; or
    * every decision, `until the next`: as long as the order is open only the last change of its terms is.
    */
   readonly keeps: "every decision" | "what it did" | "until the next"

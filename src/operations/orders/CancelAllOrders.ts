@@ -27,7 +27,8 @@ export const CancelAllOrders = declare({
     raw: Field.text("as_sent")
   },
   share: () => "reduction",
-  keeps: "what it did",
+  // What it found was what was open then: decided anew, a late repetition would cancel what came after.
+  keeps: "every decision",
   outcome: OrdersCanceled
 })
 export type CancelAllOrders = CommandOf<typeof CancelAllOrders>

@@ -37,7 +37,8 @@ export const CancelByOperator = declare({
     market: Field.numberOf("market")
   },
   share: () => "operator",
-  keeps: "what it did",
+  // Decided anew, a late repetition would cancel what came after.
+  keeps: "every decision",
   outcome: OrdersCanceledByOperator
 })
 export type CancelByOperator = CommandOf<typeof CancelByOperator>
