@@ -45,8 +45,8 @@ export interface Declaration<
   readonly fields: F
   readonly share: (command: Header & Values<F>) => Share
   /**
-   * What is remembered under its key. `every decision`; or `what it did` alone: a cancel that found none of the orders that it names takes no room; or
-   * every decision, `until the next`: as long as the order is open only the last change of its terms is.
+   * What is remembered under its key. `every decision`; or `what it did` alone: a cancel that found none of the orders that it
+   * names takes no room; or every decision, `until the next`: as long as the order is open only the last change of its terms.
    */
   readonly keeps: "every decision" | "what it did" | "until the next"
   /** What an entry of it comes to, unless it is refused. */
