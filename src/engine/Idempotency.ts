@@ -309,13 +309,13 @@ export class Idempotency {
 
   /**
    * What refuses a command of so many entries that is to be remembered: a table that is full for its share, of keys or of
-   * what was decided under them, or an account that has its part. One among the oldest keys that `expire` forgets by then is
+   * what was decided under them, or an account that has its part. What `expire` forgets of the oldest keys by then is
    * room; and no account is held to its part while the record that it asks for would forget something.
    */
   refuses(share: Share, account: number, entries: number, atEpochMs: number, endOf: EndOf): Refusal {
     const { capacity, held, moreUsed, parts, used } = this
     const bound = boundOf(capacity, share)
-    const full = moreUsed + entries - 1 > bound || (used >= bound && !this.forgetsOne(atEpochMs, endOf))
+    const full = moreUsed + entries - 1 > bound || (used >= bound && !this.forgets(used - bound + 1, atEpochMs, endOf))
     return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.isDue(atEpochMs))
   }
 
@@ -324,12 +324,13 @@ export class Idempotency {
     return this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs
   }
 
-  /** Whether there is one among the oldest keys that `expire` forgets by then. */
-  private forgetsOne(atEpochMs: number, endOf: EndOf): boolean {
+  /** Whether `expire` forgets so many keys by then. */
+  private forgets(wanted: number, atEpochMs: number, endOf: EndOf): boolean {
     let entry = this.oldest
-    for (let count = 0; count < readAtOnce && entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs; count++) {
-      if (this.expiry(entry, endOf) <= atEpochMs) return true
-      // An open order keeps this one: it is the next one's turn.
+    let forgotten = 0
+    for (let count = 0; count < forgottenAtOnce && entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs; count++) {
+      // One that an open order keeps is passed over: it is the next one's turn.
+      if (this.expiry(entry, endOf) <= atEpochMs && ++forgotten === wanted) return true
       entry = this.nextOf(entry)
     }
     return false

@@ -27,7 +27,7 @@ describe("idempotency table", () => {
     driver.index(0, 1000)
     driver.atEpochMs += 23 * hourMs
     driver.index(0, 1000)
-    while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
+    while (driver.engine.occupancy.idempotencyEntries < 14) driver.deadMan(account)
     driver.atEpochMs += hourMs / 2
     expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
     driver.atEpochMs += hourMs / 2
@@ -313,7 +313,7 @@ test("an open order's key at the head of a full table does not make it look full
 })
 
 test("a table full of keys that open orders keep is looked through by records of its own, and no more than one a second", () => {
-  const driver = Driver.small(1_000, 64)
+  const driver = Driver.small(1_000, 128)
   driver.market(parameters("AAA"), 1000)
   const account = driver.account(rich)
   const rest = () => {
@@ -335,7 +335,27 @@ test("a table full of keys that open orders keep is looked through by records of
   driver.atEpochMs += dayMs
   expect(rest().refusal).toBe(Refusal.tableFull)
   expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
-  driver.send({ kind: "PassTime" })
-  expect(rest().refusal).toBe(Refusal.none)
-  expect(driver.engine.nextDueEpochMs).toBeGreaterThanOrEqual(driver.atEpochMs + 1_000)
+  let turns = 0
+  for (; rest().refusal === Refusal.tableFull; turns++) {
+    driver.atEpochMs += 1_000
+    expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
+    driver.send({ kind: "PassTime" })
+    expect(driver.engine.nextDueEpochMs).toBeGreaterThanOrEqual(driver.atEpochMs + 1_000)
+  }
+  expect(turns).toBeGreaterThan(0)
+  expect(turns).toBeLessThan(4)
+})
+
+test("a placement in a full table needs more than one key that is over: what is kept for what takes risk away stays so", () => {
+  const driver = Driver.small(100, 16)
+  driver.market(parameters("AAA"), 1000)
+  const account = driver.account(rich)
+  driver.atEpochMs += retentionMs
+  driver.place(account, { quantityAtoms: 0 })
+  driver.atEpochMs += hourMs
+  while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)
+  driver.atEpochMs += 23 * hourMs
+  // One goes, and fifteen stay: more than the fourteen of placements.
+  expect(driver.run(driver.placement(account, { quantityAtoms: 10 })).refusal).toBe(Refusal.tableFull)
+  expect(driver.deadMan(account).refusal).toBe(Refusal.none)
 })
