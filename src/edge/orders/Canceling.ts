@@ -6,7 +6,7 @@ import { none } from "../../domain/None.js"
 import type { EntryOutcome, Operation, Outcome } from "../../operations/Operations.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { OrdersCanceled } from "../../operations/orders/CancelAllOrders.js"
-import type { Reads } from "../../engine/Reads.js"
+import type { OrderView, Reads } from "../../engine/Reads.js"
 import type { Call } from "../http/Call.js"
 import type { Admitted } from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
@@ -36,6 +36,15 @@ export const prepare = (
       raw: market === undefined || orderNumber < 0 ? JSON.stringify([marketText, orderId]) : ""
     }
   }
+}
+
+/**
+ * An order as an answer shows what was decided of it: as it is by then; or as it was when it was asked about, where it is
+ * forgotten before the decision is durable, by a clock that jumps a day.
+ */
+export const shown = (state: Reads, account: number, orderNumber: number): () => OrderView | undefined => {
+  const before = state.findOrder(account, orderNumber)
+  return () => state.findOrder(account, orderNumber) ?? before
 }
 
 /** Cancels named orders in one writer turn; `answer` is called with their decision. */

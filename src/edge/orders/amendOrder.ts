@@ -99,6 +99,7 @@ export const amendOrder = Route.hot({
     const { entry, market } = Canceling.prepare(state, index, body.marketId, orderId)
     const grid = Grid.ofDecimals(Grid.known(state, index), body.price, body.quantity, "is_none")
     if (Requests.isFailure(grid)) return call.failDurably(grid)
+    const shown = Canceling.shown(state, key.account, entry.orderNumber)
     const isPlain = entry.raw === "" && grid.fault === Refusal.none
     Submission.submit(call, admitted, {
       kind: "AmendOrder",
@@ -117,7 +118,7 @@ export const amendOrder = Route.hot({
         return Submission.failEntry(call, decided, outcome, comparison)
       }
       assert(market !== undefined, "an order without a market cannot be amended")
-      const order = state.findOrder(key.account, Submission.asOrder(decided).orderNumber)
+      const order = shown()
       if (order === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
       call.succeed(amended(accountId, market, order, Submission.asOrder(decided), outcome, idempotencyKey))
     })

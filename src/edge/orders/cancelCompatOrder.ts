@@ -63,11 +63,9 @@ export const cancelCompatOrder = Route.hot({
       body.symbol,
       call.params["orderId"] ?? ""
     )
-    // The order as it is asked about: where the clock jumps by a day before the cancel is durable, it is forgotten by then.
-    const named = Ids.parseOrderId(call.params["orderId"] ?? "")
-    const before = named === undefined ? undefined : state.findOrder(key.account, named)
+    const shown = Canceling.shown(state, key.account, prepared.entry.orderNumber)
     Canceling.submitOne(call, admitted, Operation.cancelV2, prepared, (market, decided, outcome) => {
-      const view = state.findOrder(key.account, decided.orderNumber) ?? before
+      const view = shown()
       // Both are kept for 24 h after the order ended; a repeat at the very end may find the order gone first.
       if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
       call.succeed(compatCanceled(body.symbol, accountId, market, view, decided, outcome, idempotencyKey))
