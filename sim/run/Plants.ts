@@ -272,29 +272,22 @@ const anotherEnvironment: Plant = {
 const rowsOf = ({ newest }: Ground, name: string, bytes: number): number =>
   newest.sections.find((section) => section.name === name)!.bytes.length / bytes
 
-const roomForOrders: Plant = {
-  what: "a start with room for just the orders that are remembered, or for one fewer",
+/** A start with room for just what a table remembers, or for one fewer: `section` of the snapshot has its rows, of so many bytes. */
+const roomFor = (table: "orders" | "idempotencyKeys", what: string, section: string, bytes: number): Plant => ({
+  what: `a start with room for just the ${what} that are remembered, or for one fewer`,
   plant: (ground) => {
-    const orders = rowsOf(ground, "orders.rows", rowBytes)
-    const lacking = orders > 1 && ground.random.chance(0.5) ? 1 : 0
+    const { bounds: { idempotencyKeys, orders }, random } = ground
+    const rows = rowsOf(ground, section, bytes)
+    const lacking = rows > 1 && random.chance(0.5) ? 1 : 0
     return {
       must: lacking === 0 ? "serve" : "CapacityTooSmall",
-      set: { capacity: { orders: Math.max(1, orders - lacking), idempotencyKeys: ground.bounds.idempotencyKeys } }
+      set: { capacity: { orders, idempotencyKeys, [table]: Math.max(1, rows - lacking) } }
     }
   }
-}
+})
 
-const roomForKeys: Plant = {
-  what: "a start with room for just the keys that are remembered, or for one fewer",
-  plant: (ground) => {
-    const idempotencyKeys = rowsOf(ground, "idempotency.rows", entryBytes)
-    const lacking = idempotencyKeys > 1 && ground.random.chance(0.5) ? 1 : 0
-    return {
-      must: lacking === 0 ? "serve" : "CapacityTooSmall",
-      set: { capacity: { orders: ground.bounds.orders, idempotencyKeys: idempotencyKeys - lacking } }
-    }
-  }
-}
+const roomForOrders = roomFor("orders", "orders", "orders.rows", rowBytes)
+const roomForKeys = roomFor("idempotencyKeys", "keys", "idempotency.rows", entryBytes)
 
 /** All that there is to plant. */
 const plants: ReadonlyArray<Plant> = [

@@ -316,19 +316,19 @@ export class Idempotency {
     const { capacity, held, moreUsed, parts, used } = this
     const bound = boundOf(capacity, share)
     const full = moreUsed + entries - 1 > bound || (used >= bound && !this.forgets(used - bound + 1, atEpochMs, endOf))
-    return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.isDue(atEpochMs))
+    return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.isDue(this.oldest, atEpochMs))
   }
 
-  /** Whether a record of that time forgets keys, or puts back those that open orders keep. */
-  private isDue(atEpochMs: number): boolean {
-    return this.oldest !== none && this.queuedAtOf(this.oldest) + retentionMs <= atEpochMs
+  /** Whether a record of that time looks at an entry, if it comes to it: forgets it, or puts it back where open orders keep it. */
+  private isDue(entry: number, atEpochMs: number): boolean {
+    return entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs
   }
 
   /** Whether `expire` forgets so many keys by then. */
   private forgets(wanted: number, atEpochMs: number, endOf: EndOf): boolean {
     let entry = this.oldest
     let forgotten = 0
-    for (let count = 0; count < forgottenAtOnce && entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs; count++) {
+    for (let count = 0; count < forgottenAtOnce && this.isDue(entry, atEpochMs); count++) {
       // One that an open order keeps is passed over: it is the next one's turn.
       if (this.expiry(entry, endOf) <= atEpochMs && ++forgotten === wanted) return true
       entry = this.nextOf(entry)
@@ -348,7 +348,7 @@ export class Idempotency {
 
   /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */
   get hasRoomForTwo(): boolean {
-    return this.used + 2 <= this.capacity - Math.floor(this.capacity / 64)
+    return this.used + 2 <= boundOf(this.capacity, "reduction")
   }
 
   /**
@@ -463,9 +463,8 @@ export class Idempotency {
    * of the queue, to be looked at a day later; so each is looked at once a day. Only so many are looked at at once.
    */
   expire(atEpochMs: number, endOf: EndOf, readAhead: ReadAhead, forgotten: (account: number) => void): void {
-    for (let at = 0; at < forgottenAtOnce && this.oldest !== none; at++) {
+    for (let at = 0; at < forgottenAtOnce && this.isDue(this.oldest, atEpochMs); at++) {
       const entry = this.oldest
-      if (this.queuedAtOf(entry) + retentionMs > atEpochMs) break
       if (at % readAtOnce === 0) this.readOldest(readAhead)
       if (this.expiry(entry, endOf) <= atEpochMs) {
         forgotten(this.accountOf(entry))

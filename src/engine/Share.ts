@@ -8,6 +8,7 @@
  */
 import { Refusal } from "../domain/Refusal.js"
 import type { Share } from "../operations/Operation.js"
+import { grownLength, growInts } from "./Columns.js"
 
 /** What a table may hold once an entry of a share is in. */
 export const boundOf = (capacity: number, share: Share): number => {
@@ -33,7 +34,7 @@ export const refusalOf = (full: boolean, beyondPart: boolean): Refusal =>
 
 /** Entries by account, as many as there are: who holds how many of a table. */
 export class Held {
-  private counts = new Int32Array(64)
+  private counts: Int32Array = new Int32Array(64)
 
   of(account: number): number {
     return account < 0 || account >= this.counts.length ? 0 : this.counts[account]!
@@ -42,13 +43,8 @@ export class Held {
   /** The venue's own (-1) are not counted. */
   add(account: number, entries: number): void {
     if (account < 0) return
-    if (account >= this.counts.length) this.grow(account)
+    const { length } = this.counts
+    if (account >= length) this.counts = growInts(this.counts, grownLength(length, account + 1))
     this.counts[account]! += entries
-  }
-
-  private grow(account: number): void {
-    const { counts } = this
-    this.counts = new Int32Array(Math.max(account + 1, counts.length * 2))
-    this.counts.set(counts)
   }
 }

@@ -55,16 +55,17 @@ export const make = (
     submit(passTime, answered)
   }
 
+  const sleep = (waitMs: number, then: () => void): void => {
+    sleeper = Runtime.runFork(runtime)(Effect.zipRight(Effect.sleep(waitMs), Effect.sync(then)))
+  }
+
   /** Where there was no room for the record, nothing else may ever look again. */
   const later = (): void => {
     if (stopped || sleeper !== undefined) return
-    sleeper = Runtime.runFork(runtime)(Effect.zipRight(
-      Effect.sleep(longestSleepMs),
-      Effect.sync(() => {
-        sleeper = undefined
-        arm()
-      })
-    ))
+    sleep(longestSleepMs, () => {
+      sleeper = undefined
+      arm()
+    })
   }
 
   const arm = (): void => {
@@ -74,8 +75,7 @@ export const make = (
     sleeper = undefined
     armedFor = due
     if (due === Number.POSITIVE_INFINITY) return
-    const waitMs = Math.min(longestSleepMs, Math.max(0, due - clock.unsafeCurrentTimeMillis()))
-    sleeper = Runtime.runFork(runtime)(Effect.zipRight(Effect.sleep(waitMs), Effect.sync(() => wake(due))))
+    sleep(Math.min(longestSleepMs, Math.max(0, due - clock.unsafeCurrentTimeMillis())), () => wake(due))
   }
 
   return {

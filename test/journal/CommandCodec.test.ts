@@ -12,16 +12,6 @@ import * as arbitraries from "./arbitraries.js"
 /** Through the journal's bytes, not only through a string. */
 const throughBytes = (text: string): string => Buffer.from(text, "utf8").toString("utf8")
 
-/** What a record's header says of a command. */
-const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Command): Header => ({
-  principal,
-  account,
-  apiKey,
-  operation,
-  idempotencyKey,
-  fingerprint
-})
-
 /** The header of payloads that are no command's. */
 const anybody = internal(Principal.venue)
 
@@ -46,7 +36,7 @@ describe("CommandCodec", () => {
       fc.property(arbitraries.command, (command) => {
         const text = CommandCodec.encode(command)
         expect(text).not.toContain("\0")
-        const [code, header] = [CommandCodec.kindCode(command), headerOf(command)]
+        const [code, header] = [CommandCodec.kindCode(command), arbitraries.headerOf(command)]
         expect(CommandCodec.decode(code, header, throughBytes(text))).toStrictEqual(command)
         expect(decodedAt(code, header, text)).toStrictEqual(command)
       }),
@@ -63,7 +53,7 @@ describe("CommandCodec", () => {
         const whole = CommandCodec.encode(command)
         const at = place % (whole.length + 1)
         const text = throughBytes(whole.slice(0, at) + parts.join("") + whole.slice(at + dropped))
-        const header = headerOf(command)
+        const header = arbitraries.headerOf(command)
         expect(attempted(() => decodedAt(code, header, text))).toStrictEqual(attempted(() => CommandCodec.decode(code, header, text)))
       }),
       { numRuns: 5_000 }
@@ -106,7 +96,7 @@ describe("CommandCodec", () => {
     const declared = CommandCodec.declared(declarations[kind].fields)
     fc.assert(
       fc.property(arbitraries.commandOf(kind), (command) => {
-        const [code, header] = [CommandCodec.kindCode(command), headerOf(command)]
+        const [code, header] = [CommandCodec.kindCode(command), arbitraries.headerOf(command)]
         const byHand = CommandCodec.decode(code, header, CommandCodec.encode(command))
         const byDeclaration = { kind, ...header, ...declared.decode(JSON.parse(declared.encode(command)) as ReadonlyArray<unknown>) }
         expect(byHand).toStrictEqual(byDeclaration)
@@ -143,8 +133,8 @@ describe("CommandCodec", () => {
   test("a zero keeps its sign, so that replay decides on the same bits", () => {
     for (const command of [complete({ kind: "SetIndexPrice", market: 0, priceAtoms: 100, sourceEpochMs: -0 }), place(-0)]) {
       const text = CommandCodec.encode(command)
-      expect(CommandCodec.decode(CommandCodec.kindCode(command), headerOf(command), text)).toStrictEqual(command)
-      expect(decodedAt(CommandCodec.kindCode(command), headerOf(command), text)).toStrictEqual(command)
+      expect(CommandCodec.decode(CommandCodec.kindCode(command), arbitraries.headerOf(command), text)).toStrictEqual(command)
+      expect(decodedAt(CommandCodec.kindCode(command), arbitraries.headerOf(command), text)).toStrictEqual(command)
     }
   })
 

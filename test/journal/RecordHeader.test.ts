@@ -14,16 +14,7 @@ const written = (header: Header): { readonly bytes: Buffer; readonly end: number
   return { bytes, end: 7 + RecordHeader.write(bytes, 7, header) }
 }
 
-const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Header): Header => ({
-  principal,
-  account,
-  apiKey,
-  operation,
-  idempotencyKey,
-  fingerprint
-})
-
-const cancel = headerOf(complete({
+const cancel = arbitraries.headerOf(complete({
   kind: "CancelOrders",
   operation: Operation.cancelV1,
   account: 0x0102,
@@ -36,7 +27,7 @@ describe("RecordHeader", () => {
   test("every header is read back as it was written, from where it lies, in as many bytes as it says", () => {
     fc.assert(
       fc.property(arbitraries.command, (command) => {
-        const header = headerOf(command)
+        const header = arbitraries.headerOf(command)
         const { bytes, end } = written(header)
         expect(RecordHeader.endOf(bytes, 7, bytes.length)).toBe(end)
         expect(RecordHeader.endOf(bytes, 7, end)).toBe(end)

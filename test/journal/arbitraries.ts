@@ -118,3 +118,13 @@ const refused: fc.Arbitrary<EntryOutcome> = record({
 
 /** What any entry may come to. */
 export const outcome: fc.Arbitrary<EntryOutcome> = fc.oneof(refused, ...allOutcomes.map(outcomeOf))
+
+/** What a record's header says of a command. */
+export const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Header): Header => ({
+  principal,
+  account,
+  apiKey,
+  operation,
+  idempotencyKey,
+  fingerprint
+})

@@ -6,6 +6,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as zlib from "node:zlib"
 import { Clock, Context, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { expect } from "vitest"
 import * as Version from "../../scripts/fixtures/Version.js"
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
@@ -150,4 +151,15 @@ export const writeOut = (disk: SimDisk.SimDisk, directory: string): void => {
     fs.mkdirSync(path.join(directory, path.dirname(file)), { recursive: true })
     fs.writeFileSync(path.join(directory, file), disk.bytes(file))
   }
+}
+
+/** Holds that a start over what another version left undecided is refused by that version's name, and changes nothing. */
+export const refusedByName = async (crashed: Name, atEpochMs: number, program: string, rules: number): Promise<void> => {
+  const disk = await diskOf(crashed)
+  const before = contents(disk)
+  const refused = await Effect.runPromise(Effect.flip(start(disk.mount(), atEpochMs)))
+  expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 41, program, rules })
+  expect(refused.message).toContain(`version ${program} (rules ${rules})`)
+  expect(refused.message).not.toContain("cut")
+  expect(contents(disk)).toEqual(before)
 }

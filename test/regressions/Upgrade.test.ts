@@ -226,13 +226,7 @@ describe("the tools over what was taken over", () => {
 
 describe("what rules 1 left undecided", () => {
   test("refuses the start by name, and nothing is changed", async () => {
-    const disk = await Kept.diskOf("rules-1-crashed")
-    const before = Kept.contents(disk)
-    const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
-    expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 41, program: "0.1.0", rules: 1 })
-    expect(refused.message).toContain("version 0.1.0 (rules 1)")
-    expect(refused.message).not.toContain("cut")
-    expect(Kept.contents(disk)).toEqual(before)
+    await Kept.refusedByName("rules-1-crashed", soonAfterMs, "0.1.0", 1)
   })
 
   test("without any snapshot as well", async () => {

@@ -110,12 +110,6 @@ test("the step is journaled first; it trades on, and starts again from its own s
 
 describe("what rules 2 left undecided", () => {
   test("refuses the start by name, and nothing is changed", async () => {
-    const disk = await Kept.diskOf("rules-2-crashed")
-    const before = Kept.contents(disk)
-    const refused = await Effect.runPromise(Effect.flip(Kept.start(disk.mount(), soonAfterMs)))
-    expect(refused).toMatchObject({ _tag: "UndecidedByOther", fromSequence: 41, program: "0.2.0", rules: 2 })
-    expect(refused.message).toContain("version 0.2.0 (rules 2)")
-    expect(refused.message).not.toContain("cut")
-    expect(Kept.contents(disk)).toEqual(before)
+    await Kept.refusedByName("rules-2-crashed", soonAfterMs, "0.2.0", 2)
   })
 })

@@ -51,6 +51,8 @@ export const deciders: Deciders<"orders"> = {
   },
   AmendOrder: {
     admit: (state, { account, market, orderNumber }) => {
+      // Nearly always: then the order need not be looked for, which deciding does.
+      if (state.clearing.length === 0) return Refusal.none
       const order = findOpen(state, account, orderNumber, market)
       return order !== none && isBeingCleared(state, state.orders.market(order)) ? Refusal.marketClearing : Refusal.none
     },
