@@ -112,6 +112,9 @@ for (let kill = 1; kill <= kills; kill++) {
   const restarted = performance.now()
   venue = await VenueProcess.start(directory, settings)
   const readyMs = Math.round(performance.now() - restarted)
+  const settled: Array<string> = []
+  const acted = await Promise.all(clients.map((client) => client.settle(venue.port, settled)))
+  report(settled)
   const lives: Array<Verified> = await Promise.all(clients.map((client) => client.verify(venue.port)))
   for (const { findings } of lives) report(findings)
   const fills = lives.flatMap((life) => life.fills)
@@ -120,7 +123,7 @@ for (let kill = 1; kill <= kills; kill++) {
   await addUp(venue, clients, feesAtoms)
 
   const decisions = lives.reduce((sum, life) => sum + life.decisions.length, 0)
-  const open = lives.filter((life) => life.unknownActed !== undefined)
+  const open = acted.filter((each) => each !== undefined)
   for (const [operation, count] of accepted(lives.flatMap((life) => life.decisions))) {
     done.set(operation, (done.get(operation) ?? 0) + count)
   }
@@ -128,7 +131,7 @@ for (let kill = 1; kill <= kills; kill++) {
   unknown += open.length
   process.stdout.write(
     `kill ${kill}: ${decisions - open.length} acknowledged, ${open.length} unknown `
-      + `(${open.filter((life) => life.unknownActed).length} had been done), ready again after ${readyMs} ms; `
+      + `(${open.filter((each) => each).length} had been done), ready again after ${readyMs} ms; `
       + `${lives.reduce((sum, life) => sum + life.orders, 0)} orders and ${fills.length} fills as told; ${problems} problems\n`
   )
 }

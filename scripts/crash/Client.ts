@@ -35,8 +35,6 @@ export interface Verified {
   readonly decisions: ReadonlyArray<Decision.Decision>
   readonly fills: ReadonlyArray<Checks.Fill>
   readonly orders: number
-  /** Whether the request without an answer had been decided; undefined where none was open. */
-  readonly unknownActed: boolean | undefined
 }
 
 export class Client {
@@ -70,11 +68,21 @@ export class Client {
     }
   }
 
-  /** Sends what was left open at the kill again, under the same key; then holds everything to what was told. */
+  /**
+   * Sends what was left open at the kill again, under the same key; whether it had been decided, undefined where nothing was
+   * open. It may trade with other accounts' orders: nobody's fills are read before every client has settled.
+   */
+  async settle(port: number, findings: Array<string>): Promise<boolean | undefined> {
+    const connection = new Connection(port, true)
+    const acted = await this.sendUnknown(connection, findings)
+    connection.close()
+    return acted
+  }
+
+  /** Holds everything to what was told. */
   async verify(port: number): Promise<Verified> {
     const connection = new Connection(port, true)
     const findings: Array<string> = []
-    const unknownActed = await this.settle(connection, findings)
     const decisions = await this.repeat(connection, findings)
     const { carried } = this
     const placed = await Reader.ordersSince(connection, this.account, this.newestOrder)
@@ -93,11 +101,11 @@ export class Client {
     await this.keep(connection, orders)
     this.told = []
     connection.close()
-    return { findings, decisions, fills, orders: orders.length, unknownActed }
+    return { findings, decisions, fills, orders: orders.length }
   }
 
   /** Sends again what had no answer. What a lookup said of it before must agree. */
-  private async settle(connection: Connection, findings: Array<string>): Promise<boolean | undefined> {
+  private async sendUnknown(connection: Connection, findings: Array<string>): Promise<boolean | undefined> {
     const call = this.unknown
     if (call === undefined) return undefined
     const before = await Reader.lookup(connection, this.account, call.key)
