@@ -45,14 +45,16 @@ export const commandsPerBlock = 64
 
 const firstEpochMs = 1_700_000_000_000
 const collateralAtoms = 10 ** 13
-const mid = 100_000
+/** The index price of every market, price atoms. */
+export const mid = 100_000
 const farFuture = 2 ** 52
 
 /** The time of a sequence. */
 export const atEpochMs = ({ msPerBlock }: Shape, sequence: number): number =>
   firstEpochMs + Math.floor(sequence / commandsPerBlock) * msPerBlock
 
-const parameters = (index: number): Market.Parameters => ({
+/** What a market is opened with. */
+export const parameters = (index: number): Market.Parameters => ({
   marketId: `M${index}-USDC-PERP`,
   baseAsset: `M${index}`,
   quoteAsset: "USDC",
@@ -86,7 +88,7 @@ const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
 })
 
 /** A client's header: with a fingerprint that is its own for every serial, as the edge takes one of what was sent. */
-const byClient = (operation: Operation, account: number, serial: number): Header => ({
+export const byClient = (operation: Operation, account: number, serial: number): Header => ({
   principal: Principal.key,
   account,
   apiKey: account,

@@ -40,6 +40,12 @@ const clearedAtOnce = 64
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
 
+/** Most orders that one record ends of those that are due or leave; an expired one counts twice. */
+const endedAtOnce = 256
+
+/** Most resting orders that the incoming orders of one record meet. */
+const metAtOnce = 64
+
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
@@ -122,6 +128,12 @@ export class NaiveVenue {
   /** What is remembered of the last amendment of each order. */
   readonly #amendments = new Map<NaiveOrder, { readonly orders: Array<NaiveOrder> }>()
   #fired: Array<number> = []
+  /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
+  readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
+  /** Whether something was due that the record at hand had no time for. */
+  #isLate = false
+  /** Resting orders that the record at hand has met. */
+  #met = 0
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
   deposited = 0n
@@ -148,7 +160,9 @@ export class NaiveVenue {
     this.#fired = []
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
-    this.#doWhatIsDue()
+    this.#met = 0
+    this.#isLate = false
+    this.#doWhatIsDue(command.account)
     const outcomes = this.#decide(command)
     const scope = scopeOfCommand(command)
     if (scope !== undefined) {
@@ -336,25 +350,63 @@ export class NaiveVenue {
   }
 
   /** Dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
-  #doWhatIsDue(): void {
-    if (!this.halted) this.#doWhatIsTimed()
+  #doWhatIsDue(account = -1): void {
+    let left = endedAtOnce
+    for (const [index, { before, reason }] of this.#leaving) {
+      left -= this.#cancelOldest(this.accounts[index]!, before, reason, left)
+      if (left === 0) break
+      this.#leaving.delete(index)
+    }
+    if (!this.halted) this.#doWhatIsTimed(left, this.accounts[account])
     this.#clear()
   }
 
-  #doWhatIsTimed(): void {
-    const isDue = (atEpochMs: number): boolean => atEpochMs !== 0 && atEpochMs <= this.atEpochMs
+  #isDue(atEpochMs: number): boolean {
+    return atEpochMs !== 0 && atEpochMs <= this.atEpochMs
+  }
+
+  /** As much as one record does; and whoever sent the record finds his own switch fired. */
+  #doWhatIsTimed(atMost: number, sender: NaiveAccount | undefined): void {
+    let left = atMost
     const switches = this.accounts
-      .filter((account) => isDue(account.cancelAllAtEpochMs))
+      .filter((account) => this.#isDue(account.cancelAllAtEpochMs))
       .sort((a, b) => a.cancelAllAtEpochMs - b.cancelAllAtEpochMs || a.index - b.index)
     for (const account of switches) {
-      account.cancelAllAtEpochMs = 0
-      this.#fired.push(account.index)
-      this.#cancelAll(account, anyMarket, CancelReason.cancelAllAfter)
+      this.#isLate ||= left <= 0
+      if (left <= 0) break
+      left -= Math.max(1, this.#fire(account, left))
     }
     const expired = this.accounts
-      .flatMap((account) => account.open.filter((order) => isDue(order.expiresAtEpochMs)))
+      .flatMap((account) => account.open.filter((order) => this.#isDue(order.expiresAtEpochMs)))
       .sort((a, b) => a.expiresAtEpochMs - b.expiresAtEpochMs || a.number - b.number)
-    for (const order of expired) this.#cancel(order, CancelReason.expired)
+    for (const order of expired) {
+      this.#isLate ||= left <= 0
+      if (left <= 0) break
+      this.#cancel(order, CancelReason.expired)
+      left -= 2
+    }
+    if (sender !== undefined && this.#isDue(sender.cancelAllAtEpochMs)) this.#fire(sender, endedAtOnce)
+  }
+
+  /** Fires an account's switch; how many orders it ended at once. */
+  #fire(account: NaiveAccount, atMost: number): number {
+    account.cancelAllAtEpochMs = 0
+    this.#fired.push(account.index)
+    return this.#cancelAll(account, anyMarket, CancelReason.cancelAllAfter, atMost).now
+  }
+
+  /** Whether the last record left something to the next that was due, or leaves. */
+  get isBehind(): boolean {
+    return this.#isLate || this.#leaving.size > 0
+  }
+
+  /** Why an order that rests is as good as gone; `none` where it stands. */
+  leavesFor(order: NaiveOrder): Order.CancelReason {
+    const leaver = this.#leaving.get(order.account)
+    if (leaver !== undefined && order.number < leaver.before) return leaver.reason
+    if (this.halted) return CancelReason.none
+    if (this.#isDue(this.accounts[order.account]!.cancelAllAtEpochMs)) return CancelReason.cancelAllAfter
+    return this.#isDue(order.expiresAtEpochMs) ? CancelReason.expired : CancelReason.none
   }
 
   #illegal(record: Record): string | undefined {
@@ -390,7 +442,7 @@ export class NaiveVenue {
         return [this.#amend(command)]
       case "CancelAllOrders": {
         if (command.market !== anyMarket && this.#listed(command.market) === undefined) return [refused(Refusal.marketNotFound, -1)]
-        const canceled = this.#cancelAll(this.accounts[command.account]!, command.market, CancelReason.user)
+        const canceled = this.#cancelAll(this.accounts[command.account]!, command.market, CancelReason.user, endedAtOnce).all
         return [{ ...done(-1), canceled }]
       }
       case "SetCancelAllAfter":
@@ -679,7 +731,7 @@ export class NaiveVenue {
     const { orderNumber } = command
     const order = this.orders.get(orderNumber)
     const known = order !== undefined && order.account === command.account && order.status === Order.open
-      && (command.market === anyMarket || command.market === order.market)
+      && (command.market === anyMarket || command.market === order.market) && this.leavesFor(order) === CancelReason.none
     if (!known) return refused(Refusal.orderNotFound, orderNumber)
     if (command.fault !== Refusal.none) return refused(command.fault, orderNumber)
     const total = command.quantityAtoms < 0 ? order.quantity : command.quantityAtoms
@@ -744,11 +796,18 @@ export class NaiveVenue {
       const maker = this.#best(market, opposite(taker.side))
       if (maker === undefined) break
       if ((taker.type === Order.limit || taker.price !== 0) && !crosses(taker.side, taker.price, maker.price)) break
-
       // The band comes first: beyond it nothing happens at all, not even to the taker's own orders.
       if (!this.#withinBand(market, maker.price)) {
         // Only a market order comes here: a limit beyond the edge is refused, and nothing rests beyond the other one.
         return this.#cancel(taker, CancelReason.iocRemainder)
+      }
+      // Nobody meets more in a record: what is left would cross what it has not met, so that it cannot rest either.
+      if (this.#met === metAtOnce) return this.#cancel(taker, CancelReason.iocRemainder)
+      this.#met++
+      const leaves = this.leavesFor(maker)
+      if (leaves !== CancelReason.none) {
+        this.#cancel(maker, leaves)
+        continue
       }
       if (maker.account === taker.account) {
         if (taker.selfTradePrevention !== Order.cancelIncoming) this.#cancel(maker, CancelReason.selfTrade)
@@ -921,17 +980,46 @@ export class NaiveVenue {
   #cancelByUser(account: number, entry: CancelEntry): NaiveOutcome {
     const order = this.orders.get(entry.orderNumber)
     const known = order !== undefined && order.account === account && order.status === Order.open
-      && (entry.market === anyMarket || entry.market === order.market)
+      && (entry.market === anyMarket || entry.market === order.market) && this.leavesFor(order) === CancelReason.none
     if (!known) return refused(Refusal.orderNotFound, entry.orderNumber)
     this.#cancel(order, CancelReason.user)
     return stateOf(order)
   }
 
-  /** How many orders of an account it cancelled, in one market or in all. */
-  #cancelAll(account: NaiveAccount, market: number, reason: Order.CancelReason): number {
+  /**
+   * Cancels what an account has open, in one market or in all: in all markets so many orders in this record, and the others
+   * leave. How many now, and how many in all that did not leave before.
+   */
+  #cancelAll(
+    account: NaiveAccount,
+    market: number,
+    reason: Order.CancelReason,
+    atMost: number
+  ): { readonly now: number; readonly all: number } {
+    const leaver = this.#leaving.get(account.index)
+    const left = (order: NaiveOrder): boolean => leaver !== undefined && order.number < leaver.before
     const orders = account.open.filter((order) => market === anyMarket || order.market === market)
-    for (const order of orders) this.#cancel(order, reason)
-    return orders.length
+    const all = orders.filter((order) => !left(order)).length
+    if (market !== anyMarket) {
+      for (const order of orders) this.#cancel(order, left(order) ? leaver!.reason : reason)
+      return { now: orders.length, all }
+    }
+    const before = ordinal(this.sequence, 0)
+    const now = this.#cancelOldest(account, before, reason, atMost)
+    if (account.open.length > 0) this.#leaving.set(account.index, { reason, before })
+    else this.#leaving.delete(account.index)
+    return { now, all }
+  }
+
+  /** Cancels an account's orders below a number, so many of them: how many. The newest market it came to is the first. */
+  #cancelOldest(account: NaiveAccount, before: number, reason: Order.CancelReason, atMost: number): number {
+    const markets = [...new Set(account.placed.map(({ market }) => market))]
+    const meant = account.open
+      .filter((order) => order.number < before)
+      .sort((one, other) => markets.indexOf(other.market) - markets.indexOf(one.market))
+      .slice(0, atMost)
+    for (const order of meant) this.#cancel(order, reason)
+    return meant.length
   }
 
   /**

@@ -1,7 +1,8 @@
 /**
  * Safety (I7, decisions 8). What is due by a record's time is done before anything else happens in it: no
  * order trades or rests past its expiry, and none that was there when a dead-man switch fell due trades or
- * rests from that record on. Under a global halt nothing is due until the halt lifts, and then at once.
+ * rests from that record on. Under a global halt nothing is due until the halt lifts, and then at once. Where more falls due
+ * than one record ends, what is left ends with the records that follow, and never trades.
  */
 import { ordinal } from "../../src/domain/Ids.js"
 import { anyMarket } from "../../src/domain/None.js"
@@ -23,6 +24,8 @@ interface State {
   readonly fired: Map<number, number>
   /** Trades seen so far. */
   trades: number
+  /** The last record that left something to the next which was due; 0 for none. */
+  behindAt: number
 }
 
 /** Trades of a market that are asked for at a time, and how often. */
@@ -41,6 +44,7 @@ const fire = (state: State, sequence: number, atEpochMs: number): void => {
 }
 
 const restingVerdict = (state: State, reads: Glance, account: number): Verdict => {
+  if (state.behindAt === reads.sequence) return holds
   const armed = reads.cancelAllAtEpochMs(account)
   if (armed !== 0 && armed <= reads.atEpochMs)
     return broken(`account ${account}'s switch was due at ${armed} and is armed at ${reads.atEpochMs}`)
@@ -61,7 +65,8 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   const view = reads.findOrder(account, number)
   if (view === undefined) return holds
   const due = Math.min(state.expired.get(number) ?? Number.POSITIVE_INFINITY, dueBySwitch(state, account, number))
-  if (view.lastSequence > due) return broken(`order ${number} was due in record ${due} and changed in ${view.lastSequence}`)
+  const wasLeft = due <= state.behindAt && view.lastSequence <= state.behindAt + 1
+  if (view.lastSequence > due && !wasLeft) return broken(`order ${number} was due in record ${due} and changed in ${view.lastSequence}`)
   const expiry = state.expiries.get(number)
   if (expiry === undefined || view.updatedAtEpochMs < expiry) return holds
   // Under a halt nothing is due, and what the mark or the operator takes away goes all the same.
@@ -118,10 +123,19 @@ export const dueActsBeforeMatching: Property<State> = {
   name: "due-acts-before-matching",
   invariant: "I7",
   kind: "safety",
-  initial: () => ({ halted: false, expiries: new Map(), expired: new Map(), switches: new Map(), fired: new Map(), trades: 0 }),
+  initial: () => ({
+    halted: false,
+    expiries: new Map(),
+    expired: new Map(),
+    switches: new Map(),
+    fired: new Map(),
+    trades: 0,
+    behindAt: 0
+  }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       const { atEpochMs, command, sequence } = seen.record
+      if (seen.model.isBehind) state.behindAt = sequence
       if (command.kind === "ResumeEngine") state.halted = false
       if (!state.halted) fire(state, sequence, atEpochMs)
       if (command.kind === "HaltEngine") state.halted = true

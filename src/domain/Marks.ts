@@ -14,10 +14,12 @@ export const names = [
   "a reduce-only order was trimmed in part",
   "an account had as many open orders as it may",
   "an order was beyond the position limit",
+  "a taker met as many orders as it may",
   // What is due.
   "a dead-man switch fired",
   "an order expired",
   "something fell due under a halt",
+  "orders were left to leave with the next record",
   // Room in the tables.
   "the reserve of keys was needed",
   "a key found room where one is forgotten",

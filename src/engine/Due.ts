@@ -3,30 +3,53 @@
  * moment. Neither is due while the engine is halted; they are as soon as the halt lifts. Then what the price band has left
  * behind goes, under a halt too: there is no moment at which it may be there.
  *
+ * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
+ * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
+ *
  * Where the table of keys is full, a record also comes when its oldest key's day is over: whatever would make room there is
  * refused without one.
  */
-import { anyMarket, none } from "../domain/None.js"
+import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
-import { Event } from "./EventLog.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
-import { cancelAll } from "./orders/Cancel.js"
+import { fireSwitch, goOn } from "./orders/Cancel.js"
+import { endedAtOnce } from "./orders/Leaving.js"
 import type { State } from "./State.js"
 
-export const run = (state: State): void => {
-  if (!state.halted) runTimed(state)
+/** Does what is due; first of all, or last where there is more than one record does, for the account that a command is of. */
+export const run = (state: State, account: number = none): void => {
+  const atOnce = state.capacity.endedAtOnce ?? endedAtOnce
+  const left = goOn(state, atOnce)
+  if (!state.halted) {
+    runTimed(state, left)
+    if (account !== none && isSwitchDue(state, account)) {
+      state.switches.remove(account)
+      fireSwitch(state, account, atOnce)
+    }
+  }
   Band.clear(state)
 }
 
-const runTimed = (state: State): void => {
+const isSwitchDue = ({ atEpochMs, switches }: State, account: number): boolean =>
+  switches.earliest <= atEpochMs && switches.at(account) !== 0 && switches.at(account) <= atEpochMs
+
+/** What an expiry counts of what a record ends: it has to be found among all others. */
+const expiryWeight = 2
+
+/** Fires switches, then ends what has expired, as long as less than `atOnce` orders were ended. */
+const runTimed = (state: State, atOnce: number): void => {
   const { atEpochMs } = state
-  for (let account = state.switches.shiftDue(atEpochMs); account !== none; account = state.switches.shiftDue(atEpochMs)) {
-    state.capacity.reached?.("a dead-man switch fired")
-    const canceled = cancelAll(state, account, anyMarket, Order.CancelReason.cancelAllAfter)
-    state.events.event2(Event.SwitchFired, account, canceled)
+  let left = atOnce
+  while (left > 0) {
+    const account = state.switches.shiftDue(atEpochMs)
+    if (account === none) break
+    // One that has no orders costs as much as one that has.
+    left -= Math.max(1, fireSwitch(state, account, left))
   }
-  for (let order = state.expiries.shiftDue(atEpochMs); order !== none; order = state.expiries.shiftDue(atEpochMs)) {
+  for (; left > 0; left -= expiryWeight) {
+    const order = state.expiries.shiftDue(atEpochMs)
+    if (order === none) break
     state.capacity.reached?.("an order expired")
     Matching.cancelResting(state, order, Order.CancelReason.expired)
   }
@@ -38,7 +61,7 @@ export const isWaiting = ({ atEpochMs, expiries, halted, switches }: State): boo
 
 /** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
 export const nextEpochMs = (state: State): number => {
-  if (state.clearing.length > 0) return 0
+  if (state.clearing.length > 0 || state.leaving.size > 0) return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
   return Math.min(timed, forgettingEpochMs(state))
 }

@@ -46,8 +46,9 @@ export class Engine extends OrderReads implements Reads {
     assert(atEpochMs >= state.atEpochMs, "times never go back")
     state.sequence = sequence
     state.atEpochMs = atEpochMs
+    state.met = 0
     forget(state, atEpochMs)
-    Due.run(state)
+    Due.run(state, command.account)
     if (state.capacity.reached !== undefined && Due.isWaiting(state)) state.capacity.reached("something fell due under a halt")
     const entries = decide(state, command)
     while (packed.length < entries.length) packed.push(new Packed())

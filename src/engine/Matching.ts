@@ -10,13 +10,20 @@ import type { Book } from "./Book.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"
 import type { MarketState } from "./Markets.js"
+import * as Leaving from "./orders/Leaving.js"
 import * as Positions from "./Positions.js"
 import type { State } from "./State.js"
 
 const { CancelReason } = Order
 
+/**
+ * Most resting orders that the incoming orders of one record meet, all entries of a batch together: less than a
+ * millisecond's work. Whoever wants more asks again, and others have their turn in between.
+ */
+export const metAtOnce = 64
+
 /** Why matching stopped with something left. */
-export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked"
+export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked" | "MetEnough"
 
 const makerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
 const takerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
@@ -284,8 +291,9 @@ const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number):
 
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
- * It trades as far as its limit and the price band go. At each meeting, in this order: self-trade prevention, the market's
- * reduce-only status, the maker's accept rule (a failing maker is cancelled and matching goes on) and the taker's (it stops).
+ * It trades as far as its limit and the price band go, and meets so many of them. At each meeting, in this order: an order
+ * that leaves is cancelled, self-trade prevention, the market's reduce-only status, the maker's accept rule (a failing maker
+ * is cancelled and matching goes on) and the taker's (it stops).
  */
 export const matchTaker = (state: State, market: MarketState, book: Book, takerSlot: number, taker: number): Stop => {
   const { events, orders, positions } = state
@@ -294,10 +302,18 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
   const takerAccount = orders.account(taker)
   const limitAtoms = reach(market, side, orders.priceAtoms(taker))
   const { makerFeeBps, takerFeeBps } = market.parameters
+  const isBehind = Leaving.isBehind(state)
+  const mostMet = state.capacity.metAtOnce ?? metAtOnce
   assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
     const priceAtoms = orders.priceAtoms(maker)
     if (!crosses(side, limitAtoms, priceAtoms)) return "NotCrossing"
+    if (state.met++ >= mostMet) return "MetEnough"
+    const reason = isBehind ? Leaving.reasonOf(state, maker) : CancelReason.none
+    if (reason !== CancelReason.none) {
+      cancelResting(state, maker, reason)
+      continue
+    }
     const makerAccount = orders.account(maker)
     if (makerAccount === takerAccount) {
       const mode = orders.selfTradePrevention(taker)
@@ -390,12 +406,13 @@ export const settleTaker = (state: State, market: MarketState, book: Book, slot:
     return
   }
   if (stop === "MarginUnbacked") state.capacity.reached?.("a taker stopped for margin")
+  if (stop === "MetEnough") state.capacity.reached?.("a taker met as many orders as it may")
   const immediate = orders.timeInForce(order) === Order.ioc
   const reason = stop === "SelfTrade"
     ? CancelReason.selfTrade
     : stop === "MarginUnbacked"
     ? CancelReason.marginUnbacked
-    : immediate
+    : immediate || stop === "MetEnough"
     ? CancelReason.iocRemainder
     : CancelReason.none
   if (reason !== CancelReason.none) {

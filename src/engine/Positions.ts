@@ -23,6 +23,9 @@ const rowNumbers = 16
 const pastRowNumbers = 8
 /** Where a row's contributions to the account's sums begin and end. */
 const contributions = { from: 9, to: 15 }
+/** The word of a row that says where the size is among those of its market; the number that it is in is in no dump. */
+const heldAtWord = 30
+const heldAtNumber = 15
 
 /** What a fill makes of a position; one is reused for all. */
 export interface Filled {
@@ -39,6 +42,8 @@ export class Positions {
   private numbers = new Float64Array(initialSlots * rowNumbers)
   private words = wordsOf(this.numbers)
   private pastNumbers = new Float64Array(initialSlots * pastRowNumbers)
+  /** Sizes held, by market and in the order of their slots: all that a look at everybody's positions in a market has to read. */
+  private readonly held: Array<{ sizes: Float64Array; count: number }> = []
   /** Slot + 1 by account and market, at the first free place from the pair's own on; 0 is empty. At most half full. */
   private table = new Int32Array(initialSlots * 2)
 
@@ -67,6 +72,7 @@ export class Positions {
     this.setNextOfAccount(slot, accounts.firstPosition(account))
     accounts.setFirstPosition(account, slot)
     this.index(slot)
+    this.hold(slot)
     return slot
   }
 
@@ -79,6 +85,7 @@ export class Positions {
     while (this.table[place] !== slot + 1) place = (place + 1) & mask
     // Nothing was put in behind it, so nothing is looked for past its place.
     this.table[place] = 0
+    this.held[this.market(slot)]!.count--
     this.numbers.fill(0, slot * rowNumbers, (slot + 1) * rowNumbers)
     this.count--
   }
@@ -90,6 +97,7 @@ export class Positions {
 
   setQuantity(slot: number, value: number): void {
     this.numbers[slot << 4 | 0] = value
+    this.held[this.market(slot)]!.sizes[this.heldAt(slot)] = Math.abs(value)
   }
 
   /** Unsigned. */
@@ -294,6 +302,35 @@ export class Positions {
     return this.pastNumbers.length / pastRowNumbers
   }
 
+  /** The place of a pair in its market's sizes: a word of the row that no dump has. */
+  private heldAt(slot: number): number {
+    return this.words[slot << 5 | heldAtWord]!
+  }
+
+  /** Gives a pair a place in its market's sizes. */
+  private hold(slot: number): void {
+    const market = this.market(slot)
+    while (this.held.length <= market) this.held.push({ sizes: new Float64Array(initialSlots), count: 0 })
+    const held = this.held[market]!
+    if (held.count === held.sizes.length) held.sizes = growFloats(held.sizes, grownLength(held.count, held.count + 1))
+    held.sizes[held.count] = Math.abs(this.quantity(slot))
+    this.words[slot << 5 | heldAtWord] = held.count++
+  }
+
+  /** The smallest and the largest size that anybody holds in a market; `Infinity` and 0 where nobody holds any. */
+  range(market: number): { readonly least: number; readonly most: number } {
+    const { count, sizes } = this.held[market] ?? { count: 0, sizes: new Float64Array(0) }
+    let least = Number.POSITIVE_INFINITY
+    let most = 0
+    for (let at = 0; at < count; at++) {
+      const size = sizes[at]!
+      if (size === 0) continue
+      if (size < least) least = size
+      if (size > most) most = size
+    }
+    return { least, most }
+  }
+
   private index(slot: number): void {
     const mask = this.table.length - 1
     let place = placeOf(this.account(slot), this.market(slot)) & mask
@@ -316,6 +353,7 @@ export class Positions {
     for (let row = 0; row < rows.length; row += rowNumbers) {
       rows.fill(0, row + contributions.from, row + contributions.to)
       rows[row + contributions.from] = -1
+      rows[row + heldAtNumber] = 0
     }
     return { rows: new Uint8Array(rows.buffer), pastRows: new Uint8Array(this.pastNumbers.slice(0, this.count * pastRowNumbers).buffer) }
   }
@@ -328,7 +366,10 @@ export class Positions {
     new Uint8Array(positions.numbers.buffer).set(dump.rows)
     new Uint8Array(positions.pastNumbers.buffer).set(dump.pastRows)
     positions.count = count
-    for (let slot = 0; slot < count; slot++) positions.index(slot)
+    for (let slot = 0; slot < count; slot++) {
+      positions.index(slot)
+      positions.hold(slot)
+    }
     return positions
   }
 }

@@ -119,6 +119,11 @@ export class SectionReader {
     return decodeTexts(this.bytes(name))
   }
 
+  /** Whether there is a section that is not always written. */
+  has(name: string): boolean {
+    return this.byName.has(name)
+  }
+
   /** Texts of a section that programs before did not write; empty ones where it is missing. */
   textsOrEmpty(name: string, count: number): Array<string> {
     return this.byName.has(name) ? this.texts(name) : new Array<string>(count).fill("")

@@ -15,6 +15,12 @@ import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
 import { growFloats, grownLength, initialLength } from "./Columns.js"
 
+/** An account whose orders below a number leave, and why: see `Leaving`. */
+export interface Leaver {
+  readonly reason: Order.CancelReason
+  readonly before: number
+}
+
 /** The bounds of what the engine remembers. */
 export interface Capacity {
   /** Orders, open or ended less than the retention ago. */
@@ -33,6 +39,10 @@ export interface Capacity {
    * no account has a bound of its own. It decides only what is refused without a record.
    */
   readonly accountParts?: number
+  /** Most orders that one record ends of what leaves or is due, `endedAtOnce` unless given: one for a journal's whole life. */
+  readonly endedAtOnce?: number
+  /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
+  readonly metAtOnce?: number
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }
@@ -79,6 +89,8 @@ export class State extends Values {
   readonly switches = new Deadlines((account) => account)
   /** Open orders that expire, by slot. */
   readonly expiries = new Deadlines((order) => this.orders.number(order))
+  /** Accounts with orders that leave, in the order in which they began to. */
+  readonly leaving = new Map<number, Leaver>()
   readonly events = new EventLog()
   /** Venue fees collected, money atoms. */
   readonly fees = new Total()
@@ -95,6 +107,9 @@ export class State extends Values {
   /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. */
   requiredAtoms = 0
   availableAtoms = 0
+
+  /** Resting orders that the incoming orders of the record at hand have met. */
+  met = 0
 
   /** What was read ahead, kept so that the compiler cannot leave the reading out. */
   seen = 0

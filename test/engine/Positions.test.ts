@@ -101,3 +101,27 @@ test("every pair keeps its own slot through growth, and has it again when restor
   expect(Accounts.restore(accounts.dump()).find("")).toBe(none)
   expect(Accounts.restore(accounts.dump()).dump()).toEqual(accounts.dump())
 })
+
+test("the smallest and the largest size in a market, over every pair that holds something, also of restored positions", () => {
+  const accounts = new Accounts()
+  const positions = new Positions.Positions()
+  const sizes = [5, 0, -300, 7, 4]
+  for (const [index, size] of sizes.entries()) {
+    accounts.open(index, 1)
+    positions.setQuantity(positions.touch(accounts, index, 1), size)
+  }
+  const flat = positions.touch(accounts, 0, 0)
+  expect(positions.range(0)).toEqual({ least: Number.POSITIVE_INFINITY, most: 0 })
+  expect(positions.range(7)).toEqual({ least: Number.POSITIVE_INFINITY, most: 0 })
+  positions.untouch(accounts, flat)
+  positions.setQuantity(positions.touch(accounts, 4, 0), 11)
+  expect(positions.range(0)).toEqual({ least: 11, most: 11 })
+  for (const each of [positions, Positions.Positions.restore(positions.dump())]) expect(each.range(1)).toEqual({ least: 4, most: 300 })
+  // More pairs than there was room for at the beginning.
+  for (let index = sizes.length; index < 200; index++) {
+    accounts.open(index, 1)
+    positions.setQuantity(positions.touch(accounts, index, 1), index)
+  }
+  positions.setQuantity(positions.find(2, 1), 3)
+  expect(positions.range(1)).toEqual({ least: 3, most: 199 })
+})

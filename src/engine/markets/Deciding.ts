@@ -74,15 +74,7 @@ const stranding = ({ positions }: State, market: MarketState, next: Market.Param
   const raises = next.minQuantityAtoms > now.minQuantityAtoms
   const lowers = next.maxQuantityAtoms < now.maxQuantityAtoms
   if (market.openInterest === 0 || !raises && !lowers) return undefined
-  let least = Number.POSITIVE_INFINITY
-  let most = 0
-  for (let slot = 0; slot < positions.count; slot++) {
-    if (positions.market(slot) !== market.index) continue
-    const held = Math.abs(positions.quantity(slot))
-    if (held === 0) continue
-    least = Math.min(least, held)
-    most = Math.max(most, held)
-  }
+  const { least, most } = positions.range(market.index)
   // What was out of the bounds before they changed may stay so: they do not get tighter for it.
   const lowest = Math.max(least, now.minQuantityAtoms)
   if (raises && next.minQuantityAtoms > lowest) {

@@ -1,4 +1,5 @@
-/** Cancelling orders: one, or all of an account. */
+/** Cancelling orders: one, or all of an account, so many of them in a record. */
+import { ordinal } from "../../domain/Ids.js"
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
@@ -7,15 +8,17 @@ import type { CancelEntry, CancelOrders } from "../../operations/orders/CancelOr
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Event } from "../EventLog.js"
 import * as Matching from "../Matching.js"
-import type { State } from "../State.js"
+import type { Leaver, State } from "../State.js"
+import * as Leaving from "./Leaving.js"
 import { decided } from "./Remembered.js"
 
-/** The open order that an account means, or -1: foreign, ended and missing ones are not told apart. */
+/** The open order that an account means, or -1: foreign, ended and missing ones are not told apart, nor those that leave. */
 export const findOpen = (state: State, account: number, orderNumber: number, market: number): number => {
   const { orders } = state
   const order = orderNumber < 0 ? none : orders.find(orderNumber)
   if (order === none || orders.account(order) !== account || orders.status(order) !== Order.open) return none
-  return market === anyMarket || orders.market(order) === market ? order : none
+  if (market !== anyMarket && orders.market(order) !== market) return none
+  return Leaving.isBehind(state) && Leaving.reasonOf(state, order) !== Order.CancelReason.none ? none : order
 }
 
 /** Cancels one entry of a command and says what it came to. */
@@ -26,19 +29,102 @@ export const cancel = (state: State, command: CancelOrders, entry: CancelEntry):
   return decided(state, order)
 }
 
-/** Cancels every open order of an account (in one market unless `anyMarket`), oldest first in each; how many. */
-export const cancelAll = (state: State, account: number, market: number, reason: Order.CancelReason): number => {
-  const { accounts, orders, positions } = state
+/**
+ * Cancels every open order of an account (in one market unless `anyMarket`), oldest first in each: at most `atOnce` of them
+ * in this record, where they are of all markets; what is left leaves with the next ones. How many it cancelled now, and how
+ * many in all: without those that left already.
+ */
+export const cancelAll = (
+  state: State,
+  account: number,
+  market: number,
+  reason: Order.CancelReason,
+  atOnce = state.capacity.endedAtOnce ?? Leaving.endedAtOnce
+): { readonly now: number; readonly all: number } => {
+  const { events, leaving } = state
+  const all = standing(state, account, market)
+  const before = ordinal(state.sequence, 0)
+  // In one market there are no more than an account may have open there.
+  const now = market === anyMarket
+    ? cancelOldest(state, account, { reason, before }, atOnce)
+    : cancelOfMarket(state, account, market, reason)
+  if (market === anyMarket) {
+    const isLeft = openOf(state, account) > 0
+    if (isLeft) leaving.set(account, { reason, before })
+    else leaving.delete(account)
+    if (isLeft) state.capacity.reached?.("orders were left to leave with the next record")
+  }
+  events.event2(Event.OrdersCanceled, account, now)
+  return { now, all }
+}
+
+/** Goes on with those that leave, so many orders at most; how many may still be ended. */
+export const goOn = (state: State, atOnce: number): number => {
+  let left = atOnce
+  for (const [account, leaver] of state.leaving) {
+    const count = cancelOldest(state, account, leaver, left)
+    state.events.event2(Event.OrdersCanceled, account, count)
+    left -= count
+    if (left === 0) break
+    state.leaving.delete(account)
+  }
+  return left
+}
+
+/** Fires the switch of an account, which is due. How many orders it cancelled now. */
+export const fireSwitch = (state: State, account: number, atOnce: number): number => {
+  state.capacity.reached?.("a dead-man switch fired")
+  const { now } = cancelAll(state, account, anyMarket, Order.CancelReason.cancelAllAfter, atOnce)
+  state.events.event2(Event.SwitchFired, account, now)
+  return now
+}
+
+/** Cancels an account's oldest orders below a number, market by market, so many at most; how many. */
+const cancelOldest = (state: State, account: number, leaver: Leaver, atOnce: number): number => {
+  const { accounts, positions } = state
+  let count = 0
+  for (let slot = accounts.firstPosition(account); slot !== none && count < atOnce; slot = positions.nextOfAccount(slot)) {
+    for (let order = Leaving.firstOf(state, slot, leaver); order !== none && count < atOnce; count++) {
+      Matching.cancelResting(state, order, leaver.reason)
+      order = Leaving.firstOf(state, slot, leaver)
+    }
+  }
+  return count
+}
+
+/** Cancels all that an account has open in a market, each for the reason for which it leaves, if it does. How many. */
+const cancelOfMarket = (state: State, account: number, market: number, reason: Order.CancelReason): number => {
+  const { positions } = state
+  const slot = positions.find(account, market)
+  let count = 0
+  for (let order = slot === none ? none : positions.firstOrder(slot); order !== none; count++) {
+    const leaver = state.leaving.get(account)
+    Matching.cancelResting(state, order, leaver !== undefined && state.orders.number(order) < leaver.before ? leaver.reason : reason)
+    order = positions.firstOrder(slot)
+  }
+  return count
+}
+
+/** How many orders an account has in its books, those that leave among them. */
+const openOf = ({ accounts, positions }: State, account: number): number => {
+  let count = 0
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) count += positions.openCount(slot)
+  return count
+}
+
+/** How many open orders of an account, in one market unless `anyMarket`, do not leave already. */
+const standing = ({ accounts, leaving, orders, positions }: State, account: number, market: number): number => {
+  const leaver = leaving.get(account)
   let count = 0
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
     if (market !== anyMarket && positions.market(slot) !== market) continue
-    for (let order = positions.firstOrder(slot); order !== none;) {
-      const next = orders.accountNext(order)
-      Matching.cancelResting(state, order, reason)
-      count++
-      order = next
+    if (leaver === undefined) {
+      count += positions.openCount(slot)
+      continue
     }
+    // Those that do not leave are the youngest.
+    let order = positions.lastOrder(slot)
+    for (; order !== none && orders.number(order) >= leaver.before; order = orders.accountPrev(order)) count++
   }
-  state.events.event2(Event.OrdersCanceled, account, count)
   return count
 }

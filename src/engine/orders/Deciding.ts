@@ -65,8 +65,8 @@ export const deciders: Deciders<"orders"> = {
       if (command.market !== anyMarket && (named === undefined || !Market.isListed(named.status))) {
         return [refused(Refusal.marketNotFound, none)]
       }
-      const canceledOrders = cancelAll(state, command.account, command.market, Order.CancelReason.user)
-      return [{ _tag: "OrdersCanceled", canceledOrders }]
+      const { all } = cancelAll(state, command.account, command.market, Order.CancelReason.user)
+      return [{ _tag: "OrdersCanceled", canceledOrders: all }]
     }
   },
   SetCancelAllAfter: {

@@ -9,7 +9,7 @@ import { initialSlots, Orders, rowBytes } from "../Orders.js"
 import { OutOfRoom } from "../OutOfRoom.js"
 import type { Part } from "../Part.js"
 import type { SectionReader, SectionWriter } from "../Sections.js"
-import type { State } from "../State.js"
+import type { Leaver, State } from "../State.js"
 import * as Band from "./Band.js"
 import { firstBroken } from "./Invariants.js"
 
@@ -28,6 +28,8 @@ const encode = (state: State, into: SectionWriter): void => {
   into.column("switches", Float64Array.from(state.switches.entries().flat()))
   into.column("expiries", Float64Array.from(state.expiries.entries().flat()))
   into.column("ended", state.endedSlots())
+  // Nearly never: what programs before wrote has no such section.
+  if (state.leaving.size > 0) into.json("leaving", [...state.leaving])
   state.books.forEach((book, market) => into.column(`book.${market}`, book.heads()))
 }
 
@@ -70,6 +72,9 @@ const restore = (state: State, from: SectionReader): void => {
   pairs("switches", (account, atEpochMs) => state.switches.set(account, atEpochMs))
   pairs("expiries", (order, atEpochMs) => state.expiries.set(order, atEpochMs))
   state.setEnded(from.floats("ended"))
+  if (from.has("leaving")) {
+    for (const [account, leaver] of from.json("leaving") as ReadonlyArray<readonly [number, Leaver]>) state.leaving.set(account, leaver)
+  }
   for (let market = 0; market < state.markets.length; market++) {
     state.books.push(Book.restore(state.orders, from.ints(`book.${market}`)))
     Band.note(state, state.markets[market]!)
@@ -110,6 +115,7 @@ const canonical = (state: State, feed: (line: string) => void): void => {
     for (const fill of fills) feed(`fill ${JSON.stringify(fill)}`)
   }
   for (const order of state.endedSlots()) feed(`ended ${orders.number(order)}`)
+  for (const [account, { before, reason }] of state.leaving) feed(`leaving ${account} ${before} ${reason}`)
   state.idempotency.canonical(feed)
 }
 

@@ -1,0 +1,261 @@
+/**
+ * Worst: the dearest single command. Every kind that somebody could send to hold the others up is sent to a full venue, again
+ * and again: `admit` and `apply` of one record. The fastest of the repetitions counts, so that nothing but the command
+ * itself is told, and of the kinds the dearest. The bar is 1 ms.
+ *
+ * `--only worst` tells all kinds; the table has the dearest one.
+ */
+import { anyMarket, none } from "../../src/domain/None.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { maxDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
+import { mid, parameters } from "./EngineCommands.js"
+import { type Options, result, type Result, type Section } from "./Section.js"
+import { accountOrders, batch, deep, entry, held, hoarder, low, penniless, rich, shape, sweep, World } from "./WorstWorld.js"
+
+const allowedUs = 1000
+const repetitions = 7
+/** A moment's timeout of a dead-man switch. */
+const timeoutMs = 10_000
+/** Accounts whose switches fire at once, each with a full market of orders. */
+const switched = 200
+/** Orders that expire in one moment. */
+const expiring = 20_000
+
+/** A kind of command: what has to be so before each repetition, and the command. */
+interface Kind {
+  readonly name: string
+  readonly command: (world: World) => Command
+  /** Puts back what a repetition has used up. */
+  readonly after?: (world: World) => void
+}
+
+const cancelAll = (world: World, account: number, market: number): Command => ({
+  kind: "CancelAllOrders",
+  ...world.byClient(Operation.cancelAllV1, account),
+  market,
+  raw: ""
+})
+
+const setSwitch = (world: World, account: number, ms: number): Command => ({
+  kind: "SetCancelAllAfter",
+  ...world.byClient(Operation.cancelAllAfterV1, account),
+  timeoutMs: ms
+})
+
+/** Rests a full market of bids of an account far below the mark. */
+const restMany = (world: World, account: number, count: number, expiresAtEpochMs = 0): void => {
+  for (let at = 0; at < count; at += batch) {
+    const size = Math.min(batch, count - at)
+    world.do(
+      world.place(account, Array.from({ length: size }, (_, index) =>
+        entry({ market: 2, side: Order.buy, priceAtoms: mid - 1000 - index, expiresAtEpochMs })))
+    )
+  }
+}
+
+const armMany = (world: World): Command => {
+  for (let account = 0; account < switched; account++) {
+    restMany(world, account, accountOrders)
+    world.do(setSwitch(world, account, timeoutMs))
+  }
+  world.later(timeoutMs + 1)
+  return world.passTime()
+}
+
+const expireMany = (world: World): Command => {
+  const at = world.atEpochMs + timeoutMs
+  for (let account = 0; account * accountOrders < expiring; account++) restMany(world, account, accountOrders, at)
+  world.later(timeoutMs + 1)
+  return world.passTime()
+}
+
+/** Moves every mark, so that whatever is kept of margins is of another day, and the hoarder's bids lie beyond the mark. */
+const moveMarks = (world: World): void => {
+  const to = world.engine.state.markets[deep]!.mark === low ? low + 1 : low
+  for (let market = 0; market < shape.markets; market++) world.do(world.setMark(market, to))
+}
+
+const marksBack = (world: World): void => {
+  for (let market = 0; market < shape.markets; market++) world.do(world.setMark(market, mid))
+  world.settle()
+}
+
+/** The hoarder's newest order. */
+const hoarded = ({ engine: { state } }: World): number =>
+  state.orders.number(state.positions.lastOrder(state.positions.find(hoarder, deep)))
+
+const kinds: ReadonlyArray<Kind> = [
+  {
+    name: "a batch of sweeps refused for margin",
+    command: (world) => world.place(penniless, Array.from({ length: batch }, () => sweep(Order.buy)))
+  },
+  {
+    name: "a sweep as all marks have moved",
+    command: (world) => {
+      for (let market = 1; market < shape.markets; market++) world.do(world.setMark(market, mid + 1))
+      return world.place(rich, [sweep(Order.buy, 5_000)])
+    },
+    after: marksBack
+  },
+  { name: "a sweep", command: (world) => world.place(rich, [sweep(Order.buy, 5_000)]) },
+  { name: "a batch of sweeps", command: (world) => world.place(rich, Array.from({ length: batch }, () => sweep(Order.buy, 1_000))) },
+  {
+    name: "a sweep of one who has as many orders in every market",
+    command: (world) => {
+      moveMarks(world)
+      return world.place(rich, [{ ...sweep(Order.sell, 1_000), market: held }])
+    },
+    after: (world) => {
+      marksBack(world)
+      world.hoard(2)
+    }
+  },
+  {
+    name: "an order of an account with orders in every market, as all marks have moved",
+    command: (world) => {
+      moveMarks(world)
+      return world.place(hoarder, [entry({ market: deep, side: Order.buy, priceAtoms: 90_000 })])
+    },
+    after: marksBack
+  },
+  {
+    name: "a cancel of all orders",
+    command: (world) => cancelAll(world, hoarder, anyMarket),
+    after: (world) => {
+      world.settle()
+      world.hoard()
+    }
+  },
+  {
+    name: "a cancel of all orders in a market",
+    command: (world) => cancelAll(world, hoarder, deep),
+    after: (world) => {
+      world.settle()
+      world.hoard(1)
+    }
+  },
+  { name: "dead-man switches of many accounts", command: armMany, after: (world) => world.settle() },
+  { name: "many orders that expire", command: expireMany, after: (world) => world.settle() },
+  {
+    name: "an operator's cancel of a market",
+    command: (world) =>
+      withFields("CancelByOperator", world.byOperator(Operation.cancelByOperator), { market: deep, ofAccount: none, orderNumber: none }),
+    after: (world) => world.hoard(1)
+  },
+  {
+    name: "a mark with everything outside the band",
+    command: (world) => world.setMark(deep, mid * 2),
+    after: (world) => {
+      // What has gone by then is more than enough.
+      world.do(world.setMark(deep, mid))
+    }
+  },
+  {
+    name: "a minimum that would strand 100,000 positions",
+    command: (world) =>
+      withFields("PutMarket", world.byOperator(Operation.putMarket), { parameters: { ...parameters(held), minQuantityAtoms: 3 } })
+  },
+  {
+    name: "a maximum that would strand 100,000 positions",
+    command: (world) =>
+      withFields("PutMarket", world.byOperator(Operation.putMarket), { parameters: { ...parameters(held), maxQuantityAtoms: 1 } })
+  },
+  {
+    name: "an amendment",
+    command: (world) => {
+      moveMarks(world)
+      return {
+        kind: "AmendOrder",
+        ...world.byClient(Operation.amendV1, hoarder),
+        market: deep,
+        orderNumber: hoarded(world),
+        priceAtoms: mid - 2,
+        quantityAtoms: none,
+        fault: Refusal.none,
+        raw: ""
+      }
+    },
+    after: marksBack
+  },
+  {
+    name: "a fence",
+    command: (world) => ({
+      kind: "FenceOutcome",
+      ...world.byClient(Operation.fenceV1, rich),
+      fencedKey: "a".repeat(255),
+      fencedClientOrderId: ""
+    })
+  },
+  {
+    name: "an opening of accounts",
+    command: (world) => {
+      const header = world.byOperator(Operation.openDemoAccounts)
+      const keys = Array.from({ length: maxDemoAccounts }, (_, index) => ({
+        keyId: `${header.idempotencyKey}-${index}`,
+        displayPrefix: `${index}`,
+        secretSha256: index.toString(16).padStart(64, "0"),
+        scopes: 3,
+        expiresAtEpochMs: 2 ** 52
+      }))
+      return withFields("OpenDemoAccounts", header, { collateralAtoms: 1, keys })
+    }
+  },
+  {
+    name: "the lifting of a halt with much that is due",
+    command: (world) => {
+      const at = world.atEpochMs + timeoutMs
+      for (let account = 0; account * accountOrders < expiring; account++) restMany(world, account, accountOrders, at)
+      world.do(withFields("HaltEngine", world.byOperator(Operation.haltEngine), {}))
+      world.later(timeoutMs + 1)
+      return withFields("ResumeEngine", world.byOperator(Operation.resumeEngine), {})
+    },
+    after: (world) => world.settle()
+  }
+]
+
+/** The fastest of a kind's repetitions, microseconds. */
+const fastest = (world: World, { after, command }: Kind): number => {
+  let least = Number.POSITIVE_INFINITY
+  for (let at = 0; at < repetitions; at++) {
+    const sent = command(world)
+    least = Math.min(least, world.time(sent))
+    after?.(world)
+  }
+  return least
+}
+
+/** Commands that come when all that is kept of a day is over: a key used again, and records that forget. */
+const afterQuietDay = (world: World, log: Options["log"]): ReadonlyArray<{ readonly name: string; readonly microseconds: number }> => {
+  const reused = Array.from({ length: repetitions },
+    () => world.place(rich, [entry({ market: 3, side: Order.buy, priceAtoms: mid - 2_000 })]))
+  for (const command of reused) world.do(command)
+  world.do(cancelAll(world, rich, anyMarket))
+  world.later(25 * 3_600_000)
+  const least = (commands: ReadonlyArray<Command>): number => Math.min(...commands.map((command) => world.time(command)))
+  log(`worst: ${world.engine.state.idempotency.size} keys are a day old`)
+  return [
+    { name: "the first records after a quiet day", microseconds: least(reused.map(() => world.passTime())) },
+    { name: "a key used again whose day is over", microseconds: least(reused) }
+  ]
+}
+
+const run = async ({ log }: Options): Promise<ReadonlyArray<Result>> => {
+  const world = new World(1_000_000)
+  const { accounts, idempotency, openOrders, positions } = world.engine.state
+  log(`worst: ${openOrders} orders rest, ${idempotency.size} keys, ${accounts.count} accounts, ${positions.count} positions`)
+  const measured = kinds.map((kind) => {
+    const microseconds = fastest(world, kind)
+    log(`worst: ${kind.name}: ${microseconds.toFixed(1)} us`)
+    return { name: kind.name, microseconds }
+  })
+  for (const each of afterQuietDay(world, log)) {
+    log(`worst: ${each.name}: ${each.microseconds.toFixed(1)} us`)
+    measured.push(each)
+  }
+  const dearest = measured.reduce((one, other) => other.microseconds > one.microseconds ? other : one)
+  return [result("worst", `us, ${dearest.name}`, dearest.microseconds, allowedUs)]
+}
+
+export const section: Section = { name: "worst", run }

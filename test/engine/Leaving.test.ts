@@ -1,0 +1,213 @@
+/**
+ * One record ends a bounded number of orders, and an incoming order meets a bounded number of them. What is left to the next
+ * record is gone for everybody all the same.
+ */
+import { describe, expect, test } from "vitest"
+import { anyMarket } from "../../src/domain/None.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
+import * as Invariants from "../../src/engine/Invariants.js"
+import { metAtOnce } from "../../src/engine/Matching.js"
+import { endedAtOnce } from "../../src/engine/orders/Leaving.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
+import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
+import { Driver, parameters } from "./drive.js"
+
+const rich = 100_000_000_000
+const capacity = { orders: 10_000, idempotencyKeys: 10_000, endedAtOnce: 4, metAtOnce: 3 }
+const { user, cancelAllAfter, expired, iocRemainder } = Order.CancelReason
+const sell: Partial<PlaceEntry> = { side: Order.sell, quantityAtoms: 1 }
+const hit: Partial<PlaceEntry> = { ...sell, type: Order.market, timeInForce: Order.ioc, priceAtoms: 0 }
+
+/** Two markets, and an account with six bids in the first and four in the second; four orders leave with a record. */
+const begin = () => {
+  const driver = new Driver(Engine.make(capacity))
+  driver.market(parameters("AAA"), 1000)
+  driver.market(parameters("BBB"), 1000)
+  const [one, other] = [driver.account(rich), driver.account(rich)]
+  const bids = Array.from({ length: 10 }, (_, index) =>
+    driver.place(one, { market: index < 6 ? 0 : 1, priceAtoms: 990, quantityAtoms: 1 }).orderNumber)
+  return { bids, driver, one, other }
+}
+
+const resting = ({ engine }: Driver, account: number): number => engine.openOrders(account, anyMarket).length
+const reasons = ({ engine }: Driver, account: number, orders: ReadonlyArray<number>) =>
+  orders.map((order) => engine.findOrder(account, order)!.cancelReason)
+const pass = (driver: Driver): void => {
+  driver.send({ kind: "PassTime" })
+}
+
+const lines = ({ engine }: Driver): ReadonlyArray<string> => {
+  const found: Array<string> = []
+  Snapshot.canonical(engine.state, (line) => found.push(line))
+  return found
+}
+
+describe("a cancel of more orders than a record ends", () => {
+  test("tells them all, ends so many, and the rest with the records that follow, which come at once", () => {
+    const { bids, driver, one } = begin()
+    expect(driver.cancelAll(one).canceledOrders).toBe(10)
+    expect(resting(driver, one)).toBe(6)
+    expect(driver.engine.nextDueEpochMs).toBe(0)
+    pass(driver)
+    expect(resting(driver, one)).toBe(2)
+    pass(driver)
+    expect(resting(driver, one)).toBe(0)
+    expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
+    expect(reasons(driver, one, bids)).toEqual(bids.map(() => user))
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("nothing of it trades any more, not even in the next record", () => {
+    const { bids, driver, one, other } = begin()
+    driver.cancelAll(one)
+    // The record takes four with it before it decides; the two that are left are met and gone.
+    expect(driver.place(other, { ...hit, quantityAtoms: 2, market: 0 })).toMatchObject({ filledAtoms: 0, cancelReason: iocRemainder })
+    expect(resting(driver, one)).toBe(0)
+    expect(driver.engine.trades(0, Number.POSITIVE_INFINITY, 9)).toEqual([])
+    expect(reasons(driver, one, bids)).toEqual(bids.map(() => user))
+  })
+
+  test("its orders cannot be cancelled or amended any more: they are gone", () => {
+    const { bids, driver, one } = begin()
+    driver.cancelAll(one)
+    // Each of these records ends four more before it decides.
+    const last = bids[5]!
+    expect(driver.engine.findOrder(one, last)!.status).toBe(Order.open)
+    expect(driver.amend(one, last, 0, 5).refusal).toBe(Refusal.orderNotFound)
+    expect(driver.cancel(one, last).refusal).toBe(Refusal.orderNotFound)
+    expect(reasons(driver, one, bids)).toEqual(bids.map(() => user))
+  })
+
+  test("an order placed while others leave stays, and a second cancel takes it and counts it alone", () => {
+    const { driver, one } = begin()
+    for (let index = 0; index < 10; index++) driver.place(one, { market: 1, priceAtoms: 980, quantityAtoms: 1 })
+    driver.cancelAll(one)
+    const late = driver.place(one, { priceAtoms: 970, quantityAtoms: 1 }).orderNumber
+    expect(driver.engine.state.leaving.size).toBe(1)
+    expect(driver.cancelAll(one).canceledOrders).toBe(1)
+    while (driver.engine.state.leaving.size > 0) pass(driver)
+    expect(driver.engine.findOrder(one, late)!.cancelReason).toBe(user)
+    const kept = driver.place(one, { priceAtoms: 970, quantityAtoms: 1 }).orderNumber
+    pass(driver)
+    expect(driver.engine.findOrder(one, kept)!.status).toBe(Order.open)
+  })
+
+  test("a cancel of one market takes what is there at once, and counts only what did not leave", () => {
+    const { driver, one } = begin()
+    expect(driver.cancelAll(one, 0).canceledOrders).toBe(6)
+    expect(resting(driver, one)).toBe(4)
+    for (let index = 0; index < 10; index++) driver.place(one, { market: 0, priceAtoms: 980, quantityAtoms: 1 })
+    driver.cancelAll(one)
+    driver.place(one, { market: 0, priceAtoms: 970, quantityAtoms: 1 })
+    expect(driver.cancelAll(one, 0).canceledOrders).toBe(1)
+    expect(driver.engine.openOrders(one, 0)).toEqual([])
+  })
+
+  test("goes on from a snapshot where it was, and under a halt", () => {
+    const { driver, one } = begin()
+    driver.cancelAll(one)
+    const restored = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity)))
+    restored.atEpochMs = driver.atEpochMs
+    expect(lines(restored)).toEqual(lines(driver))
+    driver.engine.state.events.clear()
+    for (const each of [driver, restored]) {
+      each.send({ kind: "HaltEngine", idempotencyKey: "h" })
+      pass(each)
+    }
+    expect(resting(driver, one)).toBe(0)
+    expect(restored.engine.state.events.bytes()).toEqual(driver.engine.state.events.bytes())
+    expect(lines(restored)).toEqual(lines(driver))
+  })
+
+  test("with as many as a venue's record ends all go at once", () => {
+    const driver = new Driver()
+    for (const base of ["AAA", "BBB"]) driver.market(parameters(base), 1000)
+    const one = driver.account(rich)
+    for (let at = 0; at < endedAtOnce; at++) driver.place(one, { market: at % 2, priceAtoms: 990, quantityAtoms: 1 })
+    expect(driver.cancelAll(one).canceledOrders).toBe(endedAtOnce)
+    expect(resting(driver, one)).toBe(0)
+  })
+})
+
+describe("more that is due than a record ends", () => {
+  test("switches fire one after the other, and nothing of an account trades whose switch was due", () => {
+    const { bids, driver, one, other } = begin()
+    const third = driver.account(rich)
+    const bid = driver.place(third, { priceAtoms: 991, quantityAtoms: 1 }).orderNumber
+    driver.deadMan(one, 1000)
+    driver.deadMan(third, 1000)
+    driver.atEpochMs += 1000
+    expect(driver.place(other, hit)).toMatchObject({ filledAtoms: 0 })
+    expect(driver.engine.findOrder(third, bid)!.cancelReason).toBe(cancelAllAfter)
+    expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
+    while (driver.engine.nextDueEpochMs <= driver.atEpochMs) pass(driver)
+    expect(reasons(driver, one, bids)).toEqual(bids.map(() => cancelAllAfter))
+    expect(driver.engine.trades(0, Number.POSITIVE_INFINITY, 9)).toEqual([])
+  })
+
+  test("whoever sends a command finds his own switch fired: what he places then stays, and a new switch is not the old one", () => {
+    const { driver, one } = begin()
+    const third = driver.account(rich)
+    const old = driver.place(third, { priceAtoms: 980, quantityAtoms: 1 }).orderNumber
+    driver.deadMan(one, 1000)
+    driver.deadMan(third, 1000)
+    driver.atEpochMs += 1000
+    const placed = driver.place(third, { priceAtoms: 981, quantityAtoms: 1 }).orderNumber
+    driver.deadMan(third, 5000)
+    while (driver.engine.nextDueEpochMs <= driver.atEpochMs) pass(driver)
+    expect(reasons(driver, third, [old])).toEqual([cancelAllAfter])
+    expect(driver.engine.findOrder(third, placed)!.status).toBe(Order.open)
+    expect(driver.engine.cancelAllAtEpochMs(third)).toBe(driver.atEpochMs + 5000)
+  })
+
+  test("expired orders neither trade nor can be changed, and each counts twice", () => {
+    const { driver, one, other } = begin()
+    const expiresAtEpochMs = driver.atEpochMs + 1000
+    const orders = Array.from({ length: 5 }, () =>
+      driver.place(one, { priceAtoms: 995, quantityAtoms: 1, expiresAtEpochMs }).orderNumber)
+    driver.atEpochMs = expiresAtEpochMs
+    expect(driver.cancel(one, orders[4]!).refusal).toBe(Refusal.orderNotFound)
+    expect(driver.engine.openOrders(one, anyMarket)).toHaveLength(13)
+    expect(driver.place(other, { ...hit, quantityAtoms: 3 })).toMatchObject({ filledAtoms: 2 })
+    expect(reasons(driver, one, orders)).toEqual(orders.map(() => expired))
+  })
+})
+
+describe("an incoming order that meets as many as it may", () => {
+  test("has the rest cancelled, also where it was to rest: it would cross what it has not met", () => {
+    const { driver, one, other } = begin()
+    expect(driver.place(other, { ...hit, quantityAtoms: 6 })).toMatchObject({ filledAtoms: 3, canceledAtoms: 3, cancelReason: iocRemainder })
+    driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
+    const limit = driver.place(other, { ...sell, priceAtoms: 990, quantityAtoms: 9 })
+    expect(limit).toMatchObject({ status: Order.canceled, filledAtoms: 3, canceledAtoms: 6, cancelReason: iocRemainder })
+    // Where nothing is left to meet, the rest rests.
+    expect(driver.place(other, { ...sell, priceAtoms: 990, quantityAtoms: 9 })).toMatchObject({ status: Order.open, filledAtoms: 1 })
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("the entries of a batch share it, and an amendment has as much", () => {
+    const { driver, one, other } = begin()
+    driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
+    const outcome = driver.run(driver.placement(other, { ...hit, quantityAtoms: 2 }, { ...hit, quantityAtoms: 2 }, {
+      ...sell,
+      priceAtoms: 1050
+    }, hit))
+    expect(outcome.entries).toMatchObject([{ filledAtoms: 2 }, { filledAtoms: 1, cancelReason: iocRemainder }, { status: Order.open }, {
+      filledAtoms: 0,
+      cancelReason: iocRemainder
+    }])
+    const offer = driver.place(other, { ...sell, priceAtoms: 1040, quantityAtoms: 9 }).orderNumber
+    expect(driver.amend(other, offer, 990, -1)).toMatchObject({ filledAtoms: 3, cancelReason: iocRemainder })
+  })
+
+  test("a venue's order meets so many, to the last", () => {
+    const driver = new Driver()
+    driver.market(parameters("AAA"), 1000)
+    const [one, other] = [driver.account(rich), driver.account(rich)]
+    for (let at = 0; at < metAtOnce + 1; at++) driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
+    expect(driver.place(other, { ...hit, quantityAtoms: metAtOnce + 1 })).toMatchObject({ filledAtoms: metAtOnce, canceledAtoms: 1 })
+    expect(driver.place(other, hit)).toMatchObject({ filledAtoms: 1, status: Order.closed })
+  })
+})
