@@ -26,8 +26,8 @@ const begin = () => {
   driver.market(parameters("AAA"), 1000)
   driver.market(parameters("BBB"), 1000)
   const [one, other] = [driver.account(rich), driver.account(rich)]
-  const bids = Array.from({ length: 10 }, (_, index) =>
-    driver.place(one, { market: index < 6 ? 0 : 1, priceAtoms: 990, quantityAtoms: 1 }).orderNumber)
+  const bids = Array.from({ length: 10 },
+    (_, index) => driver.place(one, { market: index < 6 ? 0 : 1, priceAtoms: 990, quantityAtoms: 1 }).orderNumber)
   return { bids, driver, one, other }
 }
 
@@ -165,8 +165,7 @@ describe("more that is due than a record ends", () => {
   test("expired orders neither trade nor can be changed, and each counts twice", () => {
     const { driver, one, other } = begin()
     const expiresAtEpochMs = driver.atEpochMs + 1000
-    const orders = Array.from({ length: 5 }, () =>
-      driver.place(one, { priceAtoms: 995, quantityAtoms: 1, expiresAtEpochMs }).orderNumber)
+    const orders = Array.from({ length: 5 }, () => driver.place(one, { priceAtoms: 995, quantityAtoms: 1, expiresAtEpochMs }).orderNumber)
     driver.atEpochMs = expiresAtEpochMs
     expect(driver.cancel(one, orders[4]!).refusal).toBe(Refusal.orderNotFound)
     expect(driver.engine.openOrders(one, anyMarket)).toHaveLength(13)
@@ -178,7 +177,11 @@ describe("more that is due than a record ends", () => {
 describe("an incoming order that meets as many as it may", () => {
   test("has the rest cancelled, also where it was to rest: it would cross what it has not met", () => {
     const { driver, one, other } = begin()
-    expect(driver.place(other, { ...hit, quantityAtoms: 6 })).toMatchObject({ filledAtoms: 3, canceledAtoms: 3, cancelReason: iocRemainder })
+    expect(driver.place(other, { ...hit, quantityAtoms: 6 })).toMatchObject({
+      filledAtoms: 3,
+      canceledAtoms: 3,
+      cancelReason: iocRemainder
+    })
     driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
     const limit = driver.place(other, { ...sell, priceAtoms: 990, quantityAtoms: 9 })
     expect(limit).toMatchObject({ status: Order.canceled, filledAtoms: 3, canceledAtoms: 6, cancelReason: iocRemainder })
