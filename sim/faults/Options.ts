@@ -231,7 +231,7 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   fence: 1,
   "look up": 2,
   "walk a listing": 2,
-  read: 12,
+  read: 24,
   malformed: 3,
   "name itself": 1,
   flood: 0

@@ -64,6 +64,7 @@ export interface NaiveEpisode {
 export interface NaiveAccount {
   readonly index: number
   readonly born: number
+  readonly openedAtEpochMs: number
   readonly deposited: bigint
   collateral: bigint
   /** The last record that changed its money, its orders or its name. */
@@ -113,9 +114,18 @@ export interface NaiveDay {
   readonly changeBps: number
 }
 
+/** What a refusal compared, as it is told: decimals at the market's scale or of money, whole numbers, a market's status. */
+export interface NaiveCompared {
+  readonly limit?: string
+  readonly actual?: string
+  readonly nearest?: string
+}
+
 /** What one entry must have come to. */
 export interface NaiveOutcome {
   readonly refusal: Refusal
+  /** Of a refusal what the venue compared; nothing of one that compares nothing, or that was found before the record. */
+  readonly compared: NaiveCompared
   /** The order placed or cancelled, also of a refused attempt; an account's index; otherwise -1. */
   readonly orderNumber: number
   readonly status: Order.Status

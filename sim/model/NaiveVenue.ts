@@ -19,10 +19,12 @@ import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
+import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
 import {
   isKept,
   type NaiveAccount,
+  type NaiveCompared,
   type NaiveDay,
   type NaiveDecision,
   type NaiveFill,
@@ -58,6 +60,9 @@ const minutesOfDay = 1440
 const abs = (value: bigint): bigint => (value < 0n ? -value : value)
 const largestTotal = BigInt(Number.MAX_SAFE_INTEGER)
 
+/** The most that an account is opened with, money atoms: half of what is exact, so that its profits have room. */
+const largestCredit = 2 ** 52
+
 const signed = (side: Order.Side, size: number): number => (side === Order.buy ? size : -size)
 const opposite = (side: Order.Side): Order.Side => (side === Order.buy ? Order.sell : Order.buy)
 const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size) => total + size, 0)
@@ -76,12 +81,39 @@ export const scopeOfCommand = (command: Command): string | undefined => {
     : `operator/${command.kind}/${command.idempotencyKey}`
 }
 
+const nothingCompared: NaiveCompared = {}
+
+/** Why an order is not taken, with what was compared. */
+interface Refused {
+  readonly refusal: Refusal
+  readonly compared: NaiveCompared
+}
+
+const because = (refusal: Refusal, compared: NaiveCompared = nothingCompared): Refused => ({ refusal, compared })
+
+/** Of the values that a refusal compares those that there are, as decimals at a scale. A total that is not exact is not told. */
+const told = (
+  scale: number,
+  limit: number | bigint | undefined,
+  actual: number | bigint | undefined,
+  nearest?: number | bigint
+): NaiveCompared => {
+  const texts = Object.entries({ limit, actual, nearest }).flatMap(([name, atoms]) =>
+    atoms === undefined || abs(BigInt(atoms)) > largestTotal ? [] : [[name, decimalOf(atoms, scale)]]
+  )
+  return Object.fromEntries(texts) as NaiveCompared
+}
+
+/** The same of whole numbers. */
+const counted = (limit: number, actual: number): NaiveCompared => ({ limit: String(limit), actual: String(actual) })
+
 /** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
   command.kind === "CancelOrders" && outcomes.every(({ refusal }) => refusal !== Refusal.none)
 
-const refused = (refusal: Refusal, orderNumber: number): NaiveOutcome => ({
+const refused = (refusal: Refusal, orderNumber: number, compared: NaiveCompared = nothingCompared): NaiveOutcome => ({
   refusal,
+  compared,
   orderNumber,
   status: Order.canceled,
   cancelReason: CancelReason.none,
@@ -97,6 +129,7 @@ const done = (subject: number): NaiveOutcome => ({ ...refused(Refusal.none, subj
 
 const stateOf = (order: NaiveOrder): NaiveOutcome => ({
   refusal: Refusal.none,
+  compared: nothingCompared,
   orderNumber: order.number,
   status: order.status,
   cancelReason: order.cancelReason,
@@ -473,9 +506,10 @@ export class NaiveVenue {
       case "SetIndexPrice": {
         const market = this.markets[command.market]
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
-        const { minPriceAtoms, maxPriceAtoms } = market.parameters
+        const { maxPriceAtoms, minPriceAtoms, priceScale } = market.parameters
         if (command.priceAtoms < minPriceAtoms || command.priceAtoms > maxPriceAtoms) {
-          return [refused(Refusal.indexPriceInvalid, -1)]
+          const bound = command.priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+          return [refused(Refusal.indexPriceInvalid, -1, told(priceScale, bound, command.priceAtoms, bound))]
         }
         const moved = market.mark !== command.priceAtoms
         market.mark = command.priceAtoms
@@ -504,10 +538,14 @@ export class NaiveVenue {
   }
 
   #openAccounts({ collateralAtoms, keys }: OpenDemoAccounts): ReadonlyArray<NaiveOutcome> {
+    if (collateralAtoms > largestCredit) {
+      return keys.map(() => refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, collateralAtoms, largestCredit)))
+    }
     return keys.map((_, index) => {
       const account: NaiveAccount = {
         index: this.accounts.length,
         born: ordinal(this.sequence, index),
+        openedAtEpochMs: this.atEpochMs,
         deposited: BigInt(collateralAtoms),
         collateral: BigInt(collateralAtoms),
         lastSequence: this.sequence,
@@ -547,7 +585,8 @@ export class NaiveVenue {
       return done(-1)
     }
     if (!this.#mayChange(known, parameters)) return refused(Refusal.marketInvalid, -1)
-    if (this.#strands(known, parameters)) return refused(Refusal.positionStranded, -1)
+    const stranded = this.#stranded(known, parameters)
+    if (stranded !== undefined) return refused(Refusal.positionStranded, -1, stranded)
     const { priceScale } = known.parameters
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
     if (priceScale !== parameters.priceScale || known.mark < parameters.minPriceAtoms || known.mark > parameters.maxPriceAtoms) {
@@ -561,15 +600,20 @@ export class NaiveVenue {
     return done(-1)
   }
 
-  /** Whether quantity bounds get tighter so that some position lies outside them. */
-  #strands(market: NaiveMarket, next: Market.Parameters): boolean {
+  /**
+   * What is told where a quantity bound gets tighter and some position then lies outside of it: the position that is furthest
+   * out, the bound that was sent, and the one nearest to it that would pass.
+   */
+  #stranded(market: NaiveMarket, next: Market.Parameters): NaiveCompared | undefined {
     const now = market.parameters
-    return this.accounts.some((account) => {
-      const held = Math.abs(this.#quantity(account, market))
-      if (held === 0) return false
-      const tooSmall = next.minQuantityAtoms > now.minQuantityAtoms && held < next.minQuantityAtoms
-      return tooSmall || (next.maxQuantityAtoms < now.maxQuantityAtoms && held > next.maxQuantityAtoms)
-    })
+    const held = this.accounts.map((account) => Math.abs(this.#quantity(account, market))).filter((size) => size > 0)
+    const [least, most] = [Math.min(...held), Math.max(...held)]
+    if (next.minQuantityAtoms > now.minQuantityAtoms && held.some((size) => size < next.minQuantityAtoms)) {
+      return told(now.quantityScale, least, next.minQuantityAtoms, Math.max(least, now.minQuantityAtoms))
+    }
+    return next.maxQuantityAtoms < now.maxQuantityAtoms && held.some((size) => size > next.maxQuantityAtoms)
+      ? told(now.quantityScale, most, next.maxQuantityAtoms, Math.min(most, now.maxQuantityAtoms))
+      : undefined
   }
 
   /** Scales stay from when it left draft; while anybody has anything in it, bounds and margins get no tighter. */
@@ -599,8 +643,8 @@ export class NaiveVenue {
   // --- placing -------------------------------------------------------------------------------------------
 
   #place(command: PlaceOrders, entry: PlaceEntry, number: number): NaiveOutcome {
-    const refusal = this.#refusal(command.account, entry)
-    if (refusal !== Refusal.none) return refused(refusal, number)
+    const found = this.#refusal(command.account, entry)
+    if (found !== undefined) return refused(found.refusal, number, found.compared)
     const order: NaiveOrder = {
       number,
       account: command.account,
@@ -636,17 +680,19 @@ export class NaiveVenue {
   }
 
   /** The first check that the entry fails, in the published order. */
-  #refusal(accountIndex: number, entry: PlaceEntry): Refusal {
-    if (entry.fault !== Refusal.none) return entry.fault
+  #refusal(accountIndex: number, entry: PlaceEntry): Refused | undefined {
+    if (entry.fault !== Refusal.none) return because(entry.fault)
     const account = this.accounts[accountIndex]
-    if (account === undefined) return Refusal.accountNotEnabled
+    if (account === undefined) return because(Refusal.accountNotEnabled)
     if (entry.clientOrderId !== "") {
-      if (this.keptOrder(accountIndex, entry.clientOrderId, this.atEpochMs) !== undefined) return Refusal.clientOrderIdInUse
-      if (this.isFenced(accountIndex, "clientOrderId", entry.clientOrderId, this.atEpochMs)) return Refusal.fenceStands
+      if (this.keptOrder(accountIndex, entry.clientOrderId, this.atEpochMs) !== undefined) return because(Refusal.clientOrderIdInUse)
+      if (this.isFenced(accountIndex, "clientOrderId", entry.clientOrderId, this.atEpochMs)) return because(Refusal.fenceStands)
     }
     const market = this.#listed(entry.market)
-    if (market === undefined) return Refusal.marketNotFound
-    if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= this.atEpochMs) return Refusal.expiryPassed
+    if (market === undefined) return because(Refusal.marketNotFound)
+    if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= this.atEpochMs) {
+      return because(Refusal.expiryPassed, counted(this.atEpochMs, entry.expiresAtEpochMs))
+    }
     return this.#refusalInMarket(account, market, {
       side: entry.side,
       type: entry.type,
@@ -666,9 +712,8 @@ export class NaiveVenue {
   }
 
   /** The first of a market's checks that an order fails. An order that is being amended is not among the account's open ones. */
-  #refusalInMarket(account: NaiveAccount, market: NaiveMarket, order: Checked): Refusal {
-    const { parameters } = market
-    const { price, quantity, side } = order
+  #refusalInMarket(account: NaiveAccount, market: NaiveMarket, order: Checked): Refused | undefined {
+    const { quantity, side } = order
     const held = this.#quantity(account, market)
     const sameSide = account.open.filter((order) => order.market === market.index && order.side === side)
     const opposes = held !== 0 && held > 0 === (side === Order.sell)
@@ -676,53 +721,114 @@ export class NaiveVenue {
     const beside = order.reduceOnly || order.timeInForce === Order.ioc ? [] : sameSide.filter((order) => !order.reduceOnly)
     const onlyReduces = opposes && quantity + sum(beside.map(remaining)) <= Math.abs(held)
 
-    if (market.status === "reduce_only") {
-      if (!order.reduceOnly && !onlyReduces) return Refusal.marketNotAccepting
-    } else if (market.status !== "open") return Refusal.marketNotAccepting
-    if (market.mark === 0) return Refusal.marketNotAccepting
+    const isTaken = market.status === "open" || (market.status === "reduce_only" && (order.reduceOnly || onlyReduces))
+    if (!isTaken) return because(Refusal.marketNotAccepting, { actual: market.status })
+    if (market.mark === 0) return because(Refusal.marketNotAccepting)
+    return this.#refusalOfPrice(market, order)
+      ?? this.#refusalOfQuantity(market, order, opposes ? Math.abs(held) : 0)
+      ?? this.#refusalOfBand(market, order)
+      ?? this.#refusalOfSize(account, market, order, sameSide, held)
+      ?? this.#refusalOfMargin(account, market, order, onlyReduces)
+      ?? this.#refusalOfBook(market, order)
+  }
 
-    const isPriced = order.type === Order.limit || price !== 0
-    if (isPriced && (price < parameters.minPriceAtoms || price > parameters.maxPriceAtoms)) return Refusal.priceOutOfBounds
-    const closesAll = order.reduceOnly && opposes && quantity === Math.abs(held)
-    if (order.total < parameters.minQuantityAtoms && !closesAll) return Refusal.quantityOutOfBounds
-    if (order.total > parameters.maxQuantityAtoms) return Refusal.quantityOutOfBounds
+  #refusalOfPrice(market: NaiveMarket, { price, side, type }: Checked): Refused | undefined {
+    const { maxPriceAtoms, minPriceAtoms, priceScale } = market.parameters
+    if (type !== Order.limit && price === 0) return undefined
+    const bound = price < minPriceAtoms ? minPriceAtoms : price > maxPriceAtoms ? maxPriceAtoms : undefined
+    if (bound === undefined) return undefined
+    // The nearest price that passes is one that the band lets pass as well.
+    const { lower, upper } = this.band(market)
+    const least = side === Order.sell && type === Order.limit && lower > BigInt(minPriceAtoms) ? lower : BigInt(minPriceAtoms)
+    const most = side === Order.buy && type === Order.limit && upper < BigInt(maxPriceAtoms) ? upper : BigInt(maxPriceAtoms)
+    return because(Refusal.priceOutOfBounds, told(priceScale, bound, price, price < minPriceAtoms ? least : most))
+  }
 
-    if (order.type === Order.limit) {
-      const { lower, upper } = this.band(market)
-      if (side === Order.buy ? BigInt(price) > upper : BigInt(price) < lower) return Refusal.priceBandExceeded
+  /** `closable`: what is held against the order. */
+  #refusalOfQuantity({ parameters }: NaiveMarket, { quantity, reduceOnly, total }: Checked, closable: number): Refused | undefined {
+    const { maxQuantityAtoms, minQuantityAtoms, quantityScale } = parameters
+    const closesAll = reduceOnly && closable > 0 && quantity === closable
+    if (total < minQuantityAtoms && !closesAll) {
+      // All of a position that is smaller than any order may be closed.
+      const nearest = reduceOnly && closable > 0 && closable < minQuantityAtoms ? closable : minQuantityAtoms
+      return because(Refusal.quantityOutOfBounds, told(quantityScale, minQuantityAtoms, total, nearest))
     }
-    if (order.type === Order.limit && order.timeInForce === Order.gtc) {
-      const open = account.open.filter((order) => order.market === market.index).length
-      if (open >= openOrderLimit) return Refusal.openOrderLimit
-    }
-    if (!order.reduceOnly) {
+    return total > maxQuantityAtoms
+      ? because(Refusal.quantityOutOfBounds, told(quantityScale, maxQuantityAtoms, total, maxQuantityAtoms))
+      : undefined
+  }
+
+  #refusalOfBand(market: NaiveMarket, { price, side, type }: Checked): Refused | undefined {
+    if (type !== Order.limit) return undefined
+    const { lower, upper } = this.band(market)
+    const edge = side === Order.buy ? upper : lower
+    const isBeyond = side === Order.buy ? BigInt(price) > edge : BigInt(price) < edge
+    return isBeyond ? because(Refusal.priceBandExceeded, told(market.parameters.priceScale, edge, price, edge)) : undefined
+  }
+
+  /** Open orders, position limit, and what a reduce-only order may take. */
+  #refusalOfSize(
+    account: NaiveAccount,
+    market: NaiveMarket,
+    { quantity, reduceOnly, side, timeInForce, type }: Checked,
+    sameSide: ReadonlyArray<NaiveOrder>,
+    held: number
+  ): Refused | undefined {
+    const { maxPositionQuantityAtoms, minQuantityAtoms, quantityScale } = market.parameters
+    const rests = type === Order.limit && timeInForce === Order.gtc
+    const open = account.open.filter((order) => order.market === market.index).length
+    if (rests && open >= openOrderLimit) return because(Refusal.openOrderLimit, counted(openOrderLimit, open + 1))
+    if (!reduceOnly) {
       const committed = sum(sameSide.filter((order) => !order.reduceOnly).map(remaining))
       // What lies against the position counts from flat: a reduce-only order may close it before the others fill.
       const towards = Math.max(0, side === Order.buy ? held : -held)
-      if (towards + committed + quantity > parameters.maxPositionQuantityAtoms) return Refusal.positionLimit
-    } else {
-      const rests = order.type === Order.limit && order.timeInForce === Order.gtc
-      const resting = rests ? sum(sameSide.filter((order) => order.reduceOnly).map(remaining)) : 0
-      if (!opposes || quantity + resting > Math.abs(held)) return Refusal.reduceOnlyWouldIncrease
+      const reached = towards + committed + quantity
+      if (reached <= maxPositionQuantityAtoms) return undefined
+      const left = quantity - (reached - maxPositionQuantityAtoms)
+      const nearest = left >= minQuantityAtoms ? left : undefined
+      return because(Refusal.positionLimit, told(quantityScale, maxPositionQuantityAtoms, reached, nearest))
     }
+    const resting = rests ? sum(sameSide.filter((order) => order.reduceOnly).map(remaining)) : 0
+    const opposes = held !== 0 && held > 0 === (side === Order.sell)
+    const allowed = opposes ? Math.abs(held) : 0
+    if (quantity + resting <= allowed) return undefined
+    const left = allowed - resting
+    // Less than the market's least is an order only where it closes all that is held.
+    const nearest = left >= minQuantityAtoms || (left > 0 && left === allowed) ? left : undefined
+    return because(Refusal.reduceOnlyWouldIncrease, told(quantityScale, allowed, quantity + resting, nearest))
+  }
 
-    const asOpen = order.reduceOnly ? undefined : { market: market.index, side, price, size: quantity }
-    const margin = this.margin(account, asOpen)
-    if (abs(margin.equity) > largestTotal) return Refusal.marginInsufficient
-    const backed = margin.marginEquity - margin.orderLoss >= margin.initialMargin
+  #refusalOfMargin(account: NaiveAccount, market: NaiveMarket, order: Checked, onlyReduces: boolean): Refused | undefined {
+    const { price, quantity, reduceOnly, side } = order
+    const margin = this.margin(account, reduceOnly ? undefined : { market: market.index, side, price, size: quantity })
+    const backing = margin.marginEquity - margin.orderLoss
+    const isExact = [account.collateral, margin.equity, backing, margin.initialMargin].every((atoms) => abs(atoms) <= largestTotal)
+    const isBacked = backing >= margin.initialMargin
     // Nothing has changed hands yet: of the reducing branch only "equity is not below zero" is left.
-    if (!backed && !(onlyReduces && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))) {
-      return Refusal.marginInsufficient
-    }
+    const passes = isBacked || (onlyReduces && (margin.equity >= margin.maintenanceMargin || margin.equity >= 0n))
+    if (isExact && passes) return undefined
+    return because(Refusal.marginInsufficient, isExact ? told(moneyScale, backing, margin.initialMargin) : nothingCompared)
+  }
 
+  /** What an order finds on the other side of the book. */
+  #refusalOfBook(market: NaiveMarket, { postOnly, price, side, type }: Checked): Refused | undefined {
+    const { maxPriceAtoms, minPriceAtoms, priceScale } = market.parameters
     const best = this.#best(market, opposite(side))
-    if (order.postOnly && best !== undefined && crosses(side, price, best.price)) return Refusal.postOnlyWouldCross
-    if (order.type === Order.market) {
-      // Matching goes best price first and stops where it may not trade: what lies behind that is out of reach.
-      const reachable = best !== undefined && this.#withinBand(market, best.price) && (price === 0 || crosses(side, price, best.price))
-      if (!reachable) return Refusal.noLiquidity
+    if (postOnly && best !== undefined && crosses(side, price, best.price)) {
+      const beside = side === Order.buy ? best.price - 1 : best.price + 1
+      const nearest = beside >= minPriceAtoms && beside <= maxPriceAtoms ? beside : undefined
+      return because(Refusal.postOnlyWouldCross, told(priceScale, best.price, price, nearest))
     }
-    return Refusal.none
+    if (type !== Order.market) return undefined
+    // Matching goes best price first and stops where it may not trade: what lies behind that is out of reach.
+    if (best === undefined) return because(Refusal.noLiquidity)
+    if (!this.#withinBand(market, best.price)) {
+      const { lower, upper } = this.band(market)
+      return because(Refusal.noLiquidity, told(priceScale, side === Order.buy ? upper : lower, best.price))
+    }
+    return price === 0 || crosses(side, price, best.price)
+      ? undefined
+      : because(Refusal.noLiquidity, told(priceScale, price, best.price, best.price))
   }
 
   // --- amending ------------------------------------------------------------------------------------------
@@ -748,8 +854,8 @@ export class NaiveVenue {
     // As if it were not there: its own size and its place among the open orders are not counted against it.
     const without = { ...account, open: account.open.filter((other) => other !== order) }
     const { postOnly, reduceOnly, side, timeInForce, type } = order
-    const refusal = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
-    if (refusal !== Refusal.none) return refused(refusal, orderNumber)
+    const found = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
+    if (found !== undefined) return refused(found.refusal, orderNumber, found.compared)
     const keepsPlace = price === order.price && quantity <= remaining(order)
     if (!keepsPlace || quantity < remaining(order)) market.bookSequence = this.sequence
     order.price = price

@@ -5,6 +5,7 @@
  */
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
+import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import type { NaiveFill, NaiveMarket, NaiveOrder } from "./NaiveState.js"
 import { remaining } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
@@ -13,34 +14,20 @@ import { initial, maintenance } from "./NaiveMoney.js"
 /** Members of a JSON object; those that are undefined are absent. */
 export type Members = { readonly [name: string]: unknown }
 
-/** Decimals of money. */
-const moneyScale = 6
 const hourMs = 3_600_000
 
-/** The decimal of atoms with exactly `scale` decimals, and one zero behind the point where the scale is 0. */
-export const decimalOf = (atoms: bigint | number, scale: number): string => {
-  const value = BigInt(atoms)
-  const size = value < 0n ? -value : value
-  const one = 10n ** BigInt(scale)
-  const fraction = scale === 0 ? "0" : String(one + (size % one)).slice(1)
-  return `${value < 0n ? "-" : ""}${size / one}.${fraction}`
-}
-
-/** The number nearest to atoms at a scale. */
-const numberOf = (atoms: bigint | number, scale: number): number => Number(decimalOf(atoms, scale))
-
 /** A member in both forms. */
-const both = (name: string, atoms: bigint | number, scale: number): Members => ({
+export const both = (name: string, atoms: bigint | number, scale: number): Members => ({
   [name]: decimalOf(atoms, scale),
   [`${name}Atoms`]: String(atoms)
 })
 
-const moment = (atEpochMs: number): Members => ({ timestamp: atEpochMs, datetime: new Date(atEpochMs).toISOString() })
+export const moment = (atEpochMs: number): Members => ({ timestamp: atEpochMs, datetime: new Date(atEpochMs).toISOString() })
 
 /** round(a / b), half up, for a >= 0 and b > 0. */
-const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
+export const halfUp = (a: bigint, b: bigint): bigint => (2n * a + b) / (2n * b)
 
-const idOf = (prefix: string, ordinal: number): string => `${prefix}_${ordinal.toString(36)}`
+export const idOf = (prefix: string, ordinal: number): string => `${prefix}_${ordinal.toString(36)}`
 const symbolOf = ({ baseAsset, quoteAsset, settlementAsset }: Market.Parameters): string => `${baseAsset}/${quoteAsset}:${settlementAsset}`
 
 // --- accounts --------------------------------------------------------------------------------------------

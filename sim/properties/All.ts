@@ -1,5 +1,6 @@
 /** Every property of the simulator. All of them watch every run. */
 import { answersEqualModel } from "./answersEqualModel.js"
+import { answersInFull } from "./answersInFull.js"
 import { band } from "./band.js"
 import { batch } from "./batch.js"
 import { blocks } from "./blocks.js"
@@ -14,6 +15,7 @@ import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
 import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { everyRecordHasACause } from "./everyRecordHasACause.js"
+import { failures } from "./failures.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { idempotency } from "./idempotency.js"
@@ -27,6 +29,7 @@ import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
 import { quantity } from "./quantity.js"
+import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
 import { reduceOnly } from "./reduceOnly.js"
@@ -74,10 +77,13 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(replay),
   watch(reduceOnly),
   watch(answersEqualModel),
+  watch(answersInFull),
   watch(ordersAreAsAsked),
   watch(stateEqualsModel),
   watch(readsEqualModel),
+  watch(readsAreAsAsked),
   watch(schemaConformance),
+  watch(failures),
   watch(everyCommandAnswered),
   watch(dueIsDone),
   watch(readyAgain)

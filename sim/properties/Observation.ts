@@ -20,6 +20,8 @@ export interface Call {
   readonly method: string
   readonly target: string
   readonly body: string
+  /** What the body is said to be; undefined: JSON, as clients say it. Empty: it is not said. */
+  readonly contentType?: string
   readonly credential: "trader" | "operator" | "none" | "wrong"
   /** The bearer token sent, if any. */
   readonly token: string

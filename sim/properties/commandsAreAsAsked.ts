@@ -130,9 +130,11 @@ const placed = (
 type Answered = Observation & { readonly _tag: "Answered" }
 
 /** What a request that is none is answered. Whatever the venue cannot take at the moment is 503, whoever asks. */
-const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "foreign">, ReadonlySet<number>>> = {
-  malformed: new Set([400, 413, 415]),
-  unsupported: new Set([501])
+const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "foreign" | "nowhere">, number>> = {
+  malformed: 400,
+  notJson: 415,
+  tooLarge: 413,
+  unsupported: 501
 }
 
 /** Answers to a good request that come without a decision of it. */
@@ -140,8 +142,11 @@ const undecided: ReadonlySet<number> = new Set([401, 429, 503])
 
 const refusedWhole = (call: Call, { status, text }: Answered["answer"]): Verdict => {
   const { reading } = call
-  if (status === 503 || reading._tag === "asked" || reading._tag === "other") return holds
-  const may = reading._tag === "foreign" ? reading.statuses.includes(status) : refusals[reading._tag].has(status)
+  if (reading._tag === "asked" || reading._tag === "other") return holds
+  if (reading._tag !== "nowhere" && status === 503) return holds
+  const may = reading._tag === "foreign"
+    ? reading.statuses.includes(status)
+    : status === (reading._tag === "nowhere" ? reading.status : refusals[reading._tag])
   return may ? holds : broken(`${call.target} with ${call.body} is ${reading._tag} by the contract, and is answered ${status}: ${text}`)
 }
 

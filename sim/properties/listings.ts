@@ -7,6 +7,7 @@ import { parseOrderId } from "../../src/domain/Ids.js"
 import { isKept, type NaiveFill } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
+import * as Queries from "../reading/Queries.js"
 import { difference } from "./Difference.js"
 import type { Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -20,6 +21,7 @@ const isObject = (value: unknown): value is Json => typeof value === "object" &&
 const parseTradeId = (id: unknown): number =>
   typeof id === "string" && id.startsWith("trd_") ? Number.parseInt(id.slice(4), 36) : Number.NaN
 
+/** One page of a listing. */
 interface Page {
   readonly what: string
   readonly items: ReadonlyArray<Json>
@@ -86,7 +88,7 @@ const ordersVerdict = (page: Page, call: Call, query: URLSearchParams, model: Na
   return holds
 }
 
-const listNames: Readonly<Record<string, string>> = { listOrders: "orders", listFills: "fills", listTrades: "trades" }
+const listNames: Readonly<Record<string, Queries.Kind>> = { listOrders: "orders", listFills: "fills", listTrades: "trades" }
 const defaultLimit = 50
 
 export const listings: Property<State> = {
@@ -106,8 +108,8 @@ export const listings: Property<State> = {
     const walk = `${path} ${query.get("status")} ${query.get("marketId")}`
     const items = answer.json[list] as ReadonlyArray<Json>
     const next = answer.json["nextCursor"]
-    const upper = cursor === null ? undefined : state.get(`${walk} ${cursor}`)
-    if (cursor !== null && upper === undefined) return broken(`${call.target} took a cursor that no page gave`)
+    const upper = cursor === null ? undefined : state.get(`${walk} ${cursor}`) ?? Queries.numberOf(list, cursor)
+    if (cursor !== null && upper === undefined) return broken(`${call.target} took a cursor that is none`)
     const page: Page = {
       what: `${call.target} for ${call.client}`,
       items,
@@ -127,6 +129,9 @@ export const listings: Property<State> = {
       const market = model.markets.find((each) => path.includes(`/${each.parameters.marketId}/`))
       return market === undefined ? broken(`${call.target} lists a market that is not there`) : fillsVerdict(page, market.trades, -1, model)
     }
-    return fillsVerdict(page, model.fillsOf(call.account), call.account, model)
+    const marketId = query.get("marketId")
+    const own = model.fillsOf(call.account)
+      .filter((fill) => marketId === null || model.markets[fill.market]!.parameters.marketId === marketId)
+    return fillsVerdict(page, own, call.account, model)
   }
 }

@@ -135,6 +135,30 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   }
 }
 
+/** Digits of a key's id, which its token shows. */
+const keyIdDigits = 20
+
+/** The account's own key, as it was made with it. */
+const currentKey = ({ call, model }: Reading): Json => {
+  const keyId = `key_${call.token.slice("pk_development_".length).slice(0, keyIdDigits)}`
+  const { openedAtEpochMs } = model.accounts[call.account]!
+  return {
+    version: "api-key-current/v1",
+    key: {
+      keyId,
+      accountId: call.accountId,
+      principalKind: "agent",
+      displayPrefix: call.token.slice(0, "pk_development_".length + keyIdDigits),
+      scopes: ["read", "trade"],
+      state: "active",
+      createdAtEpochMs: openedAtEpochMs,
+      expiresAtEpochMs: Date.UTC(9999, 11, 31, 23, 59, 59),
+      revokedAtEpochMs: null,
+      lastUsedAtEpochMs: null
+    }
+  }
+}
+
 /** Some of the members of what else is told of an account. */
 const ofAccount: Readonly<Record<string, (reading: Reading) => Json>> = {
   getProfile: ({ call, model }) => {
@@ -162,6 +186,8 @@ const verdictOf = (reading: Reading): Verdict => {
       return isObject(json["order"]) ? orderVerdict(json["order"], model, call.account) : holds
     case "getMarket":
       return marketVerdict(json, reading)
+    case "getCurrentApiKey":
+      return difference(`the key of ${call.client}`, json, currentKey(reading))
     case "listMarkets":
       return marketsVerdict(json["markets"], reading)
     case "listCompatMarkets":

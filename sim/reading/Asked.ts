@@ -77,10 +77,12 @@ export interface Asked {
 export const familyOf = ({ wanted }: Asked): Family => "family" in wanted ? wanted.family : "native"
 
 /**
- * What a request is. `malformed`: its answer is 400, 413 or 415. `unsupported`: 501. `foreign`: it names an account that the
+ * What a request is. `malformed`: its answer is 400. `notJson`: 415. `tooLarge`: 413. `unsupported`: 501. `nowhere`: there is no
+ * such route, or not with this method. `foreign`: it names an account that the
  * credential may not act for. Of none of these anything is journaled. `other`: no command.
  */
 export type Reading =
   | { readonly _tag: "asked"; readonly asked: Asked }
-  | { readonly _tag: "malformed" | "unsupported" | "other" }
+  | { readonly _tag: "malformed" | "notJson" | "tooLarge" | "unsupported" | "other" }
+  | { readonly _tag: "nowhere"; readonly status: number }
   | { readonly _tag: "foreign"; readonly statuses: ReadonlyArray<number> }

@@ -7,6 +7,7 @@ import { Operation } from "../../src/operations/Operations.js"
 import type { Asked, AskedCancel, AskedOrder, Family, Reading, Wanted } from "./Asked.js"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, listFits, shape } from "./Bodies.js"
+import * as Queries from "./Queries.js"
 import { atomsOf, plainOf, shortest } from "./Numbers.js"
 
 /** A request as it is sent, with the account of its credential; `accountId` is empty for an operator's. */
@@ -14,6 +15,8 @@ export interface Sent {
   readonly method: string
   readonly target: string
   readonly body: string
+  /** Undefined: as JSON. */
+  readonly contentType?: string
   readonly accountId: string
   readonly idempotencyKey: string | undefined
 }
@@ -411,19 +414,32 @@ const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Param
   if (path.length !== expected.length) return undefined
   const found: Array<string> = []
   for (let index = 0; index < path.length; index++) {
-    if (expected[index] === "*") found.push(decodeURIComponent(path[index]!))
+    if (expected[index] === "*") found.push(path[index]!)
     else if (expected[index] !== path[index]) return undefined
   }
   return found
 }
 
+/** Largest body, bytes. */
+const bodyLimit = 64 * 1024
+
+/** Whether a body is said to be JSON in UTF-8, as media types are compared. */
+const isJson = (contentType = "application/json"): boolean => {
+  const [type = "", ...parameters] = contentType.toLowerCase().split(";").map((part) => part.trim())
+  return type === "application/json"
+    && (parameters.length === 0 || parameters.join() === "charset=utf-8" || parameters.join() === "charset=\"utf-8\"")
+}
+
 const asked = (
   { operation, read, takesBody }: Route,
   found: Params,
-  { accountId, body, idempotencyKey }: Sent,
+  { accountId, body, contentType, idempotencyKey }: Sent,
   query: string | undefined
 ): Reading => {
   const isAbsent = body === "" && !takesBody
+  // Without a body clients say nothing of what it is.
+  if (!isAbsent && !isJson(contentType ?? (body === "" ? "" : undefined))) return { _tag: "notJson" }
+  if (Buffer.byteLength(body) > bodyLimit) return { _tag: "tooLarge" }
   const parsed = isAbsent ? { value: undefined } : Bodies.parse(body)
   if (parsed === undefined) return { _tag: "malformed" }
   const result = read(parsed.value, found, accountId)
@@ -435,15 +451,28 @@ const asked = (
   return { _tag: "asked", asked: made }
 }
 
+/** The segments of a path; undefined where one is no text. */
+const segments = (path: string): ReadonlyArray<string> | undefined => {
+  try {
+    return path.split("/").map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether a path is a route's, with whatever method. */
+const isRoute = (path: ReadonlyArray<string>): boolean => routes.some((each) => paramsOn(path, each) !== undefined)
+
 /** What a request is, by its text alone. */
 export const read = (sent: Sent): Reading => {
   if (sent.method === "GET") return { _tag: "other" }
   const [target = "", query] = sent.target.split("?")
-  const path = target.split("/")
+  const path = segments(target)
+  if (path === undefined) return { _tag: "nowhere", status: 400 }
   for (const each of routes) {
     if (each.method !== sent.method) continue
     const found = paramsOn(path, each)
     if (found !== undefined) return asked(each, found, sent, query)
   }
-  return { _tag: "other" }
+  return { _tag: "nowhere", status: isRoute(path) || Queries.read(sent.target)._tag !== "nowhere" ? 405 : 404 }
 }

@@ -139,7 +139,9 @@ const requestOf = (call: Call) => ({
   target: call.target,
   headers: {
     ...(call.token === "" ? {} : { authorization: `Bearer ${call.token}` }),
-    ...(call.body === "" ? {} : { "content-type": "application/json" }),
+    ...(call.contentType === "" || (call.body === "" && call.contentType === undefined)
+      ? {}
+      : { "content-type": call.contentType ?? "application/json" }),
     ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey })
   },
   body: encoder.encode(call.body),

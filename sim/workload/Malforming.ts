@@ -69,7 +69,23 @@ export const malformed = (seat: Seat): Draft => {
     { credential: "none", token: "" },
     { target: "/v1/nowhere", endpoint: "" },
     { target: "/v2/nowhere", endpoint: "" },
-    { method: "PATCH", endpoint: "" }
+    { method: "PATCH", endpoint: "" },
+    { method: "DELETE", endpoint: "" },
+    { target: "/v1/orders/%zz", endpoint: "" },
+    { target: "/v2/%ff/cancel", endpoint: "" },
+    { target: `${good.target}/`, endpoint: "" },
+    { contentType: "" },
+    { contentType: "text/plain" },
+    { contentType: "application/jsonp" },
+    { contentType: "application/json; charset=latin1" },
+    { contentType: "application/json ; charset=UTF-8" },
+    { contentType: "Application/JSON" },
+    { body: `${good.body}${" ".repeat(65_536 - good.body.length)}` },
+    { body: `${good.body}${" ".repeat(65_537 - good.body.length)}` }
   ]
-  return { ...good, scope: undefined, persistent: false, ...random.pick(odd) }
+  const draft = { ...good, ...random.pick(odd), persistent: false }
+  // Some of it is a good order in an odd form, which is done like any other.
+  return draft.credential === "trader" && Requests.read(draft)._tag === "asked"
+    ? { ...draft, intent: "make" }
+    : { ...draft, scope: undefined }
 }

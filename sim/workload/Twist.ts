@@ -21,6 +21,9 @@ const isAnother = (draft: Draft, varied: Draft): boolean => {
   return canonical !== undefined && canonical !== canonicalOf(Requests.read(draft))
 }
 
+/** The same for saying the same in other words. */
+const sameTries = 6
+
 /** How often the path is changed and not the body, where both can be. */
 const pathShare = 0.2
 
@@ -61,7 +64,8 @@ export const respelled = (draft: Draft, random: SimRandom): Draft => {
   const same = (varied: Draft): Draft => canonicalOf(Requests.read(varied)) === canonical ? varied : draft
   const members = Variations.members(draft.endpoint).filter(({ isOptional }) => isOptional)
   let body: unknown = JSON.parse(draft.body)
-  if (members.length > 0) {
+  // Most of what is tried would say something else: what may be said or not is found in a few tries.
+  for (let index = 0; index < sameTries && members.length > 0; index++) {
     const varied = Variations.ofMember(body, random.pick(members), random)
     if (same({ ...draft, body: JSON.stringify(varied) }) !== draft) body = varied
   }

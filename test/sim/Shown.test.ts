@@ -1,6 +1,6 @@
 /** What the reference model says a reader must be shown is written as the contract says, and differences are named. */
 import { expect, test } from "vitest"
-import { decimalOf } from "../../sim/model/Shown.js"
+import { decimalOf } from "../../sim/model/Decimals.js"
 import { difference, without } from "../../sim/properties/Difference.js"
 
 test.each([

@@ -1,0 +1,94 @@
+/**
+ * Safety (I5, member by member). The answer to a command is all that the contract says of its decision and nothing besides: every
+ * member of what was accepted, in both its forms, and of what was refused the code, the guard, and what was compared. A repeat
+ * is told the same, whatever has happened since.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import { isKept, type NaiveMemory } from "../model/NaiveState.js"
+import * as Told from "../model/Told.js"
+import { type Asked, familyOf } from "../reading/Asked.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { numberOf } from "../reading/Commands.js"
+import { Markets } from "../reading/Markets.js"
+import * as Refusals from "../reading/Refusals.js"
+import { difference } from "./Difference.js"
+import type { Observation } from "./Observation.js"
+import { holds, type Property, type Verdict } from "./Property.js"
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** Whether it names what cannot be an order: that is answered without a record, whatever else its key was used for. */
+const namesNothing = ({ wanted }: Asked): boolean =>
+  wanted.kind === "CancelByOperator" && wanted.orderId !== undefined && numberOf(wanted.orderId) < 0
+
+/** Whether every entry of a request has its outcome: otherwise the memory is another request's, which others judge. */
+const isOf = (asked: Asked, { outcomes }: NaiveMemory): boolean => {
+  const { wanted } = asked
+  if (namesNothing(asked)) return false
+  if (wanted.kind === "PlaceOrders" || wanted.kind === "CancelOrders") return outcomes.length === wanted.orders.length
+  return wanted.kind === "OpenDemoAccounts" || outcomes.length === 1
+}
+
+/** Whether the order that an answer speaks of is surely known still: of a forgotten one its terms are told as they were asked about. */
+const isKnown = ({ wanted }: Asked, { outcomes }: NaiveMemory, model: Answered["model"]): boolean => {
+  if (wanted.kind !== "AmendOrder" && !(wanted.kind === "CancelOrders" && wanted.family === "compat")) return true
+  const order = model.orders.get(outcomes[0]!.orderNumber)
+  return order !== undefined && isKept(order, model.atEpochMs)
+}
+
+const isBatch = ({ wanted }: Asked): boolean => "batch" in wanted && wanted.batch
+
+/** The envelope of a refusal that was decided, but for what is drawn or said in words. */
+const refused = (decision: Told.Decision, json: unknown, what: string): Verdict => {
+  if (!isObject(json)) return holds
+  const isCompat = isObject(json["info"])
+  const info = (isCompat ? json["info"] : json) as Json
+  const { refusal } = decision.memory.outcomes.find((outcome) => outcome.refusal !== Refusal.none)!
+  const { action, code, guard, status } = Refusals.of(refusal)
+  // Another failure, or the same one without the record: what is fenced is refused before it has one.
+  if (info["code"] !== code || info["rejectionGuard"] !== guard || guard === "fenced") return holds
+  return difference(what, info, {
+    version: "external-rest-error/v1",
+    requestId: info["requestId"],
+    code,
+    safeMessage: info["safeMessage"],
+    retryable: status === 429 || status === 503,
+    recoveryActions: [action],
+    occurredAtEpochMs: decision.memory.atEpochMs,
+    rejectionGuard: guard,
+    ...Told.refusal(decision)
+  })
+}
+
+const answered = (markets: Markets, { answer, call, memory, model }: Answered): Verdict => {
+  const { reading } = call
+  if (reading._tag !== "asked" || memory === undefined || !isOf(reading.asked, memory)) return holds
+  if (call.credential !== "trader" && call.credential !== "operator") return holds
+  const { asked } = reading
+  const what = `${call.target} with ${call.body} under key ${call.idempotencyKey}`
+  const decision: Told.Decision = {
+    asked,
+    accountId: call.accountId,
+    idempotencyKey: call.idempotencyKey ?? "",
+    memory,
+    model,
+    find: (name) => markets.find(name, familyOf(asked))
+  }
+  const isDone = isBatch(asked) || memory.outcomes.every(({ refusal }) => refusal === Refusal.none)
+  if (!isDone) return refused(decision, answer.json, what)
+  if (answer.status !== 200 || !isKnown(asked, memory, model)) return holds
+  const expected = Told.done(decision)
+  return expected === undefined ? holds : difference(what, answer.json, expected)
+}
+
+export const answersInFull: Property<Markets> = {
+  name: "answers-tell-the-decision-in-full",
+  invariant: "I5",
+  kind: "safety",
+  initial: () => new Markets(),
+  observe: (markets, seen) => {
+    if (seen._tag === "Answered") return answered(markets, seen)
+    if (seen._tag === "Committed" && seen.decision.outcomes[0]?.refusal === Refusal.none) markets.done(seen.record.command)
+    return holds
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Safety (contract). Every failure is told as the contract tells it: one of those that there are, with its own status, code, guard,
+ * name and advice, in its family's envelope, both halves of which say the same. Requests have ids that no other has.
+ */
+import { isObject, type Json } from "../reading/Bodies.js"
+import * as Refusals from "../reading/Refusals.js"
+import type { Answer, Call } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** By status, code, guard and advice; a native failure has no name. */
+const known = new Map<string, Refusals.Told>(
+  Refusals.all.map((told) => [`${told.status} ${told.code} ${told.guard} ${told.action}`, told])
+)
+
+const members = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions", "occurredAtEpochMs",
+  "apiKeyRejection", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
+const compatMembers = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
+
+/** Why a credential is refused: told of keys, never of an operator's token. */
+const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefined> => {
+  const isOperators = call.target.startsWith("/v1/operator/")
+  switch (code) {
+    case "unauthorized":
+      return isOperators ? [undefined] : call.token === "" ? ["missing"] : ["malformed", "unknown", "expired", "revoked"]
+    case "scope_missing":
+      return ["scope_missing"]
+    case "account_not_found":
+      return isOperators ? [undefined] : ["account_mismatch"]
+    case "invalid_request":
+      return call.reading._tag === "foreign" ? ["account_mismatch"] : [undefined]
+    default:
+      return [undefined]
+  }
+}
+
+const nativeFault = (call: Call, status: number, info: Json): string | undefined => {
+  const { code, recoveryActions, rejectionGuard, retryable } = info
+  const stranger = Object.keys(info).find((name) => !members.has(name))
+  if (stranger !== undefined) return `has a member ${stranger}`
+  const actions = Array.isArray(recoveryActions) ? recoveryActions : []
+  if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
+    return "is none of the failures there are"
+  }
+  if (retryable !== (status === 429 || status === 503)) return `says that it is ${retryable === true ? "" : "not "}retryable`
+  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable")) return "names a dependency where none is at fault"
+  const rejections = rejectionOf(call, code)
+  const rejection = info["apiKeyRejection"] as string | undefined
+  return rejections.includes(rejection) ? undefined : `says ${String(rejection)} of the credential, must be ${String(rejections)}`
+}
+
+const compatFault = (status: number, json: Json, info: Json): string | undefined => {
+  const [action] = info["recoveryActions"] as ReadonlyArray<string>
+  const { name } = known.get(`${status} ${String(info["code"])} ${String(info["rejectionGuard"])} ${action}`)!
+  const stranger = Object.keys(json).find((member) => !compatMembers.has(member))
+  if (stranger !== undefined) return `has a member ${stranger}`
+  const isSame = json["name"] === name && json["message"] === info["safeMessage"] && json["code"] === info["code"]
+    && json["retryable"] === info["retryable"] && json["timestamp"] === info["occurredAtEpochMs"]
+    && json["datetime"] === new Date(Number(info["occurredAtEpochMs"])).toISOString()
+  return isSame ? undefined : `is not ${name}, or says otherwise than its info`
+}
+
+/** What an answer's headers lack. */
+const headersFault = ({ headers, status }: Answer, info: Json): string | undefined => {
+  if (headers["content-type"] !== "application/json") return `is ${headers["content-type"]}`
+  if (headers["x-request-id"] !== info["requestId"]) return "has another id in its headers than in its body"
+  if ((headers["retry-after"] === undefined) === (status === 429)) return "says wrongly when to come again"
+  return (headers["allow"] === undefined) === (status === 405) ? "says wrongly which methods there are" : undefined
+}
+
+const failed = (call: Call, answer: Answer): Verdict => {
+  const { json, status, text } = answer
+  const isCompat = call.target.startsWith("/v2/")
+  const what = `the failure ${status} of ${call.method} ${call.target}`
+  if (!isObject(json) || isCompat !== isObject(json["info"])) return broken(`${what} is in no envelope of its family: ${text}`)
+  const info = (isCompat ? json["info"] : json) as Json
+  const fault = nativeFault(call, status, info) ?? (isCompat ? compatFault(status, json, info) : undefined) ?? headersFault(answer, info)
+  return fault === undefined ? holds : broken(`${what} ${fault}: ${text}`)
+}
+
+/** Ids of requests that were answered. */
+type State = Set<string>
+
+export const failures: Property<State> = {
+  name: "failures-are-those-of-the-contract",
+  invariant: "contract",
+  kind: "safety",
+  initial: () => new Set(),
+  observe: (ids, seen) => {
+    if (seen._tag !== "Answered") return holds
+    const { answer, call } = seen
+    const id = answer.headers["x-request-id"]
+    if (id === undefined || !/^req_[0-9a-f]{24}$/.test(id)) return broken(`${call.target} is answered with the id ${String(id)}`)
+    if (ids.has(id)) return broken(`${call.target} is answered with the id ${id}, which another request has`)
+    ids.add(id)
+    // A venue that is not ready says so in full, which is no failure of the request.
+    const isReadiness = call.endpoint === "getReadiness" && answer.status === 503 && isObject(answer.json) && "details" in answer.json
+    return answer.status < 400 || isReadiness ? holds : failed(call, answer)
+  }
+}

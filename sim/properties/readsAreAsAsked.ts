@@ -1,0 +1,328 @@
+/**
+ * Safety (contract, I19). A read is answered as the contract says of what it asks for: a good one by a good credential is never
+ * refused, a bad one always is, with its own failure, and whoever names what is not his, or is not there, is told no more. A listing
+ * holds exactly what its filters, its limit and its cursor leave, and goes on where there is more: held whole where nothing of what
+ * it lists has changed between the question and the answer.
+ */
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { isKept, type NaiveFill, type NaiveOrder } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { idOf } from "../model/Shown.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { numberOf } from "../reading/Commands.js"
+import { Markets, type Meanings, type Moment } from "../reading/Markets.js"
+import * as Queries from "../reading/Queries.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** How things stood when a read was sent. */
+interface Before {
+  readonly markets: Moment
+  /** The last record of its account, and how many trades there had been. */
+  readonly lastSequence: number
+  readonly trades: number
+}
+
+interface State {
+  readonly markets: Markets
+  /** Undefined before the first record. */
+  model: NaiveVenue | undefined
+  /** By call and attempt. */
+  readonly asked: Map<string, Before>
+}
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+interface Expected {
+  readonly status: number
+  readonly code?: string
+  readonly action?: string
+}
+
+const good: Expected = { status: 200 }
+const invalid: Expected = { status: 400, code: "invalid_request", action: "fix_request" }
+const stale: Expected = { status: 400, code: "invalid_request", action: "restart_from_first_page" }
+const unauthorized: Expected = { status: 401, code: "unauthorized" }
+const noAccount: Expected = { status: 404, code: "account_not_found" }
+const noMarket: Expected = { status: 404, code: "market_not_found" }
+const noOrder: Expected = { status: 404, code: "not_found" }
+const noRoute: Expected = { status: 404, code: "route_not_found" }
+
+/** An order of the account by its number: whether it is kept for sure, may have been forgotten, or never was one. */
+const ownOrder = (model: NaiveVenue, account: number, number: number): "kept" | "forgettable" | "none" => {
+  const order = model.orders.get(number)
+  if (order === undefined || order.account !== account) return "none"
+  return isKept(order, model.atEpochMs) ? "kept" : "forgettable"
+}
+
+/** All that a read of an order may be answered. */
+const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue): ReadonlyArray<Expected> => {
+  const number = numberOf(order!)
+  const own = ownOrder(model, call.account, number)
+  const symbol = query.get("symbol")
+  const { baseAsset, quoteAsset, settlementAsset } = model.markets[model.orders.get(number)?.market ?? 0]!.parameters
+  const isOther = symbol !== undefined && symbol !== `${baseAsset}/${quoteAsset}:${settlementAsset}`
+  if (own === "none" || isOther) return [noOrder]
+  return own === "kept" ? [good] : [good, noOrder]
+}
+
+/** All that a cursor may be answered. */
+const ofCursor = (call: Call, kind: Queries.Kind, cursor: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+  const before = Queries.numberOf(kind, cursor)
+  if (before === undefined) return [stale]
+  if (kind !== "orders") return [good]
+  const own = ownOrder(model, call.account, before)
+  return own === "none" ? [stale] : own === "kept" ? [good] : [good, stale]
+}
+
+/** All that a read may be answered, the state of the venue left out; in the order in which things are looked at. */
+const mayBe = (call: Call, reading: Queries.Reading, meanings: Meanings, model: NaiveVenue): ReadonlyArray<Expected> => {
+  if (reading._tag === "nowhere") return [noRoute]
+  const access = reading._tag === "query" ? reading.query.access : reading.access
+  if (access === "key" && call.credential !== "trader") return [unauthorized]
+  if (reading._tag === "malformed") return [invalid]
+  const { query } = reading
+  if (query.account !== undefined && query.account !== call.accountId) return [noAccount]
+  if (query.order !== undefined) return ofOrder(call, query, model)
+  if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
+  const found = meanings.some((place) => place?.listed === true)
+  const missing = meanings.some((place) => place?.listed !== true)
+  const cursor = query.query.get("cursor")
+  const within = cursor === undefined ? [good] : ofCursor(call, query.kind!, cursor, model)
+  if (query.market === undefined) return within
+  return [...(missing ? [noMarket] : []), ...(found ? within : [])]
+}
+
+const failureOf = (json: unknown): Json => !isObject(json) ? {} : isObject(json["info"]) ? json["info"] : json
+
+const isAnswered = ({ answer }: Answered, { action, code, status }: Expected): boolean => {
+  if (answer.status !== status) return false
+  if (status === 200) return true
+  const failure = failureOf(answer.json)
+  const actions = failure["recoveryActions"]
+  return failure["code"] === code && (action === undefined || (Array.isArray(actions) && actions[0] === action))
+}
+
+// ---- listings
+
+/** A listing that is held to all there is: what it may show in its order, and what it must. */
+interface Listing<A> {
+  readonly all: ReadonlyArray<A>
+  readonly idOf: (one: A) => string
+  readonly limit: number
+  /** Whether it may have been forgotten. */
+  readonly isOptional: (one: A) => boolean
+}
+
+/** Holds what is shown to a listing; what is left behind the last one shown otherwise. */
+const walk = <A>(shown: ReadonlyArray<unknown>, { all, idOf: name, isOptional, limit }: Listing<A>): Verdict | ReadonlyArray<A> => {
+  if (shown.length > limit) return broken(`shows ${shown.length}, and asked for were ${limit}`)
+  let at = 0
+  for (const id of shown) {
+    while (at < all.length && name(all[at]!) !== id) {
+      if (!isOptional(all[at]!)) return broken(`leaves out ${name(all[at]!)} before ${String(id)}`)
+      at++
+    }
+    if (at === all.length) return broken(`shows ${String(id)} where it is not to be`)
+    at++
+  }
+  const left = all.slice(at)
+  const missing = shown.length < limit ? left.find((one) => !isOptional(one)) : undefined
+  return missing === undefined ? left : broken(`leaves out ${name(missing)}`)
+}
+
+/** Whether the cursor of the next page is there exactly where there is more, and goes on behind the last one shown. */
+const nextFault = (json: Json, kind: Queries.Kind, last: number | undefined, must: boolean, may: boolean): Verdict => {
+  const next = json["nextCursor"]
+  if (next === null) return must ? broken("has no next page, and there is more") : holds
+  if (!may) return broken("goes on, and there is no more")
+  return last !== undefined && next === Queries.cursorOf(kind, last) ? holds : broken("goes on elsewhere than behind its last entry")
+}
+
+const idsOf = (items: unknown, member: string): ReadonlyArray<unknown> =>
+  Array.isArray(items) ? items.map((item) => isObject(item) ? item[member] : undefined) : []
+
+const marketIndex = (markets: Markets, { family, market }: Queries.Query): number | undefined =>
+  market === undefined ? undefined : markets.find(market, family)?.index
+
+interface Read {
+  readonly call: Call
+  readonly json: unknown
+  readonly query: Queries.Query
+  readonly model: NaiveVenue
+  /** Undefined: of every market. */
+  readonly market: number | undefined
+  /** How many trades the venue had when it was read. */
+  readonly trades: number
+}
+
+/** Of some fills those that there were, and were kept, when it was read. */
+const readable = ({ model, trades }: Read, fills: ReadonlyArray<NaiveFill>): ReadonlyArray<NaiveFill> =>
+  fills.filter(({ ordinal }) => ordinal < trades && ordinal >= trades - model.fillsKept)
+
+const isForgettable = (model: NaiveVenue) => (order: NaiveOrder): boolean => !isKept(order, model.atEpochMs)
+
+/** An account's orders that the filters leave, oldest first. */
+const filtered = ({ call, market, model, query: { query } }: Read): ReadonlyArray<NaiveOrder> => {
+  const status = query.get("status")
+  return model.accounts[call.account]!.placed.filter((order) =>
+    (market === undefined || order.market === market) && (status === undefined || Order.statuses[order.status] === status)
+  )
+}
+
+const nativeOrders = (read: Read): Verdict => {
+  const { call, json, model, query: { query } } = read
+  const cursor = query.get("cursor")
+  const before = cursor === undefined ? Number.POSITIVE_INFINITY : Queries.numberOf("orders", cursor)!
+  const limit = Number(query.get("limit") ?? 50)
+  const all = filtered(read).filter((order) => order.number < before).toReversed()
+  const shown = idsOf((json as Json)["orders"], "orderId")
+  const left = walk(shown, { all, idOf: (order) => idOf("ord", order.number), limit, isOptional: isForgettable(model) })
+  if (typeof left === "string" || left === undefined) return left
+  const last = shown.length === 0 ? undefined : numberOf(String(shown.at(-1)))
+  // A page goes on while there is anything older of the account; of what is open, only while there is more that is.
+  const older = query.get("status") === "open"
+    ? left
+    : model.accounts[call.account]!.placed.filter((order) => last !== undefined && order.number < last)
+  const isFull = shown.length === limit
+  return nextFault(json as Json, "orders", last, isFull && older.some((order) => isKept(order, model.atEpochMs)),
+    isFull && older.length > 0)
+}
+
+const fillPage = (read: Read, kind: "fills" | "trades", made: ReadonlyArray<NaiveFill>): Verdict => {
+  const { json, query: { query } } = read
+  const cursor = query.get("cursor")
+  const before = cursor === undefined ? Number.POSITIVE_INFINITY : Queries.numberOf(kind, cursor)!
+  const limit = Number(query.get("limit") ?? 50)
+  const all = readable(read, made).filter((fill) => fill.ordinal < before).toReversed()
+  const shown = idsOf((json as Json)[kind], "tradeId")
+  const left = walk(shown, { all, idOf: (fill) => idOf("trd", fill.ordinal), limit, isOptional: () => false })
+  if (typeof left === "string" || left === undefined) return left
+  return nextFault(json as Json, kind, all[shown.length - 1]?.ordinal, left.length > 0, left.length > 0)
+}
+
+/** The first `limit` since a time, or the latest; oldest first. */
+const sinceVerdict = <A>(
+  read: Read,
+  made: ReadonlyArray<A>,
+  timeOf: (one: A) => number,
+  listing: Omit<Listing<A>, "all" | "limit">
+): Verdict => {
+  const { json, query: { query } } = read
+  const since = query.get("since")
+  const limit = Number(query.get("limit") ?? 100)
+  const shown = idsOf(json, "id")
+  const left = since === undefined
+    ? walk(shown.toReversed(), { ...listing, all: made.toReversed(), limit })
+    : walk(shown, { ...listing, all: made.filter((one) => timeOf(one) >= Number(since)), limit })
+  return typeof left === "string" ? left : holds
+}
+
+const fillListing = { idOf: (fill: NaiveFill) => idOf("trd", fill.ordinal), isOptional: () => false }
+const fillTime = (fill: NaiveFill): number => fill.atEpochMs
+
+const ownFills = ({ call, market, model }: Read): ReadonlyArray<NaiveFill> =>
+  model.fillsOf(call.account).filter((fill) => market === undefined || fill.market === market)
+
+const positionsVerdict = ({ call, json, market, model, query: { family } }: Read): Verdict => {
+  const held = model.markets.filter(({ index }) =>
+    model.accounts[call.account]!.positions.has(index) && (market === undefined || index === market)
+  )
+  const [items, member] = family === "compat" ? [json, "symbol"] : [(json as Json)["positions"], "marketId"]
+  const names = held.map(({ parameters: { baseAsset, marketId, quoteAsset, settlementAsset } }) =>
+    family === "compat" ? `${baseAsset}/${quoteAsset}:${settlementAsset}` : marketId
+  )
+  const shown = idsOf(items, member)
+  return shown.join() === names.join() ? holds : broken(`shows positions in ${shown.join()}, held are ${names.join()}`)
+}
+
+/** Listings of what is an account's, and of what is a market's. */
+const own: Readonly<Record<string, (read: Read) => Verdict>> = {
+  listOrders: nativeOrders,
+  listPositions: positionsVerdict,
+  listCompatPositions: positionsVerdict,
+  listCompatOrders: (read) =>
+    sinceVerdict(read, filtered(read), (order) => order.createdAtEpochMs, {
+      idOf: (order) => idOf("ord", order.number),
+      isOptional: isForgettable(read.model)
+    })
+}
+const traded: Readonly<Record<string, (read: Read) => Verdict>> = {
+  listFills: (read) => fillPage(read, "fills", ownFills(read)),
+  listTrades: (read) => fillPage(read, "trades", read.model.markets[read.market!]!.trades),
+  listCompatOwnTrades: (read) => sinceVerdict(read, readable(read, ownFills(read)), fillTime, fillListing),
+  listCompatTrades: (read) => sinceVerdict(read, readable(read, read.model.markets[read.market!]!.trades), fillTime, fillListing)
+}
+
+/** What a listing of trades must hold at one of the moments at which it may have been read. */
+const tradedVerdict = (read: Read, before: Before, verdictOf: (read: Read) => Verdict): Verdict => {
+  let said: Verdict
+  for (let trades = read.trades; trades >= before.trades; trades--) {
+    const verdict = verdictOf({ ...read, trades })
+    if (verdict === undefined) return holds
+    said ??= verdict
+  }
+  return said
+}
+
+const contents = (read: Read, before: Before): Verdict => {
+  const { call, model, query: { endpoint } } = read
+  if (own[endpoint] !== undefined) {
+    return model.accounts[call.account]?.lastSequence === before.lastSequence ? own[endpoint](read) : holds
+  }
+  return traded[endpoint] === undefined ? holds : tradedVerdict(read, before, traded[endpoint])
+}
+
+const answered = (state: State, seen: Answered): Verdict => {
+  const { answer, attempt, call, model } = seen
+  const before = state.asked.get(`${call.id}/${attempt}`)
+  state.asked.delete(`${call.id}/${attempt}`)
+  // A venue that is not ready answers nothing but how it is.
+  if (before === undefined || answer.status === 503) return holds
+  const reading = Queries.read(call.target)
+  const query = reading._tag === "query" ? reading.query : undefined
+  const meanings = query?.market === undefined ? [] : state.markets.meanings(query.market, query.family, before.markets)
+  const expected = mayBe(call, reading, meanings, model)
+  const what = `${call.target} of ${call.client}`
+  if (!expected.some((each) => isAnswered(seen, each))) {
+    const said = expected.map(({ action = "", code = "", status }) => `${status} ${code} ${action}`.trim()).join(" or ")
+    return broken(`${what} is answered ${answer.status}, must be ${said}: ${answer.text.slice(0, 400)}`)
+  }
+  if (query === undefined || answer.status !== 200 || query.access === "system") return holds
+  const said = contents({ call, json: answer.json, query, model, market: marketIndex(state.markets, query), trades: model.trades.length },
+    before)
+  return said === undefined ? holds : broken(`${what} ${said}: ${answer.text.slice(0, 400)}`)
+}
+
+export const readsAreAsAsked: Property<State> = {
+  name: "reads-are-as-asked",
+  invariant: "contract",
+  kind: "safety",
+  initial: () => ({ markets: new Markets(), model: undefined, asked: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Committed":
+        state.model = seen.model
+        if (seen.decision.outcomes[0]?.refusal === Refusal.none) state.markets.done(seen.record.command)
+        return holds
+      case "Asked": {
+        if (seen.call.method !== "GET" || state.model === undefined) return holds
+        const { accounts, trades } = state.model
+        state.asked.set(`${seen.call.id}/${seen.attempt}`, {
+          markets: state.markets.moment(),
+          lastSequence: accounts[seen.call.account]?.lastSequence ?? 0,
+          trades: trades.length
+        })
+        return holds
+      }
+      case "Unanswered":
+        state.asked.delete(`${seen.call.id}/${seen.attempt}`)
+        return holds
+      case "Answered":
+        return seen.call.method === "GET" ? answered(state, seen) : holds
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Reads as the contract has them: which route a target is, which parameters it takes and what they may be, and where a page goes
+ * on. It is written from the contract and shares nothing with the venue's edge.
+ */
+import { name } from "./Bodies.js"
+import type { Family } from "./Asked.js"
+
+/** Who may read: anyone, a key of any kind, or a key that may read. `system`: anyone, at any time. */
+export type Access = "public" | "key" | "system"
+
+/** What a listing is of, as its cursors say. */
+export type Kind = "orders" | "fills" | "trades"
+
+interface Route {
+  readonly endpoint: string
+  readonly access: Access
+  /** Segments of the path; a name behind a colon stands for any. */
+  readonly path: ReadonlyArray<string>
+  readonly query: Readonly<Record<string, (value: string) => boolean>>
+  /** What its cursors are of. */
+  readonly kind?: Kind
+}
+
+const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
+const since = (value: string): boolean => /^(0|[1-9]\d{0,14})$/.test(value)
+const status = (value: string): boolean => ["open", "closed", "canceled"].includes(value)
+const cursor = (value: string): boolean => value.length >= 1 && value.length <= 512
+const visible = (value: string): boolean => /^[!-~]{1,255}$/.test(value)
+const clientOrderId = (value: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test(value)
+
+const page = { limit: wholeUpTo(100), cursor }
+const sinceAndLimit = { since, limit: wholeUpTo(500) }
+
+const route = (endpoint: string, access: Access, path: string, query: Route["query"] = {}, kind?: Kind): Route => ({
+  endpoint,
+  access,
+  path: path.split("/"),
+  query,
+  ...(kind === undefined ? {} : { kind })
+})
+
+const routes: ReadonlyArray<Route> = [
+  route("getOrder", "key", "/v1/orders/:order"),
+  route("getBalance", "key", "/v1/accounts/:account/balance"),
+  route("listPositions", "key", "/v1/accounts/:account/positions"),
+  route("listOrders", "key", "/v1/accounts/:account/orders", { marketId: name, status, ...page }, "orders"),
+  route("listFills", "key", "/v1/accounts/:account/fills", { marketId: name, ...page }, "fills"),
+  route("getProfile", "key", "/v1/accounts/:account/profile"),
+  route("lookUpOutcome", "key", "/v1/accounts/:account/outcomes", { idempotencyKey: visible, clientOrderId }),
+  route("getCancelAllAfter", "key", "/v1/accounts/:account/orders/cancel-all-after"),
+  route("getCurrentApiKey", "key", "/v1/api-keys/current"),
+  route("listMarkets", "public", "/v1/markets"),
+  route("getMarket", "public", "/v1/markets/:market"),
+  route("getBook", "public", "/v1/markets/:market/book"),
+  route("listTrades", "public", "/v1/markets/:market/trades", page, "trades"),
+  route("getStats", "public", "/v1/markets/:market/stats"),
+  route("listCompatOrders", "key", "/v2/orders", { symbol: name, status, ...sinceAndLimit }),
+  route("getCompatOrder", "key", "/v2/orders/:order", { symbol: name }),
+  route("listCompatOwnTrades", "key", "/v2/trades", { symbol: name, ...sinceAndLimit }),
+  route("listCompatPositions", "key", "/v2/positions", { symbol: name }),
+  route("getCompatBalance", "key", "/v2/balance"),
+  route("listCompatMarkets", "public", "/v2/markets"),
+  route("getCompatBook", "public", "/v2/markets/:market/book", { limit: wholeUpTo(500) }),
+  route("getCompatStats", "public", "/v2/markets/:market/stats"),
+  route("getCompatTicker", "public", "/v2/markets/:market/ticker"),
+  route("listCompatTrades", "public", "/v2/markets/:market/trades", sinceAndLimit),
+  route("getCompatTime", "public", "/v2/time"),
+  route("getHealth", "system", "/healthz"),
+  route("getReadiness", "system", "/readyz"),
+  route("getMetrics", "system", "/metrics"),
+  route("getOpenApi", "system", "/openapi.json"),
+  route("getDocs", "system", "/docs")
+]
+
+/** What a good read asks for. */
+export interface Query {
+  readonly endpoint: string
+  readonly access: Access
+  readonly family: Family
+  readonly kind: Kind | undefined
+  /** What its path names; undefined where it names nothing of that sort. */
+  readonly account: string | undefined
+  readonly order: string | undefined
+  /** The market that its path or its query names, by id or symbol. */
+  readonly market: string | undefined
+  readonly query: ReadonlyMap<string, string>
+}
+
+/** What a read is. `malformed`: 400. `nowhere`: there is no such route. */
+export type Reading =
+  | { readonly _tag: "query"; readonly query: Query }
+  /** Who may ask is looked at before what is asked. */
+  | { readonly _tag: "malformed"; readonly access: Access; readonly endpoint: string }
+  | { readonly _tag: "nowhere" }
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The parameters of a query; undefined where one is given twice or is no text. */
+const parameters = (search: string): ReadonlyMap<string, string> | undefined => {
+  const found = new Map<string, string>()
+  for (const part of search.split("&").filter((each) => each !== "")) {
+    const [first = "", ...rest] = part.split("=")
+    const [key, value] = [first, rest.join("=")].map((text) => decoded(text.split("+").join(" ")))
+    if (key === undefined || value === undefined || found.has(key)) return undefined
+    found.set(key, value)
+  }
+  return found
+}
+
+const named = ({ path }: Route, segments: ReadonlyArray<string>): Readonly<Record<string, string>> | undefined => {
+  if (path.length !== segments.length) return undefined
+  const names: Record<string, string> = {}
+  for (let at = 0; at < path.length; at++) {
+    const expected = path[at]!
+    if (expected.startsWith(":")) names[expected.slice(1)] = segments[at]!
+    else if (expected !== segments[at]) return undefined
+  }
+  return names
+}
+
+/** What the target of a `GET` is. */
+export const read = (target: string): Reading => {
+  const [path = "", ...rest] = target.split("?")
+  const segments = path.split("/").map(decoded)
+  if (segments.some((segment) => segment === undefined)) return { _tag: "malformed", access: "system", endpoint: "" }
+  const texts = segments as ReadonlyArray<string>
+  if (texts.slice(1).includes("")) return { _tag: "nowhere" }
+  for (const each of routes) {
+    const names = named(each, texts)
+    if (names === undefined) continue
+    const { access, endpoint } = each
+    const query = parameters(rest.join("?"))
+    const isGood = query !== undefined && Object.values(names).every(name)
+      && [...query].every(([key, value]) => Object.hasOwn(each.query, key) && each.query[key]!(value))
+    if (!isGood) return { _tag: "malformed", access, endpoint }
+    const family = path.startsWith("/v2/") ? "compat" : "native"
+    return {
+      _tag: "query",
+      query: {
+        endpoint,
+        access,
+        family,
+        kind: each.kind,
+        account: names["account"],
+        order: names["order"],
+        market: names["market"] ?? query.get(family === "compat" ? "symbol" : "marketId"),
+        query
+      }
+    }
+  }
+  return { _tag: "nowhere" }
+}
+
+/** The cursor behind which what is older than a number follows. */
+export const cursorOf = (kind: Kind, before: number): string => Buffer.from(JSON.stringify({ kind, before })).toString("base64url")
+
+/** The number of a listing's cursor; undefined for what is none of its kind, or is spelled otherwise than the venue does. */
+export const numberOf = (kind: Kind, cursor: string): number | undefined => {
+  const number = /^\{"kind":"[a-z]+","before":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())?.[1]
+  const before = Number(number)
+  return number !== undefined && Number.isSafeInteger(before) && cursorOf(kind, before) === cursor ? before : undefined
+}

@@ -1,0 +1,98 @@
+/**
+ * How every failure looks from outside, as the contract has it: a table of its own, so that a venue which tells one thing for
+ * another is found out. Which refusal it is, the venue's vocabulary says; nothing else of it is used.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+
+/** What both envelopes tell of a failure. */
+export interface Told {
+  readonly status: number
+  readonly code: string
+  readonly guard?: string
+  /** `name` of the compatibility envelope. */
+  readonly name: string
+  readonly action: string
+}
+
+const told = (status: number, code: string, name: string, action: string, guard?: string): Told => ({
+  status,
+  code,
+  name,
+  action,
+  ...(guard === undefined ? {} : { guard })
+})
+
+const fix = "fix_request"
+const again = "wait_and_retry_same_identity"
+const rejected = (guard: string, name = "InvalidOrder"): Told => told(422, "order_rejected", name, fix, guard)
+const overloaded = told(503, "overloaded", "ExchangeNotAvailable", again)
+const noMarket = told(404, "market_not_found", "BadSymbol", fix)
+const conflict = (action: string, guard?: string): Told => told(409, "idempotency_key_conflict", "BadRequest", action, guard)
+const invalid = (guard?: string): Told => told(400, "invalid_request", "BadRequest", fix, guard)
+const unauthorized = told(401, "unauthorized", "AuthenticationError", "authenticate")
+
+type Named = Exclude<keyof typeof Refusal, "none">
+
+/** What a refusal is told as: one that is forgotten here does not compile. */
+const byName: Readonly<Record<Named, Told>> = {
+  engineHalted: told(503, "engine_halted", "OnMaintenance", again),
+  inboxFull: overloaded,
+  tableFull: overloaded,
+  marketClearing: overloaded,
+  accountShare: told(429, "rate_limited", "RateLimitExceeded", again, "account_share"),
+  journalFull: told(503, "dependency_unavailable", "ExchangeNotAvailable", again),
+  idempotencyConflict: conflict(fix),
+  fenced: conflict("none", "fenced"),
+  fenceStands: conflict("none", "fenced"),
+  alreadySeen: conflict("refresh_state", "already_seen"),
+  keyRevoked: unauthorized,
+  keyExpired: unauthorized,
+  keyScopeMissing: told(403, "scope_missing", "PermissionDenied", "authenticate"),
+  keyAccountMismatch: invalid(),
+  marketNotFound: noMarket,
+  accountNotEnabled: told(403, "account_not_enabled", "AccountNotEnabled", "contact_operator"),
+  clientOrderIdInUse: told(409, "client_order_id_in_use", "DuplicateOrderId", "refresh_state"),
+  marketNotAccepting: rejected("market_not_accepting", "OnMaintenance"),
+  priceOutOfBounds: rejected("price_out_of_bounds"),
+  priceOffGrid: rejected("price_out_of_bounds"),
+  quantityOutOfBounds: rejected("quantity_out_of_bounds"),
+  quantityOffGrid: rejected("quantity_out_of_bounds"),
+  priceBandExceeded: rejected("price_band_exceeded"),
+  openOrderLimit: rejected("open_order_limit"),
+  positionLimit: rejected("position_limit"),
+  expiryPassed: invalid("expiry_passed"),
+  reduceOnlyWouldIncrease: rejected("reduce_only_would_increase"),
+  marginInsufficient: rejected("margin_insufficient", "InsufficientFunds"),
+  postOnlyWouldCross: rejected("post_only_would_cross"),
+  noLiquidity: rejected("no_liquidity"),
+  orderNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
+  marketInvalid: invalid(),
+  marketUnknown: noMarket,
+  statusMoveRefused: invalid(),
+  indexPriceInvalid: invalid(),
+  accountTotalLimit: invalid(),
+  positionStranded: invalid("position_stranded")
+}
+
+const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))
+
+/** What a refusal is told as. Not for `none`. */
+export const of = (refusal: Refusal): Told => byRefusal.get(refusal)!
+
+/** What is told of requests that no command is made of. */
+const withoutCommand: ReadonlyArray<Told> = [
+  invalid(),
+  told(400, "invalid_request", "BadRequest", "restart_from_first_page"),
+  told(400, "operation_not_available", "NotSupported", "none"),
+  unauthorized,
+  told(404, "account_not_found", "BadRequest", fix),
+  told(404, "route_not_found", "BadRequest", fix),
+  told(405, "method_not_allowed", "NotSupported", fix),
+  told(413, "payload_too_large", "BadRequest", fix),
+  told(415, "unsupported_media_type", "BadRequest", fix),
+  told(501, "not_supported", "NotSupported", fix),
+  told(503, "starting", "OnMaintenance", again)
+]
+
+/** Everything that a failure may tell. */
+export const all: ReadonlyArray<Told> = [...Object.values(byName), ...withoutCommand]

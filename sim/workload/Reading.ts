@@ -1,0 +1,179 @@
+/**
+ * Reads of everything that can be read, with every parameter that a route takes, alone and together: good ones, ones at the edge
+ * of what they may be, and ones that are none; of what is one's own, of what is another's and of what is not there.
+ */
+import { accountId, orderId } from "../../src/domain/Ids.js"
+import { symbol } from "../../src/domain/Market.js"
+import * as Queries from "../reading/Queries.js"
+import * as Calls from "./Calls.js"
+import type { Draft } from "./Calls.js"
+import type { Seat } from "./Seat.js"
+
+/** How often a parameter is there, and how often what is in it is drawn from what few may be. */
+const presentShare = 0.45
+const oddShare = 0.08
+
+/** What no parameter may be, or few. */
+const odd: ReadonlyArray<string> = ["", "0", "00", "01", "-1", "1.0", "1e1", " 1", "NaN", "OPEN", "open,closed", "undefined",
+  "x".repeat(129), "9007199254740993", "1000000000000000", "999999999999999", "501", "500", "101", "100"]
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64url")
+
+/** Texts that are no cursor of a listing, though most say what one would. */
+const noCursors = (kind: Queries.Kind, before: number): ReadonlyArray<string> => [
+  "x",
+  "e30",
+  "bnVsbA",
+  "W10",
+  base64(`{"kind":"${kind}"}`),
+  base64(`{"before":${before}}`),
+  base64(`{"before":${before},"kind":"${kind}"}`),
+  base64(`{"kind":"${kind}","before":-1}`),
+  base64(`{"kind":"${kind}","before":${before}.5}`),
+  base64(`{"kind":"${kind}","before":"${before}"}`),
+  base64(`{"kind":"${kind}","before":${before} }`),
+  base64(`{"kind":"${kind}","before":9007199254740993}`),
+  base64(`{"kind":"${kind}","before":${before},"limit":1}`),
+  base64(`["${kind}",${before}]`),
+  `${Queries.cursorOf(kind, before)}=`,
+  ` ${Queries.cursorOf(kind, before)}`
+]
+
+/** A place in a listing: of its own kind or of another, at something that is there or is not. */
+const cursor = ({ model, random, wishes }: Seat, of: Queries.Kind): string => {
+  const ordinals = [0, 1, model.trades.length, random.below(model.trades.length + 2), 1_000_000]
+  const mine = wishes.ofMine(() => true)?.number ?? 0
+  const orders = [mine, mine, mine + 1, random.pick([...model.orders.keys()].slice(-40).concat(7)), 0]
+  const kind = random.chance(0.85) ? of : random.pick(["orders", "fills", "trades"] as const)
+  const before = random.pick(random.chance(0.9) ? kind === "orders" ? orders : ordinals : [...orders, ...ordinals])
+  return random.chance(0.3) ? random.pick(noCursors(kind, before)) : Queries.cursorOf(kind, before)
+}
+
+/** A time around what was done lately, or long ago. */
+const since = ({ model, random }: Seat): string => {
+  const { atEpochMs, trades } = model
+  const traded = trades.length === 0 ? atEpochMs : random.pick(trades.slice(-60)).atEpochMs
+  return String(random.pick([0, traded, traded + 1, atEpochMs, Math.max(0, atEpochMs - random.below(5_000)), atEpochMs + 60_000]))
+}
+
+const limit = ({ random }: Seat): string => String(random.pick([1, 2, 3, 5, 9, 10, 40, 50, 51, 99, 100, 100, 101, 499, 500, 501]))
+
+/** Something that a parameter of a name may be. */
+const valueOf = (seat: Seat, endpoint: string, parameter: string): string => {
+  const { model, past, random, wishes } = seat
+  if (random.chance(oddShare)) return random.pick(odd)
+  const { parameters } = random.pick(model.markets)
+  switch (parameter) {
+    case "marketId":
+      return random.pick([parameters.marketId, parameters.marketId, parameters.marketId, "NONE-USDC-PERP", symbol(parameters)])
+    case "symbol":
+      return random.pick([symbol(parameters), symbol(parameters), symbol(parameters), "NONE/USDC:USDC", parameters.marketId])
+    case "status":
+      return random.pick(["open", "open", "closed", "canceled"])
+    case "cursor":
+      return cursor(seat, endpoint === "listOrders" ? "orders" : endpoint === "listFills" ? "fills" : "trades")
+    case "since":
+      return since(seat)
+    case "limit":
+      return limit(seat)
+    case "idempotencyKey":
+      return (past.length === 0 ? undefined : random.pick(past).idempotencyKey) ?? "never"
+    default:
+      return wishes.ofMine((order) => order.clientOrderId !== "")?.clientOrderId ?? "never"
+  }
+}
+
+interface Target {
+  readonly endpoint: string
+  readonly path: (seat: Seat) => string
+  readonly parameters?: ReadonlyArray<string>
+  readonly credential: "trader" | "none"
+}
+
+const encoded = encodeURIComponent
+
+const ownAccount = ({ model, random, who }: Seat): string =>
+  random.chance(0.06) ? random.pick(["acc_0", "acc", accountId(random.pick(model.accounts).born)]) : who.accountId
+const ofAccount = (rest: string) => (seat: Seat): string => `/v1/accounts/${encoded(ownAccount(seat))}/${rest}`
+const ofMarket = (rest: string) => (seat: Seat): string =>
+  `/v1/markets/${encoded(seat.random.chance(0.05) ? "NONE-USDC-PERP" : idOf(seat))}${rest}`
+const ofSymbol = (rest: string) => (seat: Seat): string => {
+  const { model, random } = seat
+  const { parameters } = random.pick(model.markets)
+  return `/v2/markets/${encoded(random.chance(0.05) ? parameters.marketId : symbol(parameters))}${rest}`
+}
+const idOf = ({ model, random }: Seat): string => random.pick(model.markets).parameters.marketId
+const ofOrder = (family: "v1" | "v2") => ({ model, random, wishes }: Seat): string => {
+  const mine = wishes.ofMine(() => true)?.number ?? 999_999
+  const any = [...model.orders.keys()].at(-1) ?? 0
+  const name = random.chance(0.2)
+    ? random.pick(["ord_", "ord", "ORD_1", orderId(any), orderId(mine + 1), `${orderId(mine)}0`])
+    : orderId(mine)
+  return `/${family}/orders/${encoded(name)}`
+}
+const at = (path: string) => (): string => path
+
+const target = (
+  endpoint: string,
+  credential: Target["credential"],
+  path: Target["path"],
+  parameters: ReadonlyArray<string> = []
+): Target => ({ endpoint, credential, path, parameters })
+
+const page = ["limit", "cursor"]
+const sinceAndLimit = ["since", "limit"]
+
+const targets: ReadonlyArray<Target> = [
+  target("getOrder", "trader", ofOrder("v1")),
+  target("getCompatOrder", "trader", ofOrder("v2"), ["symbol"]),
+  target("getBalance", "trader", ofAccount("balance")),
+  target("getProfile", "trader", ofAccount("profile")),
+  target("listPositions", "trader", ofAccount("positions")),
+  target("listOrders", "trader", ofAccount("orders"), ["marketId", "status", ...page]),
+  target("listOrders", "trader", ofAccount("orders"), ["marketId", "status", ...page]),
+  target("listFills", "trader", ofAccount("fills"), ["marketId", ...page]),
+  target("lookUpOutcome", "trader", ofAccount("outcomes"), ["idempotencyKey", "clientOrderId"]),
+  target("getCancelAllAfter", "trader", ofAccount("orders/cancel-all-after")),
+  target("getCurrentApiKey", "trader", at("/v1/api-keys/current")),
+  target("listMarkets", "none", at("/v1/markets")),
+  target("getMarket", "none", ofMarket("")),
+  target("getBook", "none", ofMarket("/book")),
+  target("getStats", "none", ofMarket("/stats")),
+  target("listTrades", "none", ofMarket("/trades"), page),
+  target("listCompatOrders", "trader", at("/v2/orders"), ["symbol", "status", ...sinceAndLimit]),
+  target("listCompatOrders", "trader", at("/v2/orders"), ["symbol", "status", ...sinceAndLimit]),
+  target("listCompatOwnTrades", "trader", at("/v2/trades"), ["symbol", ...sinceAndLimit]),
+  target("listCompatPositions", "trader", at("/v2/positions"), ["symbol"]),
+  target("getCompatBalance", "trader", at("/v2/balance")),
+  target("listCompatMarkets", "none", at("/v2/markets")),
+  target("getCompatBook", "none", ofSymbol("/book"), ["limit"]),
+  target("getCompatStats", "none", ofSymbol("/stats")),
+  target("getCompatTicker", "none", ofSymbol("/ticker")),
+  target("listCompatTrades", "none", ofSymbol("/trades"), sinceAndLimit),
+  target("getCompatTime", "none", at("/v2/time")),
+  target("getHealth", "none", at("/healthz")),
+  target("getReadiness", "none", at("/readyz"))
+]
+
+/** A query as clients write it, now and then with what it must not have. */
+const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>): string => {
+  const { random } = seat
+  const parts = parameters.filter(() => random.chance(presentShare)).map((name) => `${name}=${encoded(valueOf(seat, endpoint, name))}`)
+  if (random.chance(0.02)) parts.push(random.pick(["colour=blue", "limit=1&limit=1", "since=%zz", "%ff=1", "status", "Limit=1"]))
+  if (random.chance(0.02)) parts.splice(random.below(parts.length + 1), 0, "")
+  return parts.length === 0 ? random.chance(0.03) ? "?" : "" : `?${parts.join("&")}`
+}
+
+/** One of all reads there are. */
+export const readAnything = (seat: Seat): Draft => {
+  const { random, who } = seat
+  const { credential, endpoint, parameters = [], path } = random.pick(targets)
+  const draft = Calls.read(who, endpoint, `${path(seat)}${search(seat, endpoint, parameters)}`, credential)
+  if (credential === "none" || !random.chance(0.04)) return draft
+  const wrong: ReadonlyArray<Partial<Draft>> = [
+    { credential: "none", token: "" },
+    { credential: "wrong", token: "pk_nonsense" },
+    { credential: "wrong", token: `${who.apiKey.slice(0, -1)}${who.apiKey.endsWith("A") ? "B" : "A"}` }
+  ]
+  return { ...draft, ...random.pick(wrong) }
+}
