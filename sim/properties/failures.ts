@@ -8,13 +8,13 @@ import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** By status, code, guard and advice; a native failure has no name. */
-const known = new Map<string, Refusals.Told>(
+const known: ReadonlyMap<string, Refusals.Told> = new Map(
   Refusals.all.map((told) => [`${told.status} ${told.code} ${told.guard} ${told.action}`, told])
 )
 
-const members = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions", "occurredAtEpochMs",
-  "apiKeyRejection", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
-const compatMembers = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
+const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
+  "occurredAtEpochMs", "apiKeyRejection", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
+const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
 /** Why a credential is refused: told of keys, never of an operator's token. */
 const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefined> => {

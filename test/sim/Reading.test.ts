@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest"
 import * as Bodies from "../../sim/reading/Bodies.js"
 import * as Commands from "../../sim/reading/Commands.js"
 import * as Numbers from "../../sim/reading/Numbers.js"
+import * as Queries from "../../sim/reading/Queries.js"
 import * as Requests from "../../sim/reading/Requests.js"
 
 describe("numbers", () => {
@@ -70,7 +71,8 @@ test.each([
   ["malformed", read({}, "/v1/orders", "no spaces")],
   ["unsupported", read({ autoClose: {} })],
   ["foreign", read({ accountId: "acc_2" })],
-  ["other", read({}, "/v1/nowhere")],
+  ["nowhere", read({}, "/v1/nowhere")],
+  ["nowhere", read({}, "/v1/%zz")],
   ["asked", read({ symbol: "S", type: "market", side: "sell", amount: 1e-7 }, "/v2/order")],
   ["malformed", read({ symbol: "S", type: "limit", side: "sell", amount: 1 }, "/v2/order")],
   ["unsupported", read({ symbol: "S", params: { timeInForce: "GTC" } }, "/v2/order")]
@@ -94,4 +96,29 @@ test("what is meant anyway may be said, and numbers written in any way", () => {
   expect(canonical(same)).toBe(canonical({}))
   expect(canonical({ price: "1.51" })).not.toBe(canonical({}))
   expect(canonical({ reduceOnly: true })).not.toBe(canonical({}))
+})
+
+test.each([
+  ["/v1/markets/A/trades?limit=100&cursor=x", "query"],
+  ["/v1/markets/A/trades?limit=101", "malformed"],
+  ["/v1/markets/A/trades?limit=0", "malformed"],
+  ["/v1/markets/A/trades?limit=1&limit=1", "malformed"],
+  ["/v1/markets/A/trades?since=0", "malformed"],
+  ["/v2/markets/A%2FB%3AC/book?limit=500", "query"],
+  ["/v2/markets/A%2FB%3AC/book?limit=501", "malformed"],
+  ["/v2/orders?status=open&symbol=A+B&since=0", "query"],
+  ["/v2/orders?status=OPEN", "malformed"],
+  ["/v1/accounts/acc_1/outcomes?idempotencyKey=a%20b", "malformed"],
+  ["/v1/markets//trades", "nowhere"],
+  ["/v1/markets/A/nothing", "nowhere"]
+])("%s is a read of the kind %s", (target, tag) => {
+  expect(Queries.read(target)._tag).toBe(tag)
+})
+
+test("a cursor is one only as it is written by the venue", () => {
+  const cursor = Queries.cursorOf("fills", 7)
+  expect(Queries.numberOf("fills", cursor)).toBe(7)
+  expect(Queries.numberOf("trades", cursor)).toBeUndefined()
+  expect(Queries.numberOf("fills", `${cursor}=`)).toBeUndefined()
+  expect(Queries.numberOf("fills", Buffer.from("{\"before\":7,\"kind\":\"fills\"}").toString("base64url"))).toBeUndefined()
 })
