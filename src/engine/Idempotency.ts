@@ -200,6 +200,11 @@ export class Idempotency {
     table.insert(hash, entry)
   }
 
+  /** What is remembered of an account's commands, entry by entry: how many. */
+  heldOf(account: number): number {
+    return this.held.of(account)
+  }
+
   private accountOf(entry: number): number {
     return this.words[entry * entryWords + word.account]!
   }

@@ -17,6 +17,7 @@ import { idsPerRecord } from "../domain/Ids.js"
 import { none } from "../domain/None.js"
 import type * as Order from "../domain/Order.js"
 import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
+import type { Positions } from "./Positions.js"
 import { ProbingTable } from "./ProbingTable.js"
 import { Held } from "./Share.js"
 import { type HashKey, hashText } from "./SipHash.js"
@@ -127,6 +128,11 @@ export class Orders {
   /** Slots by hash of account and clientOrderId. */
   private readonly clientTable: ProbingTable
   private tableMask: number
+
+  // The clientOrderId that was read ahead last, and its hash.
+  private hashedAccount = none
+  private hashedText = ""
+  private hashed = 0
 
   /** `initial` rows are there from the start: a pool that is given all of its capacity never stops to copy what it has. */
   constructor(capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots) {
@@ -492,6 +498,39 @@ export class Orders {
   readAhead(number: number): number {
     const entry = this.numberTable[hashNumber(number) & this.tableMask]!
     return entry === 0 ? 0 : this.words[(entry - 1) << 4]! ^ this.pastWords[(entry - 1) << 4]!
+  }
+
+  /** Reads where an account's clientOrderId is looked for, ahead of looking. The answer means nothing. */
+  readClient(account: number, clientOrderId: string): number {
+    const hash = this.hashClient(account, clientOrderId)
+    this.hashedAccount = account
+    this.hashedText = clientOrderId
+    this.hashed = hash
+    return this.clientTable.readAhead(hash)
+  }
+
+  /** As `hashClient`, at no cost for what was read ahead last. */
+  hashReadClient(account: number, clientOrderId: string): number {
+    return clientOrderId === this.hashedText && account === this.hashedAccount ? this.hashed : this.hashClient(account, clientOrderId)
+  }
+
+  /** Reads the links of an account's newest order, ahead of one that joins them. The answer means nothing. */
+  readNewest(slot: number): number {
+    return slot === none ? 0 : this.ownLinks[slot << 1]!
+  }
+
+  /**
+   * Reads a resting order's rows, those of its neighbours in the book and that of its position, ahead of taking it out. The
+   * answer means nothing.
+   */
+  readResting(number: number, positions: Positions): number {
+    const { words } = this
+    const entry = this.numberTable[hashNumber(number) & this.tableMask]!
+    if (entry === 0) return 0
+    const slot = entry - 1
+    const next = this.next(slot)
+    const prev = this.prev(slot)
+    return positions.readRow(this.position(slot)) ^ (next === none ? 0 : words[next << 4]!) ^ (prev === none ? 0 : words[prev << 4]!)
   }
 
   /** Reads what forgetting an order asks for, likewise. */

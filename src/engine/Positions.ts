@@ -57,6 +57,17 @@ export class Positions {
     }
   }
 
+  /** Reads a pair's row, ahead of use, where it lies at its own place in the table. The answer means nothing. */
+  readAhead(account: number, market: number): number {
+    const { table } = this
+    return this.readRow(table[placeOf(account, market) & (table.length - 1)]! - 1)
+  }
+
+  /** Reads a slot's row, ahead of use; nothing for -1. The answer means nothing. */
+  readRow(slot: number): number {
+    return slot === none ? 0 : this.words[slot << 5]! ^ this.words[slot << 5 | 16]!
+  }
+
   /** The slot of a pair, made if need be. */
   touch(accounts: Accounts, account: number, market: number): number {
     const found = this.find(account, market)

@@ -90,8 +90,13 @@ export const all: ReadonlyArray<Declaration> = Object.values(declarations) as un
 
 const byKind: Readonly<Record<Kind, Declaration>> = declarations as unknown as Readonly<Record<Kind, Declaration>>
 
+const place = byKind.PlaceOrders
+const cancel = byKind.CancelOrders
+
 /** The declaration of a command. */
-export const of = (command: { readonly kind: Kind }): Declaration => byKind[command.kind]
+export const of = ({ kind }: { readonly kind: Kind }): Declaration =>
+  // The two that nearly all commands are need no look into the record.
+  kind === "PlaceOrders" ? place : kind === "CancelOrders" ? cancel : byKind[kind]
 
 const byCode: ReadonlyArray<Declaration | undefined> = all.reduce<Array<Declaration | undefined>>((codes, declaration) => {
   assert(codes[declaration.code] === undefined, "a journal code is of one kind")

@@ -41,6 +41,7 @@ export const deciders: Deciders<"orders"> = {
     admit: (state, command, atEpochMs) => {
       const refusal = refusesOrders(state, command, atEpochMs)
       if (refusal !== Refusal.none) return refusal
+      if (state.clearing.length === 0) return Refusal.none
       return command.entries.some(({ market }) => isBeingCleared(state, market)) ? Refusal.marketClearing : Refusal.none
     },
     decide: (state, command) => command.entries.map((_, index) => place(state, command, index))

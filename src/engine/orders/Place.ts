@@ -24,7 +24,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   const { account } = command
   const { clientOrderId } = entry
   const named = clientOrderId !== ""
-  const clientHash = named ? state.orders.hashClient(account, clientOrderId) : 0
+  const clientHash = named ? state.orders.hashReadClient(account, clientOrderId) : 0
   if (named && state.orders.findClient(account, clientOrderId, clientHash) !== none) return refused(Refusal.clientOrderIdInUse, number)
   if (named && state.isClientFenced(account, clientOrderId)) return refused(Refusal.fenceStands, number)
   const market = state.markets[entry.market]

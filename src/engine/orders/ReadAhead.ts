@@ -1,0 +1,37 @@
+/**
+ * Reads what a command about orders is going to ask for, ahead of deciding it. What an account and its orders have lies in
+ * tables far larger than a cache, and each is asked for where the rules come to it: read in one go first, the misses of all
+ * of them overlap, where one after the other the command would wait for each. What is read here decides nothing.
+ */
+import type { CancelOrders } from "../../operations/orders/CancelOrders.js"
+import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import type { State } from "../State.js"
+
+/** What all commands of an account ask for. */
+const readAccount = ({ accounts, idempotency, orders }: State, account: number): number =>
+  accounts.readAhead(account) ^ idempotency.heldOf(account) ^ orders.held.of(account)
+
+/** For a placement: the account, its positions in the markets, and where its clientOrderIds would be. */
+export const readPlacement = (state: State, command: PlaceOrders): void => {
+  const { accounts, orders, positions } = state
+  const { account, entries } = command
+  let seen = readAccount(state, account) ^ orders.readNewest(accounts.newestOrder(account))
+  for (let index = 0; index < entries.length; index++) {
+    const entry = entries[index]!
+    seen ^= positions.readAhead(account, entry.market)
+    if (entry.clientOrderId !== "") seen ^= orders.readClient(account, entry.clientOrderId)
+  }
+  state.seen = seen
+}
+
+/** For cancels: the account, the orders, and their positions. */
+export const readCancels = (state: State, command: CancelOrders): void => {
+  const { orders, positions } = state
+  const { account, entries } = command
+  let seen = readAccount(state, account)
+  for (let index = 0; index < entries.length; index++) {
+    const { orderNumber } = entries[index]!
+    if (orderNumber >= 0) seen ^= orders.readResting(orderNumber, positions)
+  }
+  state.seen = seen
+}
