@@ -23,6 +23,8 @@ export const orderId = (orderNumber: number): string => text("ord_", orderNumber
 export const parseOrderId = (id: string): number | undefined => parse("ord_", id)
 /** `acc_...` of an account's birth ordinal. */
 export const accountId = (born: number): string => text("acc_", born)
+/** The birth ordinal of an `acc_...`, or undefined for anything that no account could be called. */
+export const parseAccountId = (id: string): number | undefined => parse("acc_", id)
 /** `pos_...` of an episode's birth ordinal. */
 export const positionId = (born: number): string => text("pos_", born)
 

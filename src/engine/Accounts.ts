@@ -3,12 +3,13 @@
  * in the first cache line, its chains in the second. A row has two views, of 8-byte numbers and of 4-byte words.
  *
  * What every placement and everything forgotten changes of the second line is kept in 8 bytes of its own beside the rows,
- * so that those of ten thousand accounts stay in a cache; a dump has it in the rows.
+ * so that those of ten thousand accounts stay in a cache; a dump has it in the rows. There is no bound of accounts: where
+ * there are many, the rows become longer by and by, see `Successor`.
  */
 import { assert } from "../domain/Assert.js"
 import * as Ids from "../domain/Ids.js"
 import { none } from "../domain/None.js"
-import { growFloats, grownLength, growInts, wordsOf } from "./Columns.js"
+import { copiedNext, growFloats, grownLength, growInts, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
 import type { SectionReader, SectionWriter } from "./Sections.js"
 
 /** What is shown of an account beside its money. */
@@ -37,12 +38,16 @@ const sums = { from: 2, to: 8 }
 
 export class Accounts {
   count = 0
-  private numbers = new Float64Array(initialAccounts * rowNumbers)
+  private numbers: Float64Array = new Float64Array(initialAccounts * rowNumbers)
   private words = wordsOf(this.numbers)
   /** By account: whether anything was forgotten, and the newest remembered order. */
   private remembered = new Int32Array(initialAccounts * rememberedWords)
 
-  private readonly byId = new Map<string, number>()
+  // What takes over when there are no rows left, and the accounts that it has already.
+  private longer: Successor | undefined = undefined
+  private longerRemembered = new Int32Array(0)
+  private copied = 0
+
   /** What others may see each account by; empty until one is set. */
   private displayHandles: Array<string> = []
 
@@ -51,7 +56,7 @@ export class Accounts {
   }
 
   setCollateral(account: number, value: number): void {
-    this.numbers[account << 4 | 0] = value
+    this.set(account, 0, value)
   }
 
   /** The last record that changed the account. */
@@ -60,7 +65,7 @@ export class Accounts {
   }
 
   setLastSequence(account: number, value: number): void {
-    this.numbers[account << 4 | 1] = value
+    this.set(account, 1, value)
   }
 
   /** The state's `riskEpoch` as of which the sums over the account's positions below are; -1 for none. */
@@ -69,7 +74,7 @@ export class Accounts {
   }
 
   setRiskEpoch(account: number, value: number): void {
-    this.numbers[account << 4 | 2] = value
+    this.set(account, 2, value)
   }
 
   sumInitialMargin(account: number): number {
@@ -77,7 +82,7 @@ export class Accounts {
   }
 
   setSumInitialMargin(account: number, value: number): void {
-    this.numbers[account << 4 | 3] = value
+    this.set(account, 3, value)
   }
 
   sumMaintenanceMargin(account: number): number {
@@ -85,7 +90,7 @@ export class Accounts {
   }
 
   setSumMaintenanceMargin(account: number, value: number): void {
-    this.numbers[account << 4 | 4] = value
+    this.set(account, 4, value)
   }
 
   sumUnrealizedPnl(account: number): number {
@@ -93,7 +98,7 @@ export class Accounts {
   }
 
   setSumUnrealizedPnl(account: number, value: number): void {
-    this.numbers[account << 4 | 5] = value
+    this.set(account, 5, value)
   }
 
   sumUnrealizedLoss(account: number): number {
@@ -101,7 +106,7 @@ export class Accounts {
   }
 
   setSumUnrealizedLoss(account: number, value: number): void {
-    this.numbers[account << 4 | 6] = value
+    this.set(account, 6, value)
   }
 
   sumOrderLoss(account: number): number {
@@ -109,7 +114,7 @@ export class Accounts {
   }
 
   setSumOrderLoss(account: number, value: number): void {
-    this.numbers[account << 4 | 7] = value
+    this.set(account, 7, value)
   }
 
   /** Birth ordinals: what ids are made of. */
@@ -118,7 +123,7 @@ export class Accounts {
   }
 
   setBorn(account: number, value: number): void {
-    this.numbers[account << 4 | 8] = value
+    this.set(account, 8, value)
   }
 
   /** 1 once a key or an order of the account has been forgotten: "never seen" can no longer be said. */
@@ -127,7 +132,7 @@ export class Accounts {
   }
 
   setEvicted(account: number, value: number): void {
-    this.remembered[account << 1] = value
+    this.setRemembered(account, 0, value)
   }
 
   /** The account's newest remembered order, linked by `Orders.ownOlder`; or -1. */
@@ -136,7 +141,7 @@ export class Accounts {
   }
 
   setNewestOrder(account: number, value: number): void {
-    this.remembered[account << 1 | 1] = value
+    this.setRemembered(account, 1, value)
   }
 
   /** First of the account's positions, linked by `Positions.nextOfAccount`; or -1. */
@@ -146,6 +151,7 @@ export class Accounts {
 
   setFirstPosition(account: number, value: number): void {
     this.words[account << 5 | 20] = value
+    if (account < this.copied) this.longer!.words[account << 5 | 20] = value
   }
 
   /** Reads both lines of a row and what is kept beside it, ahead of use. The answer means nothing. */
@@ -168,14 +174,14 @@ export class Accounts {
   /** Opens an account and gives its index. */
   open(born: number, sequence: number): number {
     const account = this.count
-    if (account === this.slots) this.grow(grownLength(account, account + 1))
+    assert(account === 0 || this.born(account - 1) < born, "accounts are opened in the order of their births")
+    this.makeRoom()
     this.count++
     this.setBorn(account, born)
     this.setLastSequence(account, sequence)
     this.setRiskEpoch(account, -1)
     this.setNewestOrder(account, none)
     this.setFirstPosition(account, none)
-    this.byId.set(Ids.accountId(born), account)
     this.displayHandles.push("")
     return account
   }
@@ -184,14 +190,62 @@ export class Accounts {
     this.displayHandles[account] = handle
   }
 
-  /** Index by id, or -1. */
+  /** Index by id, or -1: found by its birth, in whose order accounts are. */
   find(accountId: string): number {
-    return this.byId.get(accountId) ?? none
+    const born = Ids.parseAccountId(accountId)
+    if (born === undefined) return none
+    let low = 0
+    let high = this.count
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.born(middle) < born) low = middle + 1
+      else high = middle
+    }
+    return low < this.count && this.born(low) === born ? low : none
   }
 
   /** Accounts for which there are rows. */
   private get slots(): number {
     return this.numbers.length / rowNumbers
+  }
+
+  private set(account: number, at: number, value: number): void {
+    this.numbers[account << 4 | at] = value
+    if (account < this.copied) this.longer!.numbers[account << 4 | at] = value
+  }
+
+  private setRemembered(account: number, at: number, value: number): void {
+    this.remembered[account << 1 | at] = value
+    if (account < this.copied) this.longerRemembered[account << 1 | at] = value
+  }
+
+  /** Makes room for one more account: with few of them at once, else by and by. */
+  private makeRoom(): void {
+    const { count, slots } = this
+    if (slots < stepwiseFrom) {
+      if (count === slots) this.grow(grownLength(slots, slots + 1))
+      return
+    }
+    if (!isSoonFull(count, slots)) return
+    if (this.longer === undefined) {
+      this.longer = new Successor(slots * 2, rowNumbers)
+      this.longerRemembered = new Int32Array(slots * 2 * rememberedWords)
+    }
+    const to = copiedNext(this.copied, count)
+    this.longer.copy(this.words, this.copied, to)
+    for (let at = this.copied * rememberedWords; at < to * rememberedWords; at++) this.longerRemembered[at] = this.remembered[at]!
+    this.copied = to
+    if (count === slots) this.takeOver()
+  }
+
+  private takeOver(): void {
+    assert(this.copied === this.count && this.longer !== undefined, "what takes over has all accounts")
+    this.numbers = this.longer.numbers
+    this.words = this.longer.words
+    this.remembered = this.longerRemembered
+    this.longer = undefined
+    this.longerRemembered = new Int32Array(0)
+    this.copied = 0
   }
 
   private grow(accounts: number): void {
@@ -248,13 +302,14 @@ export class Accounts {
     const accounts = new Accounts()
     const count = dump.rows.length / (rowNumbers * 8)
     assert(Number.isInteger(count), "dumped accounts are whole rows")
-    if (count > accounts.slots) accounts.grow(grownLength(accounts.slots, count))
+    // With room to spare, so that what is longer need not be made at once.
+    if (isSoonFull(count, accounts.slots)) accounts.grow(count * 2)
     new Uint8Array(accounts.numbers.buffer).set(dump.rows)
     accounts.count = count
     for (let account = 0; account < count; account++) {
       accounts.setEvicted(account, accounts.words[account << 5 | dumped.evicted]!)
       accounts.setNewestOrder(account, accounts.words[account << 5 | dumped.newestOrder]!)
-      accounts.byId.set(Ids.accountId(accounts.born(account)), account)
+      assert(account === 0 || accounts.born(account - 1) < accounts.born(account), "accounts are in the order of their births")
     }
     return accounts
   }

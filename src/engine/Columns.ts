@@ -1,7 +1,7 @@
 /** Typed arrays that grow: the storage of everything the engine has many of, in rows or in columns. */
 
-/** From this many entries on, columns are made whole at once. */
-const wholeFrom = 2 ** 17
+/** From this many entries on, columns are made whole at once: copying less than that takes no command a millisecond. */
+const wholeFrom = 2 ** 14
 
 /**
  * How long a column of at most `capacity` entries begins. A large one has its whole length: the system gives
@@ -31,3 +31,38 @@ export const growInts = (column: Int32Array, length: number, fill = 0): Int32Arr
 
 /** The second view of rows of numbers: their words of 4 bytes. */
 export const wordsOf = (numbers: Float64Array): Int32Array => new Int32Array(numbers.buffer, numbers.byteOffset, numbers.length * 2)
+
+/** From this many rows on, a table that may grow without bound does so step by step. */
+export const stepwiseFrom = 4096
+
+/** Rows that are copied with each one that comes: begun when a table is three quarters full, all are copied before it is full. */
+const copiedAtOnce = 5
+
+/**
+ * The longer buffer of a table that is soon full. It is filled a few rows at a time, while others come, and takes over
+ * once the table is full: so no command waits until all of them are copied. Whoever changes a row that has been copied
+ * changes it here too.
+ */
+export class Successor {
+  readonly numbers: Float64Array
+  readonly words: Int32Array
+
+  /** Room for `rows` of so many numbers: pages that the system gives as they are first touched. */
+  constructor(rows: number, private readonly rowNumbers: number) {
+    this.numbers = new Float64Array(rows * rowNumbers)
+    this.words = wordsOf(this.numbers)
+  }
+
+  /** Copies rows `from` to `to`, word by word: a number may be two words that are none. */
+  copy(rows: Int32Array, from: number, to: number): void {
+    const { rowNumbers, words } = this
+    const end = to * rowNumbers * 2
+    for (let at = from * rowNumbers * 2; at < end; at++) words[at] = rows[at]!
+  }
+}
+
+/** Whether a table is so full that its successor is begun. */
+export const isSoonFull = (count: number, rows: number): boolean => count * 4 >= rows * 3
+
+/** How far to copy next, where `copied` of `count` rows are. */
+export const copiedNext = (copied: number, count: number): number => Math.min(count, copied + copiedAtOnce)

@@ -3,7 +3,7 @@
  * account's own fills are read, newest first. Part of the state, so that a restart from a snapshot has them.
  */
 import { anyMarket, none } from "../domain/None.js"
-import { growFloats, grownLength, growInts } from "./Columns.js"
+import { growFloats, grownLength } from "./Columns.js"
 
 /** One fill, with both sides. */
 export interface Fill {
@@ -27,47 +27,39 @@ export interface Fill {
 /** Fills kept: the same everywhere, since it is part of the state. */
 export const fillsKept = 131_072
 
-const floatColumns = [
-  "sequence",
-  "at",
-  "price",
-  "size",
-  "makerOrder",
-  "takerOrder",
-  "makerFee",
-  "takerFee",
-  "makerOlder",
-  "takerOlder",
-  "marketOlder"
-] as const
-const intColumns = ["market", "makerAccount", "takerAccount", "takerSide"] as const
+/** Where a fill's values are in its row of 16 numbers, and how a snapshot calls them: columns of numbers, then of words. */
+const floatColumns = {
+  sequence: 0,
+  at: 1,
+  price: 2,
+  size: 3,
+  makerOrder: 4,
+  takerOrder: 5,
+  makerFee: 6,
+  takerFee: 7,
+  /** Ordinal of the fill before, of the same account or market; -1 for none. */
+  makerOlder: 8,
+  takerOlder: 9,
+  marketOlder: 10
+} as const
+const intColumns = { market: 11, makerAccount: 12, takerAccount: 13, takerSide: 14 } as const
+const column = { ...floatColumns, ...intColumns } as const
+const rowBits = 4
+
+/** Rows come in chunks of so many, made when the first fill of each comes: nothing is ever copied to make room. */
+const chunkBits = 10
+const chunkMask = (1 << chunkBits) - 1
 
 /** What of the fills a snapshot holds. */
 export type FillsDump =
-  & { readonly [K in (typeof floatColumns)[number]]: Float64Array }
-  & { readonly [K in (typeof intColumns)[number]]: Int32Array }
+  & { readonly [K in keyof typeof floatColumns]: Float64Array }
+  & { readonly [K in keyof typeof intColumns]: Int32Array }
   & { readonly newestOfAccount: Float64Array; readonly newestOfMarket: Float64Array; readonly total: Float64Array }
 
 export class Fills {
   /** Fills ever made; the ordinal of the next. */
   total = 0
-  private length = 0
-  private sequence = new Float64Array(0)
-  private at = new Float64Array(0)
-  private price = new Float64Array(0)
-  private size = new Float64Array(0)
-  private makerOrder = new Float64Array(0)
-  private takerOrder = new Float64Array(0)
-  private makerFee = new Float64Array(0)
-  private takerFee = new Float64Array(0)
-  /** Ordinal of the fill before, of the same account or market; -1 for none. */
-  private makerOlder = new Float64Array(0)
-  private takerOlder = new Float64Array(0)
-  private marketOlder = new Float64Array(0)
-  private market = new Int32Array(0)
-  private makerAccount = new Int32Array(0)
-  private takerAccount = new Int32Array(0)
-  private takerSide = new Int32Array(0)
+  private readonly chunks: Array<Float64Array> = []
   /** Ordinal of the newest fill by account and by market; -1 for none. */
   private newestOfAccount = new Float64Array(0)
   private newestOfMarket = new Float64Array(0)
@@ -88,7 +80,6 @@ export class Fills {
     makerFeeAtoms: number,
     takerFeeAtoms: number
   ): void {
-    if (this.total >= this.length && this.length < this.capacity) this.grow(Math.min(this.capacity, Math.max(1024, this.length * 2)))
     const highest = Math.max(makerAccount, takerAccount)
     if (highest >= this.newestOfAccount.length) {
       this.newestOfAccount = growFloats(this.newestOfAccount, grownLength(this.newestOfAccount.length, highest + 1), none)
@@ -98,24 +89,38 @@ export class Fills {
     }
     const ordinal = this.total++
     const slot = ordinal % this.capacity
-    this.sequence[slot] = sequence
-    this.at[slot] = atEpochMs
-    this.market[slot] = market
-    this.price[slot] = priceAtoms
-    this.size[slot] = sizeAtoms
-    this.makerOrder[slot] = makerOrder
-    this.takerOrder[slot] = takerOrder
-    this.makerAccount[slot] = makerAccount
-    this.takerAccount[slot] = takerAccount
-    this.takerSide[slot] = takerSide
-    this.makerFee[slot] = makerFeeAtoms
-    this.takerFee[slot] = takerFeeAtoms
-    this.makerOlder[slot] = this.newestOfAccount[makerAccount]!
+    const rows = this.chunkOf(slot)
+    const row = (slot & chunkMask) << rowBits
+    rows[row | column.sequence] = sequence
+    rows[row | column.at] = atEpochMs
+    rows[row | column.market] = market
+    rows[row | column.price] = priceAtoms
+    rows[row | column.size] = sizeAtoms
+    rows[row | column.makerOrder] = makerOrder
+    rows[row | column.takerOrder] = takerOrder
+    rows[row | column.makerAccount] = makerAccount
+    rows[row | column.takerAccount] = takerAccount
+    rows[row | column.takerSide] = takerSide
+    rows[row | column.makerFee] = makerFeeAtoms
+    rows[row | column.takerFee] = takerFeeAtoms
+    rows[row | column.makerOlder] = this.newestOfAccount[makerAccount]!
     this.newestOfAccount[makerAccount] = ordinal
-    this.takerOlder[slot] = this.newestOfAccount[takerAccount]!
+    rows[row | column.takerOlder] = this.newestOfAccount[takerAccount]!
     this.newestOfAccount[takerAccount] = ordinal
-    this.marketOlder[slot] = this.newestOfMarket[market]!
+    rows[row | column.marketOlder] = this.newestOfMarket[market]!
     this.newestOfMarket[market] = ordinal
+  }
+
+  /** The chunk in which a slot is, made where there is none. */
+  private chunkOf(slot: number): Float64Array {
+    const { chunks } = this
+    const at = slot >> chunkBits
+    while (chunks.length <= at) chunks.push(new Float64Array(1 << (chunkBits + rowBits)))
+    return chunks[at]!
+  }
+
+  private value(slot: number, at: number): number {
+    return this.chunks[slot >> chunkBits]![(slot & chunkMask) << rowBits | at]!
   }
 
   private retained(ordinal: number): boolean {
@@ -126,18 +131,18 @@ export class Fills {
     const slot = ordinal % this.capacity
     return {
       ordinal,
-      sequence: this.sequence[slot]!,
-      atEpochMs: this.at[slot]!,
-      market: this.market[slot]!,
-      priceAtoms: this.price[slot]!,
-      sizeAtoms: this.size[slot]!,
-      makerOrder: this.makerOrder[slot]!,
-      takerOrder: this.takerOrder[slot]!,
-      makerAccount: this.makerAccount[slot]!,
-      takerAccount: this.takerAccount[slot]!,
-      takerSide: this.takerSide[slot] as 0 | 1,
-      makerFeeAtoms: this.makerFee[slot]!,
-      takerFeeAtoms: this.takerFee[slot]!
+      sequence: this.value(slot, column.sequence),
+      atEpochMs: this.value(slot, column.at),
+      market: this.value(slot, column.market),
+      priceAtoms: this.value(slot, column.price),
+      sizeAtoms: this.value(slot, column.size),
+      makerOrder: this.value(slot, column.makerOrder),
+      takerOrder: this.value(slot, column.takerOrder),
+      makerAccount: this.value(slot, column.makerAccount),
+      takerAccount: this.value(slot, column.takerAccount),
+      takerSide: this.value(slot, column.takerSide) as 0 | 1,
+      makerFeeAtoms: this.value(slot, column.makerFee),
+      takerFeeAtoms: this.value(slot, column.takerFee)
     }
   }
 
@@ -148,8 +153,10 @@ export class Fills {
   ofMarket(market: number, before: number, limit: number): ReadonlyArray<Fill> {
     const found: Array<Fill> = []
     const from = this.slotOf(before)
-    let ordinal = from !== none && this.market[from] === market ? this.marketOlder[from]! : this.newestOfMarket[market] ?? none
-    for (; this.retained(ordinal) && found.length < limit; ordinal = this.marketOlder[ordinal % this.capacity]!) {
+    let ordinal = from !== none && this.value(from, column.market) === market
+      ? this.value(from, column.marketOlder)
+      : this.newestOfMarket[market] ?? none
+    for (; this.retained(ordinal) && found.length < limit; ordinal = this.value(ordinal % this.capacity, column.marketOlder)) {
       if (ordinal < before) found.push(this.fill(ordinal))
     }
     return found
@@ -162,7 +169,7 @@ export class Fills {
     let ordinal = from !== none && this.isOf(from, account) ? this.olderOf(from, account) : this.newestOfAccount[account] ?? none
     for (let slot = 0; this.retained(ordinal) && found.length < limit; ordinal = this.olderOf(slot, account)) {
       slot = ordinal % this.capacity
-      if (ordinal < before && (market === anyMarket || this.market[slot] === market)) found.push(this.fill(ordinal))
+      if (ordinal < before && (market === anyMarket || this.value(slot, column.market) === market)) found.push(this.fill(ordinal))
     }
     return found
   }
@@ -173,13 +180,13 @@ export class Fills {
     let high = this.total
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
-      if (this.at[middle % this.capacity]! < sinceEpochMs) low = middle + 1
+      if (this.value(middle % this.capacity, column.at) < sinceEpochMs) low = middle + 1
       else high = middle
     }
     const found: Array<Fill> = []
     for (let ordinal = low; ordinal < this.total && found.length < limit; ordinal++) {
       const slot = ordinal % this.capacity
-      if (market !== anyMarket && this.market[slot] !== market) continue
+      if (market !== anyMarket && this.value(slot, column.market) !== market) continue
       if (account === none || this.isOf(slot, account)) found.push(this.fill(ordinal))
     }
     return found
@@ -191,24 +198,22 @@ export class Fills {
   }
 
   private isOf(slot: number, account: number): boolean {
-    return this.makerAccount[slot] === account || this.takerAccount[slot] === account
+    return this.value(slot, column.makerAccount) === account || this.value(slot, column.takerAccount) === account
   }
 
   private olderOf(slot: number, account: number): number {
-    return this.makerAccount[slot] === account ? this.makerOlder[slot]! : this.takerOlder[slot]!
-  }
-
-  private grow(length: number): void {
-    for (const column of floatColumns) this[column] = growFloats(this[column], length)
-    for (const column of intColumns) this[column] = growInts(this[column], length)
-    this.length = length
+    return this.value(slot, column.makerAccount) === account ? this.value(slot, column.makerOlder) : this.value(slot, column.takerOlder)
   }
 
   dump(): FillsDump {
     const used = Math.min(this.total, this.capacity)
     const dump: Record<string, Float64Array | Int32Array> = {}
-    for (const column of floatColumns) dump[column] = this[column].slice(0, used)
-    for (const column of intColumns) dump[column] = this[column].slice(0, used)
+    const take = <T extends Float64Array | Int32Array>(into: T, at: number): T => {
+      for (let slot = 0; slot < used; slot++) into[slot] = this.value(slot, at)
+      return into
+    }
+    for (const [name, at] of Object.entries(floatColumns)) dump[name] = take(new Float64Array(used), at)
+    for (const [name, at] of Object.entries(intColumns)) dump[name] = take(new Int32Array(used), at)
     dump["newestOfAccount"] = this.newestOfAccount.slice()
     dump["newestOfMarket"] = this.newestOfMarket.slice()
     dump["total"] = Float64Array.of(this.total, this.capacity)
@@ -218,9 +223,10 @@ export class Fills {
   static restore(dump: FillsDump): Fills {
     const fills = new Fills(dump.total[1]!)
     fills.total = dump.total[0]!
-    fills.grow(dump.sequence.length)
-    for (const column of floatColumns) fills[column].set(dump[column])
-    for (const column of intColumns) fills[column].set(dump[column])
+    for (const [name, at] of Object.entries(column)) {
+      const values = dump[name as keyof typeof column]
+      for (let slot = 0; slot < values.length; slot++) fills.chunkOf(slot)[(slot & chunkMask) << rowBits | at] = values[slot]!
+    }
     fills.newestOfAccount = growFloats(dump.newestOfAccount, dump.newestOfAccount.length)
     fills.newestOfMarket = growFloats(dump.newestOfMarket, dump.newestOfMarket.length)
     return fills

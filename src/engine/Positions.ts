@@ -3,13 +3,14 @@
  * orders of that pair. Sizes in size atoms, money in money atoms.
  *
  * A position is a row of 128 bytes, of what every order and cancel of the pair asks for, and one of 64 bytes of its
- * episode, which only fills and reads do. A row has two views, of 8-byte numbers and of 4-byte words.
+ * episode, which only fills and reads do. A row has two views, of 8-byte numbers and of 4-byte words. There is no bound of
+ * positions: where there are many, the table becomes longer by and by, see `Successor`.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import { mulDivCeil, mulDivFloor } from "../domain/Units.js"
 import type { Accounts } from "./Accounts.js"
-import { growFloats, grownLength, wordsOf } from "./Columns.js"
+import { copiedNext, growFloats, grownLength, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
 
 /** What of the positions a snapshot holds: rows, without contributions to the accounts' sums, which are made anew. */
 export interface PositionsDump {
@@ -39,13 +40,19 @@ export interface Filled {
 
 export class Positions {
   count = 0
-  private numbers = new Float64Array(initialSlots * rowNumbers)
+  private numbers: Float64Array = new Float64Array(initialSlots * rowNumbers)
   private words = wordsOf(this.numbers)
-  private pastNumbers = new Float64Array(initialSlots * pastRowNumbers)
+  private pastNumbers: Float64Array = new Float64Array(initialSlots * pastRowNumbers)
   /** Sizes held, by market and in the order of their slots: all that a look at everybody's positions in a market has to read. */
   private readonly held: Array<{ sizes: Float64Array; count: number }> = []
   /** Slot + 1 by account and market, at the first free place from the pair's own on; 0 is empty. At most half full. */
   private table = new Int32Array(initialSlots * 2)
+
+  // What takes over when there are no slots left, and the slots that it has already.
+  private longer: Successor | undefined = undefined
+  private longerPast: Successor | undefined = undefined
+  private longerTable = new Int32Array(0)
+  private copied = 0
 
   /** The slot of a pair, or -1. */
   find(account: number, market: number): number {
@@ -73,7 +80,7 @@ export class Positions {
     const found = this.find(account, market)
     if (found !== none) return found
     const slot = this.count
-    if (slot === this.slots) this.grow(grownLength(slot, slot + 1))
+    this.makeRoom()
     this.count++
     this.setAccount(slot, account)
     this.setMarket(slot, market)
@@ -82,7 +89,7 @@ export class Positions {
     this.setRiskEpoch(slot, -1)
     this.setNextOfAccount(slot, accounts.firstPosition(account))
     accounts.setFirstPosition(account, slot)
-    this.index(slot)
+    index(this.table, slot, placeOf(account, market))
     this.hold(slot)
     return slot
   }
@@ -90,11 +97,12 @@ export class Positions {
   /** Takes back the slot that was made last, before anything was written into it: nothing is left of it. */
   untouch(accounts: Accounts, slot: number): void {
     assert(slot === this.count - 1 && accounts.firstPosition(this.account(slot)) === slot, "only the newest slot is taken back")
+    assert(slot >= this.copied, "the newest slot is not copied yet")
     accounts.setFirstPosition(this.account(slot), this.nextOfAccount(slot))
+    // Nothing was put in behind it, so nothing is looked for past its place.
     const mask = this.table.length - 1
     let place = placeOf(this.account(slot), this.market(slot)) & mask
     while (this.table[place] !== slot + 1) place = (place + 1) & mask
-    // Nothing was put in behind it, so nothing is looked for past its place.
     this.table[place] = 0
     this.held[this.market(slot)]!.count--
     this.numbers.fill(0, slot * rowNumbers, (slot + 1) * rowNumbers)
@@ -107,7 +115,7 @@ export class Positions {
   }
 
   setQuantity(slot: number, value: number): void {
-    this.numbers[slot << 4 | 0] = value
+    this.set(slot, 0, value)
     this.held[this.market(slot)]!.sizes[this.heldAt(slot)] = Math.abs(value)
   }
 
@@ -117,7 +125,7 @@ export class Positions {
   }
 
   setEntryNotional(slot: number, value: number): void {
-    this.numbers[slot << 4 | 1] = value
+    this.set(slot, 1, value)
   }
 
   /** Remaining size of open buys that may grow the position. */
@@ -126,7 +134,7 @@ export class Positions {
   }
 
   setOpenBuys(slot: number, value: number): void {
-    this.numbers[slot << 4 | 2] = value
+    this.set(slot, 2, value)
   }
 
   /** Remaining size of open sells that may grow the position. */
@@ -135,7 +143,7 @@ export class Positions {
   }
 
   setOpenSells(slot: number, value: number): void {
-    this.numbers[slot << 4 | 3] = value
+    this.set(slot, 3, value)
   }
 
   /** Remaining size of resting reduce-only buys. */
@@ -144,7 +152,7 @@ export class Positions {
   }
 
   setReduceBuys(slot: number, value: number): void {
-    this.numbers[slot << 4 | 4] = value
+    this.set(slot, 4, value)
   }
 
   /** Remaining size of resting reduce-only sells. */
@@ -153,7 +161,7 @@ export class Positions {
   }
 
   setReduceSells(slot: number, value: number): void {
-    this.numbers[slot << 4 | 5] = value
+    this.set(slot, 5, value)
   }
 
   /** Account index. */
@@ -162,7 +170,7 @@ export class Positions {
   }
 
   setAccount(slot: number, value: number): void {
-    this.words[slot << 5 | 12] = value
+    this.setWord(slot, 12, value)
   }
 
   /** Market index. */
@@ -171,7 +179,7 @@ export class Positions {
   }
 
   setMarket(slot: number, value: number): void {
-    this.words[slot << 5 | 13] = value
+    this.setWord(slot, 13, value)
   }
 
   /** Resting orders of the pair. */
@@ -180,7 +188,7 @@ export class Positions {
   }
 
   setOpenCount(slot: number, value: number): void {
-    this.words[slot << 5 | 14] = value
+    this.setWord(slot, 14, value)
   }
 
   /** The account's next position, or -1. */
@@ -189,7 +197,7 @@ export class Positions {
   }
 
   setNextOfAccount(slot: number, value: number): void {
-    this.words[slot << 5 | 15] = value
+    this.setWord(slot, 15, value)
   }
 
   /** Oldest resting order of the pair, linked in the order pool; or -1. */
@@ -198,7 +206,7 @@ export class Positions {
   }
 
   setFirstOrder(slot: number, value: number): void {
-    this.words[slot << 5 | 16] = value
+    this.setWord(slot, 16, value)
   }
 
   /** Youngest resting order of the pair, or -1. */
@@ -207,7 +215,7 @@ export class Positions {
   }
 
   setLastOrder(slot: number, value: number): void {
-    this.words[slot << 5 | 17] = value
+    this.setWord(slot, 17, value)
   }
 
   /** The market's `riskEpoch` as of which the contributions to the account's sums below are; -1 for none. */
@@ -216,7 +224,7 @@ export class Positions {
   }
 
   setRiskEpoch(slot: number, value: number): void {
-    this.numbers[slot << 4 | 9] = value
+    this.set(slot, 9, value)
   }
 
   initialMargin(slot: number): number {
@@ -224,7 +232,7 @@ export class Positions {
   }
 
   setInitialMargin(slot: number, value: number): void {
-    this.numbers[slot << 4 | 10] = value
+    this.set(slot, 10, value)
   }
 
   maintenanceMargin(slot: number): number {
@@ -232,7 +240,7 @@ export class Positions {
   }
 
   setMaintenanceMargin(slot: number, value: number): void {
-    this.numbers[slot << 4 | 11] = value
+    this.set(slot, 11, value)
   }
 
   unrealizedPnl(slot: number): number {
@@ -240,7 +248,7 @@ export class Positions {
   }
 
   setUnrealizedPnl(slot: number, value: number): void {
-    this.numbers[slot << 4 | 12] = value
+    this.set(slot, 12, value)
   }
 
   /** What the buys priced beyond the mark would lose at once. */
@@ -249,7 +257,7 @@ export class Positions {
   }
 
   setBuyLoss(slot: number, value: number): void {
-    this.numbers[slot << 4 | 13] = value
+    this.set(slot, 13, value)
   }
 
   /** What the sells priced beyond the mark would lose at once. */
@@ -258,7 +266,7 @@ export class Positions {
   }
 
   setSellLoss(slot: number, value: number): void {
-    this.numbers[slot << 4 | 14] = value
+    this.set(slot, 14, value)
   }
 
   // ---- the past
@@ -269,7 +277,7 @@ export class Positions {
   }
 
   setRealizedPnl(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 0] = value
+    this.setPast(slot, 0, value)
   }
 
   /** Of the running episode. */
@@ -278,7 +286,7 @@ export class Positions {
   }
 
   setFeesPaid(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 1] = value
+    this.setPast(slot, 1, value)
   }
 
   /** The running episode's ordinal. */
@@ -287,7 +295,7 @@ export class Positions {
   }
 
   setBorn(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 2] = value
+    this.setPast(slot, 2, value)
   }
 
   /** Epoch milliseconds. */
@@ -296,7 +304,7 @@ export class Positions {
   }
 
   setOpenedAt(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 3] = value
+    this.setPast(slot, 3, value)
   }
 
   /** The last record that changed the position. */
@@ -305,7 +313,7 @@ export class Positions {
   }
 
   setLastSequence(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 4] = value
+    this.setPast(slot, 4, value)
   }
 
   /** Slots for which there are rows. */
@@ -325,7 +333,7 @@ export class Positions {
     const held = this.held[market]!
     if (held.count === held.sizes.length) held.sizes = growFloats(held.sizes, grownLength(held.count, held.count + 1))
     held.sizes[held.count] = Math.abs(this.quantity(slot))
-    this.words[slot << 5 | heldAtWord] = held.count++
+    this.setWord(slot, heldAtWord, held.count++)
   }
 
   /** The smallest and the largest size that anybody holds in a market; `Infinity` and 0 where nobody holds any. */
@@ -342,21 +350,60 @@ export class Positions {
     return { least, most }
   }
 
-  private index(slot: number): void {
-    const mask = this.table.length - 1
-    let place = placeOf(this.account(slot), this.market(slot)) & mask
-    while (this.table[place] !== 0) place = (place + 1) & mask
-    this.table[place] = slot + 1
+  private set(slot: number, at: number, value: number): void {
+    this.numbers[slot << 4 | at] = value
+    if (slot < this.copied) this.longer!.numbers[slot << 4 | at] = value
+  }
+
+  private setWord(slot: number, at: number, value: number): void {
+    this.words[slot << 5 | at] = value
+    if (slot < this.copied) this.longer!.words[slot << 5 | at] = value
+  }
+
+  private setPast(slot: number, at: number, value: number): void {
+    this.pastNumbers[slot << 3 | at] = value
+    if (slot < this.copied) this.longerPast!.numbers[slot << 3 | at] = value
+  }
+
+  /** Makes room for one more slot: with few of them at once, else by and by. */
+  private makeRoom(): void {
+    const { count, slots } = this
+    if (slots < stepwiseFrom) {
+      if (count === slots) this.grow(grownLength(slots, slots + 1))
+      return
+    }
+    if (!isSoonFull(count, slots)) return
+    if (this.longer === undefined) {
+      this.longer = new Successor(slots * 2, rowNumbers)
+      this.longerPast = new Successor(slots * 2, pastRowNumbers)
+      this.longerTable = new Int32Array(placesFor(slots * 2))
+    }
+    const to = copiedNext(this.copied, count)
+    this.longer.copy(this.words, this.copied, to)
+    this.longerPast!.copy(wordsOf(this.pastNumbers), this.copied, to)
+    for (let slot = this.copied; slot < to; slot++) index(this.longerTable, slot, placeOf(this.account(slot), this.market(slot)))
+    this.copied = to
+    if (count === slots) this.takeOver()
+  }
+
+  private takeOver(): void {
+    assert(this.copied === this.count && this.longer !== undefined && this.longerPast !== undefined, "what takes over has all slots")
+    this.numbers = this.longer.numbers
+    this.words = this.longer.words
+    this.pastNumbers = this.longerPast.numbers
+    this.table = this.longerTable
+    this.longer = undefined
+    this.longerPast = undefined
+    this.longerTable = new Int32Array(0)
+    this.copied = 0
   }
 
   private grow(slots: number): void {
     this.numbers = growFloats(this.numbers, slots * rowNumbers)
     this.words = wordsOf(this.numbers)
     this.pastNumbers = growFloats(this.pastNumbers, slots * pastRowNumbers)
-    let places = this.table.length
-    while (places < slots * 2) places *= 2
-    this.table = new Int32Array(places)
-    for (let slot = 0; slot < this.count; slot++) this.index(slot)
+    this.table = new Int32Array(Math.max(this.table.length, placesFor(slots)))
+    for (let slot = 0; slot < this.count; slot++) index(this.table, slot, placeOf(this.account(slot), this.market(slot)))
   }
 
   dump(): PositionsDump {
@@ -373,16 +420,32 @@ export class Positions {
     const positions = new Positions()
     const count = dump.rows.length / (rowNumbers * 8)
     assert(Number.isInteger(count) && dump.pastRows.length === count * pastRowNumbers * 8, "dumped positions are whole rows, two each")
-    if (count > positions.slots) positions.grow(grownLength(positions.slots, count))
+    // With room to spare, so that what is longer need not be made at once.
+    if (isSoonFull(count, positions.slots)) positions.grow(count * 2)
     new Uint8Array(positions.numbers.buffer).set(dump.rows)
     new Uint8Array(positions.pastNumbers.buffer).set(dump.pastRows)
     positions.count = count
     for (let slot = 0; slot < count; slot++) {
-      positions.index(slot)
+      index(positions.table, slot, placeOf(positions.account(slot), positions.market(slot)))
       positions.hold(slot)
     }
     return positions
   }
+}
+
+/** The power of two that gives every slot two places or more. */
+const placesFor = (slots: number): number => {
+  let places = initialSlots * 2
+  while (places < slots * 2) places *= 2
+  return places
+}
+
+/** Puts a slot into a table, by its own place. */
+const index = (table: Int32Array, slot: number, own: number): void => {
+  const mask = table.length - 1
+  let place = own & mask
+  while (table[place] !== 0) place = (place + 1) & mask
+  table[place] = slot + 1
 }
 
 /** Scatters pairs over a table: neighbours of either kind lie apart. */

@@ -105,3 +105,14 @@ test("a fill that was kept comes back whole, also from a dump", () => {
     expect(one.ofAccount(2, anyMarket, Number.POSITIVE_INFINITY, 100)).toHaveLength(capacity)
   }
 })
+
+test("a ring of more than one chunk keeps the latest fills, also behind a restart", () => {
+  const fills = new Fills(3_000)
+  for (let ordinal = 0; ordinal < 7_500; ordinal++) fills.add(ordinal + 1, ordinal, ordinal % 3, ordinal, 5, 64, 65, 1, 2, 0, 1, 2)
+  for (const ring of [fills, Fills.restore(fills.dump())]) {
+    const kept = ring.ofAccount(1, anyMarket, Number.POSITIVE_INFINITY, 10_000)
+    expect(ordinals(kept)).toEqual(Array.from({ length: 3_000 }, (_, back) => 7_499 - back))
+    expect(kept.every(({ market, ordinal, priceAtoms }) => priceAtoms === ordinal && market === ordinal % 3)).toBe(true)
+    expect(ordinals(ring.ofMarket(2, Number.POSITIVE_INFINITY, 2))).toEqual([7_499, 7_496])
+  }
+})

@@ -1,4 +1,6 @@
 /** What fills make of a position: table, exactness against bigints, and sums over both sides. */
+import { uniform } from "../../scripts/bench/BookOperations.js"
+import { accountId } from "../../src/domain/Ids.js"
 import { none } from "../../src/domain/None.js"
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
@@ -124,4 +126,62 @@ test("the smallest and the largest size in a market, over every pair that holds 
   }
   positions.setQuantity(positions.find(2, 1), 3)
   expect(positions.range(1)).toEqual({ least: 3, most: 199 })
+})
+
+test("accounts and positions that become many keep what was written into them, whenever that was", () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 2 ** 31 - 1 }), (seed) => {
+      const draw = uniform(seed)
+      const accounts = new Accounts()
+      let positions = new Positions.Positions()
+      const collaterals: Array<number> = []
+      const quantities: Array<number> = []
+      const fees: Array<number> = []
+      for (let account = 0; account < 9_000; account++) {
+        accounts.open(64 * account + 7, account)
+        accounts.setCollateral(account, 0)
+        collaterals.push(0)
+        // Some are taken back at once, and the next one takes their slot.
+        for (const market of [draw(3), 3]) {
+          const slot = positions.touch(accounts, account, market)
+          if (market !== 3 && draw(2) === 0) {
+            positions.untouch(accounts, slot)
+            continue
+          }
+          quantities.push(0)
+          fees.push(0)
+        }
+        for (let change = 0; change < 4; change++) {
+          const [some, other] = [draw(account + 1), draw(quantities.length)]
+          accounts.setCollateral(some, collaterals[some] = 1 + draw(1e9))
+          accounts.setNewestOrder(some, collaterals[some]!)
+          positions.setQuantity(other, quantities[other] = 1 + draw(1e9))
+          positions.setFeesPaid(other, fees[other] = 1 + draw(1e9))
+          positions.setOpenCount(other, quantities[other]!)
+        }
+        if (account % 4_000 === 3_999) positions = Positions.Positions.restore(positions.dump())
+      }
+      const wrong: Array<string> = []
+      const same = (what: string, is: number, was: number): void => {
+        if (is !== was) wrong.push(`${what}: ${is}, not ${was}`)
+      }
+      for (const [account, collateral] of collaterals.entries()) {
+        same(`collateral of ${account}`, accounts.collateral(account), collateral)
+        same(`newest order of ${account}`, accounts.newestOrder(account), collateral === 0 ? none : collateral)
+        same(`found account ${account}`, accounts.find(accountId(64 * account + 7)), account)
+        for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+          same(`account of ${slot}`, positions.account(slot), account)
+          same(`slot of ${account}`, positions.find(account, positions.market(slot)), slot)
+        }
+      }
+      for (const [slot, quantity] of quantities.entries()) {
+        same(`quantity of ${slot}`, positions.quantity(slot), quantity)
+        same(`open orders of ${slot}`, positions.openCount(slot), quantity)
+        same(`fees of ${slot}`, positions.feesPaid(slot), fees[slot]!)
+      }
+      expect(wrong.slice(0, 5)).toEqual([])
+      expect([accounts.find(accountId(8)), positions.count]).toEqual([none, quantities.length])
+    }),
+    { numRuns: 2 }
+  )
 })
