@@ -9,6 +9,7 @@ import { section as memory } from "./bench/Memory.js"
 import { section as p1 } from "./bench/P1.js"
 import { section as p2 } from "./bench/P2.js"
 import { section as p3 } from "./bench/P3.js"
+import { section as p3Cancel } from "./bench/P3Cancel.js"
 import { section as p4 } from "./bench/P4.js"
 import { section as p5 } from "./bench/P5.js"
 import { section as p6 } from "./bench/P6.js"
@@ -19,7 +20,7 @@ import type { Result, Section } from "./bench/Section.js"
 import { table } from "./bench/Targets.js"
 
 /** In the order they run. */
-const sections: ReadonlyArray<Section> = [p1, p2, p3, p4, p5, p6, p8, p9, worst, flat, memory]
+const sections: ReadonlyArray<Section> = [p1, p2, p3, p3Cancel, p4, p5, p6, p8, p9, worst, flat, memory]
 
 const usage = `usage: bench [--only ${sections.map(({ name }) => name).join(",")}] [--json FILE] [--runs N, at least 3]`
 

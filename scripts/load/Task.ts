@@ -32,10 +32,10 @@ export const assertTask = (message: unknown): Task => {
   return message as Task
 }
 
-/** Runs a task in a process of its own. */
-export const load = (task: Task): Promise<Report> =>
+/** Runs a task in a process of its own: the load generator, unless another program is named. */
+export const load = (task: Task, program: "generator" | "canceler" = "generator"): Promise<Report> =>
   new Promise((resolve, reject) => {
-    const child = fork("dist/scripts/load/generator.js")
+    const child = fork(`dist/scripts/load/${program}.js`)
     let report: Report | undefined
     child.once("message", (message) => {
       report = message as Report

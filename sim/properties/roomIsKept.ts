@@ -20,7 +20,6 @@ const reducing: ReadonlySet<string> = new Set([
 ])
 
 interface State {
-  restarted: boolean
   keptBytes: number
   /** Bytes of blocks journaled behind the last one with a placement. */
   behindPlacement: number
@@ -32,11 +31,8 @@ export const roomIsKept: Property<State> = {
   name: "room-is-kept-for-what-takes-risk-away",
   invariant: "I7",
   kind: "safety",
-  initial: () => ({ keptBytes: 0, behindPlacement: 0, counted: 0, restarted: false }),
+  initial: () => ({ keptBytes: 0, behindPlacement: 0, counted: 0 }),
   observe: (state, seen) => {
-    // A start learns that the disk is full only when it prepares the next segment: until then placements may use some of what is kept.
-    if (seen._tag === "Started" && seen.incarnation > 1) state.restarted = true
-    if (state.restarted) return holds
     if (seen._tag === "Started") state.keptBytes = seen.bounds.segmentBytes * keptShare
     if (seen._tag === "Committed") {
       const { block, record } = seen

@@ -307,6 +307,8 @@ class Appender {
   private shortage: Full | undefined
   private retry: Fiber.RuntimeFiber<void> | undefined
   private roomChanged = (): void => {}
+  /** It began in a segment that is nearly down to what is kept of it, and has not heard yet whether the next finds room. */
+  private beganLate = false
 
   constructor(
     private readonly runtime: Runtime.Runtime<Disk>,
@@ -331,6 +333,7 @@ class Appender {
   settled({ file, scope }: Pick<OpenSegment, "file" | "scope">): void {
     this.segment = { ...this.segment, file, scope }
     this.isSettled = true
+    this.beganLate = this.freeBytes() < this.keptBytes() + 2 * this.options.maxBlockBytes
     this.prepare()
   }
 
@@ -338,7 +341,7 @@ class Appender {
     if (this.nextIsReady()) return "all"
     const freeBytes = this.freeBytes()
     const { maxBlockBytes } = this.options
-    if (this.shortage === undefined) return freeBytes >= maxBlockBytes ? "all" : "soon"
+    if (this.shortage === undefined) return freeBytes >= maxBlockBytes && !this.beganLate ? "all" : "soon"
     if (freeBytes < maxBlockBytes) return "nothing"
     // One more block of placements leaves room for one of any size behind what is kept.
     return freeBytes >= this.keptBytes() + 2 * maxBlockBytes ? "all" : "reductions"
@@ -503,6 +506,7 @@ class Appender {
     const ofSync = failure._tag === "JournalFull" && failure.cause instanceof DiskError && failure.cause.operation === "dataSync"
     if (failure._tag !== "JournalFull" || ofSync || this.opensNext()) return this.fail(failure)
     this.shortage = failure
+    this.beganLate = false
     this.retry = Runtime.runFork(this.runtime)(Effect.zipRight(
       Effect.sleep(retryPause),
       Effect.sync(() => {
@@ -516,7 +520,10 @@ class Appender {
   private continuePreparing(prepared: NonNullable<Appender["prepared"]>): void {
     this.prepared = prepared
     this.preparing = false
-    if (prepared.zeroedBytes >= this.options.segmentBytes) this.shortage = undefined
+    if (prepared.zeroedBytes >= this.options.segmentBytes) {
+      this.shortage = undefined
+      this.beganLate = false
+    }
     this.prepare()
     this.issue()
     if (this.nextIsReady()) this.roomChanged()
@@ -524,7 +531,8 @@ class Appender {
 
   /** How many bytes of the next segment should be zeroed by now: all when five eighths of this one are full, before what is kept of it. */
   private wantedZeros(): number {
-    if (this.shortage !== undefined || this.freeBytes() < this.options.maxBlockBytes || this.opensNext()) return this.options.segmentBytes
+    const isAwaited = this.shortage !== undefined || this.beganLate || this.freeBytes() < this.options.maxBlockBytes
+    if (isAwaited || this.opensNext()) return this.options.segmentBytes
     const { segmentBytes } = this.segment.header
     const share = (this.endOffset - segmentBytes / 4) / (segmentBytes * 3 / 8)
     return Math.ceil(this.options.segmentBytes * Math.min(1, Math.max(0, share)))

@@ -96,6 +96,22 @@ test("a start on a full disk takes requests as far as its room goes, and says th
   expect(Exit.isSuccess(await venue.stop())).toBe(true)
 })
 
+test("a restart on a full disk uses up nothing of what is kept: it takes no placement before it knows whether there is room", async () => {
+  const { disk, state } = fillable()
+  const before = await ready(disk.mount())
+  state.full = true
+  await fill(before)
+  for (let restart = 0; restart < 3; restart++) {
+    disk.crash("power")
+    const venue = new VenueOver(disk.mount())
+    expect(Exit.isSuccess(await venue.started)).toBe(true)
+    const at = { ...before, venue }
+    // At once, without a moment in which it could have asked for room.
+    expect(await place(at, `restart-${restart}`)).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
+    expect((await cancelAll(at)).status).toBe(200)
+  }
+})
+
 test("a start that finds no room even for its own record waits for it, and says so", async () => {
   const { disk, state } = fillable()
   const before = await ready(disk.mount())

@@ -8,14 +8,25 @@ import { ready, resting, VenueOver } from "./VenueOver.js"
 /** The files of a venue that was cut off: a segment that is more than half full, and the next one half prepared. */
 const left = async () => {
   const disk = SimDisk.make({ random: () => 0 })
-  const { accountId, apiKey, venue } = await ready(disk.mount())
-  while (!disk.files().includes("journal/next.tmp")) {
-    const name = `order-${disk.calls()}`
-    await venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, name), idempotencyKey: name })
-    await venue.ask("POST", "/v1/orders/cancel-all", { key: apiKey, body: { accountId, marketId: "BTC-USDC-PERP" } })
-  }
+  const at = await ready(disk.mount())
+  while (!disk.files().includes("journal/next.tmp")) await trade(disk, at)
   disk.crash("kill")
   return disk
+}
+
+type Ready = Awaited<ReturnType<typeof ready>>
+
+/** Places an order and cancels it. */
+const trade = async (disk: SimDisk.SimDisk, { accountId, apiKey, venue }: Ready): Promise<void> => {
+  const name = `order-${disk.calls()}`
+  await venue.ask("POST", "/v1/orders", { key: apiKey, body: resting(accountId, name), idempotencyKey: name })
+  await venue.ask("POST", "/v1/orders/cancel-all", { key: apiKey, body: { accountId, marketId: "BTC-USDC-PERP" } })
+}
+
+/** Goes on until there are records in a second segment. */
+const fillSegment = async (disk: SimDisk.SimDisk, at: Ready): Promise<void> => {
+  while (disk.files().filter((path) => path.endsWith(".seg")).length < 2) await trade(disk, at)
+  await trade(disk, at)
 }
 
 /** A file that somebody put there. */
@@ -43,4 +54,35 @@ test.each<readonly [string, string, Partial<Venue.Options>, (disk: SimDisk.SimDi
   const exit = await new VenueOver(disk.mount(), options).started
   expect(Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it started").toContain(words)
   expect(contents(disk)).toEqual(before)
+})
+
+test("a last segment that was removed is missed by the snapshot that lies in it, and nothing is changed", async () => {
+  const disk = SimDisk.make({ random: () => 0 })
+  const at = await ready(disk.mount())
+  await fillSegment(disk, at)
+  const { durableSequence } = (await at.venue.ask("GET", "/readyz")).json
+  // A graceful stop leaves a snapshot of its last record.
+  await at.venue.stop()
+  const [, last] = disk.files().filter((path) => path.endsWith(".seg"))
+  disk.remove(last!)
+  const before = contents(disk)
+  const exit = await new VenueOver(disk.mount()).started
+  const words = Exit.isFailure(exit) ? Cause.pretty(exit.cause) : "it started"
+  expect(words).toContain("JournalBehind")
+  expect(words).toContain(String(durableSequence))
+  expect(contents(disk)).toEqual(before)
+})
+
+test("of a last segment that was removed with every snapshot in it nothing is left that could tell: the venue is what it was before", async () => {
+  const disk = SimDisk.make({ random: () => 0 })
+  const at = await ready(disk.mount())
+  await fillSegment(disk, at)
+  disk.crash("kill")
+  const [, last] = disk.files().filter((path) => path.endsWith(".seg"))
+  disk.remove(last!)
+  const again = new VenueOver(disk.mount())
+  const started = await again.started
+  // Its record of this start has the number of the first one that is gone.
+  expect(Exit.isSuccess(started) && started.value.reads.sequence).toBe(Number(last!.slice("journal/".length, -".seg".length)))
+  await again.stop()
 })

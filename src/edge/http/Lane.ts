@@ -24,6 +24,18 @@ const sliceBytes = 4 * 1024
 /** More than the head of a response. */
 const headBytes = 1024
 
+/** What a request to cancel has in its target. */
+const cancels = Buffer.from("/cancel")
+/** Bytes of a request's line that are looked at for it. */
+const looksAtBytes = 128
+
+/**
+ * Whether bytes begin with a request to cancel: it is taken as it arrives, whatever waits. It is only a guess about what is
+ * not framed yet, and decides nothing but the order in which connections are looked at.
+ */
+const isUrgent = (bytes: Buffer): boolean => bytes[0] === capitalP && bytes.subarray(0, looksAtBytes).includes(cancels)
+const capitalP = 80
+
 /** One request that was framed, on its way to its answer. */
 export class Exchange {
   /** Undefined where there is none. */
@@ -85,8 +97,13 @@ export class Lane {
     if (this.misframed !== undefined || this.closing) return
     this.direct = true
     this.held = this.held === undefined ? bytes : Buffer.concat([this.held, bytes])
-    this.frameHeld()
-    this.goOn()
+    if (isUrgent(bytes) || this.server.rotation.mayGoFirst()) {
+      this.frameHeld()
+      this.goOn()
+    } else {
+      if (this.held.length > sliceBytes) this.socket.pause()
+      this.server.rotation.add(this)
+    }
   }
 
   /** Takes a request whose head was framed. */

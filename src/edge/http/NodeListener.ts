@@ -157,7 +157,7 @@ const makeServer = (
   server.maxHeadersCount = 0
   // Also for a client that sends and never reads: what waits to be written counts as silence.
   server.timeout = options.keepAliveTimeoutMs + options.requestTimeoutMs
-  const rotation = new Rotation(setImmediate)
+  const rotation = new Rotation(setImmediate, () => performance.now())
   const lanes = new WeakMap<Duplex, Lane>()
 
   server.on("connection", (socket: Socket) => {

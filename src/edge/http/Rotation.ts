@@ -5,19 +5,37 @@ export interface Worker {
   readonly step: () => boolean
 }
 
-/** Steps between two looks at the network. One may cost a millisecond: that of a read that nothing has cached. */
-const stepsPerTurn = 4
+/** How long the steps between two looks at the network take; the last may take a millisecond more, a read that nothing has cached. */
+const turnMs = 0.5
+
+/** Requests that are dispatched as they arrive between two turns: as many as a calm venue is ever sent at once. */
+const directPerTurn = 16
 
 export class Rotation {
   private readonly workers = new Set<Worker>()
   private scheduled = false
+  /** What was let through since the last turn. */
+  private direct = 0
 
-  /** `soon` runs a turn after the input at hand has been taken in. */
-  constructor(private readonly soon: (turn: () => void) => void) {}
+  /** `soon` runs a turn after the input at hand has been taken in; `now` counts milliseconds. */
+  constructor(private readonly soon: (turn: () => void) => void, private readonly now: () => number) {}
 
   /** Gives a worker its place behind all others; it keeps the one that it has. */
   add(worker: Worker): void {
     this.workers.add(worker)
+    this.schedule()
+  }
+
+  /**
+   * Whether what arrives may be done at once: where nobody waits for a turn. Where much arrives together the rest waits for
+   * one, so that what arrives next is seen soon.
+   */
+  mayGoFirst(): boolean {
+    this.schedule()
+    return this.workers.size === 0 && this.direct++ < directPerTurn
+  }
+
+  private schedule(): void {
     if (this.scheduled) return
     this.scheduled = true
     this.soon(() => this.turn())
@@ -25,11 +43,12 @@ export class Rotation {
 
   private turn(): void {
     this.scheduled = false
-    let steps = 0
+    this.direct = 0
+    const end = this.now() + turnMs
     for (const worker of this.workers) {
       this.workers.delete(worker)
       if (worker.step()) this.add(worker)
-      if (++steps === stepsPerTurn) break
+      if (this.now() >= end) break
     }
     const [next] = this.workers
     if (next !== undefined) this.add(next)

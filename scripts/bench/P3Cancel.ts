@@ -1,0 +1,62 @@
+/**
+ * P3-cancel: how long a cancel waits while others place ten times what the venue sustains, against how long it takes while
+ * nobody does: 99th percentiles of the time to answer. The load is that of P3 with ten times as many connections, all of
+ * them busy: what is sent beyond what the venue can do waits in it. Who cancels has an account, a connection and a process of its own.
+ */
+import * as fs from "node:fs"
+import { load, type Report, type Task } from "../load/Task.js"
+import { VenueProcess } from "../load/VenueProcess.js"
+import { median, type Options, result, type Section } from "./Section.js"
+
+/** Connections at which P3 measures what the venue sustains. */
+const sustained = 64
+const times = 10
+const directory = `data/bench-P3-cancel-${process.pid}`
+
+const run = async (options: Options) => {
+  fs.rmSync(directory, { recursive: true, force: true })
+  const venue = await VenueProcess.start(directory)
+  try {
+    const [canceler, ...accounts] = await venue.demoAccounts(sustained + 1)
+    let serial = 0
+    const task = (seconds: number, own: Partial<Task>): Task => {
+      serial += 10_000_000
+      return {
+        port: venue.port,
+        path: "/v1/orders",
+        connections: 1,
+        warmUpSeconds: 1,
+        seconds,
+        accounts,
+        firstSerial: serial,
+        entries: 1,
+        ...own
+      }
+    }
+    const cancels = (): Promise<Report> => load(task(5, { accounts: [canceler!] }), "canceler")
+    await load(task(3, { connections: sustained }))
+    const rest: Array<Report> = []
+    const loaded: Array<Report> = []
+    for (let at = 0; at < options.runs; at++) {
+      rest.push(await cancels())
+      const placements = load(task(8, { connections: sustained * times }))
+      loaded.push(await cancels())
+      const { answered, seconds, statuses } = await placements
+      const [quiet, busy] = [rest[at]!, loaded[at]!]
+      options.log(
+        `P3-cancel run ${at + 1}: ${busy.answered} cancels, p50 ${busy.p50Us} us, p99 ${busy.p99Us} us, against ${quiet.answered}, p50 `
+          + `${quiet.p50Us} us, p99 ${quiet.p99Us} us at rest; ${Math.round(answered / seconds)} placements/s, ${JSON.stringify(statuses)}`
+      )
+    }
+    for (const { answered, lost, statuses } of [...rest, ...loaded]) {
+      if (lost > 0 || statuses["200"] !== answered) throw new Error(`a cancel was not done: ${JSON.stringify(statuses)}, ${lost} lost`)
+    }
+    const p99 = (reports: ReadonlyArray<Report>) => median(reports.map((report) => report.p99Us / 1000))
+    return [result("P3-cancel", "ms", p99(loaded), p99(rest))]
+  } finally {
+    await venue.stop()
+    fs.rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+export const section: Section = { name: "P3-cancel", run }

@@ -1,0 +1,85 @@
+/**
+ * A disk that does not answer, below a real process: calls of the system's library never return. The process answers, says
+ * what it waits for, and is gone within ten seconds of SIGTERM. A library in front of the system's makes the calls wait; where
+ * no compiler is there to make it, this is left out.
+ */
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, expect, test } from "vitest"
+import { VenueProcess } from "../../scripts/load/VenueProcess.js"
+
+const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-frozen-"))
+afterAll(() => fs.rmSync(directory, { recursive: true, force: true }))
+
+/** Waits in `fdatasync` and in every write at a place of a file, for as long as there is the file that FROZEN names. */
+const source = `#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+#include <unistd.h>
+static void wait_while_frozen(const char *call) {
+  const char *name = getenv("FROZEN"), *only = getenv("FROZEN_CALL");
+  if (name == 0 || only == 0 || only[0] != call[0]) return;
+  while (access(name, F_OK) == 0) usleep(10000);
+}
+int fdatasync(int fd) {
+  wait_while_frozen("sync");
+  return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(fd);
+}
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t at) {
+  wait_while_frozen("write");
+  return ((ssize_t (*)(int, const void *, size_t, off64_t))dlsym(RTLD_NEXT, "pwrite64"))(fd, bytes, count, at);
+}
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t at) { return pwrite64(fd, bytes, count, at); }
+`
+
+const library = path.join(directory, "frozen.so")
+const hasLibrary = process.platform === "linux"
+  && spawnSync("cc", ["-shared", "-fPIC", "-x", "c", "-o", library, "-", "-ldl"], { input: source }).status === 0
+
+/** Asks until it is so, at most so long. */
+const until = async (condition: () => Promise<boolean>, ms: number): Promise<void> => {
+  const limit = AbortSignal.timeout(ms)
+  while (!await condition()) limit.throwIfAborted()
+}
+
+/** What a promise comes to, or `undefined` where that takes longer. */
+const within = <A>(ms: number, promise: Promise<A>): Promise<A | undefined> =>
+  Promise.race([
+    promise,
+    new Promise<undefined>((resolve) => AbortSignal.timeout(ms).addEventListener("abort", () => resolve(undefined)))
+  ])
+
+test.skipIf(!hasLibrary).each(["sync", "write"])("a %s that never returns leaves a process that answers, is not ready, and stops in time",
+  async (call) => {
+    const frozen = path.join(directory, `frozen-${call}`)
+    const venue = await VenueProcess.start(path.join(directory, call), { LD_PRELOAD: library, FROZEN: frozen, FROZEN_CALL: call })
+    const at = (route: string) => `http://127.0.0.1:${venue.port}${route}`
+    const ask = async (route: string) => {
+      const response = await fetch(at(route), { signal: AbortSignal.timeout(2_000) })
+      return { status: response.status, text: await response.text() }
+    }
+    const [account] = await venue.demoAccounts(1)
+    expect((await ask("/readyz")).status).toBe(200)
+    fs.writeFileSync(frozen, "")
+    const body = JSON.stringify({ accountId: account!.accountId, marketId: "BTC-USDC-PERP" })
+    const headers = { authorization: `Bearer ${account!.apiKey}`, "idempotency-key": "frozen", "content-type": "application/json" }
+    let answered = false
+    const lost = fetch(at("/v1/orders/cancel-all"), { method: "POST", headers, body }).then(() => (answered = true), () => false)
+
+    await until(async () => (await ask("/readyz")).status === 503, 10_000)
+    expect((await ask("/readyz")).text).toMatch(/"dependency":"journal".*"reason":"a block has been on its way to the disk for [0-9]+ ms"/)
+    expect((await ask("/healthz")).status).toBe(200)
+    // No exit of its own: it would wait for the call that never returns.
+    expect(await within(10_000, venue.stop())).toBe("SIGKILL")
+    expect(venue.output).toMatch(/the disk did not answer for [0-9]+ ms: records up to [0-9]+ are durable/)
+    await lost
+    expect(answered).toBe(false)
+
+    // What was on its way is there or not; the next start says which, and goes on.
+    fs.rmSync(frozen)
+    const again = await VenueProcess.start(path.join(directory, call))
+    expect(await again.stop()).toBe(0)
+  }, 60_000)
