@@ -66,6 +66,8 @@ export interface Options {
     readonly haltShare: number
     readonly statusShare: number
     readonly weights: Readonly<Record<Intent, number>>
+    /** How many of the batches are as long as they may be. Absent from what was kept before it was drawn: a tenth. */
+    readonly bulkShare?: number
   }
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
@@ -109,6 +111,11 @@ export interface Bounds {
   /** Orders and keys that are remembered. */
   readonly orders: number
   readonly idempotencyKeys: number
+  /**
+   * One account's placements take at most one in so many of what is free; 0: no account has a bound of its own. Absent from what
+   * was kept before it was drawn: 0.
+   */
+  readonly accountParts?: number
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -273,6 +280,9 @@ const swarm = (random: SimRandom, most: number, present = 0.5): number => {
 /** How often the first client floods its market, where it does. */
 const floodWeight = 60
 
+/** How often clients send batches, where most of them are long. */
+const bulkWeight = 30
+
 const workload = (random: SimRandom): Options["workload"] => {
   const weights = { ...baseWeights }
   for (const intent of intents) {
@@ -282,6 +292,11 @@ const workload = (random: SimRandom): Options["workload"] => {
   // Without makers nothing ever happens: they are always there.
   weights.make = Math.max(weights.make, 8)
   weights.take = Math.max(weights.take, 4)
+  const bulkShare = random.split("bulk").pick([0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.9])
+  if (bulkShare > 0.1) {
+    weights["place batch"] = bulkWeight
+    weights["v2 batch"] = bulkWeight
+  }
   // One client puts as many orders into one market as it may have there, and more.
   weights.flood = random.chance(0.12) ? floodWeight : 0
   return {
@@ -295,7 +310,8 @@ const workload = (random: SimRandom): Options["workload"] => {
     indexJumpShare: swarm(random, 0.2),
     haltShare: swarm(random, 0.1),
     statusShare: swarm(random, 0.6),
-    weights
+    weights,
+    bulkShare
   }
 }
 
@@ -346,6 +362,7 @@ export const isTight = ({ idempotencyKeys, orders }: Bounds): boolean => idempot
 const tightShare = 0.14
 
 const inboxes: ReadonlyArray<Bounds["inbox"]> = [
+  { capacity: 3, reserved: 1 },
   { capacity: 8, reserved: 3 },
   { capacity: 8, reserved: 6 },
   { capacity: 21, reserved: 5 },
@@ -361,6 +378,7 @@ const bounds = (random: SimRandom): Bounds => {
   return {
     orders: random.chance(tightShare) ? random.pick([30, 90]) : roomy.orders,
     idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
+    accountParts: random.split("parts").pick([0, 2, 3, 8]),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,
@@ -417,10 +435,13 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const sized = drawn.room.meanFullMs === 0 ? drawn : { ...drawn, bounds: { ...drawn.bounds, maxBlockBytes, segmentBytes } }
   // What an operator does is remembered for a day: in a table that is full, its own small part would be used up.
   const calms = drawn.bounds.idempotencyKeys < roomy.idempotencyKeys
+  const isPast = drawn.bounds.orders < roomy.orders && random.split("past").chance(0.5)
   const fitting = calms
     ? { ...sized, workload: { ...drawn.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
     : sized
-  return ofProfile(profile, fitting, random)
+  // A table that is full finds room in what it forgets only where a day passes while it is.
+  const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }
+  return ofProfile(profile, isPast ? { ...fitting, clock: passing } : fitting, random)
 }
 
 const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom): Options => {

@@ -218,6 +218,7 @@ export class NaiveVenue {
         this.#amendments.get(amended)?.orders.splice(0)
         this.#amendments.set(amended, memory)
       }
+      this.mostFurther += outcomes.length - 1
       this.memory.set(scope, memory)
     }
     return {
@@ -273,11 +274,36 @@ export class NaiveVenue {
     return this.memory.size + this.#fences.size
   }
 
+  /** How many outcomes beside the first of each there may be at most. */
+  mostFurther = 0
+
   /** How many keys and fences must be remembered at a time, and how many outcomes beside the first of each. */
   keptKeys(atEpochMs: number): { readonly keys: number; readonly further: number } {
     const kept = [...this.memory.values()].filter((memory) => this.isRemembered(memory, atEpochMs))
     const fences = [...this.#fences.values()].filter((fence) => atEpochMs < fence.atEpochMs + retentionMs)
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
+  }
+
+  /** How many orders of an account must be remembered at a time. */
+  heldOrders(account: number, atEpochMs: number): number {
+    return this.accounts[account]!.placed.filter((order) => isKept(order, atEpochMs)).length
+  }
+
+  /** How much must be remembered of an account under keys at a time: every outcome, and every fence. */
+  heldOutcomes(account: number, atEpochMs: number): number {
+    const mine = `${account}/`
+    let held = 0
+    for (const [scope, memory] of this.memory) {
+      if (scope.startsWith(mine) && this.isRemembered(memory, atEpochMs)) held += memory.outcomes.length
+    }
+    for (const [name, fence] of this.#fences) if (name.startsWith(mine) && atEpochMs < fence.atEpochMs + retentionMs) held++
+    return held
+  }
+
+  /** Whether everything that was ever remembered is younger than what is forgotten at a time. */
+  isYoung(atEpochMs: number): boolean {
+    const first = this.memory.values().next().value
+    return first === undefined || atEpochMs < first.atEpochMs + retentionMs
   }
 
   /** Whether anything was remembered whose time is over at a time. */

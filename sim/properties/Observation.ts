@@ -52,6 +52,7 @@ export interface Answer {
 export interface Bounds {
   readonly orders: number
   readonly idempotencyKeys: number
+  readonly accountParts?: number
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   readonly fullBytes: number
   readonly segmentBytes: number

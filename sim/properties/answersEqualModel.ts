@@ -132,7 +132,8 @@ export const answersEqualModel: Property<null> = {
     const { json, status, text } = answer
     const what = `${call.endpoint} with key ${call.idempotencyKey}`
     const expired = memory?.outcomes[0]?.refusal === Refusal.expiryPassed
-    const refusedWithoutRecord = status === 503 || (status === 400 && !expired) || status === 401 || status === 413 || status === 415
+    const refusedWithoutRecord = status === 503 || status === 429 || (status === 400 && !expired) || status === 401 || status === 413
+      || status === 415
       || status === 501 || (status === 409 && text.includes("idempotency_key_conflict") && !isDecided(text, memory))
       || (status === 403 && !text.includes("account_not_enabled"))
     if (refusedWithoutRecord) return holds

@@ -2,8 +2,8 @@
  * Safety (bounds). A command is refused for want of room exactly where there is none: for a placement where its orders
  * would not fit beside those that are remembered, for any command with a key where its part of the table of keys is full, or
  * of what was decided under them. A last eighth of each is kept for what takes risk away, and of that a last part for the
- * operator. Counted here
- * from the records alone; nothing is asked of the venue.
+ * operator. No account takes more than its part of what is free when it asks, and none is refused for less. Counted here from
+ * the records alone; nothing is asked of the venue.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Principal } from "../../src/operations/Header.js"
@@ -34,9 +34,6 @@ const wants = (command: Command): number => command.kind === "PlaceOrders" ? com
 const outcomesOf = (command: Command): number =>
   command.kind === "PlaceOrders" || command.kind === "CancelOrders" ? command.entries.length : 1
 
-/** Most outcomes of one command. */
-const mostOutcomes = 32
-
 /** What the command needs and does not find; undefined where it finds all. */
 const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds, model: NaiveVenue): string | undefined => {
   const wanted = wants(command)
@@ -49,18 +46,66 @@ const lack = ({ atEpochMs, command }: Taken, { idempotencyKeys, orders }: Bounds
   const most = boundOf(command, idempotencyKeys)
   // A fence is remembered twice: as what it is, and as what it fences.
   const keys = command.kind === "FenceOutcome" ? 2 : 1
-  if (model.mostKeys * mostOutcomes < most) return undefined
+  const further = outcomesOf(command) - 1
+  // Nearly always there is room for all that ever was.
+  if (model.mostKeys + keys <= most && model.mostFurther + further <= most) return undefined
   const kept = model.keptKeys(atEpochMs)
   if (kept.keys + keys > most) return `${kept.keys} keys are remembered, ${keys} come, and ${most} may be`
-  const further = outcomesOf(command) - 1
   return kept.further + further > most ? `${kept.further} further outcomes are remembered, ${further} come, and ${most} may be` : undefined
+}
+
+/** Of what is free a reduction may take half, where any account has a bound. */
+const reductionParts = 2
+
+/** What the command's account has too much of; undefined where it keeps to its part. Of fences, which take two places, nothing is said. */
+const excess = (
+  { atEpochMs, command }: Taken,
+  { accountParts = 0, idempotencyKeys, orders }: Bounds,
+  model: NaiveVenue
+): string | undefined => {
+  const { account, idempotencyKey, principal } = command
+  if (accountParts === 0 || account < 0 || principal === Principal.operator || command.kind === "FenceOutcome") return undefined
+  const parts = mayAddRisk(command) ? accountParts : Math.min(accountParts, reductionParts)
+  const isBeyond = (ever: number, capacity: number, wanted: number, held: () => number, used: () => number): boolean => {
+    const bound = boundOf(command, capacity)
+    return (ever + wanted) * parts > bound - ever && (held() + wanted) * parts > bound - used()
+  }
+  const wanted = wants(command)
+  if (
+    wanted > 0 && isBeyond(model.orders.size, orders, wanted, () => model.heldOrders(account, atEpochMs), () => model.keptOrders(atEpochMs))
+  ) {
+    return "its part of the orders"
+  }
+  if (idempotencyKey === "") return undefined
+  const ever = model.mostKeys + model.mostFurther
+  return isBeyond(ever, idempotencyKeys, outcomesOf(command), () => model.heldOutcomes(account, atEpochMs),
+      () => model.keptKeys(atEpochMs).keys)
+    ? "its part of the keys"
+    : undefined
+}
+
+const ofShare = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
+  const { answered, atEpochMs, command, sequence } = taken
+  const has = command.kind === "FenceOutcome" ? "its part" : excess(taken, bounds, model)
+  if (answered !== undefined) {
+    return has === undefined
+      ? broken(`a ${command.kind} was refused for its account's part behind record ${sequence}, and it has less`)
+      : holds
+  }
+  // Nobody is held to a part while something may be forgotten for it.
+  return has === undefined || command.kind === "FenceOutcome" || !model.isYoung(atEpochMs)
+    ? holds
+    : broken(`a ${command.kind} was decided behind record ${sequence}, and its account has ${has}`)
 }
 
 const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
   const { answered, atEpochMs, command } = taken
+  if (answered?.refusal === Refusal.accountShare) return ofShare(taken, bounds, model)
   if (answered !== undefined && answered.refusal !== Refusal.tableFull) return holds
   const lacking = lack(taken, bounds, model)
-  if (answered === undefined) return lacking === undefined ? holds : broken(`a ${command.kind} was decided, and ${lacking}`)
+  if (answered === undefined) {
+    return lacking === undefined ? ofShare(taken, bounds, model) : broken(`a ${command.kind} was decided, and ${lacking}`)
+  }
   // What is over is forgotten from the oldest on: something may still be held that nobody must remember.
   if (lacking !== undefined || model.hasForgettable(atEpochMs)) return holds
   return broken(`a ${command.kind} was refused for want of room behind record ${taken.sequence}, and there was room`)

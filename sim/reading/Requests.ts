@@ -313,7 +313,10 @@ const putMarket: Route["read"] = (body, [marketId = ""]) => {
   if (assets === null || !fits(body, marketBody)) return malformed
   const { maintenanceMarginTiers, maxPrice, maxPositionQuantity, maxQuantity, minPrice, minQuantity, ...rest } =
     body as unknown as MarketBody
-  const { priceScale, quantityScale } = rest
+  const { makerFeeBps, maxLeverageX, priceBandBps = 1_000, priceScale, quantityScale, takerFeeBps } = rest
+  const isWithin = makerFeeBps <= 1_000 && takerFeeBps <= 1_000 && maxLeverageX >= 1 && maxLeverageX <= 1_000
+    && priceBandBps >= 1 && priceBandBps <= 9_999
+  if (!isWithin) return malformed
   const atoms = {
     minPriceAtoms: atomsOf(minPrice, priceScale),
     maxPriceAtoms: atomsOf(maxPrice, priceScale),

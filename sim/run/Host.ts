@@ -24,8 +24,8 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
 /** The tables that it has, and how many fills of it can be read. */
 export const capacityOf = (options: Options): Capacity => {
-  const { idempotencyKeys, orders } = boundsOf(options)
-  return { orders, idempotencyKeys, ...(options.edges === undefined ? {} : { fills: options.edges.fillsKept }) }
+  const { accountParts = 0, idempotencyKeys, orders } = boundsOf(options)
+  return { orders, idempotencyKeys, accountParts, ...(options.edges === undefined ? {} : { fills: options.edges.fillsKept }) }
 }
 
 /** How the venue of a run is set up, but for its markets file. */

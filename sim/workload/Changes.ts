@@ -11,6 +11,30 @@ const moved = (tiers: ReadonlyArray<Tier>, thresholds: number, bps: number): Rea
     maintenanceMarginBps: Math.max(1, tier.maintenanceMarginBps + bps)
   }))
 
+/** What lies at the edge of what a market may be, or just beyond. */
+const atEdges = (now: Parameters, random: SimRandom): ReadonlyArray<Partial<Parameters>> => [
+  { takerFeeBps: random.pick([1_000, 1_001]) },
+  { makerFeeBps: random.pick([1_000, 1_001]) },
+  { priceBandBps: random.pick([0, 9_999, 10_000]) },
+  { maxLeverageX: random.pick([0, 1, 1_000, 1_001]) },
+  { priceScale: now.priceScale + random.pick([-1, 1]) },
+  { quantityScale: now.quantityScale + random.pick([-1, 1]) },
+  { underlyingSymbol: random.pick(["", "X".repeat(32), "X".repeat(33)]) },
+  { logoUrl: random.pick(["", "l".repeat(512), "l".repeat(513)]) },
+  { minQuantityAtoms: random.pick([0, now.maxQuantityAtoms, now.maxQuantityAtoms + 1]) },
+  { maxPositionQuantityAtoms: now.maxQuantityAtoms - 1 },
+  { initialMarginBps: random.pick([0, 10_000, 10_001]) },
+  {
+    maintenanceMarginTiers: Array.from({ length: random.pick([16, 17]) }, (_, index) => ({
+      notionalThresholdAtoms: index * 1_000_000_000,
+      maintenanceMarginBps: now.maintenanceMarginTiers[0]!.maintenanceMarginBps + index
+    }))
+  }
+]
+
+/** How often a change is to what lies at an edge. */
+const edgeShare = 0.2
+
 /** One of the ways in which an operator may want a market otherwise. What is not valid, or not allowed now, is refused. */
 export const changed = (now: Parameters, random: SimRandom): Parameters => {
   const { initialMarginBps, maintenanceMarginTiers: tiers, maxPriceAtoms, maxPositionQuantityAtoms, maxQuantityAtoms } = now
@@ -31,5 +55,5 @@ export const changed = (now: Parameters, random: SimRandom): Parameters => {
     () => ({ maxQuantityAtoms: Math.max(now.minQuantityAtoms, Math.floor(maxQuantityAtoms * random.pick([0.5, 0.9, 1.1]))) }),
     () => ({ logoUrl: `https://example.com/${random.below(1_000)}.svg` })
   ]
-  return { ...now, ...random.pick(ways)() }
+  return { ...now, ...(random.chance(edgeShare) ? random.pick(atEdges(now, random)) : random.pick(ways)()) }
 }

@@ -10,6 +10,7 @@ import type { Parameters, Status } from "../../src/domain/Market.js"
 import type { Edges, Options } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as Requests from "../reading/Requests.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import * as Brink from "./Brink.js"
 import * as Calls from "./Calls.js"
@@ -62,6 +63,8 @@ const houseworkShare = 0.03
 const cancelShare = 0.1
 const cancelOneShare = 0.5
 const cancelMarketShare = 0.15
+/** How often it sends what is no command. */
+const malformedShare = 0.06
 /** How many of its past commands it remembers, to repeat them. */
 const memorySize = 20
 
@@ -141,6 +144,25 @@ const isNoPrice = ({ maxPriceAtoms, minPriceAtoms, priceScale }: Parameters) => 
   return !Number.isInteger(atoms) || atoms < minPriceAtoms || atoms > maxPriceAtoms
 }
 
+/** A market with one decimal that is finer than its scale. */
+const finer = (draft: Calls.Draft, random: SimRandom): Calls.Draft => {
+  const body = JSON.parse(draft.body) as { [name: string]: unknown }
+  const name = random.pick(["minPrice", "maxPrice", "minQuantity", "maxQuantity", "maxPositionQuantity"])
+  const text = String(body[name])
+  body[name] = text.includes(".") ? `${text}0` : `${text}.0`
+  return { ...draft, body: JSON.stringify(body) }
+}
+
+/** What of an operator's commands is none: broken somewhere, or a market that its scales cannot say. */
+const malformed = (commands: Commands, market: NaiveMarket, past: ReadonlyArray<Calls.Draft>, random: SimRandom): Calls.Draft => {
+  const fresh = commands.put(market.parameters)
+  const drawn = past.length === 0 || random.chance(0.5)
+    ? random.pick([finer, Twist.broken])(fresh, random)
+    : Twist.broken({ ...random.pick(past), idempotencyKey: fresh.idempotencyKey }, random)
+  const draft = drawn ?? finer(fresh, random)
+  return Requests.read(draft)._tag === "asked" ? draft : { ...draft, intent: "malformed", scope: undefined, persistent: false }
+}
+
 /** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
 const openingOf = (commands: Commands, options: Options["workload"], markets: SimMarkets | undefined): ReadonlyArray<Calls.Draft> => {
   const put = (market: ListedMarket): ReadonlyArray<Calls.Draft> => [
@@ -165,6 +187,11 @@ const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): 
     () =>
       commands.openAccountsOf(random.pick([{ accounts: 1 }, { accounts: 1, collateral: "0.000001" }, { accounts: 1, collateral: "12.5" }])),
     () => commands.openAccountsOf({ collateral: random.pick(["0.0000001", "5.0000000", "9007199254740993"]) }),
+    () =>
+      commands.openAccountsOf({
+        accounts: random.pick([0, 1, 2, 33]),
+        collateral: random.pick(["0", "4503599627.370496", "4503599627.370497"])
+      }),
     () => commands.setIndexText(marketId, random.pick(Spelling.edgesOf(priceScale).filter(isNoPrice(market.parameters)))),
     () => commands.setIndexText("NONE-USDC-PERP", "1.5")
   ]
@@ -222,6 +249,8 @@ export const make = (
     } else if (random.chance(houseworkShare)) {
       const draft = Twist.respelled(housework(commands, random.pick(desk.model.markets), random), random)
       desk.issue(draft, () => desk.issue(Twist.respelled(draft, random), next))
+    } else if (random.chance(malformedShare)) {
+      desk.issue(malformed(commands, random.pick(desk.model.markets), past, random), next)
     } else if (random.chance(cancelShare)) {
       desk.issue(remembered(commands.cancel(selectionOf(desk.model, random))), next)
     } else if (random.chance(options.haltShare)) {

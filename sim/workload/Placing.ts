@@ -34,12 +34,29 @@ const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "
   return most
 }
 
+/** How often what is reduced leaves less than any order may be. */
+const dustShare = 0.3
+
+/** How often a trader whose resting order would lose at once sends one against it that would lose as well. */
+const bothLoseShare = 0.4
+
+/** A market where an open order of the trader's would lose at once, and the side that is against it. */
+const losing = ({ model, wishes }: Seat): { readonly market: NaiveMarket; readonly way: "buy" | "sell" } | undefined => {
+  for (const order of wishes.me().open) {
+    const market = model.markets[order.market]!
+    const isBuy = order.side === Order.buy
+    if (order.reduceOnly || order.price === 0 || market.mark === 0) continue
+    if (isBuy ? order.price > market.mark : order.price < market.mark) return { market, way: isBuy ? "sell" : "buy" }
+  }
+  return undefined
+}
+
 /** As much as the account can just carry, or an atom more: where sizes are fine there is an order that takes its margin to the atom. */
 const marginEdge = (seat: Seat, intent: Intent): Draft => {
   const { nextKey, random, who, wishes } = seat
-  const market = wishes.tradable()
-  const way = wishes.side()
-  const price = random.chance(0.4)
+  const against = random.chance(bothLoseShare) ? losing(seat) : undefined
+  const { market, way } = against ?? { market: wishes.tradable(), way: wishes.side() }
+  const price = against !== undefined || random.chance(0.4)
     ? wishes.crossing(market, way)
     : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market)))
   return Calls.place(who, intent, nextKey(), wishes.wish(market, {
@@ -91,10 +108,14 @@ export const placing = {
     const position = wishes.closing()
     if (position === undefined) return Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), { reduceOnly: true }))
     const { market, side: way, size } = position
+    const { minQuantityAtoms } = market.parameters
+    // Less than any order may be is left, or is closed where that is all there is.
+    const dust = size < minQuantityAtoms ? size : size - random.between(1, Math.max(1, minQuantityAtoms - 1))
+    const isDust = size < minQuantityAtoms || (minQuantityAtoms > 1 && size > 2 * minQuantityAtoms && random.chance(dustShare))
     return Calls.place(who, intent, nextKey(), wishes.wish(market, {
       side: way,
       reduceOnly: true,
-      quantityAtoms: wishes.clampQuantity(market, size * random.pick([0.3, 0.5, 1, 1.01])),
+      quantityAtoms: isDust ? dust : wishes.clampQuantity(market, size * random.pick([0.3, 0.5, 1, 1.01])),
       priceAtoms: random.chance(0.4)
         ? wishes.crossing(market, way)
         : wishes.clampPrice(market, market.mark + wishes.away(way, wishes.unit(market) * random.between(1, 6)))

@@ -100,10 +100,15 @@ export const simMarkets: ReadonlyArray<ListedMarket> = [
 /** A market with its costs and bounds drawn anew: its grid and its sizes stay. */
 const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
   const initialMarginBps = parameters.initialMarginBps * random.pick([1, 1, 2])
+  const maxPositionQuantityAtoms = Math.max(parameters.minQuantityAtoms,
+    Math.floor(parameters.maxPositionQuantityAtoms * random.pick([1, 1, 0.3, 0.02])))
   return {
     developmentIndexPriceAtoms: Math.round(developmentIndexPriceAtoms * (0.7 + 0.6 * random.next())),
     parameters: {
       ...parameters,
+      minQuantityAtoms: parameters.minQuantityAtoms * random.pick([1, 1, 60]),
+      maxPositionQuantityAtoms,
+      maxQuantityAtoms: Math.min(parameters.maxQuantityAtoms, maxPositionQuantityAtoms),
       initialMarginBps,
       maxLeverageX: Math.floor(10_000 / (initialMarginBps * random.pick([1, 2]))),
       makerFeeBps: random.pick([0, 1, parameters.makerFeeBps]),

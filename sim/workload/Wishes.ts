@@ -138,7 +138,7 @@ export class Wishes {
 
   /** Good, bad and crossing orders for a batch, some under one clientOrderId. */
   mixedWishes(): ReadonlyArray<Wish> {
-    const count = this.random.chance(0.1) ? 32 : this.random.between(1, 6)
+    const count = this.random.chance(this.options.bulkShare ?? 0.1) ? 32 : this.random.between(1, 6)
     const wishes: Array<Wish> = []
     for (let index = 0; index < count; index++) {
       const kind = this.random.next()
