@@ -198,6 +198,16 @@ const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): 
   return random.pick(ways)()
 }
 
+/** An index price near the mark, or now and then about as far as the band goes. */
+const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workload"], random: SimRandom): number => {
+  const wayUp = random.chance(0.5) ? 1 : -1
+  const bps = random.chance(options.indexJumpShare)
+    ? parameters.priceBandBps * (0.8 + random.next())
+    : options.indexMoveBps * random.next()
+  const step = Math.max(1, Math.round((mark * bps) / 10_000))
+  return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + wayUp * step))
+}
+
 export const make = (
   desk: Desk,
   token: string,
@@ -226,16 +236,9 @@ export const make = (
       return
     }
     const market = random.pick(desk.model.markets)
-    const { parameters } = market
-    const wayUp = random.chance(0.5) ? 1 : -1
-    const bps = random.chance(options.indexJumpShare)
-      ? parameters.priceBandBps * (0.8 + random.next())
-      : options.indexMoveBps * random.next()
-    const step = Math.max(1, Math.round((market.mark * bps) / 10_000))
-    const price = market.mark + wayUp * step
+    const price = movedPrice(market, options, random)
     const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
-    const bounded = Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, price))
-    desk.issue(remembered(commands.setIndex(market, bounded, sourceEpochMs)), () => {})
+    desk.issue(remembered(commands.setIndex(market, price, sourceEpochMs)), () => {})
   }
 
   const act = (): void => {
