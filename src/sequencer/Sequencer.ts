@@ -34,7 +34,7 @@ export interface Options {
   readonly fullBytes: number
 }
 
-export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024, maxEntries: 64, fullBytes: 512 * 1024 }
+export const defaultOptions: Options = { inbox: defaultBounds, maxRecords: 1024, maxEntries: 256, fullBytes: 512 * 1024 }
 
 /** Why the writer stopped. */
 export type Failure = Fenced | Unknown | Full | { readonly _tag: "Defect"; readonly cause: unknown }
