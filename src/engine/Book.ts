@@ -4,14 +4,15 @@
  * Orders of a price are a chain through the pool's `next` and `prev`; prices of a side are a chain of levels,
  * best first, so that the touch, and what follows it, is one load away. Which prices exist is kept in one
  * 32-ary tree of occupancy bitmaps a side (seven deep: prices are below 2^31), asked only when a level
- * comes or goes. Nodes and levels are pooled and reused: a far-off price costs at most six nodes of 136 bytes
- * and a level of 32, and nothing is proportional to the price range.
+ * comes or goes. Nodes and levels are rows, each kind in one buffer, pooled and reused: a far-off price costs at most six
+ * nodes of 136 bytes and a level of 32, and nothing is proportional to the price range.
  *
  * A level's size is always the sum of its orders' `remaining`: while an order rests, only the book changes it.
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
+import { growInts } from "./Columns.js"
 import type { Orders } from "./Orders.js"
 
 /** Prices that share a leaf of the tree, and children of any node. */
@@ -29,37 +30,52 @@ const cacheMask = cachedLeaves - 1
 const initialNodes = 16
 const initialLevels = 16
 
+/**
+ * A level is a row of 32 bytes, half a cache line: 8 words of 4 bytes, the last two of them a number of 8, the size atoms of
+ * all its orders.
+ */
+const levelShift = 3
+const level = {
+  /** Oldest order. */
+  head: 0,
+  /** Youngest order. */
+  tail: 1,
+  /** How many orders; 0 in a level that is free. */
+  orders: 2,
+  price: 3,
+  /** The next level closer to the touch, or -1. */
+  better: 4,
+  /** The next level further from the touch, or -1; in a free level, the next free one. */
+  worse: 5
+} as const
+/** Where a level's size is among the numbers of 8 bytes. */
+const totalShift = 2
+const totalNumber = 3
+
+/**
+ * A node is a row of words, and is named by where it begins: the bits of the children that exist, its parent, then 32
+ * children, which are nodes, in a leaf levels. Only what the bits show is meant. In a free node the parent is the next free one.
+ */
+const nodeWords = 2 + fan
+const node = { parent: 1, children: 2 } as const
+/** Where the first node behind the roots is. */
+const rootsEnd = roots * nodeWords
+
 export class Book {
   private readonly orders: Orders
 
-  /** Oldest order of a level. */
-  private levelHead = new Int32Array(initialLevels)
-  /** Youngest order of a level. */
-  private levelTail = new Int32Array(initialLevels)
-  /** Orders at a level; 0 in a level that is free. */
-  private levelOrders = new Int32Array(initialLevels)
-  private levelPrice = new Int32Array(initialLevels)
-  /** Size atoms of all orders at a level. */
-  private levelTotal = new Float64Array(initialLevels)
-  /** The next level closer to the touch, or -1. */
-  private levelBetter = new Int32Array(initialLevels)
-  /** The next level further from the touch, or -1; in a free level, the next free one. */
-  private levelWorse = new Int32Array(initialLevels)
+  private levelRows = new Int32Array(initialLevels << levelShift)
+  /** The second view of the same rows. */
+  private levelNumbers = new Float64Array(this.levelRows.buffer)
   private levelsUsed = 0
   private freeLevel = none
 
-  /** Which children of a node exist. */
-  private nodeBits = new Int32Array(initialNodes)
-  private nodeParent = new Int32Array(initialNodes)
-  /** Children by node and five bits of the price: nodes, in a leaf levels. Only what `nodeBits` shows is meant. */
-  private nodeChildren = new Int32Array(initialNodes * fan)
-  private nodesUsed = roots
-  /** First free node; the next is in its parent. */
+  private nodes = new Int32Array(initialNodes * nodeWords)
+  private nodesEnd = rootsEnd
   private freeNode = none
 
-  /** Number (price without its last five bits) of a remembered leaf by side and low bits, or -1. */
-  private readonly cachedNumber = new Int32Array(2 * cachedLeaves).fill(none)
-  private readonly cachedNode = new Int32Array(2 * cachedLeaves)
+  /** Remembered leaves by side and low bits: its number (price without its last five bits) or -1, then where it is. */
+  private readonly cached = new Int32Array(4 * cachedLeaves).fill(none)
 
   private bestBid = none
   private bestAsk = none
@@ -84,43 +100,48 @@ export class Book {
     assert(priceAtoms > 0, "a resting order has a price")
     assert(remaining > 0, "a resting order has something left to fill")
     assert(orders.level(slot) === none, "an order rests once")
-    const level = this.levelFor(orders.side(slot), priceAtoms)
-    if (this.levelOrders[level]! === 0) {
-      this.levelHead[level] = slot
-      this.levelTotal[level] = remaining
+    const at = this.levelFor(orders.side(slot), priceAtoms)
+    const { levelNumbers, levelRows } = this
+    const row = at << levelShift
+    const count = levelRows[row | level.orders]!
+    if (count === 0) {
+      levelRows[row | level.head] = slot
+      levelNumbers[at << totalShift | totalNumber] = remaining
       orders.setPrev(slot, none)
     } else {
-      const tail = this.levelTail[level]!
+      const tail = levelRows[row | level.tail]!
       orders.setNext(tail, slot)
       orders.setPrev(slot, tail)
-      this.levelTotal[level]! += remaining
+      levelNumbers[at << totalShift | totalNumber]! += remaining
     }
     orders.setNext(slot, none)
-    orders.setLevel(slot, level)
-    this.levelTail[level] = slot
-    this.levelOrders[level]!++
+    orders.setLevel(slot, at)
+    levelRows[row | level.tail] = slot
+    levelRows[row | level.orders] = count + 1
     this.resting++
   }
 
   /** Takes a resting order out, with whatever it has left; the pool's `remaining` stays as it is. */
   remove(slot: number): void {
     const orders = this.orders
-    const level = orders.level(slot)
-    assert(level !== none, "only a resting order is removed")
-    const count = this.levelOrders[level]! - 1
-    this.levelOrders[level] = count
+    const at = orders.level(slot)
+    assert(at !== none, "only a resting order is removed")
+    const { levelRows } = this
+    const row = at << levelShift
+    const count = levelRows[row | level.orders]! - 1
+    levelRows[row | level.orders] = count
     this.resting--
     orders.setLevel(slot, none)
     if (count === 0) {
-      this.removeLevel(orders.side(slot), level)
+      this.removeLevel(orders.side(slot), at)
       return
     }
-    this.levelTotal[level]! -= orders.remaining(slot)
+    this.levelNumbers[at << totalShift | totalNumber]! -= orders.remaining(slot)
     const prev = orders.prev(slot)
     const next = orders.next(slot)
-    if (prev === none) this.levelHead[level] = next
+    if (prev === none) levelRows[row | level.head] = next
     else orders.setNext(prev, next)
-    if (next === none) this.levelTail[level] = prev
+    if (next === none) levelRows[row | level.tail] = prev
     else orders.setPrev(next, prev)
     orders.setNext(slot, none)
     orders.setPrev(slot, none)
@@ -129,53 +150,62 @@ export class Book {
   /** Lessens a resting order, here and in the pool's `remaining`, by size atoms. It keeps its place and something: else remove it. */
   reduce(slot: number, sizeAtoms: number): void {
     const orders = this.orders
-    const level = orders.level(slot)
-    assert(level !== none, "only a resting order is reduced")
+    const at = orders.level(slot)
+    assert(at !== none, "only a resting order is reduced")
     assert(sizeAtoms > 0 && sizeAtoms < orders.remaining(slot), "a reduced order keeps something to fill")
     orders.setRemaining(slot, orders.remaining(slot) - sizeAtoms)
-    this.levelTotal[level]! -= sizeAtoms
+    this.levelNumbers[at << totalShift | totalNumber]! -= sizeAtoms
+  }
+
+  /** A word of a level. */
+  private levelWord(at: number, word: number): number {
+    return this.levelRows[at << levelShift | word]!
+  }
+
+  private levelTotal(at: number): number {
+    return this.levelNumbers[at << totalShift | totalNumber]!
   }
 
   /** The oldest order at the best price of a side, or -1. */
   best(side: Order.Side): number {
-    const level = side === Order.buy ? this.bestBid : this.bestAsk
-    return level === none ? none : this.levelHead[level]!
+    const best = side === Order.buy ? this.bestBid : this.bestAsk
+    return best === none ? none : this.levelWord(best, level.head)
   }
 
   /** Price atoms of the best level of a side, or -1. */
   bestPrice(side: Order.Side): number {
-    const level = side === Order.buy ? this.bestBid : this.bestAsk
-    return level === none ? none : this.levelPrice[level]!
+    const best = side === Order.buy ? this.bestBid : this.bestAsk
+    return best === none ? none : this.levelWord(best, level.price)
   }
 
   /** The resting order that would trade after this one: younger at its price, else the oldest of the next worse price; or -1. */
   nextSlot(slot: number): number {
     const next = this.orders.next(slot)
     if (next !== none) return next
-    const level = this.orders.level(slot)
-    assert(level !== none, "only a resting order has a successor")
-    const worse = this.levelWorse[level]!
-    return worse === none ? none : this.levelHead[worse]!
+    const at = this.orders.level(slot)
+    assert(at !== none, "only a resting order has a successor")
+    const worse = this.levelWord(at, level.worse)
+    return worse === none ? none : this.levelWord(worse, level.head)
   }
 
   /** Size atoms resting at a price of a side; 0 when there are none. */
   levelSize(side: Order.Side, priceAtoms: number): number {
-    const level = this.findLevel(side, priceAtoms)
-    return level === none ? 0 : this.levelTotal[level]!
+    const at = this.findLevel(side, priceAtoms)
+    return at === none ? 0 : this.levelTotal(at)
   }
 
   /** How many orders rest at a price of a side. */
   levelOrderCount(side: Order.Side, priceAtoms: number): number {
-    const level = this.findLevel(side, priceAtoms)
-    return level === none ? 0 : this.levelOrders[level]!
+    const at = this.findLevel(side, priceAtoms)
+    return at === none ? 0 : this.levelWord(at, level.orders)
   }
 
   /** At most `depth` levels of a side as [priceAtoms, sizeAtoms], best first. */
   levels(side: Order.Side, depth: number): Array<[number, number]> {
     const found: Array<[number, number]> = []
-    let level = side === Order.buy ? this.bestBid : this.bestAsk
-    for (; level !== none && found.length < depth; level = this.levelWorse[level]!) {
-      found.push([this.levelPrice[level]!, this.levelTotal[level]!])
+    let at = side === Order.buy ? this.bestBid : this.bestAsk
+    for (; at !== none && found.length < depth; at = this.levelWord(at, level.worse)) {
+      found.push([this.levelWord(at, level.price), this.levelTotal(at)])
     }
     return found
   }
@@ -188,10 +218,10 @@ export class Book {
   /** The oldest order of every level, bids best first, then asks best first: with the pool's dump, all there is to know. */
   heads(): Int32Array {
     const heads = new Int32Array(this.bidLevels + this.askLevels)
-    let at = 0
-    for (let level = this.bestBid; level !== none; level = this.levelWorse[level]!) heads[at++] = this.levelHead[level]!
-    for (let level = this.bestAsk; level !== none; level = this.levelWorse[level]!) heads[at++] = this.levelHead[level]!
-    assert(at === heads.length, "every level is in its side's chain")
+    let count = 0
+    for (let at = this.bestBid; at !== none; at = this.levelWord(at, level.worse)) heads[count++] = this.levelWord(at, level.head)
+    for (let at = this.bestAsk; at !== none; at = this.levelWord(at, level.worse)) heads[count++] = this.levelWord(at, level.head)
+    assert(count === heads.length, "every level is in its side's chain")
     return heads
   }
 
@@ -220,197 +250,185 @@ export class Book {
 
   /** Bytes held by this book's own arrays. */
   get bytes(): number {
-    return this.levelHead.length * 32 + this.nodeBits.length * (8 + 4 * fan) + 4 * cachedLeaves * 4
+    return (this.levelRows.length + this.nodes.length + this.cached.length) * 4
   }
 
   /** The level at a price, made when there is none; a new one has no orders yet. */
   private levelFor(side: Order.Side, priceAtoms: number): number {
+    const { cached } = this
     const number = priceAtoms >>> fanBits
-    const at = side * cachedLeaves + (number & cacheMask)
+    const at = (side * cachedLeaves + (number & cacheMask)) << 1
     let leaf: number
-    if (this.cachedNumber[at] === number) leaf = this.cachedNode[at]!
+    if (cached[at] === number) leaf = cached[at | 1]!
     else {
       leaf = this.makeLeaf(side, priceAtoms)
-      this.cachedNumber[at] = number
-      this.cachedNode[at] = leaf
+      cached[at] = number
+      cached[at | 1] = leaf
     }
+    const { nodes } = this
     const child = priceAtoms & fanMask
-    if ((this.nodeBits[leaf]! & (1 << child)) !== 0) return this.nodeChildren[leaf * fan + child]!
+    if ((nodes[leaf]! & (1 << child)) !== 0) return nodes[leaf + node.children + child]!
     return this.addLevel(side, priceAtoms, leaf)
   }
 
   /** The level at a price, or -1. */
   private findLevel(side: Order.Side, priceAtoms: number): number {
-    let node: number = side
+    const { nodes } = this
+    let at = side * nodeWords
     for (let shift = rootShift;; shift -= fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      if ((this.nodeBits[node]! & (1 << child)) === 0) return none
-      node = this.nodeChildren[node * fan + child]!
-      if (shift === 0) return node
+      if ((nodes[at]! & (1 << child)) === 0) return none
+      at = nodes[at + node.children + child]!
+      if (shift === 0) return at
     }
   }
 
   /** The leaf of a price, made with all nodes above it where there is none. The caller puts a level into it. */
   private makeLeaf(side: Order.Side, priceAtoms: number): number {
-    let node: number = side
+    let at = side * nodeWords
     for (let shift = rootShift; shift > 0; shift -= fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      if ((this.nodeBits[node]! & (1 << child)) === 0) {
-        const made = this.takeNode(node)
-        this.nodeBits[node]! |= 1 << child
-        this.nodeChildren[node * fan + child] = made
-        node = made
-      } else node = this.nodeChildren[node * fan + child]!
+      if ((this.nodes[at]! & (1 << child)) === 0) {
+        const made = this.takeNode(at)
+        this.nodes[at]! |= 1 << child
+        this.nodes[at + node.children + child] = made
+        at = made
+      } else at = this.nodes[at + node.children + child]!
     }
-    return node
+    return at
   }
 
   /** Puts an empty level into a leaf and into its side's chain. */
   private addLevel(side: Order.Side, priceAtoms: number, leaf: number): number {
     const isBid = side === Order.buy
     const best = isBid ? this.bestBid : this.bestAsk
-    const level = this.takeLevel()
-    this.levelPrice[level] = priceAtoms
-    this.levelOrders[level] = 0
+    const added = this.takeLevel()
+    const { levelRows, nodes } = this
+    const row = added << levelShift
     let better: number = none
     let worse = best
-    if (best !== none && (isBid ? priceAtoms < this.levelPrice[best]! : priceAtoms > this.levelPrice[best]!)) {
+    if (best !== none && (isBid ? priceAtoms < this.levelWord(best, level.price) : priceAtoms > this.levelWord(best, level.price))) {
       better = isBid ? this.above(priceAtoms, leaf) : this.below(priceAtoms, leaf)
       assert(better !== none, "a level behind the best has a better one")
-      worse = this.levelWorse[better]!
+      worse = levelRows[better << levelShift | level.worse]!
     }
-    this.levelBetter[level] = better
-    this.levelWorse[level] = worse
-    if (worse !== none) this.levelBetter[worse] = level
-    if (better !== none) this.levelWorse[better] = level
-    else if (isBid) this.bestBid = level
-    else this.bestAsk = level
+    levelRows[row | level.price] = priceAtoms
+    levelRows[row | level.orders] = 0
+    levelRows[row | level.better] = better
+    levelRows[row | level.worse] = worse
+    if (worse !== none) levelRows[worse << levelShift | level.better] = added
+    if (better !== none) levelRows[better << levelShift | level.worse] = added
+    else if (isBid) this.bestBid = added
+    else this.bestAsk = added
     if (isBid) this.bidLevels++
     else this.askLevels++
     const child = priceAtoms & fanMask
-    this.nodeBits[leaf]! |= 1 << child
-    this.nodeChildren[leaf * fan + child] = level
-    return level
+    nodes[leaf]! |= 1 << child
+    nodes[leaf + node.children + child] = added
+    return added
   }
 
   /** Takes an empty level out of its side's chain and the tree, with all nodes that nothing is left in. */
-  private removeLevel(side: Order.Side, level: number): void {
-    const priceAtoms = this.levelPrice[level]!
-    const better = this.levelBetter[level]!
-    const worse = this.levelWorse[level]!
-    if (worse !== none) this.levelBetter[worse] = better
-    if (better !== none) this.levelWorse[better] = worse
+  private removeLevel(side: Order.Side, removed: number): void {
+    const { cached, levelRows, nodes } = this
+    const row = removed << levelShift
+    const priceAtoms = levelRows[row | level.price]!
+    const better = levelRows[row | level.better]!
+    const worse = levelRows[row | level.worse]!
+    if (worse !== none) levelRows[worse << levelShift | level.better] = better
+    if (better !== none) levelRows[better << levelShift | level.worse] = worse
     else if (side === Order.buy) this.bestBid = worse
     else this.bestAsk = worse
     if (side === Order.buy) this.bidLevels--
     else this.askLevels--
-    this.levelWorse[level] = this.freeLevel
-    this.freeLevel = level
+    levelRows[row | level.worse] = this.freeLevel
+    this.freeLevel = removed
 
     const number = priceAtoms >>> fanBits
-    const at = side * cachedLeaves + (number & cacheMask)
-    let node = this.cachedNumber[at] === number ? this.cachedNode[at]! : this.makeLeaf(side, priceAtoms)
-    let bits = this.nodeBits[node]! & ~(1 << (priceAtoms & fanMask))
-    this.nodeBits[node] = bits
+    const cache = (side * cachedLeaves + (number & cacheMask)) << 1
+    let at = cached[cache] === number ? cached[cache | 1]! : this.makeLeaf(side, priceAtoms)
+    let bits = nodes[at]! & ~(1 << (priceAtoms & fanMask))
+    nodes[at] = bits
     if (bits !== 0) return
-    if (this.cachedNumber[at] === number) this.cachedNumber[at] = none
-    for (let shift = fanBits; bits === 0 && node >= roots; shift += fanBits) {
-      const parent = this.nodeParent[node]!
-      this.nodeParent[node] = this.freeNode
-      this.freeNode = node
-      node = parent
-      bits = this.nodeBits[node]! & ~(1 << ((priceAtoms >>> shift) & fanMask))
-      this.nodeBits[node] = bits
+    if (cached[cache] === number) cached[cache] = none
+    for (let shift = fanBits; bits === 0 && at >= rootsEnd; shift += fanBits) {
+      const parent = nodes[at + node.parent]!
+      nodes[at + node.parent] = this.freeNode
+      this.freeNode = at
+      at = parent
+      bits = nodes[at]! & ~(1 << ((priceAtoms >>> shift) & fanMask))
+      nodes[at] = bits
     }
   }
 
   /** The level next above a price, of those in the tree of its leaf; or -1. */
   private above(priceAtoms: number, leaf: number): number {
-    let node = leaf
+    const { nodes } = this
+    let at = leaf
     for (let shift = 0;; shift += fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      const candidates = this.nodeBits[node]! & (-2 << child)
-      if (candidates !== 0) return this.lowest(node, candidates, shift)
-      if (node < roots) return none
-      node = this.nodeParent[node]!
+      const candidates = nodes[at]! & (-2 << child)
+      if (candidates !== 0) return this.lowest(at, candidates, shift)
+      if (at < rootsEnd) return none
+      at = nodes[at + node.parent]!
     }
   }
 
   /** The level next below a price, of those in the tree of its leaf; or -1. */
   private below(priceAtoms: number, leaf: number): number {
-    let node = leaf
+    const { nodes } = this
+    let at = leaf
     for (let shift = 0;; shift += fanBits) {
       const child = (priceAtoms >>> shift) & fanMask
-      const candidates = this.nodeBits[node]! & ((1 << child) - 1)
-      if (candidates !== 0) return this.highest(node, candidates, shift)
-      if (node < roots) return none
-      node = this.nodeParent[node]!
+      const candidates = nodes[at]! & ((1 << child) - 1)
+      if (candidates !== 0) return this.highest(at, candidates, shift)
+      if (at < rootsEnd) return none
+      at = nodes[at + node.parent]!
     }
   }
 
   /** The lowest level under these children of a node at `shift`. */
-  private lowest(node: number, children: number, shift: number): number {
-    let at = this.nodeChildren[node * fan + (31 - Math.clz32(children & -children))]!
+  private lowest(from: number, children: number, shift: number): number {
+    const { nodes } = this
+    let at = nodes[from + node.children + (31 - Math.clz32(children & -children))]!
     for (; shift > 0; shift -= fanBits) {
-      const bits = this.nodeBits[at]!
-      at = this.nodeChildren[at * fan + (31 - Math.clz32(bits & -bits))]!
+      const bits = nodes[at]!
+      at = nodes[at + node.children + (31 - Math.clz32(bits & -bits))]!
     }
     return at
   }
 
   /** The highest level under these children of a node at `shift`. */
-  private highest(node: number, children: number, shift: number): number {
-    let at = this.nodeChildren[node * fan + (31 - Math.clz32(children))]!
-    for (; shift > 0; shift -= fanBits) at = this.nodeChildren[at * fan + (31 - Math.clz32(this.nodeBits[at]!))]!
+  private highest(from: number, children: number, shift: number): number {
+    const { nodes } = this
+    let at = nodes[from + node.children + (31 - Math.clz32(children))]!
+    for (; shift > 0; shift -= fanBits) at = nodes[at + node.children + (31 - Math.clz32(nodes[at]!))]!
     return at
   }
 
   private takeNode(parent: number): number {
-    let node = this.freeNode
-    if (node !== none) this.freeNode = this.nodeParent[node]!
+    let at = this.freeNode
+    if (at !== none) this.freeNode = this.nodes[at + node.parent]!
     else {
-      if (this.nodesUsed === this.nodeBits.length) this.growNodes()
-      node = this.nodesUsed++
+      if (this.nodesEnd === this.nodes.length) this.nodes = growInts(this.nodes, this.nodes.length * 2)
+      at = this.nodesEnd
+      this.nodesEnd = at + nodeWords
     }
-    this.nodeParent[node] = parent
-    this.nodeBits[node] = 0
-    return node
+    this.nodes[at + node.parent] = parent
+    this.nodes[at] = 0
+    return at
   }
 
   private takeLevel(): number {
-    const level = this.freeLevel
-    if (level !== none) {
-      this.freeLevel = this.levelWorse[level]!
-      return level
+    const free = this.freeLevel
+    if (free !== none) {
+      this.freeLevel = this.levelWord(free, level.worse)
+      return free
     }
-    if (this.levelsUsed === this.levelHead.length) this.growLevels()
+    if (this.levelsUsed << levelShift === this.levelRows.length) {
+      this.levelRows = growInts(this.levelRows, this.levelRows.length * 2)
+      this.levelNumbers = new Float64Array(this.levelRows.buffer)
+    }
     return this.levelsUsed++
   }
-
-  private growNodes(): void {
-    const length = this.nodeBits.length * 2
-    this.nodeBits = grown(this.nodeBits, length)
-    this.nodeParent = grown(this.nodeParent, length)
-    this.nodeChildren = grown(this.nodeChildren, length * fan)
-  }
-
-  private growLevels(): void {
-    const length = this.levelHead.length * 2
-    this.levelHead = grown(this.levelHead, length)
-    this.levelTail = grown(this.levelTail, length)
-    this.levelOrders = grown(this.levelOrders, length)
-    this.levelPrice = grown(this.levelPrice, length)
-    this.levelBetter = grown(this.levelBetter, length)
-    this.levelWorse = grown(this.levelWorse, length)
-    const totals = new Float64Array(length)
-    totals.set(this.levelTotal)
-    this.levelTotal = totals
-  }
-}
-
-/** A longer column with the same content. */
-const grown = (from: Int32Array, length: number): Int32Array<ArrayBuffer> => {
-  const to = new Int32Array(length)
-  to.set(from)
-  return to
 }
