@@ -86,7 +86,13 @@ export type Observation =
     readonly decision: NaiveDecision
     readonly model: NaiveVenue
     /** Where its block begins, how many records that has, and its size on the disk. */
-    readonly block: { readonly epoch: number; readonly firstSequence: number; readonly count: number; readonly bytes: number }
+    readonly block: {
+      readonly epoch: number
+      readonly firstSequence: number
+      readonly count: number
+      readonly bytes: number
+      readonly isFilled: boolean
+    }
   }
   /** The engine was looked at with the model at the same record. `whole`: everything; otherwise what `decision` touched. */
   | {

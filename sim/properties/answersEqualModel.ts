@@ -131,7 +131,7 @@ export const answersEqualModel: Property<null> = {
     if (call.credential !== "trader") return holds
     const { json, status, text } = answer
     const what = `${call.endpoint} with key ${call.idempotencyKey}`
-    const expired = memory?.outcomes[0]?.refusal === Refusal.expiryPassed
+    const expired = memory?.outcomes[0]?.refusal === Refusal.expiryPassed && text.includes("\"expiry_passed\"")
     const refusedWithoutRecord = status === 503 || status === 429 || (status === 400 && !expired) || status === 401 || status === 413
       || status === 415
       || status === 501 || (status === 409 && text.includes("idempotency_key_conflict") && !isDecided(text, memory))

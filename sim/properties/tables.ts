@@ -86,16 +86,15 @@ const excess = (
 
 const ofShare = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {
   const { answered, atEpochMs, command, sequence } = taken
-  const has = command.kind === "FenceOutcome" ? "its part" : excess(taken, bounds, model)
-  if (answered !== undefined) {
-    return has === undefined
-      ? broken(`a ${command.kind} was refused for its account's part behind record ${sequence}, and it has less`)
-      : holds
+  // Where something may be forgotten nobody is held to a part for it, and something may still be held that is over.
+  if (command.kind === "FenceOutcome" || !model.isYoung(atEpochMs)) return holds
+  const has = excess(taken, bounds, model)
+  if (answered === undefined) {
+    return has === undefined ? holds : broken(`a ${command.kind} was decided behind record ${sequence}, and its account has ${has}`)
   }
-  // Nobody is held to a part while something may be forgotten for it.
-  return has === undefined || command.kind === "FenceOutcome" || !model.isYoung(atEpochMs)
-    ? holds
-    : broken(`a ${command.kind} was decided behind record ${sequence}, and its account has ${has}`)
+  return has === undefined
+    ? broken(`a ${command.kind} was refused for its account's part behind record ${sequence}, and it has less`)
+    : holds
 }
 
 const judge = (taken: Taken, bounds: Bounds, model: NaiveVenue): Verdict => {

@@ -22,12 +22,25 @@ interface Uncompared {
 
 const nothing = (): Uncompared => ({ orders: new Set(), accounts: new Set(), last: undefined })
 
+/** Places in a block, as the journal's format has them: how long its records are, where they begin, and what stands at its end. */
+const recordsBytesAt = 60
+const recordsAt = 128
+const endBytes = 40
+const filler = 0xa5
+
+/** Whether what lies between a block's records and its digest is the filler, and nothing that memory held. */
+const isFilled = (bytes: Uint8Array): boolean => {
+  const recordsBytes = new DataView(bytes.buffer, bytes.byteOffset).getUint32(recordsBytesAt, true)
+  for (let at = recordsAt + recordsBytes; at < bytes.length - endBytes; at++) if (bytes[at] !== filler) return false
+  return true
+}
+
 export class Follower {
   readonly #tap: JournalTap.JournalTap
   records = 0
   fills = 0
-  /** The sizes of the blocks that were read and not yet followed. */
-  readonly #blockBytes: Array<number> = []
+  /** What the blocks take that were read and not yet followed. */
+  readonly #read: Array<{ readonly bytes: number; readonly isFilled: boolean }> = []
   /** While what lies on the disk is no history of this run. */
   paused = false
   #uncompared = nothing()
@@ -41,7 +54,7 @@ export class Follower {
     readonly reads: () => Reads | undefined,
     readonly see: (seen: Observation) => void
   ) {
-    this.#tap = JournalTap.make(world.disk, (bytes) => this.#blockBytes.push(bytes.length))
+    this.#tap = JournalTap.make(world.disk, (bytes) => this.#read.push({ bytes: bytes.length, isFilled: isFilled(bytes) }))
   }
 
   /** The digest of the last durable block, hex. */
@@ -66,7 +79,7 @@ export class Follower {
         epoch: block.epoch,
         firstSequence: block.firstSequence,
         count: block.records.length,
-        bytes: this.#blockBytes.shift()!
+        ...this.#read.shift()!
       }
       for (const record of block.records) {
         const decision = model.apply(record)

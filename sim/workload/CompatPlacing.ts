@@ -22,7 +22,11 @@ export const compatPlacing = {
       type,
       ...(random.chance(0.15) ? { reduceOnly: random.chance(0.7) } : {}),
       ...(random.chance(0.15) ? { postOnly: type === "limit" && random.chance(0.7) } : {}),
-      ...(random.chance(0.5) ? { priceAtoms: wishes.crossing(market, way) } : {})
+      ...(type === "market" && random.chance(0.3)
+        ? { priceAtoms: 0 }
+        : random.chance(0.5)
+        ? { priceAtoms: wishes.crossing(market, way) }
+        : {})
     }))))
   },
   "v2 batch": (seat, intent) => {

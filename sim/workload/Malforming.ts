@@ -1,5 +1,5 @@
 /** Requests that are none: broken in their body, their key, their credential or their address. */
-import { accountId } from "../../src/domain/Ids.js"
+import { accountId, orderId } from "../../src/domain/Ids.js"
 import * as Requests from "../reading/Requests.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
@@ -22,6 +22,25 @@ const brokenSomewhere = ({ nextKey, past, random }: Seat): Draft | undefined => 
   return Requests.read(draft)._tag === "asked" ? Twist.broken(draft, random) : undefined
 }
 
+/** A request without what one of its kind needs, though each member that it has is good. */
+const lacking = ({ nextKey, random, who, wishes }: Seat): Draft => {
+  const { market, ...wish } = wishes.wish(wishes.tradable(), { type: "limit" })
+  const order = wishes.myOpen()
+  const compat = (more: object): Draft => {
+    const { price: _, ...body } = Calls.compatBody({ market, ...wish })
+    return Calls.createOrder(who, "malformed", nextKey(), { ...body, ...more })
+  }
+  const ways: ReadonlyArray<() => Draft> = [
+    () => compat({}),
+    () => compat({ price: null }),
+    () => compat({ type: "market", params: { postOnly: true } }),
+    () => Calls.place(who, "malformed", nextKey(), { market, ...wish, priceAtoms: 0 }),
+    () => Calls.amend(who, "malformed", nextKey(), market, orderId(order?.number ?? 1), {}),
+    () => Calls.fence(who, "malformed", nextKey(), {} as { readonly idempotencyKey: string })
+  ]
+  return { ...random.pick(ways)(), scope: undefined, persistent: false }
+}
+
 /** Of another account: its credential may not act for it. */
 const foreign = ({ model, nextKey, past, random, who }: Seat): Draft | undefined => {
   const other = random.pick(model.accounts)
@@ -42,6 +61,7 @@ const noDecimal = (seat: Seat): Draft => {
 /** A good order with one thing in it broken. */
 export const malformed = (seat: Seat): Draft => {
   const { random, who } = seat
+  if (random.chance(0.15)) return lacking(seat)
   if (random.chance(0.2)) return noDecimal(seat)
   if (random.chance(0.2)) return { ...misspelled(seat), scope: undefined, persistent: false }
   const drawn = random.chance(0.5) ? random.pick([brokenSomewhere, brokenSomewhere, foreign])(seat) : undefined

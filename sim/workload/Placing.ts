@@ -2,6 +2,7 @@
 import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import type { Drafting, Seat } from "./Seat.js"
@@ -33,6 +34,13 @@ const affordable = ({ model, wishes }: Seat, market: NaiveMarket, way: "buy" | "
   }
   return most
 }
+
+/** How often an order ends in the very millisecond in which another does. */
+const sameMomentShare = 0.3
+
+/** When orders that are open are to end. */
+const moments = (model: NaiveVenue): ReadonlyArray<number> =>
+  model.markets.flatMap(({ resting }) => resting.map((order) => order.expiresAtEpochMs)).filter((at) => at !== 0)
 
 /** How often what is reduced leaves less than any order may be. */
 const dustShare = 0.3
@@ -163,7 +171,8 @@ export const placing = {
   },
   "expiring order": ({ model, nextKey, random, time, who, wishes }, intent) =>
     Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {
-      expiresAtEpochMs: Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs)
-        + random.between(-20, random.pick([100, 500, 3_000]))
+      expiresAtEpochMs: random.chance(sameMomentShare) && moments(model).length > 0
+        ? random.pick(moments(model))
+        : Math.floor(random.chance(0.5) ? time.nowEpochMs() : model.atEpochMs) + random.between(-20, random.pick([100, 500, 3_000]))
     }))
 } satisfies Partial<Record<Intent, Drafting>>

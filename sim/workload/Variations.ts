@@ -22,6 +22,8 @@ export interface Member {
 const texts: ReadonlyArray<string> = [
   "another",
   "still.another",
+  "m\u00e4rkte-\u65e5\u672c",
+  "\ud83d\ude80\"\\",
   "BTC-USDC-PERP",
   "ETH-USDC-PERP",
   "NONE-USDC-PERP",

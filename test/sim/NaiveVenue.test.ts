@@ -254,7 +254,7 @@ const run = (seed: string, commands: number): number => {
         record: { sequence, atEpochMs, command },
         decision,
         model,
-        block: { epoch: 1, firstSequence: sequence, count: 1, bytes: 512 }
+        block: { epoch: 1, firstSequence: sequence, count: 1, bytes: 512, isFilled: true }
       })
         ?? watcher.observe({ _tag: "Inspected", reads, model, decision, whole: sequence % 97 === 0 })
       expect(verdict, `${where}\n${watcher.name}`).toBe(undefined)
