@@ -116,6 +116,9 @@ export interface Bounds {
    * was kept before it was drawn: 0.
    */
   readonly accountParts?: number
+  /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
+  readonly endedAtOnce?: number
+  readonly metAtOnce?: number
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -379,6 +382,8 @@ const bounds = (random: SimRandom): Bounds => {
     orders: random.chance(tightShare) ? random.pick([30, 90]) : roomy.orders,
     idempotencyKeys: random.chance(tightShare) ? random.pick([64, 150]) : roomy.idempotencyKeys,
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
+    endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
+    metAtOnce: random.split("met").pick([2, 5, 64, 64]),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,

@@ -42,12 +42,6 @@ const clearedAtOnce = 64
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
 
-/** Most orders that one record ends of those that are due or leave; an expired one counts twice. */
-const endedAtOnce = 256
-
-/** Most resting orders that the incoming orders of one record meet. */
-const metAtOnce = 64
-
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
@@ -180,8 +174,12 @@ export class NaiveVenue {
   #touchedAccounts = new Set<number>()
   #fills: Array<NaiveFill> = []
 
-  /** `fillsKept`: how many fills of the whole venue can be read, the latest. */
-  constructor(readonly fillsKept = 131_072) {}
+  /**
+   * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
+   * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
+   * one record meet.
+   */
+  constructor(readonly fillsKept = 131_072, readonly endedAtOnce = 256, readonly metAtOnce = 64) {}
 
   /** What the record must come to. Records come in order, each once. */
   apply(record: Record): NaiveDecision {
@@ -410,7 +408,7 @@ export class NaiveVenue {
 
   /** Dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
   #doWhatIsDue(account = -1): void {
-    let left = endedAtOnce
+    let left = this.endedAtOnce
     for (const [index, { before, reason }] of this.#leaving) {
       left -= this.#cancelOldest(this.accounts[index]!, before, reason, left)
       if (left === 0) break
@@ -444,7 +442,7 @@ export class NaiveVenue {
       this.#cancel(order, CancelReason.expired)
       left -= 2
     }
-    if (sender !== undefined && this.#isDue(sender.cancelAllAtEpochMs)) this.#fire(sender, endedAtOnce)
+    if (sender !== undefined && this.#isDue(sender.cancelAllAtEpochMs)) this.#fire(sender, this.endedAtOnce)
   }
 
   /** Fires an account's switch; how many orders it ended at once. */
@@ -501,7 +499,7 @@ export class NaiveVenue {
         return [this.#amend(command)]
       case "CancelAllOrders": {
         if (command.market !== anyMarket && this.#listed(command.market) === undefined) return [refused(Refusal.marketNotFound, -1)]
-        const canceled = this.#cancelAll(this.accounts[command.account]!, command.market, CancelReason.user, endedAtOnce).all
+        const canceled = this.#cancelAll(this.accounts[command.account]!, command.market, CancelReason.user, this.endedAtOnce).all
         return [{ ...done(-1), canceled }]
       }
       case "SetCancelAllAfter":
@@ -934,7 +932,7 @@ export class NaiveVenue {
         return this.#cancel(taker, CancelReason.iocRemainder)
       }
       // Nobody meets more in a record: what is left would cross what it has not met, so that it cannot rest either.
-      if (this.#met === metAtOnce) return this.#cancel(taker, CancelReason.iocRemainder)
+      if (this.#met === this.metAtOnce) return this.#cancel(taker, CancelReason.iocRemainder)
       this.#met++
       const leaves = this.leavesFor(maker)
       if (leaves !== CancelReason.none) {

@@ -22,10 +22,11 @@ import { operatorToken, type World } from "./World.js"
 /** The bounds that the venue of a run is under. */
 export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
-/** The tables that it has, and how many fills of it can be read. */
+/** The tables that it has, how many fills of it can be read, and how much one record does. */
 export const capacityOf = (options: Options): Capacity => {
-  const { accountParts = 0, idempotencyKeys, orders } = boundsOf(options)
-  return { orders, idempotencyKeys, accountParts, ...(options.edges === undefined ? {} : { fills: options.edges.fillsKept }) }
+  const { accountParts = 0, endedAtOnce = 256, idempotencyKeys, metAtOnce = 64, orders } = boundsOf(options)
+  const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept }
+  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, ...fills }
 }
 
 /** How the venue of a run is set up, but for its markets file. */
