@@ -225,7 +225,9 @@ export const commandsPerDay = ({ msPerBlock }: Shape): number => Math.ceil(reten
 export const capacityFor = (shape: Shape): Capacity => {
   const day = commandsPerDay(shape)
   const keys = Math.min(shape.count, 2 * day) + shape.resting + shape.accounts + 4 * shape.markets + 16
-  return { orders: Math.min(shape.count, day + 2 * shape.liveLimit) + shape.resting, idempotencyKeys: Math.ceil(keys * 8 / 7) }
+  const orders = Math.min(shape.count, day + 2 * shape.liveLimit) + shape.resting
+  // An eighth of each table is kept for what only takes risk away.
+  return { orders: Math.ceil(orders * 8 / 7), idempotencyKeys: Math.ceil(keys * 8 / 7) }
 }
 
 /** Visits every event as its code and the index of its first field. */

@@ -19,8 +19,10 @@ export class VenueProcess {
 
   /** Starts a venue over `dataDir` on a free port and waits until it takes requests. */
   static async start(dataDir: string, settings: Readonly<Record<string, string>> = {}): Promise<VenueProcess> {
-    const child = spawn(process.execPath, ["--max-semi-space-size=64", "dist/src/main.js"], {
-      env: { ...process.env, PORT: "0", DATA_DIR: dataDir, ...settings },
+    // As `npm start` does.
+    const flags = ["--max-semi-space-size=64", "--max-inlined-bytecode-size-cumulative=3000"]
+    const child = spawn(process.execPath, [...flags, "dist/src/main.js"], {
+      env: { ...process.env, GLIBC_TUNABLES: "glibc.malloc.hugetlb=1", PORT: "0", DATA_DIR: dataDir, ...settings },
       stdio: ["ignore", "pipe", "pipe"]
     })
     let output = ""

@@ -123,7 +123,7 @@ export class Orders {
   private highWater = 0
   private freeHead = none
   private used = 0
-  /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least two places a slot. */
+  /** Slot + 1 of the first slot of a chain, by hash of the order number; 0 is empty. At least three places for two slots. */
   private numberTable: Int32Array
   /** Slots by hash of account and clientOrderId. */
   private readonly clientTable: ProbingTable
@@ -711,10 +711,10 @@ export class Orders {
   }
 }
 
-/** The power of two that gives every slot two places or more. */
+/** The power of two that gives two slots three places or more. */
 const tableSizeFor = (slots: number): number => {
   let size = 16
-  while (size < slots * 2) size *= 2
+  while (size * 2 < slots * 3) size *= 2
   return size
 }
 

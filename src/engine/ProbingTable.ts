@@ -1,5 +1,5 @@
 /**
- * Says where an entry is: a hash table of small integers, four bytes a place, at most half full. It knows entries by
+ * Says where an entry is: a hash table of small integers, four bytes a place, at most two thirds full. It knows entries by
  * their hash alone; what they are is in rows that the owner keeps, and compares.
  *
  * An entry lies at the first free place from its hash's own on. A place holds entry + 1 in its low bits and, above
@@ -11,8 +11,11 @@
  */
 import { assert } from "../domain/Assert.js"
 
-/** The uppermost bits of a place, which say how far the entry lies from its own: in a table half full nothing lies 128 places off. */
-const homeBits = 7
+/**
+ * The uppermost bits of a place, which say how far the entry lies from its own where nothing lies 256 places off: in a table two
+ * thirds full hardly anything does.
+ */
+const homeBits = 8
 const homeMask = (1 << homeBits) - 1
 
 /** The bits of a hash in the order in which a place holds as many as it has room for: the lowest ones first. */
@@ -72,7 +75,7 @@ export class ProbingTable {
   put(hash: number, place: number, entry: number): void {
     const { entryMask, mask, places } = this
     assert(places[place] === 0, "an entry is put at a free place")
-    assert(this.used * 2 < places.length, "a table is at most half full")
+    assert(this.used * 3 <= places.length * 2, "a table is at most two thirds full")
     this.used++
     places[place] = (tagOf(hash) & ~entryMask) | (entry + 1)
     const distance = (place - hash) & mask
@@ -128,9 +131,9 @@ export class ProbingTable {
   }
 }
 
-/** The power of two that gives every entry two places or more. */
+/** The power of two that gives two entries three places or more: of a cache, a table half as long takes half as much. */
 const placesFor = (entries: number): number => {
   let places = 16
-  while (places < entries * 2) places *= 2
+  while (places * 2 < entries * 3) places *= 2
   return places
 }

@@ -13,7 +13,7 @@ import type { MarketState } from "./Markets.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
-import { growFloats, grownLength, initialLength } from "./Columns.js"
+import { grownLength, growInts, initialLength } from "./Columns.js"
 
 /** An account whose orders below a number leave, and why: see `Leaving`. */
 export interface Leaver {
@@ -115,13 +115,13 @@ export class State extends Values {
   seen = 0
 
   // Ended orders by time of their end: a ring of slots.
-  private ended: Float64Array
+  private ended: Int32Array
   private endedHead = 0
   private endedCount = 0
 
   constructor(readonly capacity: Capacity) {
     super()
-    this.ended = new Float64Array(initialLength(capacity.orders, 256))
+    this.ended = new Int32Array(initialLength(capacity.orders, 256))
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
     this.fills = new Fills(capacity.fills)
@@ -159,8 +159,8 @@ export class State extends Values {
   /** Puts an ended order in line to be forgotten. Ends come in the order of time. */
   pushEnded(slot: number): void {
     if (this.endedCount === this.ended.length) {
-      const line = this.endedSlots()
-      this.ended = growFloats(line, grownLength(line.length, line.length + 1))
+      const line = Int32Array.from(this.endedSlots())
+      this.ended = growInts(line, grownLength(line.length, line.length + 1))
       this.endedHead = 0
     }
     this.ended[(this.endedHead + this.endedCount) % this.ended.length] = slot
@@ -190,7 +190,7 @@ export class State extends Values {
   }
 
   setEnded(slots: Float64Array): void {
-    this.ended = growFloats(slots, Math.max(this.ended.length, slots.length))
+    this.ended = growInts(Int32Array.from(slots), Math.max(this.ended.length, slots.length))
     this.endedHead = 0
     this.endedCount = slots.length
   }
