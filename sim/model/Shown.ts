@@ -3,6 +3,7 @@
  * trades and markets, written from the published contract. Decimals and numbers are made here, from BigInt and text,
  * and by nothing of the venue's own.
  */
+import * as crypto from "node:crypto"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
@@ -325,6 +326,22 @@ export const market = (model: NaiveVenue, { index, lastPrice, parameters, sequen
     snapshotSequence: sequence,
     resync: { stream: "market.status", fromSequence: sequence }
   }
+}
+
+/** A value as RFC 8785 writes it, of texts, whole numbers and truths. */
+const canonical = (value: unknown): string => {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== "object" || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).sort(([one], [other]) => one < other ? -1 : 1)
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join()}}`
+}
+
+/** The digest of the registry: of every listed market as the public sees it, but for what moves with time alone. */
+export const registryDigest = (model: NaiveVenue): string => {
+  const listed = model.markets.filter(({ status }) => status !== "draft" && status !== "backfilling")
+  const markets = listed.map((each) => ({ ...market(model, each)["market"] as Members, change24hBps: "0" }))
+  const text = canonical({ sequence: model.registrySequence, markets })
+  return `sha256:${crypto.createHash("sha256").update(text).digest("hex")}`
 }
 
 /** A market in the unified shape, but for what its native snapshot is. */

@@ -92,10 +92,11 @@ const marketVerdict = (json: Json, { model, stands }: Reading): Verdict => {
   if (json["snapshotSequence"] !== market.sequence && !stands) return holds
   const moving = stands ? [] : ["change24hBps"]
   const clear = (value: unknown): unknown => {
-    const body = without(value, stands ? ["readModelDigest"] : ["readModelDigest", "marketSession"]) as Json
+    const body = without(value, stands ? [] : ["readModelDigest", "marketSession"]) as Json
     return { ...body, market: without(body["market"], moving) }
   }
-  return difference(market.parameters.marketId, clear(json), clear(Shown.market(model, market)))
+  const expected = { ...Shown.market(model, market), readModelDigest: Shown.registryDigest(model) }
+  return difference(market.parameters.marketId, clear(json), clear(expected))
 }
 
 /** All listed markets, and nothing else. */
