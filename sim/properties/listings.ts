@@ -28,6 +28,8 @@ interface Page {
   readonly numbers: ReadonlyArray<number>
   /** Exclusive; undefined for a first page. */
   readonly upper: number | undefined
+  /** Whether another page named where it begins. */
+  readonly isLedTo: boolean
   readonly next: string | undefined
   readonly limit: number
 }
@@ -47,8 +49,8 @@ const orderVerdict = ({ numbers, upper, what }: Page): Verdict => {
  * forgotten by then: of that only what is shown, and nothing in the midst of it is left out.
  */
 const expected = <A>(page: Page, all: ReadonlyArray<A>, numberOf: (one: A) => number, oldest = 0): ReadonlyArray<A> => {
-  // What is newer than the first of a first page may have been born after the page was made.
-  const above = page.upper ?? (page.numbers[0] ?? -1) + 1
+  // What is newer than the first of a page that no page led to may have been born after it was made.
+  const above = page.isLedTo ? page.upper! : Math.min(page.upper ?? Number.POSITIVE_INFINITY, (page.numbers[0] ?? -1) + 1)
   const last = page.numbers.at(-1)
   const below = page.next === undefined ? Math.min(oldest, last ?? oldest) : last ?? above
   return all.filter((one) => numberOf(one) < above && numberOf(one) >= below)
@@ -108,13 +110,15 @@ export const listings: Property<State> = {
     const walk = `${path} ${query.get("status")} ${query.get("marketId")}`
     const items = answer.json[list] as ReadonlyArray<Json>
     const next = answer.json["nextCursor"]
-    const upper = cursor === null ? undefined : state.get(`${walk} ${cursor}`) ?? Queries.numberOf(list, cursor)
+    const led = cursor === null ? undefined : state.get(`${walk} ${cursor}`)
+    const upper = cursor === null ? undefined : led ?? Queries.numberOf(list, cursor)
     if (cursor !== null && upper === undefined) return broken(`${call.target} took a cursor that is none`)
     const page: Page = {
       what: `${call.target} for ${call.client}`,
       items,
       numbers: items.map((item) => list === "orders" ? parseOrderId(String(item["orderId"])) ?? Number.NaN : parseTradeId(item["tradeId"])),
       upper,
+      isLedTo: led !== undefined,
       next: typeof next === "string" ? next : undefined,
       limit
     }
