@@ -42,6 +42,9 @@ const clearedAtOnce = 64
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
 
+/** Most orders that one record forgets. */
+const forgottenAtOnce = 64
+
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
@@ -170,6 +173,8 @@ export class NaiveVenue {
   registrySequence = 0
   /** The last order of each account and clientOrderId: older ones had been forgotten by then. */
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
+  /** Orders that have ended and are not forgotten, in the order in which they ended. */
+  #ended: Array<NaiveOrder> = []
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #fills: Array<NaiveFill> = []
@@ -191,6 +196,7 @@ export class NaiveVenue {
     this.#fired = []
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
+    this.#forget()
     this.#met = 0
     this.#isLate = false
     this.#doWhatIsDue(command.account)
@@ -343,6 +349,19 @@ export class NaiveVenue {
   /** Whether a key or a clientOrderId was ever fenced. */
   wasFenced(account: number, what: "key" | "clientOrderId", name: string): boolean {
     return this.fence(account, what, name) !== undefined
+  }
+
+  /** Forgets the orders whose time is over, the first that ended first, and so many in one record at most. */
+  #forget(): void {
+    if (this.#ended.length === 0 || isKept(this.#ended[0]!, this.atEpochMs)) return
+    const over = this.#ended.slice(0, forgottenAtOnce).findIndex((order) => isKept(order, this.atEpochMs))
+    this.#ended = this.#ended.slice(over < 0 ? forgottenAtOnce : over)
+  }
+
+  /** Whether an order of the account has a clientOrderId and is not forgotten. */
+  #isNamed(account: number, clientOrderId: string): boolean {
+    const order = this.#clientOrderIds.get(`${account}/${clientOrderId}`)
+    return order !== undefined && (isKept(order, this.atEpochMs) || this.#ended.includes(order))
   }
 
   /** The account's last order with a clientOrderId, if it is still kept at a time. */
@@ -709,7 +728,7 @@ export class NaiveVenue {
     const account = this.accounts[accountIndex]
     if (account === undefined) return because(Refusal.accountNotEnabled)
     if (entry.clientOrderId !== "") {
-      if (this.keptOrder(accountIndex, entry.clientOrderId, this.atEpochMs) !== undefined) return because(Refusal.clientOrderIdInUse)
+      if (this.#isNamed(accountIndex, entry.clientOrderId)) return because(Refusal.clientOrderIdInUse)
       if (this.isFenced(accountIndex, "clientOrderId", entry.clientOrderId, this.atEpochMs)) return because(Refusal.fenceStands)
     }
     const market = this.#listed(entry.market)
@@ -1181,7 +1200,7 @@ export class NaiveVenue {
   /** Fences what nothing is remembered of. */
   #fence({ account, fencedClientOrderId, fencedKey }: FenceOutcome): NaiveOutcome {
     const seen = fencedKey === ""
-      ? this.keptOrder(account, fencedClientOrderId, this.atEpochMs) !== undefined
+      ? this.#isNamed(account, fencedClientOrderId)
       : this.everDecided(account, fencedKey).some((memory) => this.isRemembered(memory, this.atEpochMs))
     if (seen) return refused(Refusal.alreadySeen, -1)
     const name = fencedKey === "" ? `clientOrderId/${fencedClientOrderId}` : `key/${fencedKey}`
@@ -1197,6 +1216,7 @@ export class NaiveVenue {
   }
 
   #end(order: NaiveOrder, status: Order.Status): void {
+    this.#ended.push(order)
     order.status = status
     order.endedAtEpochMs = this.atEpochMs
     const market = this.markets[order.market]!

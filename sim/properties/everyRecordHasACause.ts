@@ -95,6 +95,8 @@ export const everyRecordHasACause: Property<State> = {
       case "Committed": {
         const verdict = verdictOf(state, seen.record, seen.decision, seen.model)
         note(state, seen.record, seen.decision)
+        // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
+        if (seen.model.isBehind) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
         return verdict
       }
       default:
