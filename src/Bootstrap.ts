@@ -17,7 +17,7 @@ import type * as Context from "effect/Context"
 
 /** One market of the markets file. */
 export const ListedMarket = Schema.Struct({
-  parameters: Market.Parameters,
+  parameters: Market.ListedParameters,
   /** Where the synthetic index of a development venue starts, price atoms. */
   developmentIndexPriceAtoms: Schema.Int.pipe(Schema.between(1, 2 ** 31 - 1))
 })

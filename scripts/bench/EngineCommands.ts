@@ -53,8 +53,20 @@ const farFuture = 2 ** 52
 export const atEpochMs = ({ msPerBlock }: Shape, sequence: number): number =>
   firstEpochMs + Math.floor(sequence / commandsPerBlock) * msPerBlock
 
+/** An index that is good for ever: no tick comes between the commands that are measured. */
+const patient: Market.RiskParameters = {
+  indexStaleMs: 366 * 86_400_000,
+  indexStepMaxBps: 1_000_000,
+  markBandBps: 100,
+  impactNotionalAtoms: 10_000_000_000,
+  fundingIntervalMs: 3_600_000,
+  fundingCapE9: 40_000_000,
+  liquidationFeeBps: 10
+}
+
 /** What a market is opened with. */
 export const parameters = (index: number): Market.Parameters => ({
+  ...patient,
   marketId: `M${index}-USDC-PERP`,
   baseAsset: `M${index}`,
   quoteAsset: "USDC",

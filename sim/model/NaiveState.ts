@@ -57,7 +57,9 @@ export interface NaiveEpisode {
   realizedPnl: bigint
   /** Money atoms. Of a flip's fee, the part that its opening half bears. */
   feesPaid: bigint
-  /** The last fill's record. */
+  /** Money atoms; negative where more was received. */
+  fundingPaid: bigint
+  /** The record of the last fill, or of the last payment of funding. */
   lastSequence: number
 }
 
@@ -83,6 +85,38 @@ export interface NaiveAccount {
   displayHandle: string
 }
 
+/** How a market's index came to be, and what its book was sampled to. */
+export interface NaiveRisk {
+  index: number
+  /** When the source saw the index, by the venue's clock at the latest; 0 before the first. */
+  source: number
+  /** A step that waits for others to agree, the sample first seen and then those that agreed, by their source's time. */
+  held: { readonly price: number; readonly source: number; agreed: number | undefined } | undefined
+  /** Since when the market has lived without a break. */
+  liveSince: number
+  /** The second in which its mark was made last. */
+  second: number
+  /** The five seconds in which its book was sampled last. */
+  slot: number
+  /** Twice the basis of each of the last samples, newest last. */
+  basis: Array<bigint>
+  /** The running funding interval since the epoch, and what its premium was sampled to. */
+  interval: number
+  premiums: Array<bigint>
+  /** What ended intervals came to, oldest first. */
+  readonly fundings: Array<NaiveFunding>
+}
+
+export interface NaiveFunding {
+  readonly atEpochMs: number
+  readonly sequence: number
+  readonly rate8h: bigint
+  readonly premium: bigint
+  readonly index: number
+  readonly samples: number
+  readonly intervalMs: number
+}
+
 export interface NaiveMarket {
   readonly index: number
   parameters: Market.Parameters
@@ -90,8 +124,7 @@ export interface NaiveMarket {
   factor: bigint
   status: Market.Status
   mark: number
-  /** When the index price that is the mark was taken, by its source; 0 before the first. */
-  indexSourceEpochMs: number
+  risk: NaiveRisk
   lastPrice: number
   /** The last record in which an order came to rest here, left, or became smaller or larger; 0 before the first. */
   bookSequence: number
@@ -168,6 +201,8 @@ export interface NaiveDecision {
   readonly touchedAccounts: ReadonlySet<number>
   /** A rule about records as such that it broke: the venue should never have journaled it. */
   readonly illegal: string | undefined
+  /** Of a tick, how many marks were due, also of an index that grew stale while the tick waited for its turn. */
+  readonly ticked: number
   /** Accounts whose dead-man switch fired in it. */
   readonly fired: ReadonlyArray<number>
 }

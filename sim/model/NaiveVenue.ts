@@ -13,7 +13,7 @@ import type { CancelByOperator } from "../../src/operations/orders/CancelByOpera
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
 import type { FenceOutcome } from "../../src/operations/orders/FenceOutcome.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
-import { ordinal } from "../../src/domain/Ids.js"
+import { insuranceFundBorn, ordinal } from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { CancelReason } from "../../src/domain/Order.js"
@@ -21,6 +21,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
+import * as Risk from "./NaiveRisk.js"
 import {
   isKept,
   type NaiveAccount,
@@ -28,6 +29,7 @@ import {
   type NaiveDay,
   type NaiveDecision,
   type NaiveFill,
+  type NaiveFunding,
   type NaiveMarket,
   type NaiveMemory,
   type NaiveOrder,
@@ -38,6 +40,9 @@ import {
 
 /** Most orders beyond their edge of the price band that are cancelled in one go. */
 const clearedAtOnce = 64
+
+/** Markets whose marks are made in one go. */
+const tickedAtOnce = 16
 
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
@@ -164,6 +169,7 @@ export class NaiveVenue {
   #isLate = false
   /** Resting orders that the record at hand has met. */
   #met = 0
+  #ticked = 0
   /** Money atoms of fees collected so far, by the venue's rules. */
   feesCollected = 0n
   deposited = 0n
@@ -184,7 +190,7 @@ export class NaiveVenue {
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet.
    */
-  constructor(readonly fillsKept = 131_072, readonly endedAtOnce = 256, readonly metAtOnce = 64) {}
+  constructor(readonly fillsKept = 131_072, readonly endedAtOnce = 256, readonly metAtOnce = 1_024) {}
 
   /** What the record must come to. Records come in order, each once. */
   apply(record: Record): NaiveDecision {
@@ -194,6 +200,7 @@ export class NaiveVenue {
     this.#fills = []
     const illegal = this.#illegal(record)
     this.#fired = []
+    this.#ticked = 0
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
     this.#forget()
@@ -231,6 +238,7 @@ export class NaiveVenue {
       touchedOrders: this.#touchedOrders,
       touchedAccounts: this.#touchedAccounts,
       illegal,
+      ticked: this.#ticked,
       fired: this.#fired
     }
   }
@@ -542,6 +550,7 @@ export class NaiveVenue {
         const market = this.markets[command.market]
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
         if (!Market.mayMove(market.status, command.status)) return [refused(Refusal.statusMoveRefused, -1)]
+        if (market.status === "halted" && command.status !== "halted") market.risk.liveSince = this.atEpochMs
         market.status = command.status
         this.#show(market)
         return [done(-1)]
@@ -549,28 +558,65 @@ export class NaiveVenue {
       case "SetIndexPrice": {
         const market = this.markets[command.market]
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
-        const { maxPriceAtoms, minPriceAtoms, priceScale } = market.parameters
-        if (command.priceAtoms < minPriceAtoms || command.priceAtoms > maxPriceAtoms) {
-          const bound = command.priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
-          return [refused(Refusal.indexPriceInvalid, -1, told(priceScale, bound, command.priceAtoms, bound))]
-        }
-        const moved = market.mark !== command.priceAtoms
-        market.mark = command.priceAtoms
-        if (moved) this.#clear()
-        market.indexSourceEpochMs = command.sourceEpochMs === 0 ? this.atEpochMs : command.sourceEpochMs
-        return [done(-1)]
+        const sampled = Risk.takeSample(market, command.priceAtoms, command.sourceEpochMs, this.atEpochMs)
+        // The first price is the mark until the first tick.
+        if (sampled === undefined && market.mark === 0) market.mark = command.priceAtoms
+        this.#clear()
+        return [sampled === undefined ? done(-1) : this.#refusedSample(market, sampled)]
       }
+      case "MarkTick":
+        this.#tick()
+        return [done(-1)]
       case "HaltEngine":
         this.halted = true
         return [done(-1)]
       case "ResumeEngine":
         this.halted = false
+        for (const market of this.markets) market.risk.liveSince = this.atEpochMs
         // What fell due under the halt is done before anything can match again.
         this.#doWhatIsDue()
         return [done(-1)]
       case "OpenDemoAccounts":
         return this.#openAccounts(command)
     }
+  }
+
+  #refusedSample({ parameters: { priceScale } }: NaiveMarket, { actual, limit, nearest, refusal }: Risk.RefusedSample): NaiveOutcome {
+    if (refusal === Refusal.indexPriceOutOfOrder) return refused(refusal, -1, { limit: String(limit), actual: String(actual) })
+    return refused(refusal, -1, told(priceScale, limit, actual, nearest))
+  }
+
+  /** Makes the marks that are due, of a bounded number of markets, the lowest first. */
+  #tick(): void {
+    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs)).length
+    for (const market of this.markets.filter((each) => Risk.isDue(each, this.atEpochMs)).slice(0, tickedAtOnce)) {
+      const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
+      market.mark = mark
+      if (ended !== undefined && ended.rate8h !== 0n) this.#payFunding(market, ended)
+    }
+    this.#clear()
+  }
+
+  /** Everyone with a position pays or receives; what rounding leaves goes to the insurance fund. */
+  #payFunding(market: NaiveMarket, funding: NaiveFunding): void {
+    let left = 0n
+    for (const account of [...this.accounts]) {
+      const held = this.#quantity(account, market)
+      if (held === 0) continue
+      const paid = Risk.payment(market, held, funding)
+      account.collateral -= paid
+      account.lastSequence = this.sequence
+      const episode = account.episodes.get(market.index)!
+      episode.fundingPaid += paid
+      episode.lastSequence = this.sequence
+      left += paid
+      this.#touchedAccounts.add(account.index)
+    }
+    if (left === 0n) return
+    const fund = this.accounts.find(({ born }) => born === insuranceFundBorn) ?? this.#openAccount(insuranceFundBorn, 0n)
+    fund.collateral += left
+    fund.lastSequence = this.sequence
+    this.#touchedAccounts.add(fund.index)
   }
 
   #name(account: NaiveAccount, chosen: string): NaiveOutcome {
@@ -585,25 +631,30 @@ export class NaiveVenue {
       return keys.map(() => refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, collateralAtoms, largestCredit)))
     }
     return keys.map((_, index) => {
-      const account: NaiveAccount = {
-        index: this.accounts.length,
-        born: ordinal(this.sequence, index),
-        openedAtEpochMs: this.atEpochMs,
-        deposited: BigInt(collateralAtoms),
-        collateral: BigInt(collateralAtoms),
-        lastSequence: this.sequence,
-        positions: new Map(),
-        episodes: new Map(),
-        open: [],
-        placed: [],
-        cancelAllAtEpochMs: 0,
-        displayHandle: ""
-      }
-      this.accounts.push(account)
+      const account = this.#openAccount(ordinal(this.sequence, index), BigInt(collateralAtoms))
       this.deposited += account.deposited
       this.#touchedAccounts.add(account.index)
       return done(account.index)
     })
+  }
+
+  #openAccount(born: number, deposited: bigint): NaiveAccount {
+    const account: NaiveAccount = {
+      index: this.accounts.length,
+      born,
+      deposited,
+      collateral: deposited,
+      lastSequence: this.sequence,
+      openedAtEpochMs: this.atEpochMs,
+      positions: new Map(),
+      episodes: new Map(),
+      open: [],
+      placed: [],
+      cancelAllAtEpochMs: 0,
+      displayHandle: ""
+    }
+    this.accounts.push(account)
+    return account
   }
 
   #putMarket(parameters: Market.Parameters): NaiveOutcome {
@@ -612,11 +663,11 @@ export class NaiveVenue {
     if (known === undefined) {
       const market: NaiveMarket = {
         index: this.markets.length,
-        parameters,
+        parameters: Market.inOrder(parameters),
         factor: BigInt(Market.notionalFactor(parameters)),
         status: "draft",
         mark: 0,
-        indexSourceEpochMs: 0,
+        risk: Risk.noRisk(),
         lastPrice: 0,
         bookSequence: 0,
         sequence: 0,
@@ -632,12 +683,15 @@ export class NaiveVenue {
     if (stranded !== undefined) return refused(Refusal.positionStranded, -1, stranded)
     const { priceScale } = known.parameters
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
-    if (priceScale !== parameters.priceScale || known.mark < parameters.minPriceAtoms || known.mark > parameters.maxPriceAtoms) {
+    const { maxPriceAtoms, minPriceAtoms } = parameters
+    const { risk } = known
+    if (priceScale !== parameters.priceScale || risk.index < minPriceAtoms || risk.index > maxPriceAtoms) {
       known.mark = 0
-      known.indexSourceEpochMs = 0
-    }
+      known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [] }
+    } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
+    if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) known.risk = { ...known.risk, interval: 0, premiums: [] }
     known.factor = BigInt(Market.notionalFactor(parameters))
-    known.parameters = parameters
+    known.parameters = Market.inOrder(parameters)
     this.#show(known)
     this.#clear()
     return done(-1)
@@ -764,8 +818,10 @@ export class NaiveVenue {
     const beside = order.reduceOnly || order.timeInForce === Order.ioc ? [] : sameSide.filter((order) => !order.reduceOnly)
     const onlyReduces = opposes && quantity + sum(beside.map(remaining)) <= Math.abs(held)
 
-    const isTaken = market.status === "open" || (market.status === "reduce_only" && (order.reduceOnly || onlyReduces))
-    if (!isTaken) return because(Refusal.marketNotAccepting, { actual: market.status })
+    const takes = Risk.takes(market, this.atEpochMs)
+    if (market.mark === 0 && market.status === "open") return because(Refusal.marketNotAccepting)
+    const isTaken = takes === "open" || (takes === "reduce_only" && (order.reduceOnly || onlyReduces))
+    if (!isTaken) return because(Refusal.marketNotAccepting, { actual: takes })
     if (market.mark === 0) return because(Refusal.marketNotAccepting)
     return this.#refusalOfPrice(market, order)
       ?? this.#refusalOfQuantity(market, order, opposes ? Math.abs(held) : 0)
@@ -965,7 +1021,7 @@ export class NaiveVenue {
       }
       const size = Math.min(remaining(taker), remaining(maker))
       const makerAccount = this.accounts[maker.account]!
-      if (market.status === "reduce_only" && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
+      if (Risk.takes(market, this.atEpochMs) === "reduce_only" && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
         this.#cancel(maker, CancelReason.marketReduceOnly)
         continue
       }
@@ -1089,6 +1145,7 @@ export class NaiveVenue {
         ordinal: ++this.episodes,
         openedAtEpochMs: this.atEpochMs,
         realizedPnl: 0n,
+        fundingPaid: 0n,
         feesPaid,
         lastSequence
       })

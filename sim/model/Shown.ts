@@ -9,6 +9,7 @@ import * as Order from "../../src/domain/Order.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import type { NaiveFill, NaiveMarket, NaiveOrder } from "./NaiveState.js"
 import { remaining } from "./NaiveState.js"
+import * as Risk from "./NaiveRisk.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { initial, maintenance } from "./NaiveMoney.js"
 
@@ -75,7 +76,7 @@ export const compatBalance = (model: NaiveVenue, index: number): Members => {
 const position = (model: NaiveVenue, index: number, market: NaiveMarket): Members => {
   const account = model.accounts[index]!
   const { entryNotional, quantity } = account.positions.get(market.index)!
-  const { feesPaid, lastSequence, openedAtEpochMs, ordinal, realizedPnl } = account.episodes.get(market.index)!
+  const { feesPaid, fundingPaid, lastSequence, openedAtEpochMs, ordinal, realizedPnl } = account.episodes.get(market.index)!
   const { marketId, priceScale, quantityScale } = market.parameters
   const size = BigInt(Math.abs(quantity))
   const value = size * BigInt(market.mark) * market.factor
@@ -90,6 +91,7 @@ const position = (model: NaiveVenue, index: number, market: NaiveMarket): Member
     ...both("unrealizedPnl", quantity > 0 ? value - entryNotional : entryNotional - value, moneyScale),
     ...both("realizedPnl", realizedPnl, moneyScale),
     ...both("feesPaid", feesPaid, moneyScale),
+    ...both("fundingPaid", fundingPaid, moneyScale),
     openedAtEpochMs,
     lastSequence
   }
@@ -370,11 +372,33 @@ export const compatMarket = (shown: NaiveMarket): Members => {
 const openInterestOf = (model: NaiveVenue, { index }: NaiveMarket): bigint =>
   model.accounts.reduce((total, account) => total + BigInt(Math.max(0, account.positions.get(index)?.quantity ?? 0)), 0n)
 
+/** A market's funding: the last interval that ended, and the running one so far. */
+const fundingOf = (model: NaiveVenue, of: NaiveMarket) => {
+  const last = of.risk.fundings.at(-1)
+  const { fundingIntervalMs } = of.parameters
+  const predicted8h = Risk.runningRate8h(of)
+  return {
+    rate8h: last?.rate8h ?? 0n,
+    rate: last === undefined ? 0n : Risk.perInterval(last.rate8h, last.intervalMs),
+    predicted8h,
+    predicted: Risk.perInterval(predicted8h, fundingIntervalMs),
+    next: model.atEpochMs - (model.atEpochMs % fundingIntervalMs) + fundingIntervalMs
+  }
+}
+
+/** A rate in 10^-9 as basis points, half up. */
+const bpsOf = (rate: bigint): string => {
+  const shifted = rate + 50_000n
+  const whole = shifted / 100_000n
+  return String(shifted < 0n && shifted % 100_000n !== 0n ? whole - 1n : whole)
+}
+
 /** `external-market-stats/v1`. */
 export const stats = (model: NaiveVenue, of: NaiveMarket): Members => {
   const { marketId, priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
+  const { next, predicted, predicted8h, rate, rate8h } = fundingOf(model, of)
   return {
     version: "external-market-stats/v1",
     marketId,
@@ -385,15 +409,19 @@ export const stats = (model: NaiveVenue, of: NaiveMarket): Members => {
     ...both("lastPrice", of.lastPrice, priceScale),
     ...both("high24h", day.high, priceScale),
     ...both("low24h", day.low, priceScale),
-    fundingRateBps: "0",
-    predictedFundingRateBps: "0",
+    fundingRateBps: bpsOf(rate8h),
+    predictedFundingRateBps: bpsOf(predicted8h),
+    fundingRateBasisMs: 8 * hourMs,
+    fundingRateE9: String(rate),
+    predictedFundingRateE9: String(predicted),
     change24hBps: String(day.changeBps),
-    nextFundingTimeEpochMs: model.atEpochMs - (model.atEpochMs % hourMs) + hourMs,
-    fundingIntervalMs: hourMs,
+    nextFundingTimeEpochMs: next,
+    fundingIntervalMs: of.parameters.fundingIntervalMs,
     marketData: {
-      ...both("indexPrice", of.mark, priceScale),
+      ...both("indexPrice", of.risk.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
-      asOfEpochMs: of.indexSourceEpochMs
+      asOfEpochMs: of.risk.source,
+      stale: Risk.isStale(of, model.atEpochMs)
     }
   }
 }
@@ -403,7 +431,8 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
-  const next = model.atEpochMs - (model.atEpochMs % hourMs) + hourMs
+  const { next, predicted, rate } = fundingOf(model, of)
+  const minutes = of.parameters.fundingIntervalMs / 60_000
   return {
     symbol: symbolOf(of.parameters),
     ...moment(model.atEpochMs),
@@ -415,12 +444,12 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket): Members => {
     openInterestAmount: numberOf(openInterest, quantityScale),
     openInterestValue: numberOf(openInterest * BigInt(of.mark) * of.factor, moneyScale),
     markPrice: numberOf(of.mark, priceScale),
-    indexPrice: numberOf(of.mark, priceScale),
-    fundingRate: 0,
-    nextFundingRate: 0,
+    indexPrice: numberOf(of.risk.index, priceScale),
+    fundingRate: numberOf(rate, 9),
+    nextFundingRate: numberOf(predicted, 9),
     nextFundingTimestamp: next,
     nextFundingDatetime: new Date(next).toISOString(),
-    interval: "1h",
+    interval: minutes % 60 === 0 ? `${minutes / 60}h` : Number.isInteger(minutes) ? `${minutes}m` : `${minutes * 60}s`,
     info: stats(model, of)
   }
 }
@@ -454,7 +483,7 @@ export const ticker = (model: NaiveVenue, of: NaiveMarket): Members => {
     baseVolume: numberOf(day.volumeBase, quantityScale),
     quoteVolume: numberOf(day.volumeQuote, moneyScale),
     markPrice: mark,
-    indexPrice: mark,
+    indexPrice: of.risk.index === 0 ? undefined : price(of.risk.index),
     info: stats(model, of)
   }
 }

@@ -18,6 +18,7 @@ import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { failures } from "./failures.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
+import { funding } from "./funding.js"
 import { idempotency } from "./idempotency.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
@@ -54,6 +55,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(book),
   watch(feedRebuildsBook),
   watch(band),
+  watch(funding),
   watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),

@@ -53,8 +53,15 @@ const tradeVerdict = (state: State, event: Extract<DecodedEvent, { event: "Trade
     : holds
 }
 
-/** Reasons for which a market order keeps a rest although the band has something for it. */
-const otherReasons: ReadonlySet<number> = new Set([CancelReason.selfTrade, CancelReason.marginUnbacked])
+/**
+ * Reasons for which a market order keeps a rest although the band has something for it: what it met went without a trade,
+ * and a record meets a bounded number of orders.
+ */
+const otherReasons: ReadonlySet<number> = new Set([
+  CancelReason.selfTrade,
+  CancelReason.marginUnbacked,
+  CancelReason.marketReduceOnly
+])
 
 /** A market order that was alone in its record and met nothing leaves nothing behind that it could have met. */
 const marketOrderVerdict = (state: State, { events, record: { command, sequence } }: Decided): Verdict => {
@@ -90,8 +97,8 @@ const edgeVerdict = (state: State, { events, record: { sequence } }: Decided): V
 /** The same of the books that the engine shows, unless the market still has more to cancel. */
 const shownVerdict = ({ model, reads }: Extract<Observation, { _tag: "Inspected" }>): Verdict => {
   for (let market = 0; market < reads.marketCount; market++) {
-    const { indexPriceAtoms, parameters: { priceBandBps } } = reads.market(market)
-    const edges = edgesOf({ mark: BigInt(indexPriceAtoms), bps: BigInt(priceBandBps) })
+    const { parameters: { priceBandBps } } = reads.market(market)
+    const edges = edgesOf({ mark: BigInt(reads.stats(market).markPriceAtoms), bps: BigInt(priceBandBps) })
     if (edges === undefined || model.isBeingCleared(market)) continue
     const { asks: [ask], bids: [bid] } = reads.book(market, 1)
     if (bid !== undefined && BigInt(bid[0]) > edges[1]) return broken(`market ${market} has a bid at ${bid[0]}, above ${edges[1]}`)
@@ -105,7 +112,7 @@ const follow = (state: State, { command }: Decided["record"], event: DecodedEven
     const bps = BigInt(command.parameters.priceBandBps)
     state.bands[event.market] = { mark: state.bands[event.market]?.mark ?? 0n, bps }
   }
-  if (event.event === "IndexPriceSet") state.bands[event.market]!.mark = BigInt(event.priceAtoms)
+  if (event.event === "MarkSet") state.bands[event.market]!.mark = BigInt(event.priceAtoms)
   const verdict = event.event === "Traded" ? tradeVerdict(state, event) : holds
   return verdict ?? FedBook.replay(state.book, event)
 }

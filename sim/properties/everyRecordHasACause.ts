@@ -39,6 +39,8 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }
+    case "MarkTick":
+      return decision.ticked > 0 ? holds : broken(`record ${sequence} makes marks at ${atEpochMs}, and none was due`)
     case "SetIndexPrice": {
       const quote = quoteOf(model.markets[command.market]!.parameters.marketId, command.priceAtoms, command.sourceEpochMs)
       const given = state.quotes.get(quote) ?? 0

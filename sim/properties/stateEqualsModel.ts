@@ -7,6 +7,7 @@ import { anyMarket } from "../../src/domain/None.js"
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
 import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
+import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -80,6 +81,7 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
       ["opening time", view.openedAtEpochMs, episode?.openedAtEpochMs],
       ["realised PnL", BigInt(view.realizedPnlAtoms), episode?.realizedPnl],
       ["fees", BigInt(view.feesPaidAtoms), episode?.feesPaid],
+      ["funding", BigInt(view.fundingPaidAtoms), episode?.fundingPaid],
       ["last sequence", view.lastSequence, episode?.lastSequence]
     ])
     if (verdict !== undefined) return verdict
@@ -106,8 +108,8 @@ const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
   return firstDifference(`market ${market.index}`, [
     ["status", view.status, market.status],
     ["last price", view.lastPriceAtoms, market.lastPrice],
-    ["index price", view.indexPriceAtoms, market.mark],
-    ["index source", view.indexSourceEpochMs, market.indexSourceEpochMs],
+    ["index price", view.indexPriceAtoms, market.risk.index],
+    ["index source", view.indexSourceEpochMs, market.risk.source],
     ["book sequence", view.bookSequence, market.bookSequence],
     ["sequence", view.marketSequence, market.sequence]
   ])
@@ -129,7 +131,11 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
     ["open interest", stats.openInterestBaseAtoms, openInterest],
     ["open interest at mark", stats.openInterestQuoteAtoms, BigInt(openInterest) * BigInt(market.mark) * market.factor],
     ["mark", stats.markPriceAtoms, market.mark],
-    ["index source", stats.indexSourceEpochMs, market.indexSourceEpochMs]
+    ["index", stats.indexPriceAtoms, market.risk.index],
+    ["index source", stats.indexSourceEpochMs, market.risk.source],
+    ["staleness", stats.isStale, Risk.isStale(market, model.atEpochMs)],
+    ["funding rate", BigInt(stats.fundingRate8hE9), market.risk.fundings.at(-1)?.rate8h ?? 0n],
+    ["predicted funding rate", BigInt(stats.predictedFundingRate8hE9), Risk.runningRate8h(market)]
   ])
 }
 

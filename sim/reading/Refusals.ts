@@ -71,7 +71,9 @@ const byName: Readonly<Record<Named, Told>> = {
   statusMoveRefused: invalid(),
   indexPriceInvalid: invalid(),
   accountTotalLimit: invalid(),
-  positionStranded: invalid("position_stranded")
+  positionStranded: invalid("position_stranded"),
+  indexPriceOutOfOrder: invalid("index_out_of_order"),
+  indexPriceHeld: invalid("index_held")
 }
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))

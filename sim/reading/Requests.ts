@@ -2,7 +2,7 @@
  * Requests as the contract reads them. It is written from the contract and its decisions, and shares nothing with the
  * venue's edge: no decoder, no parser of decimals, no default.
  */
-import type { Parameters } from "../../src/domain/Market.js"
+import type { Parameters, RiskParameters } from "../../src/domain/Market.js"
 import { Operation } from "../../src/operations/Operations.js"
 import type { Asked, AskedCancel, AskedOrder, Family, Reading, Wanted } from "./Asked.js"
 import * as Bodies from "./Bodies.js"
@@ -282,7 +282,17 @@ const marketBody = shape({
   maxLeverageX: Bodies.whole(0),
   makerFeeBps: Bodies.whole(0),
   takerFeeBps: Bodies.whole(0)
-}, { logoUrl: Bodies.textUpTo(512), priceBandBps: Bodies.whole(0) })
+}, {
+  logoUrl: Bodies.textUpTo(512),
+  priceBandBps: Bodies.whole(0),
+  indexStaleMs: Bodies.whole(0),
+  indexStepMaxBps: Bodies.whole(0),
+  markBandBps: Bodies.whole(0),
+  impactNotional: Bodies.decimal,
+  fundingIntervalMs: Bodies.whole(0),
+  fundingCapE9: Bodies.whole(0),
+  liquidationFeeBps: Bodies.whole(0)
+})
 const statusBody = shape({
   status: Bodies.oneOf("draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only")
 })
@@ -303,7 +313,8 @@ type MarketBody =
     | "makerFeeBps"
     | "takerFeeBps"
   >
-  & Partial<Pick<Parameters, "logoUrl" | "priceBandBps">>
+  & Partial<Pick<Parameters, "logoUrl" | "priceBandBps" | Exclude<keyof RiskParameters, "impactNotionalAtoms">>>
+  & { readonly impactNotional?: string }
   & Readonly<Record<"minPrice" | "maxPrice" | "minQuantity" | "maxQuantity" | "maxPositionQuantity", string>>
   & { readonly maintenanceMarginTiers: ReadonlyArray<Json> }
 
@@ -311,7 +322,7 @@ type MarketBody =
 const putMarket: Route["read"] = (body, [marketId = ""]) => {
   const assets = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/.exec(marketId)
   if (assets === null || !fits(body, marketBody)) return malformed
-  const { maintenanceMarginTiers, maxPrice, maxPositionQuantity, maxQuantity, minPrice, minQuantity, ...rest } =
+  const { impactNotional, maintenanceMarginTiers, maxPrice, maxPositionQuantity, maxQuantity, minPrice, minQuantity, ...rest } =
     body as unknown as MarketBody
   const { makerFeeBps, maxLeverageX, priceBandBps = 1_000, priceScale, quantityScale, takerFeeBps } = rest
   const isWithin = makerFeeBps <= 1_000 && takerFeeBps <= 1_000 && maxLeverageX >= 1 && maxLeverageX <= 1_000
@@ -322,7 +333,8 @@ const putMarket: Route["read"] = (body, [marketId = ""]) => {
     maxPriceAtoms: atomsOf(maxPrice, priceScale),
     minQuantityAtoms: atomsOf(minQuantity, quantityScale),
     maxQuantityAtoms: atomsOf(maxQuantity, quantityScale),
-    maxPositionQuantityAtoms: atomsOf(maxPositionQuantity, quantityScale)
+    maxPositionQuantityAtoms: atomsOf(maxPositionQuantity, quantityScale),
+    impactNotionalAtoms: impactNotional === undefined ? 10_000_000_000 : atomsOf(impactNotional, 6)
   }
   if (Object.values(atoms).some((each) => typeof each === "string")) return malformed
   const tiers = maintenanceMarginTiers.map((tier) => ({
@@ -330,9 +342,17 @@ const putMarket: Route["read"] = (body, [marketId = ""]) => {
     maintenanceMarginBps: tier["maintenanceMarginBps"] as number
   }))
   const [, baseAsset = "", quoteAsset = ""] = assets
+  const firstBps = tiers[0]?.maintenanceMarginBps ?? 0
   const parameters: Parameters = {
     logoUrl: "",
     priceBandBps: 1_000,
+    indexStaleMs: 10_000,
+    indexStepMaxBps: 500,
+    // As much of the usual ones as the market's margins have room for.
+    markBandBps: Math.max(0, Math.min(100, rest.initialMarginBps - firstBps)),
+    fundingIntervalMs: 3_600_000,
+    fundingCapE9: 40_000_000,
+    liquidationFeeBps: Math.min(10, Math.floor(firstBps / 4)),
     ...rest,
     ...(atoms as { readonly [name in keyof typeof atoms]: number }),
     maintenanceMarginTiers: tiers,

@@ -24,7 +24,7 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */
 export const capacityOf = (options: Options): Capacity => {
-  const { accountParts = 0, endedAtOnce = 256, idempotencyKeys, metAtOnce = 64, orders } = boundsOf(options)
+  const { accountParts = 0, endedAtOnce = 256, idempotencyKeys, metAtOnce = 1_024, orders } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept }
   return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, ...fills }
 }

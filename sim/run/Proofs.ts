@@ -61,6 +61,13 @@ export class Proofs {
     this.#guardsHold()
     host.start()
     this.until("the last start", () => host.reads !== undefined, 60_000)
+    // A mark may be made as soon as the venue is ready: it is looked at between two records.
+    if (host.reads?.sequence !== model.sequence) {
+      this.until("a moment with nothing under way", () => {
+        follower.drain()
+        return host.reads?.sequence === model.sequence
+      }, 10_000)
+    }
     const { reads } = host
     if (!(reads instanceof Engine)) throw new Error("the venue reads from something that is no engine")
     witness.see({
@@ -95,7 +102,7 @@ export class Proofs {
     const [market] = this.follower.model.markets
     let told: number | undefined
     this.#astray = "armed"
-    this.clients.sendUnheard(Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.mark), (status) => {
+    this.clients.sendUnheard(Operator.setIndexPrice(operatorToken, "misdirected", market!.parameters, market!.risk.index), (status) => {
       told = status
     })
     this.until("the misdirected write", () => told !== undefined, 60_000)

@@ -263,5 +263,12 @@ export const marketBody = (market: Parameters) => ({
   maxLeverageX: market.maxLeverageX,
   makerFeeBps: market.makerFeeBps,
   takerFeeBps: market.takerFeeBps,
-  priceBandBps: market.priceBandBps
+  priceBandBps: market.priceBandBps,
+  indexStaleMs: market.indexStaleMs,
+  indexStepMaxBps: market.indexStepMaxBps,
+  markBandBps: market.markBandBps,
+  impactNotional: decimal(market.impactNotionalAtoms, 6),
+  fundingIntervalMs: market.fundingIntervalMs,
+  fundingCapE9: market.fundingCapE9,
+  liquidationFeeBps: market.liquidationFeeBps
 })

@@ -3,7 +3,7 @@
  * its whole book is a few prices. What they cost and how far they may move is drawn, and a further market all of it.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
-import { fault, notionalFactor } from "../../src/domain/Market.js"
+import { fault, notionalFactor, type Parameters, riskDefaults } from "../../src/domain/Market.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
 /** What a markets file lists at first, and what is added to it while the venue trades. */
@@ -19,8 +19,26 @@ const common = {
   logoUrl: ""
 } as const
 
+type Ordinary = Omit<ListedMarket, "parameters"> & { readonly parameters: Omit<Parameters, keyof ReturnType<typeof riskDefaults>> }
+
+/**
+ * A market with an index of long patience, which may take any step, and no funding: where a run is drawn to be about
+ * something else.
+ */
+const patient = ({ developmentIndexPriceAtoms, parameters }: Ordinary): ListedMarket => ({
+  developmentIndexPriceAtoms,
+  parameters: {
+    ...parameters,
+    ...riskDefaults(parameters),
+    indexStaleMs: 366 * 86_400_000,
+    indexStepMaxBps: 1_000_000,
+    fundingCapE9: 0,
+    fundingIntervalMs: 86_400_000
+  }
+})
+
 /** The three as they are where nothing is drawn. */
-export const simMarkets: ReadonlyArray<ListedMarket> = [
+const ordinary: ReadonlyArray<Ordinary> = [
   {
     developmentIndexPriceAtoms: 600_000,
     parameters: {
@@ -97,6 +115,29 @@ export const simMarkets: ReadonlyArray<ListedMarket> = [
   }
 ]
 
+export const simMarkets: ReadonlyArray<ListedMarket> = ordinary.map(patient)
+
+/**
+ * The market with its index, mark and funding drawn: how long its index is good for, which steps are held back, how far the
+ * mark may go, how deep a book has to be, and intervals so short that some end within a run.
+ */
+const withRisk = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
+  const [first] = parameters.maintenanceMarginTiers
+  const room = parameters.initialMarginBps - first!.maintenanceMarginBps
+  return {
+    developmentIndexPriceAtoms,
+    parameters: {
+      ...parameters,
+      indexStaleMs: random.pick([5_000, 60_000, 600_000, 3_600_000]),
+      indexStepMaxBps: random.pick([10, 100, 500, 500, 1_000_000]),
+      markBandBps: random.pick([0, Math.min(20, room), Math.min(100, room), room]),
+      impactNotionalAtoms: random.pick([1, 1_000_000, 100_000_000, 10_000_000_000, 1_000_000_000_000]),
+      fundingIntervalMs: random.pick([10_000, 10_000, 10_000, 20_000, 3_600_000]),
+      fundingCapE9: random.pick([0, 1_000, 40_000_000, 40_000_000, 1_000_000_000])
+    }
+  }
+}
+
 /** A market with its costs and bounds drawn anew: its grid and its sizes stay. */
 const drawnFrom = ({ developmentIndexPriceAtoms, parameters }: ListedMarket, random: SimRandom): ListedMarket => {
   const initialMarginBps = parameters.initialMarginBps * random.pick([1, 1, 2])
@@ -132,10 +173,16 @@ const withTiers = ({ parameters, ...rest }: ListedMarket, collateral: number, ra
   const [low, high] = amongHoldings(collateral, initialMarginBps, random)
   const first = random.between(1, Math.max(1, Math.floor(initialMarginBps / 3)))
   const second = first + random.between(1, 77)
+  const { liquidationFeeBps, markBandBps } = riskDefaults({
+    initialMarginBps,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: first }]
+  })
   return {
     ...rest,
     parameters: {
       ...parameters,
+      liquidationFeeBps,
+      markBandBps,
       maintenanceMarginTiers: [
         { notionalThresholdAtoms: 0, maintenanceMarginBps: first },
         { notionalThresholdAtoms: low, maintenanceMarginBps: second },
@@ -186,7 +233,7 @@ const further = (random: SimRandom): ListedMarket => {
   const maxPriceAtoms = 2_000_000
   const largest = Math.floor(5e15 / (maxPriceAtoms * notionalFactor({ priceScale, quantityScale })))
   const maxPositionQuantityAtoms = Math.min(1_000_000, largest)
-  return {
+  return patient({
     developmentIndexPriceAtoms: Math.round(50 * 10 ** (3 * random.next())),
     parameters: {
       ...common,
@@ -207,14 +254,18 @@ const further = (random: SimRandom): ListedMarket => {
       takerFeeBps: random.between(0, 20),
       priceBandBps: random.pick([200, 1_000])
     }
-  }
+  })
 }
 
 /** The markets of one run; `random` is the generator named `markets`. */
 export const draw = (random: SimRandom, means: Means): SimMarkets => {
+  const risks = random.split("risks")
+  // Half of the runs have marks and funding that move; the other half is about what does not depend on them.
+  const moves = risks.chance(0.5)
+  const drawn = (market: ListedMarket): ListedMarket => moves ? withRisk(market, risks) : market
   const markets = {
-    first: simMarkets.map((market, index) => atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`))),
-    later: further(random)
+    first: simMarkets.map((market, index) => drawn(atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`)))),
+    later: drawn(further(random))
   }
   for (const { parameters } of [...markets.first, markets.later]) {
     const wrong = fault(parameters)

@@ -41,6 +41,7 @@ const numbers = (value: unknown): ReadonlyArray<number> => [
   0,
   1,
   1_500,
+  60_000,
   2_000_000_000_000
 ]
 

@@ -25,6 +25,11 @@ export const parseOrderId = (id: string): number | undefined => parse("ord_", id
 export const accountId = (born: number): string => text("acc_", born)
 /** The birth ordinal of an `acc_...`, or undefined for anything that no account could be called. */
 export const parseAccountId = (id: string): number | undefined => parse("acc_", id)
+
+/** The insurance fund's account: its ordinal is the word itself, and so large that no record ever gives birth to it. */
+export const insuranceFundId = "acc_insurance"
+export const insuranceFundBorn = Number.parseInt("insurance", 36)
+
 /** `pos_...` of an episode's birth ordinal. */
 export const positionId = (born: number): string => text("pos_", born)
 

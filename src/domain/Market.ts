@@ -25,6 +25,30 @@ const Asset = Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}$/))
 /** One slice of the maintenance schedule: notional above the threshold (money atoms) costs this many bps. */
 export const MaintenanceTier = Schema.Struct({ notionalThresholdAtoms: Atoms, maintenanceMarginBps: Bps })
 
+/** Longest and shortest time between two payments of funding; a day holds a whole number of intervals. */
+const fundingIntervals = { least: 10_000, most: 86_400_000 }
+
+/**
+ * How a market's index is judged, its mark made and its funding reckoned. What is left out of a markets file or of an
+ * operator's request is as `riskDefaults` says.
+ */
+const risk = {
+  /** An index price is fresh for so long after its source saw it, milliseconds. */
+  indexStaleMs: Schema.Int.pipe(Schema.between(1_000, 366 * 86_400_000)),
+  /** A step of the index by more than this is held back until later samples agree with it. */
+  indexStepMaxBps: Bps,
+  /** How far the mark may lie from the index. */
+  markBandBps: Schema.Int.pipe(Schema.between(0, 9_999)),
+  /** The notional, money atoms, whose average price on either side of the book stands for that side. */
+  impactNotionalAtoms: Schema.Int.pipe(Schema.between(1, Number.MAX_SAFE_INTEGER)),
+  /** Time between two payments of funding, aligned to the UTC epoch. */
+  fundingIntervalMs: Schema.Int.pipe(Schema.between(fundingIntervals.least, fundingIntervals.most)),
+  /** Most that an hour of funding may come to, in 10^-9 of the notional, either way. */
+  fundingCapE9: Schema.Int.pipe(Schema.between(0, 1_000_000_000)),
+  /** What a liquidation pays into the insurance fund, of the notional that it closes. */
+  liquidationFeeBps: Bps
+} as const
+
 /**
  * Everything an operator sets about a market. Prices in price atoms (10^-priceScale quote), quantities in
  * size atoms (10^-quantityScale base).
@@ -49,9 +73,56 @@ export const Parameters = Schema.Struct({
   maxLeverageX: Schema.Int.pipe(Schema.between(1, 1000)),
   makerFeeBps: Schema.Int.pipe(Schema.between(0, 1000)),
   takerFeeBps: Schema.Int.pipe(Schema.between(0, 1000)),
-  priceBandBps: Schema.Int.pipe(Schema.between(1, 9999))
+  priceBandBps: Schema.Int.pipe(Schema.between(1, 9999)),
+  ...risk
 }).annotations({ identifier: "MarketParameters" })
 export type Parameters = typeof Parameters.Type
+
+/** The parameters of `risk`. */
+export type RiskParameters = Pick<Parameters, keyof typeof risk>
+
+/**
+ * What the risk parameters are where nobody says otherwise. The mark's band and the fee of a liquidation are the usual ones,
+ * or as much of them as the market's margins allow.
+ */
+export const riskDefaults = (
+  { initialMarginBps, maintenanceMarginTiers }: Pick<Parameters, "initialMarginBps" | "maintenanceMarginTiers">
+): RiskParameters => {
+  const maintenanceBps = maintenanceMarginTiers[0]?.maintenanceMarginBps ?? 0
+  return {
+    indexStaleMs: 10_000,
+    indexStepMaxBps: 500,
+    markBandBps: Math.max(0, Math.min(100, initialMarginBps - maintenanceBps)),
+    impactNotionalAtoms: 10_000_000_000,
+    fundingIntervalMs: 3_600_000,
+    fundingCapE9: 40_000_000,
+    liquidationFeeBps: Math.min(10, Math.floor(maintenanceBps / 4))
+  }
+}
+
+const { fields } = Parameters
+
+const names = Object.keys(fields) as ReadonlyArray<keyof Parameters>
+
+/** Parameters with their members in one order: what is digested of them does not depend on how they came to be. */
+export const inOrder = (parameters: Parameters): Parameters =>
+  Object.fromEntries(names.map((name) => [name, parameters[name]])) as unknown as Parameters
+
+/** Parameters as a markets file lists them: those of the risk rules may be left out. */
+export const ListedParameters = Schema.transform(
+  Schema.Struct({
+    ...fields,
+    indexStaleMs: Schema.optional(fields.indexStaleMs),
+    indexStepMaxBps: Schema.optional(fields.indexStepMaxBps),
+    markBandBps: Schema.optional(fields.markBandBps),
+    impactNotionalAtoms: Schema.optional(fields.impactNotionalAtoms),
+    fundingIntervalMs: Schema.optional(fields.fundingIntervalMs),
+    fundingCapE9: Schema.optional(fields.fundingCapE9),
+    liquidationFeeBps: Schema.optional(fields.liquidationFeeBps)
+  }),
+  Schema.typeSchema(Parameters),
+  { strict: false, decode: (listed) => ({ ...riskDefaults(listed), ...listed }), encode: (parameters) => parameters }
+)
 
 /** K of the risk rules: money atoms per price atom and size atom. */
 export const notionalFactor = (market: Pick<Parameters, "priceScale" | "quantityScale">): number =>
@@ -93,5 +164,21 @@ export const fault = (market: Parameters): string | undefined => {
     return "the first tier's bps must lie between 0 and initialMarginBps"
   }
   if (market.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps > bpsOne) return "the last tier's bps must be at most 10000"
-  return undefined
+  return riskFault(market, first.maintenanceMarginBps)
+}
+
+/** The first rule that the risk parameters break. */
+const riskFault = (market: Parameters, maintenanceBps: number): string | undefined => {
+  // A position that was just opened within its margin is not liquidated by the mark's own band.
+  if (market.markBandBps > market.initialMarginBps - maintenanceBps) {
+    return "markBandBps must be at most initialMarginBps less the first tier's bps"
+  }
+  if (market.indexStaleMs < 1_000) return "indexStaleMs must be at least 1000"
+  const { fundingIntervalMs } = market
+  if (fundingIntervalMs < fundingIntervals.least || fundingIntervals.most % fundingIntervalMs !== 0) {
+    return "fundingIntervalMs must be at least ten seconds and divide a day"
+  }
+  return market.liquidationFeeBps * 4 > maintenanceBps
+    ? "liquidationFeeBps must be at most a quarter of the first tier's bps"
+    : undefined
 }

@@ -15,6 +15,11 @@ export const names = [
   "an account had as many open orders as it may",
   "an order was beyond the position limit",
   "a taker met as many orders as it may",
+  // The index and funding.
+  "a step of an index was held back",
+  "a step of an index was agreed with",
+  "funding was paid",
+  "an interval ended without a payment",
   // What is due.
   "a dead-man switch fired",
   "an order expired",

@@ -91,7 +91,9 @@ export const Refusal = {
   statusMoveRefused: 62,
   indexPriceInvalid: 63,
   accountTotalLimit: 64,
-  positionStranded: 65
+  positionStranded: 65,
+  indexPriceOutOfOrder: 66,
+  indexPriceHeld: 67
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -306,6 +308,15 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   }],
   [Refusal.statusMoveRefused, invalid("StatusMoveRefused", undefined, "The market may not move to that status from its present one.")],
   [Refusal.indexPriceInvalid, invalid("IndexPriceInvalid", "price_atoms", "The index price is not a price of this market.")],
+  [Refusal.indexPriceOutOfOrder,
+    invalid("IndexPriceOutOfOrder", "epoch_ms", "The index price was seen before the one that stands.", "index_out_of_order")],
+  [Refusal.indexPriceHeld,
+    invalid(
+      "IndexPriceHeld",
+      "price_atoms",
+      "So large a step of the index is held back until two later samples agree with it, at least a second apart.",
+      "index_held"
+    )],
   [
     Refusal.accountTotalLimit,
     invalid(

@@ -6,6 +6,8 @@ export type Unit =
   | "epoch_ms"
   | "duration_ms"
   | "bps"
+  /** 10^-9 of what it is a share of. */
+  | "e9"
   | "scale"
   | "leverage"
   | "count"

@@ -38,6 +38,8 @@ const sums = { from: 2, to: 8 }
 
 export class Accounts {
   count = 0
+  /** The insurance fund's account, or -1 before it is opened. */
+  private fund = none
   private numbers: Float64Array = new Float64Array(initialAccounts * rowNumbers)
   private words = wordsOf(this.numbers)
   /** By account: whether anything was forgotten, and the newest remembered order. */
@@ -174,7 +176,8 @@ export class Accounts {
   /** Opens an account and gives its index. */
   open(born: number, sequence: number): number {
     const account = this.count
-    assert(account === 0 || this.born(account - 1) < born, "accounts are opened in the order of their births")
+    if (born === Ids.insuranceFundBorn) this.fund = account
+    else assert(account === 0 || this.orderOf(account - 1) < born, "accounts are opened in the order of their births")
     this.makeRoom()
     this.count++
     this.setBorn(account, born)
@@ -190,15 +193,21 @@ export class Accounts {
     this.displayHandles[account] = handle
   }
 
+  /** What accounts are in the order of: their births, and the insurance fund's, which is none, next to the account before it. */
+  private orderOf(account: number): number {
+    return account !== this.fund ? this.born(account) : account === 0 ? none : this.born(account - 1)
+  }
+
   /** Index by id, or -1: found by its birth, in whose order accounts are. */
   find(accountId: string): number {
+    if (accountId === Ids.insuranceFundId) return this.fund
     const born = Ids.parseAccountId(accountId)
     if (born === undefined) return none
     let low = 0
     let high = this.count
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.born(middle) < born) low = middle + 1
+      if (this.orderOf(middle) < born) low = middle + 1
       else high = middle
     }
     return low < this.count && this.born(low) === born ? low : none
@@ -309,7 +318,8 @@ export class Accounts {
     for (let account = 0; account < count; account++) {
       accounts.setEvicted(account, accounts.words[account << 5 | dumped.evicted]!)
       accounts.setNewestOrder(account, accounts.words[account << 5 | dumped.newestOrder]!)
-      assert(account === 0 || accounts.born(account - 1) < accounts.born(account), "accounts are in the order of their births")
+      if (accounts.born(account) === Ids.insuranceFundBorn) accounts.fund = account
+      else assert(account === 0 || accounts.orderOf(account - 1) < accounts.born(account), "accounts are in the order of their births")
     }
     return accounts
   }

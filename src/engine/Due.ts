@@ -1,7 +1,7 @@
 /**
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
  * moment. Neither is due while the engine is halted; they are as soon as the halt lifts. Then what the price band has left
- * behind goes, under a halt too: there is no moment at which it may be there.
+ * behind goes, and funding that is owed is settled, under a halt too: there is no moment at which either may wait.
  *
  * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
  * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
@@ -11,6 +11,7 @@
  */
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
+import * as Funding from "./markets/Funding.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
 import { fireSwitch, goOn } from "./orders/Cancel.js"
@@ -29,6 +30,7 @@ export const run = (state: State, account: number = none): void => {
     }
   }
   Band.clear(state)
+  if (state.settling > 0) Funding.settleSome(state)
 }
 
 const isSwitchDue = ({ atEpochMs, switches }: State, account: number): boolean =>
@@ -59,9 +61,12 @@ const runTimed = (state: State, atOnce: number): void => {
 export const isWaiting = ({ atEpochMs, expiries, halted, switches }: State): boolean =>
   halted && Math.min(switches.earliest, expiries.earliest) <= atEpochMs
 
-/** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
+/**
+ * When something is due next, beside the ticks of the marks, which have records of their own: 0 for at once, `Infinity` when
+ * nothing is, or while nothing may be done.
+ */
 export const nextEpochMs = (state: State): number => {
-  if (state.clearing.length > 0 || state.leaving.size > 0) return 0
+  if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0) return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
   return Math.min(timed, forgettingEpochMs(state))
 }

@@ -15,6 +15,7 @@ import * as Admission from "./Admission.js"
 import { decide } from "./Deciders.js"
 import * as Due from "./Due.js"
 import { Event, type EventLog } from "./EventLog.js"
+import { nextTickEpochMs } from "./markets/Mark.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
 import type { Reads } from "./Reads.js"
@@ -24,7 +25,7 @@ import { type Capacity, State } from "./State.js"
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided.
  */
-export const rulesVersion = 3
+export const rulesVersion = 4
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []
@@ -58,9 +59,14 @@ export class Engine extends OrderReads implements Reads {
     return { sequence, atEpochMs, refusal: Refusal.none, replayed: false, entries }
   }
 
-  /** When something is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
+  /** When a `PassTime` is due next: 0 for at once, `Infinity` when nothing is, or while nothing may be done. */
   get nextDueEpochMs(): number {
     return Due.nextEpochMs(this.state)
+  }
+
+  /** When a `MarkTick` is due, as of a time, which is no earlier than the last record's; `Infinity` while nothing is live. */
+  nextTickEpochMs(nowEpochMs: number): number {
+    return nextTickEpochMs(this.state, Math.max(nowEpochMs, this.state.atEpochMs))
   }
 
   /** Logs what the entries that were just packed came to, and the end of the record. */

@@ -44,7 +44,11 @@ export const EventFields = {
   SwitchFired: ["account", "orders"],
   Fenced: ["account"],
   TimePassed: ["atEpochMs"],
-  VenueStarted: ["rules", "codec"]
+  VenueStarted: ["rules", "codec"],
+  MarkSet: ["market", "priceAtoms"],
+  IndexPriceHeld: ["market", "priceAtoms", "sourceEpochMs"],
+  FundingSet: ["market", "atEpochMs", "rate8hE9", "indexPriceAtoms", "samples"],
+  FundingPaid: ["account", "market", "paidAtoms"]
 } as const
 
 export type EventName = keyof typeof EventFields

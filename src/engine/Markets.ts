@@ -1,7 +1,45 @@
 /** Markets as the engine trades them: parameters, status, prices and what follows from them. */
 import * as Market from "../domain/Market.js"
 import { bpsOne } from "../domain/Units.js"
+import { FundingLog } from "./FundingLog.js"
 import { Minutes } from "./Minutes.js"
+
+/** Samples of the book's basis that the mark averages over. */
+export const basisSamples = 30
+
+/**
+ * What of a market's index, mark and funding a snapshot holds, and every value of it: what is added here is kept, digested
+ * and restored at once.
+ */
+export class MarketRisk {
+  /** A step of the index that waits for later samples to agree with it, price atoms; 0 for none. */
+  heldPrice = 0
+  /** When its source saw it, epoch milliseconds. */
+  heldSource = 0
+  /** When the source saw the first sample that agreed with it; 0 for none yet. */
+  agreedSource = 0
+  /** Price atoms; 0 while there is none. Constant between the records that set it. */
+  mark = 0
+  /** Since when the market has been live without a break, epoch milliseconds; 0 before it ever was. */
+  liveSince = 0
+  /** The second of the last tick since the epoch; 0 before the first. */
+  tickedSecond = 0
+  /** The five seconds since the epoch in which the book was last sampled; 0 before the first. */
+  sampledSlot = 0
+  /** The latest samples of impactBid + impactAsk - 2 x index, price atoms, oldest first: twice the basis. */
+  basis: Array<number> = []
+  /** Of the running funding interval: its number since the epoch (0 before the first), and its samples of the premium. */
+  fundingInterval = 0
+  premiumSumE9 = 0
+  premiumSamples = 0
+  /** Counts the payments of funding: a position of an older one has yet to settle the last. */
+  fundingEpoch = 0
+  /** What the last payment was reckoned with: the rate per 8 hours in 10^-9, and the index, price atoms. */
+  paidRate8hE9 = 0
+  paidIndex = 0
+  /** The interval that the last payment was for, milliseconds. */
+  paidIntervalMs = 0
+}
 
 /** What of a market a snapshot holds, beside its minutes. */
 export interface MarketDump {
@@ -13,9 +51,10 @@ export interface MarketDump {
   readonly bookSequence: number
   readonly marketSequence: number
   readonly openInterest: number
+  readonly risk: Readonly<MarketRisk>
 }
 
-export class MarketState {
+export class MarketState extends MarketRisk {
   status: Market.Status = "draft"
   /** Money atoms per price atom and size atom. */
   factor = 1
@@ -23,8 +62,6 @@ export class MarketState {
   lastPrice = 0
   indexPrice = 0
   indexSource = 0
-  /** Price atoms; 0 while there is none. Constant between the records that set it. */
-  mark = 0
   /** No trade prints outside these, no bid rests above and no offer below them, price atoms. */
   bandLow = 0
   bandHigh = 0
@@ -36,14 +73,19 @@ export class MarketState {
   openInterest = 0
 
   minutes = new Minutes()
+  fundings = new FundingLog()
 
-  constructor(readonly index: number, public parameters: Market.Parameters) {
+  parameters: Market.Parameters
+
+  constructor(readonly index: number, parameters: Market.Parameters) {
+    super()
+    this.parameters = Market.inOrder(parameters)
     this.factor = Market.notionalFactor(parameters)
   }
 
   /**
-   * Takes new parameters. A price that is none under them (another scale, outside the bounds) is dropped: the
-   * market has no mark until its index speaks again, and no notional at mark leaves the safe integers.
+   * Takes new parameters. A price that is none under them (another scale, outside the bounds) is dropped, and what was made
+   * of it: the market has no mark until its index speaks again, and no notional at mark leaves the safe integers.
    */
   setParameters(parameters: Market.Parameters): void {
     if (
@@ -52,10 +94,29 @@ export class MarketState {
     ) {
       this.indexPrice = 0
       this.indexSource = 0
+      this.mark = 0
+      this.basis = []
+      this.letGo()
     }
-    this.parameters = parameters
+    if (parameters.fundingIntervalMs !== this.parameters.fundingIntervalMs) this.beginInterval(0)
+    this.parameters = Market.inOrder(parameters)
     this.factor = Market.notionalFactor(parameters)
-    this.setMark(this.indexPrice)
+    const { maxPriceAtoms, minPriceAtoms } = parameters
+    this.setMark(this.mark === 0 ? this.indexPrice : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, this.mark)))
+  }
+
+  /** Forgets a step of the index that was held back. */
+  letGo(): void {
+    this.heldPrice = 0
+    this.heldSource = 0
+    this.agreedSource = 0
+  }
+
+  /** Begins a funding interval without samples. */
+  beginInterval(interval: number): void {
+    this.fundingInterval = interval
+    this.premiumSumE9 = 0
+    this.premiumSamples = 0
   }
 
   /** Sets the mark and, around it, the band: rounded inward, to the side that admits less. */
@@ -87,11 +148,12 @@ export class MarketState {
       indexSource: this.indexSource,
       bookSequence: this.bookSequence,
       marketSequence: this.marketSequence,
-      openInterest: this.openInterest
+      openInterest: this.openInterest,
+      risk: Object.fromEntries(riskNames.map((name) => [name, this[name]])) as unknown as MarketRisk
     }
   }
 
-  static restore(index: number, dump: MarketDump, minutes: Minutes): MarketState {
+  static restore(index: number, dump: MarketDump, minutes: Minutes, fundings: FundingLog): MarketState {
     const market = new MarketState(index, dump.parameters)
     market.status = dump.status
     market.lastPrice = dump.lastPrice
@@ -101,7 +163,11 @@ export class MarketState {
     market.marketSequence = dump.marketSequence
     market.openInterest = dump.openInterest
     market.minutes = minutes
-    market.setMark(dump.indexPrice)
+    market.fundings = fundings
+    Object.assign(market, dump.risk)
+    market.setMark(market.mark)
     return market
   }
 }
+
+const riskNames = Object.keys(new MarketRisk()) as ReadonlyArray<keyof MarketRisk>

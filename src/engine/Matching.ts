@@ -9,6 +9,8 @@ import { mulDivCeil } from "../domain/Units.js"
 import type { Book } from "./Book.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"
+import * as Funding from "./markets/Funding.js"
+import { accepting } from "./markets/Freshness.js"
 import type { MarketState } from "./Markets.js"
 import * as Leaving from "./orders/Leaving.js"
 import * as Positions from "./Positions.js"
@@ -20,7 +22,7 @@ const { CancelReason } = Order
  * Most resting orders that the incoming orders of one record meet, all entries of a batch together: less than a
  * millisecond's work. Whoever wants more asks again, and others have their turn in between.
  */
-export const metAtOnce = 64
+export const metAtOnce = 1_024
 
 /** Why matching stopped with something left. */
 export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked" | "MetEnough"
@@ -108,11 +110,13 @@ const applyFill = (
   const account = positions.account(slot)
   const side = orders.side(order)
   const before = positions.quantity(slot)
+  Funding.settle(state, slot)
   market.openInterest += Math.max(0, filled.quantity) - Math.max(0, before)
   if (filled.opens) {
     positions.setBorn(slot, ++state.episodes)
     positions.setOpenedAt(slot, state.atEpochMs)
     positions.setRealizedPnl(slot, 0)
+    positions.setFundingPaid(slot, 0)
     // A flip's fee belongs to both episodes: to the new one in the measure of what opens it.
     positions.setFeesPaid(slot, mulDivCeil(feeAtoms, Math.abs(filled.quantity), sizeAtoms))
   } else {
@@ -304,6 +308,7 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
   const { makerFeeBps, takerFeeBps } = market.parameters
   const isBehind = Leaving.isBehind(state)
   const mostMet = state.capacity.metAtOnce ?? metAtOnce
+  const onlyReducing = accepting(market, state.atEpochMs) === "reduce_only"
   assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
     const priceAtoms = orders.priceAtoms(maker)
@@ -323,7 +328,7 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
     }
     const sizeAtoms = Math.min(orders.remaining(taker), orders.remaining(maker))
     const makerSlot = positionOf(state, maker)
-    if (market.status === "reduce_only" && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
+    if (onlyReducing && growsMaker(positions.quantity(makerSlot), opposite, sizeAtoms)) {
       state.capacity.reached?.("a maker was cancelled as its market is reduce-only")
       cancelResting(state, maker, CancelReason.marketReduceOnly)
       continue
@@ -331,6 +336,7 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
     const notional = priceAtoms * sizeAtoms * market.factor
     const makerFee = Margin.bpsCeil(notional, makerFeeBps)
     const takerFee = Margin.bpsCeil(notional, takerFeeBps)
+    Funding.settleAccount(state, makerAccount)
     Margin.refreshAccount(state, makerAccount)
     if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, sizeAtoms, priceAtoms, makerFee)) {
       state.capacity.reached?.("a maker was cancelled for margin")

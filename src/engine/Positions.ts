@@ -316,6 +316,24 @@ export class Positions {
     this.setPast(slot, 4, value)
   }
 
+  /** The payment of funding that the position last settled, by the count of its market. */
+  fundingEpoch(slot: number): number {
+    return this.pastNumbers[slot << 3 | 5]!
+  }
+
+  setFundingEpoch(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 5] = value
+  }
+
+  /** Of the running episode; negative where more was received. */
+  fundingPaid(slot: number): number {
+    return this.pastNumbers[slot << 3 | 6]!
+  }
+
+  setFundingPaid(slot: number, value: number): void {
+    this.pastNumbers[slot << 3 | 6] = value
+  }
+
   /** Slots for which there are rows. */
   private get slots(): number {
     return this.pastNumbers.length / pastRowNumbers

@@ -10,9 +10,10 @@ import type { Operation, Outcome } from "../operations/Operations.js"
 import type { AccountView } from "./Accounts.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
+import type { Funding as FundingView } from "./FundingLog.js"
 import type { Day } from "./Minutes.js"
 
-export type { Fill }
+export type { Fill, FundingView }
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -21,7 +22,7 @@ export interface MarketView {
   readonly status: Market.Status
   /** Price atoms of the last trade; 0 before the first. */
   readonly lastPriceAtoms: number
-  /** Price atoms of the last index sample, which is the mark until marks exist; 0 before the first. */
+  /** Price atoms of the last index sample that was taken; 0 before the first. */
   readonly indexPriceAtoms: number
   /** When that sample was taken, by its source; 0 before the first. */
   readonly indexSourceEpochMs: number
@@ -83,6 +84,8 @@ export interface PositionView {
   readonly realizedPnlAtoms: number
   /** Money atoms of fees paid in this episode. */
   readonly feesPaidAtoms: number
+  /** Funding of the running episode; negative where more was received. */
+  readonly fundingPaidAtoms: number
   readonly openedAtEpochMs: number
   readonly lastSequence: number
 }
@@ -150,6 +153,13 @@ export interface StatsView extends Day {
   /** Money atoms, at mark. */
   readonly openInterestQuoteAtoms: bigint
   readonly change24hBps: number
+  /** Whether the index is no longer fresh, so that the market only reduces. */
+  readonly isStale: boolean
+  /** Of the last interval that ended, and of the running one so far: per 8 hours and per interval, in 10^-9. */
+  readonly fundingRate8hE9: number
+  readonly fundingRateE9: number
+  readonly predictedFundingRate8hE9: number
+  readonly predictedFundingRateE9: number
 }
 
 /** How full each bounded table is. */
@@ -210,6 +220,8 @@ export interface Reads {
   /** The first `limit` retained fills of an account, in one market unless `anyMarket`, at or after a time, oldest first. */
   readonly fillsSince: (account: number, market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<Fill>
   readonly stats: (market: number) => StatsView
+  /** A market's ended funding intervals since a time, newest first, at most `limit`. */
+  readonly fundings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingView>
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView

@@ -68,6 +68,8 @@ export class Values {
   openOrders = 0
   /** Whether a fence was ever set: without one, nobody looks for any. */
   hasFences = false
+  /** Position slots, from the first on, that may still owe the last funding of their market. */
+  settling = 0
 }
 
 /** The names of the single values. */
@@ -96,6 +98,8 @@ export class State extends Values {
   readonly fees = new Total()
   /** Credited so far, money atoms. */
   readonly credited = new Total()
+  /** Funding paid and not yet received, money atoms: below zero where more was received first. */
+  readonly fundingPool = new Total()
 
   // What follows is no state: it is made anew as records are applied.
 
@@ -131,7 +135,10 @@ export class State extends Values {
   touchPosition(account: number, market: number): number {
     const before = this.positions.count
     const slot = this.positions.touch(this.accounts, account, market)
-    if (this.positions.count !== before) this.positions.setRiskEpoch(slot, this.markets[market]!.riskEpoch)
+    if (this.positions.count !== before) {
+      this.positions.setRiskEpoch(slot, this.markets[market]!.riskEpoch)
+      this.positions.setFundingEpoch(slot, this.markets[market]!.fundingEpoch)
+    }
     return slot
   }
 

@@ -10,7 +10,7 @@ export class Total {
   /** Adds a safe integer of atoms, of either sign. */
   add(atoms: number): void {
     this.low += atoms
-    if (this.low >= limb) {
+    if (this.low >= limb || this.low <= -limb) {
       const carry = Math.floor(this.low / limb)
       this.high += carry
       this.low -= carry * limb

@@ -86,10 +86,12 @@ const encodeValue = ({ shape }: Field<unknown>, value: unknown): string => {
 
 const decodeFields = (fields: Fields, items: Items): Readonly<Record<string, unknown>> => {
   const names = Object.keys(fields)
-  if (items.length !== names.length) throw new Malformed(`${items.length} items where ${names.length} belong`)
+  const least = names.filter((name) => fields[name]!.before === undefined).length
+  if (items.length < least || items.length > names.length) throw new Malformed(`${items.length} items where ${names.length} belong`)
   const values: Record<string, unknown> = {}
   names.forEach((name, index) => {
-    values[name] = decodeValue(fields[name]!, items, index)
+    const field = fields[name]!
+    values[name] = index >= items.length && field.before !== undefined ? field.before : decodeValue(field, items, index)
   })
   return values
 }

@@ -32,6 +32,8 @@ export interface Field<A> {
   /** Undefined for what counts nothing. */
   readonly unit: Unit | undefined
   readonly mark: Mark
+  /** What it was before records had it: it stands behind all that they had. Undefined for what they always had. */
+  readonly before?: A
   /** Carries the type of the values and is never there. */
   readonly value?: A
 }
@@ -47,6 +49,9 @@ const field = <A>(shape: Shape, unit: Unit | undefined, mark: Mark): Field<A> =>
 
 /** A safe integer of either sign. */
 export const whole = (unit: Unit | undefined): Field<number> => field({ type: "whole" }, unit, "plain")
+
+/** A safe integer that was added behind the fields of older records, and what it counts as where it is missing. */
+export const added = (unit: Unit | undefined, before: number): Field<number> => ({ ...whole(unit), before })
 
 /** The number of a thing in another table; negative numbers stand for none, as the field's owner says. */
 export const numberOf = (mark: "order" | "account" | "market" | "api_key"): Field<number> => field({ type: "whole" }, undefined, mark)

@@ -9,6 +9,7 @@ import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
 import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import * as Fingerprint from "./Fingerprint.js"
 import { type Header, Principal } from "./Header.js"
+import { MarkTick } from "./markets/MarkTick.js"
 import { PutMarket } from "./markets/PutMarket.js"
 import { SetIndexPrice } from "./markets/SetIndexPrice.js"
 import { SetMarketStatus } from "./markets/SetMarketStatus.js"
@@ -31,7 +32,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 /** The capabilities, each with its operations: who decides them is typed by these. */
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
-  markets: { PutMarket, SetMarketStatus, SetIndexPrice },
+  markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick },
   accounts: { OpenDemoAccounts, SetDisplayHandle },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
 } as const

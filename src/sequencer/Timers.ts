@@ -1,6 +1,6 @@
 /**
- * Makes time pass for the engine when nothing else does: sleeps until something is due, then puts a `PassTime`
- * in the inbox. What is due acts by the time inside a record, never by this clock; a sleep that ends late or
+ * Makes time pass for the engine when nothing else does: sleeps until something is due, then puts a `MarkTick` or a
+ * `PassTime` in the inbox. What is due acts by the time inside a record, never by this clock; a sleep that ends late or
  * early only costs a record or a short delay.
  */
 import type * as Clock from "effect/Clock"
@@ -20,6 +20,7 @@ import type { Answer } from "./Submit.js"
 const longestSleepMs = 500
 
 const passTime: Command = { kind: "PassTime", ...internal(Principal.timer) }
+const markTick: Command = { kind: "MarkTick", ...internal(Principal.timer) }
 
 export interface Timers {
   /** Looks at what is due next; cheap when that has not changed. Called after every block. */
@@ -37,7 +38,7 @@ export const make = (
 ): Timers => {
   let armedFor = Number.POSITIVE_INFINITY
   let sleeper: Fiber.RuntimeFiber<void> | undefined
-  /** A `PassTime` waits for its turn: until then what it is to do is still due, and would be asked for with every block. */
+  /** A record waits for its turn: until then what it is to do is still due, and would be asked for with every block. */
   let underWay = false
   let stopped = false
 
@@ -47,12 +48,17 @@ export const make = (
     else later()
   }
 
-  const wake = (dueEpochMs: number): void => {
+  /** What is due at a time, or undefined. A mark that is due comes first: its record does what else is due, too. */
+  const dueAt = (nowEpochMs: number): Command | undefined =>
+    engine.nextTickEpochMs(nowEpochMs) <= nowEpochMs ? markTick : engine.nextDueEpochMs <= nowEpochMs ? passTime : undefined
+
+  const wake = (): void => {
     sleeper = undefined
     armedFor = Number.POSITIVE_INFINITY
-    if (clock.unsafeCurrentTimeMillis() < dueEpochMs) return arm()
+    const due = dueAt(clock.unsafeCurrentTimeMillis())
+    if (due === undefined) return arm()
     underWay = true
-    submit(passTime, answered)
+    submit(due, answered)
   }
 
   const sleep = (waitMs: number, then: () => void): void => {
@@ -69,13 +75,14 @@ export const make = (
   }
 
   const arm = (): void => {
-    const due = engine.nextDueEpochMs
+    const now = clock.unsafeCurrentTimeMillis()
+    const due = Math.min(engine.nextDueEpochMs, engine.nextTickEpochMs(now))
     if (stopped || underWay || due === armedFor) return
     if (sleeper !== undefined) Runtime.runFork(runtime)(Fiber.interruptFork(sleeper))
     sleeper = undefined
     armedFor = due
     if (due === Number.POSITIVE_INFINITY) return
-    sleep(Math.min(longestSleepMs, Math.max(0, due - clock.unsafeCurrentTimeMillis())), () => wake(due))
+    sleep(Math.min(longestSleepMs, Math.max(0, due - now)), wake)
   }
 
   return {

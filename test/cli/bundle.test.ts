@@ -207,7 +207,7 @@ describe("a bundle of a journal", () => {
       [changed(/"previousDigest":"00/, "\"previousDigest\":\"11"), "its first block names another block before it"],
       [changed(/"firstSequence":1,/, "\"firstSequence\":2,"), "its first sequence is not the one behind its state"],
       [changed(/(?<=\["blocks",)\d+/, (length) => String(Number(length) + 1)), "its sections have other lengths than its manifest says"],
-      [changed(/"rules":3/, "\"rules\":x"), "its manifest is not one"]
+      [changed(/"rules":\d/, "\"rules\":x"), "its manifest is not one"]
     ]
     for (const [bytes, reason] of cases) expect(() => Bundle.read(bytes)).toThrow(reason)
     const otherState = changed(/"finalStateDigest":"../, "\"finalStateDigest\":\"00")
@@ -561,8 +561,8 @@ describe("a bundle of another version", () => {
       asked: { from: 1, to: 1 },
       notes: {}
     })
-    const bytes = Bundle.write({ ...contents, rules: 4, program: "0.4.0" })
-    expect(() => Bundle.read(bytes)).toThrow("it was made by version 0.4.0 under rules 4: that version replays it")
+    const bytes = Bundle.write({ ...contents, rules: 99, program: "9.9.0" })
+    expect(() => Bundle.read(bytes)).toThrow("it was made by version 9.9.0 under rules 99: that version replays it")
   })
 })
 

@@ -152,8 +152,9 @@ describe("a snapshot held to replay", () => {
     const [finding] = await compared(
       await planted((state) => {
         const free = Array.from({ length: state.orders.end }, (_, slot) => slot).find((slot) => !state.orders.holds(slot))
-        expect(free).toBeDefined()
-        state.orders.setPriceAtoms(free!, state.orders.priceAtoms(free!) + 1)
+        const row = free ?? state.orders.end
+        expect(state.orders.holds(row)).toBe(false)
+        state.orders.setPriceAtoms(row, 7)
       })
     )
     // What a free row holds is no part of the state.

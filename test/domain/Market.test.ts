@@ -84,6 +84,14 @@ describe("fault", () => {
       { maintenanceMarginTiers: [tier(0, 50), tier(5, 10_001)] },
       "the last tier's bps must be at most 10000"
     ],
+    ["a mark band beyond what the margins leave", { markBandBps: 501 },
+      "markBandBps must be at most initialMarginBps less the first tier's bps"],
+    ["a mark band of all that the margins leave", { markBandBps: 500 }, undefined],
+    ["an interval that does not divide a day", { fundingIntervalMs: 7_000_000 },
+      "fundingIntervalMs must be at least ten seconds and divide a day"],
+    ["an interval under ten seconds", { fundingIntervalMs: 5_000 }, "fundingIntervalMs must be at least ten seconds and divide a day"],
+    ["a liquidation fee over a quarter", { liquidationFeeBps: 126 }, "liquidationFeeBps must be at most a quarter of the first tier's bps"],
+    ["a liquidation fee of a quarter", { liquidationFeeBps: 125 }, undefined],
     ["a last tier of the whole notional", { maintenanceMarginTiers: [tier(0, 50), tier(5, 10_000)] }, undefined]
   ])("%s", (_, change, expected) => {
     expect(Market.fault(parameters("AAA", change))).toBe(expected)
@@ -95,14 +103,16 @@ test("the markets that come with the venue are valid", () => {
   expect(listed.length).toBeGreaterThan(0)
   for (const market of listed) {
     expect(
-      Market.fault(Schema.decodeUnknownSync(Market.Parameters, { onExcessProperty: "error" })(market.parameters))
+      Market.fault(Schema.decodeUnknownSync(Market.ListedParameters, { onExcessProperty: "error" })(market.parameters))
     ).toBe(undefined)
   }
 })
 
-test("parameters are decoded in one order of members, whatever order they came in", () => {
-  const reversed = Object.fromEntries(Object.entries(parameters("AAA")).reverse())
-  expect(JSON.stringify(Schema.decodeUnknownSync(Market.Parameters)(reversed))).toBe(JSON.stringify(parameters("AAA")))
+test("parameters are put in one order of members, whatever order they came in", () => {
+  const ordinary = parameters("AAA", { indexStepMaxBps: 500 })
+  const reversed = Object.fromEntries(Object.entries(ordinary).reverse())
+  const decoded = Schema.decodeUnknownSync(Market.ListedParameters)(reversed)
+  expect(JSON.stringify(Market.inOrder(decoded))).toBe(JSON.stringify(Market.inOrder(ordinary)))
 })
 
 test.each<[string, unknown]>([

@@ -32,6 +32,8 @@ const guards = [
   "fenced",
   "already_seen",
   "position_stranded",
+  "index_out_of_order",
+  "index_held",
   "account_share"
 ]
 
@@ -117,7 +119,9 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     MarginInsufficient: "money_atoms",
     PostOnlyWouldCross: "price_atoms",
     NoLiquidity: "price_atoms",
+    IndexPriceHeld: "price_atoms",
     IndexPriceInvalid: "price_atoms",
+    IndexPriceOutOfOrder: "epoch_ms",
     AccountTotalLimit: "money_atoms",
     PositionStranded: "size_atoms"
   })

@@ -3,7 +3,7 @@
  * else is done without an effect. Reads tell of the orders, and of fixed numbers beside.
  */
 import * as Ids from "../../src/domain/Ids.js"
-import type * as Market from "../../src/domain/Market.js"
+import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { AccountView } from "../../src/engine/Accounts.js"
@@ -24,7 +24,11 @@ import * as Outcome from "../../src/operations/Outcome.js"
 import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 
+const margins = { initialMarginBps: 500, maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 250 }] }
+
 export const btc: Market.Parameters = {
+  ...Market.riskDefaults(margins),
+  ...margins,
   marketId: "BTC-USDC-PERP",
   baseAsset: "BTC",
   quoteAsset: "USDC",
@@ -39,8 +43,6 @@ export const btc: Market.Parameters = {
   minQuantityAtoms: 1,
   maxQuantityAtoms: 1_000_000,
   maxPositionQuantityAtoms: 10_000_000,
-  initialMarginBps: 500,
-  maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 250 }],
   maxLeverageX: 20,
   makerFeeBps: 1,
   takerFeeBps: 5,
@@ -79,7 +81,12 @@ const stats: StatsView = {
   markPriceAtoms: 1000,
   openInterestBaseAtoms: 30,
   openInterestQuoteAtoms: 300_000n,
-  change24hBps: -12
+  change24hBps: -12,
+  isStale: false,
+  fundingRate8hE9: 0,
+  fundingRateE9: 0,
+  predictedFundingRate8hE9: 100_000,
+  predictedFundingRateE9: 12_500
 }
 
 /** The position that every account has. */
@@ -95,6 +102,7 @@ const position: Omit<PositionView, "account"> = {
   maintenanceMarginAtoms: 7_500,
   realizedPnlAtoms: -7,
   feesPaidAtoms: 12,
+  fundingPaidAtoms: -3,
   openedAtEpochMs: at,
   lastSequence: 1
 }
@@ -209,6 +217,7 @@ export class FakeEngine implements Reads {
   readonly hasForgotten = () => false
   readonly cancelAllAtEpochMs = () => 0
   readonly fills = () => []
+  readonly fundings = () => []
   readonly trades = () => []
   readonly tradesSince = () => []
   readonly fillsSince = () => []

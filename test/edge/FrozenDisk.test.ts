@@ -39,6 +39,6 @@ test.each(["writeAt", "dataSync"] as const)("a %s that never ends leaves a venue
   expect(ended).toBeDefined()
   const said = Exit.isFailure(ended!) ? Cause.squash(ended.cause) : undefined
   expect(said).toBeInstanceOf(NotFlushed)
-  expect((said as Error).message).toContain(`records up to ${durableSequence} are durable, 1 blocks behind them`)
+  expect((said as Error).message).toMatch(new RegExp(`records up to ${durableSequence} are durable, \\d+ blocks behind them`))
   expect(answered).toBe(false)
 })

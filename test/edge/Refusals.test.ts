@@ -291,6 +291,29 @@ const rows: ReadonlyArray<Row> = [
     actual: "0.010",
     nearest: "0.005"
   },
+  {
+    refusal: "indexPriceOutOfOrder",
+    ask: (at) =>
+      at.operator("PUT", `/v1/operator/markets/${marketId}/index-price`, { price: "100.0", sourceEpochMs: at.venue.atEpochMs - 3_600_000 }),
+    limit: "1700000000000",
+    actual: "1699996400000"
+  },
+  {
+    refusal: "indexPriceHeld",
+    ask: async (at) => {
+      const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
+      await at.operator("PUT", `/v1/operator/markets/${marketId}`, {
+        ...putBody,
+        underlyingSymbol: market.underlyingSymbol,
+        maxPrice: "10000.0",
+        maxQuantity: "100.0",
+        maxPositionQuantity: "500.0"
+      })
+      return at.operator("PUT", `/v1/operator/markets/${marketId}/index-price`, { price: "105.1" })
+    },
+    limit: "105.0",
+    actual: "105.1"
+  },
   { refusal: "marketUnknown", ask: (at) => at.operator("PUT", "/v1/operator/markets/NO-USDC-PERP/status", { status: "open" }) },
   { refusal: "statusMoveRefused", ask: (at) => at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "draft" }) },
   {

@@ -249,10 +249,10 @@ describe("index price", () => {
     [100_001, Refusal.indexPriceInvalid, 100_000]
   ])("%i is %i, bound %d", (priceAtoms, refusal, bound) => {
     const { driver } = begin()
-    const entry = driver.ask({ kind: "SetIndexPrice", idempotencyKey: "i", market: 0, priceAtoms, sourceEpochMs: 5 })
+    const entry = driver.ask({ kind: "SetIndexPrice", idempotencyKey: "i", market: 0, priceAtoms, sourceEpochMs: driver.atEpochMs })
     expect([entry.refusal, entry.limit, entry.nearest]).toEqual([refusal, bound, bound])
     const { indexPriceAtoms, indexSourceEpochMs } = driver.engine.market(0)
-    expect([indexPriceAtoms, indexSourceEpochMs]).toEqual(refusal === Refusal.none ? [priceAtoms, 5] : [1000, driver.atEpochMs])
+    expect([indexPriceAtoms, indexSourceEpochMs]).toEqual([refusal === Refusal.none ? priceAtoms : 1000, driver.atEpochMs])
   })
 
   test("of an unknown market is refused", () => {

@@ -461,7 +461,7 @@ describe("how many", () => {
     for (let count = 0; count < 200; count++) driver.cancel(account, driver.place(account, { quantityAtoms: 10 }).orderNumber)
     const before = driver.engine.occupancy
     driver.atEpochMs += retentionMs + minuteMs
-    driver.index(0, 1000)
+    driver.price(0, 1000)
     expect(driver.engine.occupancy.orders).toBe(before.orders - forgottenAtOnce)
     expect(driver.engine.occupancy.idempotencyEntries).toBe(before.idempotencyEntries - forgottenAtOnce)
     for (let count = 0; count < 8; count++) driver.index(0, 1000)

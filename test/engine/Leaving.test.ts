@@ -208,8 +208,13 @@ describe("an incoming order that meets as many as it may", () => {
   test("a venue's order meets so many, to the last", () => {
     const driver = new Driver()
     driver.market(parameters("AAA"), 1000)
-    const [one, other] = [driver.account(rich), driver.account(rich)]
-    for (let at = 0; at < metAtOnce + 1; at++) driver.place(one, { priceAtoms: 990, quantityAtoms: 1 })
+    const other = driver.account(rich)
+    // An account has at most 200 open orders in a market.
+    let maker = driver.account(rich)
+    for (let at = 0; at < metAtOnce + 1; at++) {
+      if (at % 200 === 0) maker = driver.account(rich)
+      driver.place(maker, { priceAtoms: 990, quantityAtoms: 1 })
+    }
     expect(driver.place(other, { ...hit, quantityAtoms: metAtOnce + 1 })).toMatchObject({ filledAtoms: metAtOnce, canceledAtoms: 1 })
     expect(driver.place(other, hit)).toMatchObject({ filledAtoms: 1, status: Order.closed })
   })

@@ -316,8 +316,9 @@ const recomputed = (driver: Driver, account: number) => {
   const { engine } = driver
   const sums = { pnl: 0n, loss: 0n, initial: 0n, maintenance: 0n, orderLoss: 0n }
   for (let market = 0; market < engine.marketCount; market++) {
-    const { indexPriceAtoms, parameters: rules } = engine.market(market)
-    const unit = BigInt(indexPriceAtoms) * 10n ** BigInt(6 - rules.priceScale - rules.quantityScale)
+    const { parameters: rules } = engine.market(market)
+    const { markPriceAtoms } = engine.stats(market)
+    const unit = BigInt(markPriceAtoms) * 10n ** BigInt(6 - rules.priceScale - rules.quantityScale)
     const position = engine.positions(account).find((one) => one.market === market)
     const quantity = BigInt(position?.quantityAtoms ?? 0)
     const size = quantity < 0n ? -quantity : quantity
@@ -326,9 +327,9 @@ const recomputed = (driver: Driver, account: number) => {
     for (const order of engine.openOrders(account, market)) {
       if (order.reduceOnly) continue
       const left = BigInt(order.quantityAtoms - order.filledAtoms - order.canceledAtoms)
-      const worse = BigInt(order.side === Order.buy ? order.priceAtoms - indexPriceAtoms : indexPriceAtoms - order.priceAtoms)
+      const worse = BigInt(order.side === Order.buy ? order.priceAtoms - markPriceAtoms : markPriceAtoms - order.priceAtoms)
       open.sizes[order.side]! += left
-      if (worse > 0n) open.losses[order.side]! += worse * left * (unit / BigInt(indexPriceAtoms))
+      if (worse > 0n) open.losses[order.side]! += worse * left * (unit / BigInt(markPriceAtoms))
     }
     const [buys, sells] = [quantity + open.sizes[0]!, quantity - open.sizes[1]!].map((value) => (value < 0n ? -value : value))
     const exposure = buys! > sells! ? buys! : sells!

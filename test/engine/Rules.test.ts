@@ -7,6 +7,8 @@ import { notionalFactor } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
 import * as Margin from "../../src/engine/Margin.js"
+import { owed } from "../../src/engine/markets/Funding.js"
+import { markOf } from "../../src/engine/markets/Mark.js"
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Positions from "../../src/engine/Positions.js"
 import { parameters } from "./drive.js"
@@ -72,6 +74,21 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
       "Position after": String(into.quantity),
       "Entry notional after": String(into.entryNotional)
     }
+  },
+  "mark band": (row) => {
+    const state = market(1, { markBandBps: whole(row, "markBandBps"), maxPriceAtoms: 10_000_000 })
+    state.indexPrice = whole(row, "Index")
+    const at = (basis: number): string => {
+      state.basis = [basis]
+      state.lastPrice = Math.max(1, state.indexPrice + basis)
+      return String(markOf(state, state.lastPrice, state.lastPrice, 1))
+    }
+    return { Lowest: at(-state.indexPrice), Highest: at(state.indexPrice) }
+  },
+  funding: (row) => {
+    const state = market(1)
+    Object.assign(state, { paidIndex: whole(row, "Index"), paidRate8hE9: whole(row, "Rate"), paidIntervalMs: 3_600_000 })
+    return { Paid: String(owed(state, whole(row, "Size"))) }
   },
   "maintenance margin": (row) => ({ "Maintenance margin, USDC": shown(Margin.maintenance(tiers, money(row, "Notional, USDC"))) }),
   "initial margin": (row) => ({

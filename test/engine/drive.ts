@@ -6,6 +6,17 @@ import { type Command, Operation, type Outcome } from "../../src/operations/Oper
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { type Answer, answerOf, type AnyGiven, complete, completeAny, grant, type OrderAnswer, orderAnswerOf } from "./commands.js"
 
+/** An index that is good for ever and may take any step, and a mark that is the index: what most tests are not about. */
+export const patient: Market.RiskParameters = {
+  indexStaleMs: 366 * 86_400_000,
+  indexStepMaxBps: 10 ** 9,
+  markBandBps: 0,
+  impactNotionalAtoms: 1_000_000_000,
+  fundingIntervalMs: 3_600_000,
+  fundingCapE9: 0,
+  liquidationFeeBps: 0
+}
+
 /** A small market in which everything can be reached: scales 1 and 3, prices around 100.0. */
 export const parameters = (base: string, change: Partial<Market.Parameters> = {}): Market.Parameters => ({
   marketId: `${base}-USDC-PERP`,
@@ -28,6 +39,7 @@ export const parameters = (base: string, change: Partial<Market.Parameters> = {}
   makerFeeBps: 2,
   takerFeeBps: 5,
   priceBandBps: 1000,
+  ...patient,
   ...change
 })
 
@@ -71,12 +83,25 @@ export class Driver {
     const index = this.engine.findMarket(market.marketId)
     this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "backfilling" })
     this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: index, status: "open" })
-    this.index(index, indexPriceAtoms)
+    this.price(index, indexPriceAtoms)
     return index
   }
 
-  index(market: number, priceAtoms: number): void {
+  /** Sets an index price; it is the mark from the next tick on. */
+  price(market: number, priceAtoms: number): void {
     this.send({ kind: "SetIndexPrice", idempotencyKey: "", market, priceAtoms, sourceEpochMs: this.atEpochMs })
+  }
+
+  /** Sets an index price and lets the mark follow it. */
+  index(market: number, priceAtoms: number): void {
+    this.price(market, priceAtoms)
+    this.mark()
+  }
+
+  /** Makes the marks, a second after they were made last. */
+  mark(): void {
+    if (this.engine.nextTickEpochMs(this.atEpochMs) > this.atEpochMs) this.atEpochMs += 1000 - (this.atEpochMs % 1000)
+    this.send({ kind: "MarkTick" })
   }
 
   account(collateralAtoms: number): number {
@@ -200,13 +225,14 @@ export class RandomDriver extends Driver {
   private readonly next: () => number
   private readonly accounts: Array<number> = []
   private readonly numbers: Array<readonly [account: number, orderNumber: number]> = []
-  private mark = 1000
+  private around = 1000
 
   constructor(seed: number, engine?: Engine) {
     super(engine)
     this.next = generator(seed)
-    this.market(parameters("AAA"), this.mark)
-    this.market(parameters("BBB", { makerFeeBps: 0, quantityScale: 2, priceScale: 1 }), this.mark)
+    const moves = { markBandBps: 100, impactNotionalAtoms: 50_000_000, fundingIntervalMs: 10_000, fundingCapE9: 40_000_000 }
+    this.market(parameters("AAA", moves), this.around)
+    this.market(parameters("BBB", { ...moves, makerFeeBps: 0, quantityScale: 2, priceScale: 1 }), this.around)
     for (let index = 0; index < 6; index++) this.accounts.push(this.account(index === 5 ? 20_000_000 : 300_000_000))
   }
 
@@ -227,7 +253,7 @@ export class RandomDriver extends Driver {
       side: this.below(2) as Order.Side,
       type: market,
       timeInForce: immediate ? Order.ioc : Order.gtc,
-      priceAtoms: market === Order.market && this.chance(70) ? 0 : this.mark - 120 + this.below(240),
+      priceAtoms: market === Order.market && this.chance(70) ? 0 : this.around - 120 + this.below(240),
       quantityAtoms: 1 + this.below(this.chance(5) ? 200_000 : 3_000),
       postOnly: !immediate && this.chance(15),
       reduceOnly: this.chance(25),
@@ -246,7 +272,7 @@ export class RandomDriver extends Driver {
       idempotencyKey: this.nextKey(),
       market: -2,
       orderNumber,
-      priceAtoms: this.chance(50) ? 0 : this.mark - 120 + this.below(240),
+      priceAtoms: this.chance(50) ? 0 : this.around - 120 + this.below(240),
       quantityAtoms: this.chance(30) ? -1 : 1 + this.below(3_000),
       fault: 0,
       raw: ""
@@ -276,15 +302,16 @@ export class RandomDriver extends Driver {
   /** One command. */
   step(): Outcome {
     this.atEpochMs += this.chance(1) ? 40_000_000 : this.below(1000)
+    if (this.engine.nextTickEpochMs(this.atEpochMs) <= this.atEpochMs && this.chance(30)) return this.send({ kind: "MarkTick" })
     const kind = this.below(100)
     const account = this.accounts[this.below(this.accounts.length)]!
     if (kind < 2) {
-      this.mark = Math.max(500, Math.min(2000, this.mark + this.below(101) - 50))
+      this.around = Math.max(500, Math.min(2000, this.around + this.below(101) - 50))
       return this.send({
         kind: "SetIndexPrice",
         idempotencyKey: "",
         market: this.below(2),
-        priceAtoms: this.mark,
+        priceAtoms: this.around,
         sourceEpochMs: this.atEpochMs
       })
     }

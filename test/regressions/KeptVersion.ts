@@ -19,7 +19,7 @@ import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import * as Venue from "../../src/Venue.js"
 
 /** Two directories are kept of each version. */
-export type Name = "rules-1" | "rules-1-crashed" | "rules-2" | "rules-2-crashed"
+export type Name = "rules-1" | "rules-1-crashed" | "rules-2" | "rules-2-crashed" | "rules-3" | "rules-3-crashed"
 
 /** Everything is taken over at the sequence of this snapshot. */
 export const takenOverAt = 48
@@ -67,6 +67,22 @@ export const contents = (disk: SimDisk.SimDisk): Readonly<Record<string, string>
     disk.files().filter((file) => !file.startsWith("lock.db")).map((file) => [file, Buffer.from(disk.bytes(file)).toString("base64")])
   )
 
+/** An index price of now: what was seen before the directory was kept is stale by then. */
+export const freshIndex: Version.Exchange["request"] = {
+  method: "PUT",
+  target: "/v1/operator/markets/BTC-USDC-PERP/index-price",
+  headers: { authorization: `Bearer ${Version.operatorToken}`, "content-type": "application/json", "idempotency-key": "fresh-index" },
+  body: JSON.stringify({ price: "60000.0" })
+}
+
+/** An answer without what was added to it since, and with rates that were not reckoned then as they were told. */
+export const asBefore = (body: string): string =>
+  body
+    .replaceAll(/"(?:fundingRateBasisMs|fundingRateE9|predictedFundingRateE9|fundingPaid|fundingPaidAtoms)":(?:"[^"]*"|\d+),/g, "")
+    .replaceAll(/,"stale":(?:true|false)/g, "")
+    .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
+    .replaceAll(/"nextFundingRate":0\.0000125/g, "\"nextFundingRate\":0")
+
 /** A venue that is asked one request after the other. */
 export interface Running {
   readonly venue: Venue.Venue["Type"]
@@ -100,7 +116,9 @@ export const start = (
     const time = { nowMs: atEpochMs }
     const clock: Clock.Clock = Object.assign(Clock.make(), {
       unsafeCurrentTimeMillis: () => time.nowMs,
-      currentTimeMillis: Effect.sync(() => time.nowMs)
+      currentTimeMillis: Effect.sync(() => time.nowMs),
+      // Nothing happens but what is asked for: no mark is made between two requests.
+      sleep: () => Effect.never
     })
     const served: Array<Application> = []
     const logged: Array<string> = []

@@ -77,7 +77,7 @@ const flip = (root: string, manifest: Journals.Manifest): void => {
 
 test("every golden journal is kept, and nothing else", () => {
   const names = Journals.goldens.map((golden) => golden.name)
-  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual(["README.md", "rules-2", "rules-3", ...names].sort())
+  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual(["README.md", "rules-2", "rules-3", "rules-4", ...names].sort())
   for (const folder of [Journals.folderOfRules2, Journals.folder]) expect(fs.readdirSync(folder).sort()).toEqual([...names].sort())
 })
 

@@ -48,7 +48,7 @@ const decided: Outcome = { sequence: 1, atEpochMs: 0, refusal: Refusal.none, rep
 
 const setUp = async (dueEpochMs: number) => {
   const made = makeClock(1_000_000)
-  const engine = { nextDueEpochMs: dueEpochMs }
+  const engine = { nextDueEpochMs: dueEpochMs, nextTickEpochMs: () => Number.POSITIVE_INFINITY }
   const passedAt: Array<number> = []
   /** Decides at once, unless `waits`: then what was submitted waits to be `answer`ed. */
   const inbox: { waits: boolean; answer: Answer } = { waits: false, answer: () => {} }

@@ -240,7 +240,7 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
       const expected = await made(base)
       const random = SimRandom.make(name)
       const others = [
-        ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 6)),
+        ...Variations.members(name).flatMap((member) => othersOf(base, member).slice(0, 9)),
         ...pathsOf(base, random),
         { ...base, idempotencyKey: "another" },
         // One order is asked for instead of an account's or a market's, which is two members away from those.

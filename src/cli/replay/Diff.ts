@@ -177,7 +177,7 @@ export const shapes: Readonly<Record<string, Shape>> = {
     group: "Venue",
     name: () => "totals",
     naming: 0,
-    fields: ["feesAtoms", "creditedAtoms"]
+    fields: ["feesAtoms", "creditedAtoms", "fundingPoolAtoms"]
   },
   account: {
     group: "Accounts",
@@ -207,7 +207,9 @@ export const shapes: Readonly<Record<string, Shape>> = {
       "openSellsAtoms",
       "reduceBuysAtoms",
       "reduceSellsAtoms",
-      "openCount"
+      "openCount",
+      "fundingEpoch",
+      "fundingPaidAtoms"
     ]
   },
   order: {

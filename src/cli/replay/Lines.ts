@@ -43,10 +43,14 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "AccountOpened":
     case "Credited":
     case "ApiKeyIssued":
+    case "FundingPaid":
       return accountLines(state, event, who)
     case "MarketPut":
     case "MarketStatusSet":
     case "IndexPriceSet":
+    case "IndexPriceHeld":
+    case "MarkSet":
+    case "FundingSet":
       return concerns(who, { markets: [event.market] })
         ? [`${marketName(state, event.market)} ${marketChange(state, event)}`]
         : []
@@ -114,10 +118,10 @@ const orderLines = (
 
 const accountLines = (
   state: State,
-  event: Event<"PositionChanged" | "CollateralChanged" | "AccountOpened" | "Credited" | "ApiKeyIssued">,
+  event: Event<"PositionChanged" | "CollateralChanged" | "AccountOpened" | "Credited" | "ApiKeyIssued" | "FundingPaid">,
   who: Who
 ): ReadonlyArray<string> => {
-  const markets = event.event === "PositionChanged" ? [event.market] : []
+  const markets = event.event === "PositionChanged" || event.event === "FundingPaid" ? [event.market] : []
   return concerns(who, { accounts: [event.account], markets })
     ? [`${accountName(state, event.account)} ${accountChange(state, event)}`]
     : []
@@ -131,6 +135,10 @@ const accountChange = (state: State, event: Parameters<typeof accountLines>[1]):
         + `, fees ${Format.money(event.feesPaidAtoms)}`
     case "CollateralChanged":
       return `collateral ${Format.money(event.collateralAtoms)}`
+    case "FundingPaid":
+      return event.paidAtoms >= 0
+        ? `pays funding ${Format.money(event.paidAtoms)} in ${marketName(state, event.market)}`
+        : `receives funding ${Format.money(-event.paidAtoms)} in ${marketName(state, event.market)}`
     case "AccountOpened":
       return "opened"
     case "Credited":
@@ -142,12 +150,22 @@ const accountChange = (state: State, event: Parameters<typeof accountLines>[1]):
   }
 }
 
-const marketChange = (state: State, event: Event<"MarketPut" | "MarketStatusSet" | "IndexPriceSet">): string => {
+const marketChange = (
+  state: State,
+  event: Event<"MarketPut" | "MarketStatusSet" | "IndexPriceSet" | "IndexPriceHeld" | "MarkSet" | "FundingSet">
+): string => {
   switch (event.event) {
     case "MarketPut":
       return event.created === 1 ? "created" : "updated"
     case "MarketStatusSet":
       return `is ${named(event.status, Market.statuses)}`
+    case "IndexPriceHeld":
+      return `index step to ${priceOf(state, event.market, event.priceAtoms)} held back, seen ${Format.time(event.sourceEpochMs)}`
+    case "MarkSet":
+      return `mark ${priceOf(state, event.market, event.priceAtoms)}`
+    case "FundingSet":
+      return `funding ${event.rate8hE9} x 10^-9 per 8 h for the interval to ${Format.time(event.atEpochMs)}`
+        + `, at index ${priceOf(state, event.market, event.indexPriceAtoms)}, from ${event.samples} samples`
     case "IndexPriceSet":
       return `index ${priceOf(state, event.market, event.priceAtoms)} seen ${Format.time(event.sourceEpochMs)}`
   }

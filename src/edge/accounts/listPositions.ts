@@ -32,6 +32,7 @@ const Position = Schema.Struct({
   ...Fields.pairedSigned("unrealizedPnl"),
   ...Fields.pairedSigned("realizedPnl"),
   ...Fields.pairedSigned("feesPaid"),
+  ...Fields.pairedSigned("fundingPaid"),
   openedAtEpochMs: Fields.EpochMs,
   lastSequence: Fields.Sequence
 }).annotations({ identifier: "Position" })
@@ -89,6 +90,7 @@ const position = (market: Market.Parameters, view: PositionView): Position => {
     ...money("unrealizedPnl", view.unrealizedPnlAtoms),
     ...money("realizedPnl", view.realizedPnlAtoms),
     ...money("feesPaid", view.feesPaidAtoms),
+    ...money("fundingPaid", view.fundingPaidAtoms),
     openedAtEpochMs: view.openedAtEpochMs,
     lastSequence: view.lastSequence
   }

@@ -49,6 +49,8 @@ const guards = [
   "already_seen",
   "expiry_passed",
   "position_stranded",
+  "index_out_of_order",
+  "index_held",
   "account_share"
 ] as const
 export const Guard = Schema.Literal(...guards)

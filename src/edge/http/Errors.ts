@@ -269,6 +269,7 @@ const told = (value: number, unit: Unit, market: Grid | undefined): string | und
     case "epoch_ms":
     case "duration_ms":
     case "bps":
+    case "e9":
     case "scale":
     case "leverage":
     case "count":

@@ -2,6 +2,7 @@
 import { getBook, getCompatBook } from "./getBook.js"
 import { getMarket, listCompatMarkets, listMarkets } from "./getMarket.js"
 import { getCompatStats, getCompatTicker, getStats } from "./getStats.js"
+import { listFundings } from "./listFundings.js"
 import { listCompatTrades, listTrades } from "./listTrades.js"
 
 /** The routes, in the order in which the reference lists those of one chapter. */
@@ -11,6 +12,7 @@ export const routes = [
   getBook,
   listTrades,
   getStats,
+  listFundings,
   listCompatMarkets,
   getCompatBook,
   listCompatTrades,

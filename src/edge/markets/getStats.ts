@@ -36,6 +36,9 @@ const MarketStats = Schema.Struct({
   low24h: Fields.Decimal,
   fundingRateBps: Fields.Bps,
   predictedFundingRateBps: Fields.Bps,
+  fundingRateBasisMs: Fields.Count,
+  fundingRateE9: Schema.String,
+  predictedFundingRateE9: Schema.String,
   change24hBps: Fields.Bps,
   nextFundingTimeEpochMs: Fields.EpochMs,
   fundingIntervalMs: Fields.Count,
@@ -44,13 +47,16 @@ const MarketStats = Schema.Struct({
     indexPrice: Fields.Decimal,
     markPriceAtoms: Fields.Atoms,
     markPrice: Fields.Decimal,
-    asOfEpochMs: Fields.EpochMs
+    asOfEpochMs: Fields.EpochMs,
+    stale: Schema.Boolean.annotations({
+      description: "The index is no longer fresh: the market takes only what reduces, and its mark stands still."
+    })
   })
 }).annotations({
   identifier: "MarketStats",
-  description: "Prices are 0 before there were any. Until marks are computed the mark is the index. "
-    + "Funding is not in force in this version: both rates are 0 and nothing is paid at `nextFundingTimeEpochMs`, "
-    + "which is the next whole interval of the UTC epoch."
+  description: "Prices are 0 before there were any. `fundingRateBps` is of the last interval that ended, `predictedFundingRateBps` of the "
+    + "running one so far: rates per 8 hours (`fundingRateBasisMs`), rounded to a basis point. `fundingRateE9` and "
+    + "`predictedFundingRateE9` are the same exactly, per interval (`fundingIntervalMs`) and in 10^-9; positive: longs pay."
 })
 type MarketStats = typeof MarketStats.Type
 
@@ -75,7 +81,8 @@ const CompatStats = Schema.Struct({
   info: MarketStats
 }).annotations({
   identifier: "CompatStats",
-  description: "Prices are 0 before there were any. Funding is not in force in this version: both rates are 0."
+  description: "Prices are 0 before there were any. Funding rates are per interval, as `interval` says: that of the last one that ended, "
+    + "and of the running one so far."
 })
 type CompatStats = typeof CompatStats.Type
 
@@ -104,12 +111,27 @@ const CompatTicker = Schema.Struct({
 }).annotations({ identifier: "CompatTicker", description: "`vwap` is rounded half up to the market's price grid." })
 type CompatTicker = typeof CompatTicker.Type
 
-/** How often funding is due once it is in force: every hour of the UTC epoch. */
-const fundingIntervalMs = 3_600_000
-const fundingInterval = "1h"
+const hourMs = 3_600_000
+const minuteMs = 60_000
+/** What rates per 8 hours are told by. */
+const fundingRateBasisMs = 8 * hourMs
+const e9PerBps = 100_000
+const one = 1_000_000_000
 
 /** The next whole interval after a time. */
-const nextFundingEpochMs = (atEpochMs: number): number => (Math.floor(atEpochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+const nextFundingEpochMs = ({ parameters: { fundingIntervalMs } }: MarketView, atEpochMs: number): number =>
+  (Math.floor(atEpochMs / fundingIntervalMs) + 1) * fundingIntervalMs
+
+/** An interval as the unified vocabulary names it: `1h`, `30m`, `10s`. */
+const intervalName = (intervalMs: number): string =>
+  intervalMs % hourMs === 0
+    ? `${intervalMs / hourMs}h`
+    : intervalMs % minuteMs === 0
+    ? `${intervalMs / minuteMs}m`
+    : `${intervalMs / 1000}s`
+
+/** A rate in 10^-9 in basis points, half up. */
+const rateBps = (rateE9: number): string => String(Math.floor(rateE9 / e9PerBps + 0.5) + 0)
 
 /** The decimal string of atoms beyond the safe integers, with exactly `scale` > 0 decimals. */
 const formatLarge = (atoms: bigint, scale: number): string => {
@@ -141,17 +163,21 @@ const stats = (view: MarketView, figures: StatsView, atEpochMs: number): MarketS
     high24h: price(figures.highAtoms),
     low24hAtoms: String(figures.lowAtoms),
     low24h: price(figures.lowAtoms),
-    fundingRateBps: "0",
-    predictedFundingRateBps: "0",
+    fundingRateBps: rateBps(figures.fundingRate8hE9),
+    predictedFundingRateBps: rateBps(figures.predictedFundingRate8hE9),
+    fundingRateBasisMs,
+    fundingRateE9: String(figures.fundingRateE9),
+    predictedFundingRateE9: String(figures.predictedFundingRateE9),
     change24hBps: String(figures.change24hBps),
-    nextFundingTimeEpochMs: nextFundingEpochMs(atEpochMs),
-    fundingIntervalMs,
+    nextFundingTimeEpochMs: nextFundingEpochMs(view, atEpochMs),
+    fundingIntervalMs: view.parameters.fundingIntervalMs,
     marketData: {
       indexPriceAtoms: String(figures.indexPriceAtoms),
       indexPrice: price(figures.indexPriceAtoms),
       markPriceAtoms: String(figures.markPriceAtoms),
       markPrice: price(figures.markPriceAtoms),
-      asOfEpochMs: figures.indexSourceEpochMs
+      asOfEpochMs: figures.indexSourceEpochMs,
+      stale: figures.isStale
     }
   }
 }
@@ -161,7 +187,7 @@ const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): C
   const { parameters } = view
   const price = (atoms: number): number => Units.toNumber(atoms, parameters.priceScale)
   const quantity = (atoms: number): number => Units.toNumber(atoms, parameters.quantityScale)
-  const nextFundingTimestamp = nextFundingEpochMs(atEpochMs)
+  const nextFundingTimestamp = nextFundingEpochMs(view, atEpochMs)
   return {
     symbol: Market.symbol(parameters),
     timestamp: atEpochMs,
@@ -175,11 +201,11 @@ const compatStats = (view: MarketView, figures: StatsView, atEpochMs: number): C
     openInterestValue: money(figures.openInterestQuoteAtoms),
     markPrice: price(figures.markPriceAtoms),
     indexPrice: price(figures.indexPriceAtoms),
-    fundingRate: 0,
-    nextFundingRate: 0,
+    fundingRate: figures.fundingRateE9 / one,
+    nextFundingRate: figures.predictedFundingRateE9 / one,
     nextFundingTimestamp,
     nextFundingDatetime: Errors.isoTime(nextFundingTimestamp),
-    interval: fundingInterval,
+    interval: intervalName(parameters.fundingIntervalMs),
     info: stats(view, figures, atEpochMs)
   }
 }

@@ -33,11 +33,39 @@ export const PutMarketBody = Schema.Struct({
   maxLeverageX: Fields.Count,
   makerFeeBps: Fields.Count,
   takerFeeBps: Fields.Count,
-  priceBandBps: Fields.optional(Fields.Count)
+  priceBandBps: Fields.optional(Fields.Count),
+  indexStaleMs: Fields.optional(Fields.Count),
+  indexStepMaxBps: Fields.optional(Fields.Count),
+  markBandBps: Fields.optional(Fields.Count),
+  impactNotional: Fields.optional(Fields.DecimalInput),
+  fundingIntervalMs: Fields.optional(Fields.Count),
+  fundingCapE9: Fields.optional(Fields.Count),
+  liquidationFeeBps: Fields.optional(Fields.Count)
 }).annotations({ identifier: "PutMarketBody" })
 export type PutMarketBody = typeof PutMarketBody.Type
 
 const defaultPriceBandBps = 1000
+
+/** The risk parameters of an operator's body: the defaults, where it names none. */
+const riskParameters = (
+  body: PutMarketBody,
+  maintenanceMarginTiers: Market.Parameters["maintenanceMarginTiers"]
+): Market.RiskParameters | string => {
+  const defaults = Market.riskDefaults({ initialMarginBps: body.initialMarginBps, maintenanceMarginTiers })
+  const impactNotionalAtoms = body.impactNotional === undefined
+    ? defaults.impactNotionalAtoms
+    : Units.parseDecimal(body.impactNotional, Units.moneyScale)
+  if (typeof impactNotionalAtoms === "string" || impactNotionalAtoms < 1) return "impactNotional must be a positive amount of USDC"
+  return {
+    indexStaleMs: body.indexStaleMs ?? defaults.indexStaleMs,
+    indexStepMaxBps: body.indexStepMaxBps ?? defaults.indexStepMaxBps,
+    markBandBps: body.markBandBps ?? defaults.markBandBps,
+    impactNotionalAtoms,
+    fundingIntervalMs: body.fundingIntervalMs ?? defaults.fundingIntervalMs,
+    fundingCapE9: body.fundingCapE9 ?? defaults.fundingCapE9,
+    liquidationFeeBps: body.liquidationFeeBps ?? defaults.liquidationFeeBps
+  }
+}
 
 /** Market parameters of an operator's body; a sentence where it cannot be said in atoms. */
 const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | string => {
@@ -65,7 +93,10 @@ const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | 
   if (tiers.length > 16 || !tiers.every((tier) => Number.isSafeInteger(tier.notionalThresholdAtoms))) {
     return "there may be at most 16 maintenance tiers, below 2^53 atoms"
   }
+  const risk = riskParameters(body, tiers)
+  if (typeof risk === "string") return risk
   const market: Market.Parameters = {
+    ...risk,
     marketId,
     baseAsset: assets[1]!,
     quoteAsset: assets[2]!,
@@ -91,6 +122,15 @@ const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | 
   if (market.maxLeverageX < 1 || market.maxLeverageX > 1000) return "maxLeverageX must be 1..1000"
   if (market.priceBandBps < 1 || market.priceBandBps > 9999) return "priceBandBps must be 1..9999"
   return Market.fault(market) ?? market
+}
+
+/**
+ * Parameters to compare a body by: of the risk parameters those that are not what they are unless somebody names them. So a
+ * body without any is what it was before there were any, and saying a default is no other body.
+ */
+const asSent = (market: Market.Parameters): object => {
+  const defaults: Partial<Market.Parameters> = Market.riskDefaults(market)
+  return Object.fromEntries(Object.entries(market).filter(([name, value]) => defaults[name as keyof Market.Parameters] !== value))
 }
 
 export const putMarket = Route.effect({
@@ -129,7 +169,7 @@ export const putMarket = Route.effect({
       : operated(
         services,
         "put_market",
-        command("PutMarket", Operation.putMarket, headers, market, { parameters: market }),
+        command("PutMarket", Operation.putMarket, headers, asSent(market), { parameters: market }),
         path.marketId,
         market
       )

@@ -10,13 +10,17 @@ interface Totals {
   readonly feesHigh: number
   readonly creditedLow: number
   readonly creditedHigh: number
+  readonly fundingPoolLow: number
+  readonly fundingPoolHigh: number
 }
 
-const totalsOf = ({ credited, fees }: State): Totals => ({
+const totalsOf = ({ credited, fees, fundingPool }: State): Totals => ({
   feesLow: fees.low,
   feesHigh: fees.high,
   creditedLow: credited.low,
-  creditedHigh: credited.high
+  creditedHigh: credited.high,
+  fundingPoolLow: fundingPool.low,
+  fundingPoolHigh: fundingPool.high
 })
 
 export const part: Part = {
@@ -37,6 +41,8 @@ export const part: Part = {
     state.fees.high = totals.feesHigh
     state.credited.low = totals.creditedLow
     state.credited.high = totals.creditedHigh
+    state.fundingPool.low = totals.fundingPoolLow
+    state.fundingPool.high = totals.fundingPoolHigh
     state.accounts = Accounts.decode(from)
     state.apiKeys = ApiKeys.restore({
       rows: from.bytes("apiKeys.rows"),
@@ -47,7 +53,7 @@ export const part: Part = {
   },
   canonical: (state, feed) => {
     const { accounts, positions } = state
-    feed(`totals ${state.fees.atoms} ${state.credited.atoms}`)
+    feed(`totals ${state.fees.atoms} ${state.credited.atoms} ${state.fundingPool.atoms}`)
     for (let account = 0; account < accounts.count; account++) {
       accounts.canonical(account, feed)
       for (let market = 0; market < state.markets.length; market++) {
@@ -57,7 +63,7 @@ export const part: Part = {
           `position ${account} ${market} ${positions.quantity(slot)} ${positions.entryNotional(slot)} ${positions.realizedPnl(slot)} `
             + `${positions.feesPaid(slot)} ${positions.born(slot)} ${positions.openedAt(slot)} ${positions.lastSequence(slot)} `
             + `${positions.openBuys(slot)} ${positions.openSells(slot)} ${positions.reduceBuys(slot)} ${positions.reduceSells(slot)} `
-            + `${positions.openCount(slot)}`
+            + `${positions.openCount(slot)} ${positions.fundingEpoch(slot)} ${positions.fundingPaid(slot)}`
         )
       }
     }
@@ -66,10 +72,10 @@ export const part: Part = {
   firstBroken: (state) => conservation(state) ?? zeroSum(state)
 }
 
-/** Conservation: collaterals + fees + entry-notional imbalance = credits, to the atom. */
+/** Conservation: collaterals + fees + funding under way + entry-notional imbalance = credits, to the atom. */
 const conservation = (state: State): string | undefined => {
   const { accounts, positions } = state
-  let held = state.fees.atoms
+  let held = state.fees.atoms + state.fundingPool.atoms
   for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral(account))
   for (let slot = 0; slot < positions.count; slot++) {
     const entry = BigInt(positions.entryNotional(slot))

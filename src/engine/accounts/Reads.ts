@@ -4,6 +4,7 @@ import * as Ids from "../../domain/Ids.js"
 import type { AccountView } from "../Accounts.js"
 import { none } from "../../domain/None.js"
 import * as Margin from "../Margin.js"
+import * as Funding from "../markets/Funding.js"
 import { MarketReads } from "../markets/Reads.js"
 import type { ApiKeyView, BalanceView, Fill, PositionView } from "../Reads.js"
 
@@ -47,6 +48,7 @@ export class AccountReads extends MarketReads {
         maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
         realizedPnlAtoms: positions.realizedPnl(slot),
         feesPaidAtoms: positions.feesPaid(slot),
+        fundingPaidAtoms: positions.fundingPaid(slot) + Funding.pendingOf(state, slot),
         openedAtEpochMs: positions.openedAt(slot),
         lastSequence: positions.lastSequence(slot)
       })
@@ -54,10 +56,22 @@ export class AccountReads extends MarketReads {
     return views.sort((one, other) => one.market - other.market)
   }
 
+  /** Funding that an account owes and has not settled yet (negative: is to receive), money atoms. */
+  private owedFunding(account: number): number {
+    const { state } = this
+    const { accounts, positions } = state
+    if (state.settling === 0) return 0
+    let owed = 0
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      owed += Funding.pendingOf(state, slot)
+    }
+    return owed
+  }
+
   balance(account: number): BalanceView {
     const { accounts } = this.state
     Margin.refreshAccount(this.state, account)
-    const collateral = accounts.collateral(account)
+    const collateral = accounts.collateral(account) - this.owedFunding(account)
     const pnl = accounts.sumUnrealizedPnl(account)
     const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
     const initialMargin = accounts.sumInitialMargin(account)

@@ -1,10 +1,10 @@
-/** How commands about markets are decided: their parameters, their status, their index. */
+/** How commands about markets are decided: their parameters, their status, their index, their marks. */
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
 import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
-import { type Refused, refused } from "../../operations/Outcome.js"
+import { done, type Refused, refused } from "../../operations/Outcome.js"
 import { Book } from "../Book.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
@@ -12,6 +12,9 @@ import * as Margin from "../Margin.js"
 import * as Band from "../orders/Band.js"
 import { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
+import { revive } from "./Freshness.js"
+import * as Index from "./Index.js"
+import * as Mark from "./Mark.js"
 
 /** Most markets a venue may have: everything that grows has a bound. */
 const maxMarkets = 1024
@@ -34,7 +37,9 @@ const putMarket = (state: State, parameters: Market.Parameters): MarketChanged |
   if (!mayUpdate(state, existing, parameters)) return refused(Refusal.marketInvalid, none)
   const strands = stranding(state, existing, parameters)
   if (strands !== undefined) return strands
+  const before = existing.mark
   existing.setParameters(parameters)
+  if (existing.mark !== before) state.events.event2(Event.MarkSet, existing.index, existing.mark)
   state.riskEpoch++
   clearBeyondBand(state, existing)
   touch(state, existing)
@@ -102,6 +107,8 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
   const market = state.markets[index]
   if (market === undefined) return refused(Refusal.marketUnknown, none)
   if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
+  // Under a halt nothing is paid for, and an interval that ended under it neither.
+  if (market.status === "halted" && status !== "halted") revive(market, state.atEpochMs)
   market.status = status
   touch(state, market)
   state.events.event2(Event.MarketStatusSet, index, Market.statuses.indexOf(status))
@@ -111,20 +118,9 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
 const setIndexPrice = (state: State, command: SetIndexPrice): MarketChanged | Refused => {
   const market = state.markets[command.market]
   if (market === undefined) return refused(Refusal.marketUnknown, none)
-  const { maxPriceAtoms, minPriceAtoms } = market.parameters
-  if (command.priceAtoms < minPriceAtoms || command.priceAtoms > maxPriceAtoms) {
-    const bound = command.priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
-    return refused(Refusal.indexPriceInvalid, none, bound, command.priceAtoms, bound)
-  }
-  market.indexPrice = command.priceAtoms
-  market.indexSource = command.sourceEpochMs === 0 ? state.atEpochMs : command.sourceEpochMs
-  if (market.mark !== command.priceAtoms) {
-    market.setMark(command.priceAtoms)
-    state.riskEpoch++
-    clearBeyondBand(state, market)
-  }
-  state.events.event3(Event.IndexPriceSet, market.index, command.priceAtoms, command.sourceEpochMs)
-  return changed(market)
+  const refusal = Index.take(state, market, command)
+  Band.clear(state)
+  return refusal ?? changed(market)
 }
 
 export const deciders: Deciders<"markets"> = {
@@ -140,5 +136,12 @@ export const deciders: Deciders<"markets"> = {
   SetIndexPrice: {
     admit: always,
     decide: (state, command) => [setIndexPrice(state, command)]
+  },
+  MarkTick: {
+    admit: always,
+    decide: (state) => {
+      Mark.tick(state)
+      return [done]
+    }
   }
 }

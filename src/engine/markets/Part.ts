@@ -1,5 +1,6 @@
 /** Markets: parameters, status, prices, figures. Their books are rebuilt with the orders. */
 import * as Market from "../../domain/Market.js"
+import { FundingLog } from "../FundingLog.js"
 import { type MarketDump, MarketState } from "../Markets.js"
 import { Minutes } from "../Minutes.js"
 import { holds, type Part } from "../Part.js"
@@ -7,19 +8,26 @@ import { holds, type Part } from "../Part.js"
 export const part: Part = {
   encode: (state, into) => {
     into.json("markets.values", state.markets.map((market) => market.dump()))
-    for (const market of state.markets) into.column(`markets.minutes.${market.index}`, market.minutes.dump())
+    for (const market of state.markets) {
+      into.column(`markets.minutes.${market.index}`, market.minutes.dump())
+      into.column(`markets.fundings.${market.index}`, market.fundings.dump())
+    }
   },
   restore: (state, from) => {
     for (const dump of from.json("markets.values") as ReadonlyArray<MarketDump>) {
       const index = state.markets.length
-      const market = MarketState.restore(index, dump, Minutes.restore(from.floats(`markets.minutes.${index}`)))
+      const minutes = Minutes.restore(from.floats(`markets.minutes.${index}`))
+      const market = MarketState.restore(index, dump, minutes, FundingLog.restore(from.floats(`markets.fundings.${index}`)))
       state.markets.push(market)
       state.marketById.set(dump.parameters.marketId, index)
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
     }
   },
   canonical: (state, feed) => {
-    for (const market of state.markets) feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
+    for (const market of state.markets) {
+      feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
+      feed(`fundings ${market.index} ${market.fundings.dump().join(" ")}`)
+    }
   },
   firstBroken: holds
 }

@@ -2,7 +2,11 @@
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
+import type { Funding } from "../FundingLog.js"
+import type { MarketState } from "../Markets.js"
 import type { BookView, Fill, MarketView, StatsView } from "../Reads.js"
+import { isStale } from "./Freshness.js"
+import { perInterval, runningRate8hE9 } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
 
 export class MarketReads extends VenueReads {
@@ -63,7 +67,32 @@ export class MarketReads extends VenueReads {
       markPriceAtoms: market.mark,
       openInterestBaseAtoms: market.openInterest,
       openInterestQuoteAtoms: BigInt(market.openInterest) * BigInt(market.mark * market.factor),
-      change24hBps: market.change24hBps(this.state.atEpochMs)
+      change24hBps: market.change24hBps(this.state.atEpochMs),
+      isStale: isStale(market, this.state.atEpochMs),
+      ...fundingRates(market)
     }
+  }
+
+  fundings(index: number, sinceEpochMs: number, limit: number): ReadonlyArray<Funding> {
+    const { fundings } = this.state.markets[index]!
+    const found: Array<Funding> = []
+    for (let newer = 0; found.length < limit; newer++) {
+      const funding = fundings.at(newer)
+      if (funding === undefined || funding.atEpochMs < sinceEpochMs) break
+      found.push(funding)
+    }
+    return found
+  }
+}
+
+/** The rates of the last interval that ended and of the running one. */
+const fundingRates = (market: MarketState) => {
+  const last = market.fundings.at(0)
+  const predicted = runningRate8hE9(market)
+  return {
+    fundingRate8hE9: last?.rate8hE9 ?? 0,
+    fundingRateE9: last?.rateE9 ?? 0,
+    predictedFundingRate8hE9: predicted,
+    predictedFundingRateE9: perInterval(predicted, market.parameters.fundingIntervalMs)
   }
 }

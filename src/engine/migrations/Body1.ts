@@ -3,6 +3,7 @@
  * remembered under rules 1 keeps that digest over the step to rules 2, and a request that comes again under it is
  * compared in the same way: so its promise holds until it is forgotten.
  */
+import * as Market from "../../domain/Market.js"
 import { Digest128 } from "../../domain/Digest128.js"
 import type { Fingerprint } from "../../operations/Fingerprint.js"
 import type { Fields } from "../../operations/Field.js"
@@ -52,7 +53,7 @@ const feed = (command: Command): void => {
       if (command.raw !== "") digest.text(command.raw)
       return
     case "PutMarket":
-      digest.text(JSON.stringify(command.parameters))
+      digest.text(JSON.stringify(parameters1(command.parameters)))
       return
     case "OpenDemoAccounts":
       digest.number(command.collateralAtoms)
@@ -66,6 +67,12 @@ const feed = (command: Command): void => {
     default:
       feedFields(declarationOf(command).fields, command as unknown as Readonly<Record<string, unknown>>)
   }
+}
+
+/** Parameters as rules 1 knew them: those that came later only where they are not what they are unless somebody names them. */
+const parameters1 = (parameters: Market.Parameters): object => {
+  const later: Partial<Market.Parameters> = Market.riskDefaults(parameters)
+  return Object.fromEntries(Object.entries(parameters).filter(([name, value]) => later[name as keyof Market.Parameters] !== value))
 }
 
 const feedFields = (fields: Fields, values: Readonly<Record<string, unknown>>): void => {

@@ -6,6 +6,7 @@ import type { AmendOrder } from "../../operations/orders/AmendOrder.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Event } from "../EventLog.js"
+import { settleAccount } from "../markets/Funding.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
@@ -37,6 +38,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   const priceBefore = orders.priceAtoms(order)
   const priceAtoms = command.priceAtoms === 0 ? priceBefore : command.priceAtoms
   const slot = state.touchPosition(command.account, market.index)
+  settleAccount(state, command.account)
   Margin.refreshAccount(state, command.account)
   const entry: Terms = {
     side: orders.side(order),

@@ -14,6 +14,7 @@ import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
+import { accepting } from "../markets/Freshness.js"
 import { isBeingCleared } from "./Band.js"
 
 /** Open orders of one account in one market. */
@@ -41,7 +42,7 @@ export const check = (
   number: number
 ): Refused | undefined => {
   const { positions } = state
-  const { status } = market
+  const status = accepting(market, state.atEpochMs)
   const quantity = positions.quantity(slot)
   const buying = entry.side === Order.buy
   const opposed = buying ? quantity < 0 : quantity > 0
@@ -49,6 +50,7 @@ export const check = (
   const growing = buying ? positions.openBuys(slot) : positions.openSells(slot)
   const reducing = buying ? positions.reduceBuys(slot) : positions.reduceSells(slot)
 
+  if (market.mark === 0 && market.status === "open") return refused(Refusal.marketNotAccepting, number)
   if (status !== "open") {
     const reduces = entry.reduceOnly || onlyReduces(entry, opposed, growing, held)
     if (status !== "reduce_only" || !reduces) {

@@ -10,6 +10,7 @@ import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
+import { settleAccount } from "../markets/Funding.js"
 import { packFlags } from "../Orders.js"
 import { OutOfRoom } from "../OutOfRoom.js"
 import type { State } from "../State.js"
@@ -33,6 +34,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
     return refused(Refusal.expiryPassed, number, state.atEpochMs, entry.expiresAtEpochMs)
   }
   const book = state.books[market.index]!
+  settleAccount(state, account)
   Margin.refreshAccount(state, account)
   const positionsBefore = state.positions.count
   const slot = state.touchPosition(account, market.index)

@@ -5,6 +5,7 @@ import type { Versions } from "../../operations/Versions.js"
 import { always, type Deciders } from "../Decider.js"
 import * as Due from "../Due.js"
 import { Event } from "../EventLog.js"
+import { revive } from "../markets/Freshness.js"
 import type { State } from "../State.js"
 
 const setVersions = (state: State, { codec, program, rules }: Versions): void => {
@@ -16,8 +17,11 @@ const setVersions = (state: State, { codec, program, rules }: Versions): void =>
 const setHalt = (state: State, halted: boolean): ReadonlyArray<Done> => {
   state.halted = halted
   state.events.event1(Event.HaltSet, halted ? 1 : 0)
-  // What fell due under the halt is done before anything can match again.
-  if (!halted) Due.run(state)
+  if (!halted) {
+    for (const market of state.markets) revive(market, state.atEpochMs)
+    // What fell due under the halt is done before anything can match again.
+    Due.run(state)
+  }
   return [done]
 }
 

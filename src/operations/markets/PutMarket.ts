@@ -27,7 +27,15 @@ const parameters = {
   maxLeverageX: Field.whole("leverage"),
   makerFeeBps: Field.whole("bps"),
   takerFeeBps: Field.whole("bps"),
-  priceBandBps: Field.whole("bps")
+  priceBandBps: Field.whole("bps"),
+  // What a record of rules 3 or older stands for. It is decided by the program that wrote it; here it is only told.
+  indexStaleMs: Field.added("duration_ms", 10_000),
+  indexStepMaxBps: Field.added("bps", 500),
+  markBandBps: Field.added("bps", 0),
+  impactNotionalAtoms: Field.added("money_atoms", 10_000_000_000),
+  fundingIntervalMs: Field.added("duration_ms", 3_600_000),
+  fundingCapE9: Field.added("e9", 0),
+  liquidationFeeBps: Field.added("bps", 0)
 }
 
 export const PutMarket = declare({

@@ -152,6 +152,7 @@ const comparedText: Readonly<Record<Unit, string>> = {
   epoch_ms: "milliseconds since the Unix epoch",
   duration_ms: "milliseconds",
   bps: "basis points",
+  e9: "10^-9",
   scale: "numbers of decimals",
   leverage: "leverages",
   count: "whole numbers",

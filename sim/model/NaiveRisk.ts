@@ -1,0 +1,194 @@
+/**
+ * The reference model's index, mark and funding, written from the rules alone: every sample kept, every average taken anew,
+ * all in BigInt. Prices in price atoms, money in money atoms, rates in 10^-9.
+ */
+import * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { ceilDiv } from "./NaiveMoney.js"
+import { type NaiveFunding, type NaiveMarket, type NaiveRisk, remaining } from "./NaiveState.js"
+
+export const noRisk = (): NaiveRisk => ({
+  index: 0,
+  source: 0,
+  held: undefined,
+  liveSince: 0,
+  second: 0,
+  slot: 0,
+  basis: [],
+  interval: 0,
+  premiums: [],
+  fundings: []
+})
+
+const billion = 1_000_000_000n
+const eightHours = 28_800_000n
+const secondMs = 1_000
+const sampleMs = 5_000
+/** Samples that the mark's second price averages over. */
+const averaged = 30
+
+const abs = (value: bigint): bigint => (value < 0n ? -value : value)
+const max = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+const min = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+const within = (value: bigint, most: bigint): bigint => max(-most, min(most, value))
+/** round(a / b), half toward +infinity; b > 0. */
+const rounded = (a: bigint, b: bigint): bigint => {
+  const doubled = 2n * a + b
+  const whole = doubled / (2n * b)
+  return doubled < 0n && doubled % (2n * b) !== 0n ? whole - 1n : whole
+}
+const middle = (values: ReadonlyArray<bigint>): bigint => [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[1]!
+
+export const isStale = ({ parameters, risk }: NaiveMarket, atEpochMs: number): boolean => atEpochMs >= risk.source + parameters.indexStaleMs
+
+const isLive = (market: NaiveMarket, atEpochMs: number): boolean =>
+  market.risk.index !== 0 && market.status !== "halted" && Market.isListed(market.status) && !isStale(market, atEpochMs)
+
+/** What an open market with an index that is no longer fresh takes: only what reduces. */
+export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status =>
+  market.status === "open" && isStale(market, atEpochMs) ? "reduce_only" : market.status
+
+/** |a - b| in bps of b is at most so much. */
+const near = (price: number, of: number, bps: number): boolean => abs(BigInt(price - of)) * 10_000n <= BigInt(of) * BigInt(bps)
+
+/** Why a sample is not the index, and what was compared. */
+export interface RefusedSample {
+  readonly refusal: Refusal
+  readonly limit: number
+  readonly actual: number
+  readonly nearest?: number
+}
+
+/** Takes a sample of the index: why it is not the index from now on, or undefined. */
+export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: number, atEpochMs: number): RefusedSample | undefined => {
+  const { parameters, risk } = market
+  const { indexStepMaxBps, maxPriceAtoms, minPriceAtoms } = parameters
+  if (price < minPriceAtoms || price > maxPriceAtoms) {
+    const bound = price < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+    return { refusal: Refusal.indexPriceInvalid, limit: bound, actual: price, nearest: bound }
+  }
+  const source = sourceEpochMs === 0 || sourceEpochMs > atEpochMs ? atEpochMs : sourceEpochMs
+  if (source < risk.source) return { refusal: Refusal.indexPriceOutOfOrder, limit: risk.source, actual: source }
+  const steps = risk.index !== 0 && !near(price, risk.index, indexStepMaxBps)
+  if (steps) {
+    const agrees = risk.held !== undefined && near(price, risk.held.price, 100)
+    const enough = agrees && risk.held!.agreed !== undefined && source - risk.held!.agreed >= 1_000
+    if (!enough) {
+      if (!agrees) risk.held = { price, source, agreed: undefined }
+      else if (risk.held!.agreed === undefined && source > risk.held!.source) risk.held!.agreed = source
+      const [index, bps] = [BigInt(risk.index), BigInt(indexStepMaxBps)]
+      const limit = price > risk.index ? index * (10_000n + bps) / 10_000n : ceilDiv(index * (10_000n - bps), 10_000n)
+      return { refusal: Refusal.indexPriceHeld, limit: Number(limit), actual: price }
+    }
+  }
+  if (isStale(market, atEpochMs)) risk.liveSince = atEpochMs
+  risk.held = undefined
+  risk.index = price
+  risk.source = source
+  return undefined
+}
+
+/** Whether a market's mark is to be made at a time. */
+export const isDue = (market: NaiveMarket, atEpochMs: number): boolean =>
+  Math.floor(atEpochMs / secondMs) > market.risk.second && isLive(market, atEpochMs)
+
+/** The same where the index may have become stale while the tick waited, or the clock been set back by up to a second. */
+export const wasDue = (market: NaiveMarket, atEpochMs: number): boolean =>
+  Math.floor((atEpochMs + secondMs) / secondMs) > market.risk.second && isLive(market, market.risk.source)
+
+/** The average price at which the impact notional goes into a side of the book; undefined where it does not. */
+const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {
+  const sizes = new Map<number, bigint>()
+  for (const order of market.resting) {
+    if (order.side === side) sizes.set(order.price, (sizes.get(order.price) ?? 0n) + BigInt(remaining(order)))
+  }
+  const levels = [...sizes].sort(([a], [b]) => (side === Order.buy ? b - a : a - b)).slice(0, 512)
+  let left = BigInt(market.parameters.impactNotionalAtoms)
+  // What was bought of the levels before, as a sum of sizes; a part of the last level is a fraction over its price.
+  let size = 0n
+  for (const [price, atoms] of levels) {
+    const unit = BigInt(price) * market.factor
+    if (left > atoms * unit) {
+      left -= atoms * unit
+      size += atoms
+      continue
+    }
+    const [over, under] = [BigInt(market.parameters.impactNotionalAtoms) * unit, (size * unit + left) * market.factor]
+    return side === Order.buy ? over / under : ceilDiv(over, under)
+  }
+  return undefined
+}
+
+const averagePremium = ({ premiums }: NaiveRisk): bigint =>
+  premiums.length === 0 ? 0n : premiums.reduce((sum, each) => sum + each, 0n) / BigInt(premiums.length)
+
+/** The running interval's rate so far, per 8 hours. */
+export const runningRate8h = ({ parameters, risk }: NaiveMarket): bigint => {
+  const average = averagePremium(risk)
+  return within(average + within(100_000n - average, 500_000n), 8n * BigInt(parameters.fundingCapE9))
+}
+
+/** A rate per 8 hours as one per interval. */
+export const perInterval = (rate8h: bigint, intervalMs: number): bigint => (rate8h * BigInt(intervalMs)) / eightHours
+
+/** What a position pays at a rate (negative: receives), rounded against it. */
+export const payment = (market: NaiveMarket, quantity: number, { index, intervalMs, rate8h }: NaiveFunding): bigint => {
+  const over = BigInt(quantity) * BigInt(index) * market.factor * rate8h * BigInt(intervalMs)
+  const under = billion * eightHours
+  return over > 0n ? ceilDiv(over, under) : over / under
+}
+
+/** Ends the running interval where its time is over: what it came to, or undefined. */
+const endInterval = ({ parameters, risk, ...market }: NaiveMarket, sequence: number, atEpochMs: number): NaiveFunding | undefined => {
+  const intervalMs = parameters.fundingIntervalMs
+  const interval = Math.floor(atEpochMs / intervalMs)
+  if (interval === risk.interval) return undefined
+  const ended = risk.interval
+  const endedAt = (ended + 1) * intervalMs
+  const isWhole = interval === ended + 1 && risk.liveSince <= endedAt && risk.premiums.length * 2 >= intervalMs / sampleMs
+  const funding = ended === 0 ? undefined : {
+    atEpochMs: endedAt,
+    sequence,
+    rate8h: isWhole ? runningRate8h({ parameters, risk, ...market }) : 0n,
+    premium: averagePremium(risk),
+    index: risk.index,
+    samples: risk.premiums.length,
+    intervalMs
+  }
+  risk.interval = interval
+  risk.premiums = []
+  if (funding !== undefined) risk.fundings.push(funding)
+  return funding
+}
+
+/** Makes a market's mark; with it what an interval that ended came to. */
+export const tick = (
+  market: NaiveMarket,
+  sequence: number,
+  atEpochMs: number
+): { readonly mark: number; readonly ended: NaiveFunding | undefined } => {
+  const { parameters, risk } = market
+  risk.second = Math.floor(atEpochMs / secondMs)
+  const ended = endInterval(market, sequence, atEpochMs)
+  const [bid, ask] = [impact(market, Order.buy), impact(market, Order.sell)]
+  const index = BigInt(risk.index)
+  if (Math.floor(atEpochMs / sampleMs) > risk.slot) {
+    risk.slot = Math.floor(atEpochMs / sampleMs)
+    risk.basis = [...risk.basis, bid === undefined || ask === undefined ? 0n : bid + ask - 2n * index].slice(-averaged)
+    const premium = max(0n, (bid ?? index) - index) - max(0n, index - (ask ?? index))
+    risk.premiums.push((premium * billion) / index)
+  }
+  const interval = BigInt(parameters.fundingIntervalMs)
+  const toFunding = interval - BigInt(atEpochMs) % interval
+  const rate = perInterval(runningRate8h(market), parameters.fundingIntervalMs)
+  const first = index + rounded(index * rate * toFunding, interval * billion)
+  const basis = risk.basis.reduce((sum, each) => sum + each, 0n)
+  const second = risk.basis.length === 0 ? index : index + rounded(basis, 2n * BigInt(risk.basis.length))
+  const last = market.lastPrice === 0 ? index : BigInt(market.lastPrice)
+  const third = bid === undefined || ask === undefined ? index : middle([bid, ask, last])
+  const band = BigInt(parameters.markBandBps)
+  const low = max(BigInt(parameters.minPriceAtoms), ceilDiv(index * (10_000n - band), 10_000n))
+  const high = min(BigInt(parameters.maxPriceAtoms), (index * (10_000n + band)) / 10_000n)
+  return { mark: Number(min(high, max(low, middle([first, second, third])))), ended }
+}

@@ -1,0 +1,82 @@
+/**
+ * A market's index: which samples become its price, and how long that is good for.
+ *
+ * A sample is refused where it is no price of the market, or was seen before the one that stands. A step beyond
+ * `indexStepMaxBps` is held back until two later samples agree with it, at least a second apart: one wrong sample, or one
+ * repeated at once, moves nothing.
+ */
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { bpsOne } from "../../domain/Units.js"
+import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import { Event } from "../EventLog.js"
+import type { MarketState } from "../Markets.js"
+import * as Band from "../orders/Band.js"
+import type { State } from "../State.js"
+import { isStale, revive } from "./Freshness.js"
+
+/** How near later samples must be to a step that is held back, and how far apart in time from each other. */
+const agreement = { bps: 100, apartMs: 1_000 }
+
+/** Whether two prices lie so near each other, in bps of the first. */
+const isNear = (price: number, other: number, bps: number): boolean => Math.abs(other - price) * bpsOne <= price * bps
+
+/** Takes a sample, holds it back, or refuses it; undefined where it is the index now. */
+export const take = (state: State, market: MarketState, { priceAtoms, sourceEpochMs }: SetIndexPrice): Refused | undefined => {
+  const { atEpochMs } = state
+  const { indexStepMaxBps, maxPriceAtoms, minPriceAtoms } = market.parameters
+  if (priceAtoms < minPriceAtoms || priceAtoms > maxPriceAtoms) {
+    const bound = priceAtoms < minPriceAtoms ? minPriceAtoms : maxPriceAtoms
+    return refused(Refusal.indexPriceInvalid, none, bound, priceAtoms, bound)
+  }
+  // A source whose clock is ahead would stay fresh for longer than it is.
+  const sourceAt = sourceEpochMs === 0 ? atEpochMs : Math.min(sourceEpochMs, atEpochMs)
+  if (sourceAt < market.indexSource) return refused(Refusal.indexPriceOutOfOrder, none, market.indexSource, sourceAt)
+  if (market.indexPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps) && !isAgreed(market, priceAtoms, sourceAt)) {
+    hold(state, market, priceAtoms, sourceAt)
+    return refused(Refusal.indexPriceHeld, none, nearestStep(market, priceAtoms), priceAtoms)
+  }
+  if (market.heldPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps)) {
+    state.capacity.reached?.("a step of an index was agreed with")
+  }
+  if (isStale(market, atEpochMs)) revive(market, atEpochMs)
+  market.letGo()
+  market.indexPrice = priceAtoms
+  market.indexSource = sourceAt
+  state.events.event3(Event.IndexPriceSet, market.index, priceAtoms, sourceAt)
+  // The first price of a market is its mark until its first tick.
+  if (market.mark === 0) moveMark(state, market, priceAtoms)
+  return undefined
+}
+
+/** Sets a market's mark, and begins to cancel what the band that moves with it leaves behind. */
+export const moveMark = (state: State, market: MarketState, mark: number): void => {
+  market.setMark(mark)
+  state.riskEpoch++
+  Band.note(state, market)
+  state.events.event2(Event.MarkSet, market.index, mark)
+}
+
+/** Whether a sample is the second that agrees with a step that is held back, long enough after the first. */
+const isAgreed = ({ agreedSource, heldPrice }: MarketState, priceAtoms: number, sourceAt: number): boolean =>
+  heldPrice !== 0 && agreedSource !== 0 && sourceAt >= agreedSource + agreement.apartMs && isNear(heldPrice, priceAtoms, agreement.bps)
+
+/** Holds a step back: a new one, or as a sample that agrees with the one that is held. */
+const hold = (state: State, market: MarketState, priceAtoms: number, sourceAt: number): void => {
+  if (market.heldPrice !== 0 && isNear(market.heldPrice, priceAtoms, agreement.bps)) {
+    if (market.agreedSource === 0 && sourceAt > market.heldSource) market.agreedSource = sourceAt
+  } else {
+    state.capacity.reached?.("a step of an index was held back")
+    market.heldPrice = priceAtoms
+    market.heldSource = sourceAt
+    market.agreedSource = 0
+  }
+  state.events.event3(Event.IndexPriceHeld, market.index, priceAtoms, sourceAt)
+}
+
+/** The price nearest to a sample that would not be held back. */
+const nearestStep = ({ indexPrice, parameters: { indexStepMaxBps } }: MarketState, priceAtoms: number): number =>
+  priceAtoms > indexPrice
+    ? Math.floor((indexPrice * (bpsOne + indexStepMaxBps)) / bpsOne)
+    : Math.ceil((indexPrice * (bpsOne - indexStepMaxBps)) / bpsOne)

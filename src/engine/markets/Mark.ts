@@ -1,0 +1,143 @@
+/**
+ * The mark, made once a second by a `MarkTick` and constant between: the median of three prices, held to a band around the
+ * index.
+ *
+ *   p1 = index + index x running funding rate x time to funding / interval
+ *   p2 = index + average over the last 30 samples of (impactBid + impactAsk) / 2 - index
+ *   p3 = median(impactBid, impactAsk, last trade), the index while either side is thin
+ *
+ * An impact price is what selling or buying `impactNotional` into the book comes to on average; a side that cannot take it
+ * is thin. Its rounding is towards the book: an impact bid down, an impact ask up.
+ */
+import { none } from "../../domain/None.js"
+import * as Order from "../../domain/Order.js"
+import { bpsOne } from "../../domain/Units.js"
+import type { Book } from "../Book.js"
+import { basisSamples, type MarketState } from "../Markets.js"
+import * as Band from "../orders/Band.js"
+import type { State } from "../State.js"
+import * as Funding from "./Funding.js"
+import { isLive } from "./Freshness.js"
+import * as Index from "./Index.js"
+
+/** Markets that one tick moves at most: a fraction of a millisecond's work. The others follow at once, in records of their own. */
+export const tickedAtOnce = 16
+
+/** Between two marks of a market, and between two samples of its book. */
+const secondMs = 1_000
+const sampleMs = 5_000
+
+/** Levels of a side that stand for it: what they cannot take, the side cannot. */
+const impactLevels = 512
+/** Nearly always so many are enough. */
+const touchLevels = 16
+
+/** Whether a market's mark is to be made anew at a time. */
+const isDue = (market: MarketState, atEpochMs: number): boolean =>
+  (market.tickedSecond + 1) * secondMs <= atEpochMs && isLive(market, atEpochMs)
+
+/**
+ * When the next tick is due, as of a time; `Infinity` where nothing is live, or will be by then. A tick that comes late makes
+ * no mark of an index that is stale by the time of its record.
+ */
+export const nextTickEpochMs = ({ halted, markets }: State, nowEpochMs: number): number => {
+  if (halted) return Number.POSITIVE_INFINITY
+  let earliest = Number.POSITIVE_INFINITY
+  for (const market of markets) {
+    const due = (market.tickedSecond + 1) * secondMs
+    if (due < earliest && isLive(market, Math.max(due, nowEpochMs))) earliest = due
+  }
+  return earliest
+}
+
+/** Makes the marks that are due anew, of the lowest markets first, and clears what their bands leave behind. */
+export const tick = (state: State): void => {
+  let left = tickedAtOnce
+  for (const market of state.markets) {
+    if (!isDue(market, state.atEpochMs)) continue
+    if (left-- === 0) break
+    tickMarket(state, market)
+  }
+  Band.clear(state)
+  if (state.settling > 0) Funding.settleSome(state)
+}
+
+const tickMarket = (state: State, market: MarketState): void => {
+  const { atEpochMs } = state
+  const book = state.books[market.index]!
+  market.tickedSecond = Math.floor(atEpochMs / secondMs)
+  Funding.endInterval(state, market)
+  const bid = impactPrice(market, book, Order.buy)
+  const ask = impactPrice(market, book, Order.sell)
+  const slot = Math.floor(atEpochMs / sampleMs)
+  if (slot > market.sampledSlot) {
+    market.sampledSlot = slot
+    sample(market, bid, ask)
+  }
+  const mark = markOf(market, bid, ask, atEpochMs)
+  if (mark !== market.mark) Index.moveMark(state, market, mark)
+}
+
+/** Takes a sample of the basis and of the premium. A thin side counts as the index. */
+const sample = (market: MarketState, bid: number, ask: number): void => {
+  const { basis, indexPrice } = market
+  basis.push(bid === none || ask === none ? 0 : bid + ask - 2 * indexPrice)
+  if (basis.length > basisSamples) basis.shift()
+  Funding.sample(market, bid === none ? indexPrice : bid, ask === none ? indexPrice : ask)
+}
+
+/** The average price at which `impactNotional` goes into the book's bids (for a buy side) or offers; -1 where it does not. */
+const impactPrice = (market: MarketState, book: Book, side: Order.Side): number => {
+  const touch = book.levels(side, touchLevels)
+  const price = averagePrice(market, side, touch)
+  return price !== none || touch.length < touchLevels ? price : averagePrice(market, side, book.levels(side, impactLevels))
+}
+
+const averagePrice = (
+  { factor, parameters: { impactNotionalAtoms } }: MarketState,
+  side: Order.Side,
+  levels: ReadonlyArray<readonly [priceAtoms: number, sizeAtoms: number]>
+): number => {
+  const wanted = BigInt(impactNotionalAtoms)
+  const unit = BigInt(factor)
+  let notional = 0n
+  let size = 0n
+  for (const [priceAtoms, sizeAtoms] of levels) {
+    const price = BigInt(priceAtoms)
+    const more = price * BigInt(sizeAtoms) * unit
+    if (notional + more < wanted) {
+      notional += more
+      size += BigInt(sizeAtoms)
+      continue
+    }
+    // All of the better levels and a part of this one: wanted / (K x (size + (wanted - notional) / (price x K))).
+    const divisor = size * price * unit + wanted - notional
+    const product = wanted * price
+    return Number(side === Order.buy ? product / divisor : (product + divisor - 1n) / divisor)
+  }
+  return none
+}
+
+/** floor(a / b) for b > 0. */
+const floorDiv = (a: bigint, b: bigint): bigint => a >= 0n ? a / b : -((-a + b - 1n) / b)
+
+/** round(a / b) for b > 0: half goes toward +infinity. */
+const halfUp = (a: bigint, b: bigint): number => Number(floorDiv(2n * a + b, 2n * b))
+
+const median = (one: number, two: number, three: number): number => Math.max(Math.min(one, two), Math.min(Math.max(one, two), three))
+
+/** The mark of a market whose impact prices are `bid` and `ask`, -1 where thin, price atoms. */
+export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs: number): number => {
+  const { basis, indexPrice, lastPrice, parameters } = market
+  const { fundingIntervalMs, markBandBps, maxPriceAtoms, minPriceAtoms } = parameters
+  const toFundingMs = fundingIntervalMs - atEpochMs % fundingIntervalMs
+  const funded = BigInt(indexPrice) * BigInt(Funding.runningRateE9(market)) * BigInt(toFundingMs)
+  const p1 = indexPrice + halfUp(funded, BigInt(fundingIntervalMs) * 1_000_000_000n)
+  let twice = 0
+  for (const each of basis) twice += each
+  const p2 = basis.length === 0 ? indexPrice : indexPrice + halfUp(BigInt(twice), BigInt(2 * basis.length))
+  const p3 = bid === none || ask === none ? indexPrice : median(bid, ask, lastPrice === 0 ? indexPrice : lastPrice)
+  const low = Math.max(minPriceAtoms, Math.ceil((indexPrice * (bpsOne - markBandBps)) / bpsOne))
+  const high = Math.min(maxPriceAtoms, Math.floor((indexPrice * (bpsOne + markBandBps)) / bpsOne))
+  return Math.min(high, Math.max(low, median(p1, p2, p3)))
+}

@@ -1,0 +1,181 @@
+/** Funding: rates, payments and their rounding, whom it reaches, and what becomes of what rounding leaves. */
+import * as fc from "fast-check"
+import { describe, expect, test } from "vitest"
+import * as Ids from "../../src/domain/Ids.js"
+import * as Order from "../../src/domain/Order.js"
+import { Engine } from "../../src/engine/Engine.js"
+import * as Invariants from "../../src/engine/Invariants.js"
+import { owed, perInterval, runningRate8hE9, settledAtOnce } from "../../src/engine/markets/Funding.js"
+import { MarketState } from "../../src/engine/Markets.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
+import { Driver, parameters, patient } from "./drive.js"
+
+const rich = 10 ** 12
+const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
+
+const market = (change: Partial<typeof patient> = {}) =>
+  new MarketState(0, parameters("AAA", { ...patient, fundingCapE9: 40_000_000, ...change }))
+
+describe("the rate", () => {
+  // The average premium, the rate per 8 hours: premium + clamp(100,000 - premium, -500,000, 500,000), within 8 x the cap.
+  test.each([
+    [0, 100_000],
+    [100_000, 100_000],
+    [600_000, 100_000],
+    [600_001, 100_001],
+    [5_000_000, 4_500_000],
+    [-400_000, 100_000],
+    [-400_001, 99_999],
+    [-5_000_000, -4_500_000],
+    [400_000_000, 320_000_000],
+    [-400_000_000, -320_000_000]
+  ])("of an average premium of %i is %i", (average, rate) => {
+    const of = market()
+    of.premiumSumE9 = average * 3
+    of.premiumSamples = 3
+    expect(runningRate8hE9(of)).toBe(rate)
+  })
+
+  test("is held to its cap, and told per interval toward zero", () => {
+    const of = market({ fundingCapE9: 1_000 })
+    of.premiumSumE9 = 10 ** 9
+    of.premiumSamples = 1
+    expect(runningRate8hE9(of)).toBe(8_000)
+    expect([perInterval(100_000, 3_600_000), perInterval(-100_001, 3_600_000), perInterval(3, 3_600_000)]).toEqual([12_500, -12_500, 0])
+  })
+})
+
+describe("a payment", () => {
+  // q x index x K x rate x interval / (10^9 x 28,800,000); the first: 15,000 x 6,000,000 x 1 x 100,000 / 8 / 10^9 = 1,125,000.
+  test.each([
+    [15_000, 6_000_000, 1, 100_000, 1_125_000],
+    [-15_000, 6_000_000, 1, 100_000, -1_125_000],
+    [15_000, 6_000_000, 1, -100_000, -1_125_000],
+    // 1 x 1,000 x 100 x 100,000 / 8 / 10^9 = 1.25: paid 2, received 1.
+    [1, 1_000, 100, 100_000, 2],
+    [-1, 1_000, 100, 100_000, -1],
+    // Less than an atom is paid as one, and received as none.
+    [1, 1, 1, 1, 1],
+    [-1, 1, 1, 1, 0]
+  ])("of %i at %i, K %i and %i is %i", (quantity, index, factor, rate, paid) => {
+    const of = market()
+    Object.assign(of, { factor, paidIndex: index, paidRate8hE9: rate, paidIntervalMs: 3_600_000 })
+    expect(owed(of, quantity)).toBe(paid)
+  })
+})
+
+/** A market with a premium that longs pay for, and positions held over the end of an interval of a minute. */
+const begin = (sizes: ReadonlyArray<number>) => {
+  const driver = new Driver(Engine.make(capacity))
+  const change = { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: 60_000, impactNotionalAtoms: 1, markBandBps: 0 }
+  const index = driver.market(parameters("AAA", change), 1000)
+  const maker = driver.account(rich)
+  const accounts = sizes.map(() => driver.account(rich))
+  const move = (account: number, size: number) => {
+    const side = size > 0 ? Order.buy : Order.sell
+    driver.place(maker, { side: side === Order.buy ? Order.sell : Order.buy, priceAtoms: 1000, quantityAtoms: Math.abs(size) })
+    driver.place(account, { side, priceAtoms: 1000, quantityAtoms: Math.abs(size), timeInForce: Order.ioc })
+  }
+  sizes.forEach((size, at) => move(accounts[at]!, size))
+  driver.place(maker, { side: Order.buy, priceAtoms: 1004, quantityAtoms: 10 })
+  const toEnd = () => {
+    const end = driver.atEpochMs - (driver.atEpochMs % 60_000) + 60_000
+    while (driver.atEpochMs < end) driver.mark()
+  }
+  const collateral = (account: number) => driver.engine.balance(account).collateralAtoms
+  return { accounts, collateral, driver, index, maker, move, toEnd }
+}
+
+describe("an interval's end", () => {
+  test("longs pay shorts, what rounding leaves is the insurance fund's, and nothing is made or lost", () => {
+    const { accounts, collateral, driver, maker, toEnd } = begin([333, -111, 7])
+    toEnd()
+    const before = [...accounts, maker].map(collateral)
+    toEnd()
+    const paid = [...accounts, maker].map((account, at) => before[at]! - collateral(account))
+    const last = driver.engine.fundings(0, 0, 1)[0]!
+    // Impact bid 1,004 at index 1,000: a premium of 0.4 %, a rate of 0.35 % per 8 h, held for a minute.
+    expect(last).toMatchObject({ rate8hE9: 3_500_000, premiumE9: 4_000_000, indexPriceAtoms: 1000, samples: 12, intervalMs: 60_000 })
+    // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..; 111: 80.9..; 7: 5.1..; the maker's short of 229: 166.9..
+    expect(paid).toEqual([243, -80, 6, -166])
+    const fund = driver.engine.findAccount(Ids.insuranceFundId)
+    expect(driver.engine.balance(fund).collateralAtoms).toBeGreaterThan(0)
+    expect(driver.engine.state.fundingPool.atoms).toBe(0n)
+    // It is an account among others, found as they are, before and behind it.
+    const later = driver.account(rich)
+    const restored = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity))
+    for (const engine of [driver.engine, restored]) {
+      for (const account of [...accounts, maker, fund, later]) expect(engine.findAccount(engine.accountId(account))).toBe(account)
+    }
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
+  test("a first interval of which fewer than half was sampled, a missed one, and one that ended under a halt pay nothing", () => {
+    const { accounts, collateral, driver, index, toEnd } = begin([100])
+    const [one] = accounts as [number]
+    const before = collateral(one)
+    driver.atEpochMs += 40_000 - (driver.atEpochMs % 60_000) + 60_000
+    driver.mark()
+    toEnd()
+    expect(driver.engine.fundings(0, 0, 9).map(({ rate8hE9 }) => rate8hE9)).toEqual(expect.arrayContaining([0]))
+    expect(collateral(one)).toBe(before)
+    toEnd()
+    expect(collateral(one)).toBeLessThan(before)
+    const paid = collateral(one)
+    // Halted over the end, and open again a second behind it.
+    driver.atEpochMs += 55_000 - (driver.atEpochMs % 60_000)
+    driver.mark()
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "halt", market: index, status: "halted" })
+    driver.atEpochMs += 6_000
+    driver.send({ kind: "SetMarketStatus", idempotencyKey: "open", market: index, status: "open" })
+    driver.mark()
+    expect(driver.engine.fundings(0, 0, 1)[0]!.rate8hE9).toBe(0)
+    expect(collateral(one)).toBe(paid)
+  })
+
+  test("it makes no difference when a position is come to, before or after others, over a snapshot or not", () => {
+    const sizes = Array.from({ length: settledAtOnce + 40 }, (_, at) => at % 3 === 0 ? -(at + 1) : at + 1)
+    const told = (touch: boolean, restart: boolean) => {
+      const bench = begin(sizes)
+      let { driver } = bench
+      bench.toEnd()
+      while (driver.engine.nextDueEpochMs === 0) driver.send({ kind: "PassTime" })
+      bench.toEnd()
+      expect(driver.engine.state.settling).toBeGreaterThan(0)
+      // The lowest slots are come to last: the reads know what they owe.
+      const shown = bench.accounts.map((account) => driver.engine.balance(account).collateralAtoms)
+      if (restart) {
+        const at = driver.atEpochMs
+        driver = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity)))
+        driver.atEpochMs = at
+      }
+      if (touch) driver.place(bench.accounts[1]!, { side: Order.buy, priceAtoms: 950, quantityAtoms: 1 })
+      while (driver.engine.nextDueEpochMs === 0) driver.send({ kind: "PassTime" })
+      expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+      const settled = bench.accounts.map((account) => driver.engine.balance(account).collateralAtoms)
+      expect(settled).toEqual(shown)
+      return [...settled, driver.engine.balance(driver.engine.findAccount(Ids.insuranceFundId)).collateralAtoms]
+    }
+    const plain = told(false, false)
+    expect(told(true, false)).toEqual(plain)
+    expect(told(false, true)).toEqual(plain)
+  })
+
+  test("longs pay no less than shorts receive, whatever the sizes", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 10 ** 6 }), { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: -320_000_000, max: 320_000_000 }),
+        fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+        (longs, rate, index) => {
+          const of = market()
+          Object.assign(of, { factor: 1, paidIndex: index, paidRate8hE9: rate, paidIntervalMs: 3_600_000 })
+          const total = longs.reduce((sum, size) => sum + size, 0)
+          const left = longs.reduce((sum, size) => sum + owed(of, size), 0) + owed(of, -total)
+          expect(left).toBeGreaterThanOrEqual(0)
+          expect(left).toBeLessThanOrEqual(longs.length + 1)
+        }
+      )
+    )
+  })
+})

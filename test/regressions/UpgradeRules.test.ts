@@ -1,0 +1,126 @@
+/** What versions 0.2.0 and 0.3.0 left is taken over: its answers, its state, and what follows; what it left undecided is left to it. */
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { Effect, Layer, Stream } from "effect"
+import { describe, expect, test } from "vitest"
+import { type Exchange, withoutRequestId } from "../../scripts/fixtures/Version.js"
+import type * as SimDisk from "../../sim/world/SimDisk.js"
+import * as Invariants from "../../src/engine/Invariants.js"
+import { Journal } from "../../src/journal/Journal.js"
+import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
+import * as SnapshotStore from "../../src/journal/SnapshotStore.js"
+import { engineOf } from "../../src/sequencer/Recovery.js"
+import { stateDigest } from "../../src/sequencer/StateDigest.js"
+import { versions } from "../../src/sequencer/Versions.js"
+import { run } from "../cli/Tool.js"
+import * as Kept from "./KeptVersion.js"
+
+describe.each([[2, "0.2.0"], [3, "0.3.0"]] as const)("a directory of rules %i", (rules, program) => {
+  const exchanges = Kept.exchangesOf(`rules-${rules}`)
+  const soonAfterMs = Kept.soonAfterMs(exchanges)
+  const { takenOverAt } = Kept
+  const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
+
+  const [alice, bob] = (JSON.parse(exchanges.find(({ title }) => title === "three demo accounts")!.answer.body) as {
+    readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
+  }).accounts as [{ readonly accountId: string; readonly apiKey: string }, { readonly accountId: string; readonly apiKey: string }]
+
+  const order = (trader: typeof alice, clientOrderId: string, more: object): Exchange["request"] => ({
+    method: "POST",
+    target: "/v1/orders",
+    headers: { authorization: `Bearer ${trader.apiKey}`, "content-type": "application/json", "idempotency-key": clientOrderId },
+    body: JSON.stringify({
+      accountId: trader.accountId,
+      marketId: "BTC-USDC-PERP",
+      clientOrderId,
+      side: "buy",
+      orderType: "limit",
+      price: "59970.0",
+      quantity: "0.010",
+      ...more
+    })
+  })
+
+  const startsIn = (disk: SimDisk.SimDisk, from: number) =>
+    Effect.gen(function*() {
+      const journal = yield* Journal
+      const blocks = yield* Stream.runCollect(journal.replay(from))
+      return [...blocks].flatMap(({ records }) => records).map(({ command }) => command).filter(({ kind }) => kind === "StartVenue")
+    }).pipe(Effect.provide(Layer.provide(SegmentJournal.layerReadOnly, disk.mount())), Effect.runPromise)
+
+  test("every request that is repeated gets its answer, and every read tells what it told", async () => {
+    const disk = await Kept.diskOf(`rules-${rules}`)
+    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    const { sequence } = running.venue.reads
+    expect(sequence).toBe(takenOverAt + 1)
+    let decidedAgain = 0
+    for (const { again, answer: first, request, title } of exchanges) {
+      // What was refused under the halt did nothing: sent again it is a new order.
+      if (first.status === 503) continue
+      const answer = await running.ask(request)
+      // Since rules 3 a cancel that finds nothing is not remembered: asked again it is decided again, at another time.
+      const isDecidedAgain = request.method === "POST" && again !== undefined
+      if (isDecidedAgain) decidedAgain++
+      const said = (status: number, body: string) => {
+        const text = Kept.asBefore(withoutRequestId(body))
+        return [status, isDecidedAgain ? text.replace(/"occurredAtEpochMs":\d+/, "\"occurredAtEpochMs\":0") : text]
+      }
+      const expected = again ?? first
+      expect(said(answer.status, answer.body), title).toEqual(said(expected.status, expected.body))
+    }
+    expect(running.venue.reads.sequence).toBe(sequence + decidedAgain)
+    await running.stop()
+  })
+
+  test("the step is journaled first; it trades on, and starts again from its own snapshot, and without one from the step", async () => {
+    const disk = await Kept.diskOf(`rules-${rules}`)
+    const store = await Effect.runPromise(
+      Effect.provide(SnapshotStore.SnapshotStore, Layer.provide(SnapshotStore.layerReadOnly, disk.mount()))
+    )
+    const stored = await Effect.runPromise(store.load(takenOverAt))
+    if (typeof stored === "string") throw new Error(stored)
+    const migrated = await Effect.runPromise(engineOf(stored, capacity))
+    expect(Invariants.firstBroken(migrated.state)).toBeUndefined()
+    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    await running.ask(Kept.freshIndex)
+    const resting = await running.ask(order(alice, "new-1", {}))
+    expect(JSON.parse(resting.body)).toMatchObject({ status: "open" })
+    const taking = await running.ask(order(bob, "new-2", { side: "sell" }))
+    expect(JSON.parse(taking.body)).toMatchObject({ status: "closed", filledQuantity: "0.010" })
+    const { sequence } = running.venue.reads
+    disk.crash("kill")
+
+    const recovered = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 10_000))
+    expect(recovered.venue.recovered).toEqual({ fromSequence: takenOverAt, records: sequence - takenOverAt })
+    expect(withoutRequestId((await recovered.ask(order(alice, "new-1", {}))).body)).toBe(withoutRequestId(resting.body))
+    await recovered.stop()
+    const again = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 20_000))
+    expect(again.venue.recovered.records).toBe(0)
+    await again.stop()
+    const [step, ...later] = await startsIn(disk, takenOverAt + 1)
+    expect(step).toMatchObject({
+      ...versions,
+      stateBefore: Buffer.from(stored.digest).toString("hex"),
+      stateAfter: stateDigest(migrated.state)
+    })
+    expect(later).toHaveLength(2)
+    for (const start of later) expect(start).toMatchObject({ rules: versions.rules, stateBefore: "", stateAfter: "" })
+
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), "upgrade-"))
+    try {
+      Kept.writeOut(disk, directory)
+      const { code, stderr, stdout } = await run("dist/src/cli/replay.js", ["--data", directory, "--verify"])
+      expect([stderr, code]).toEqual(["", 0])
+      expect(stdout).toContain("sequences 1 to 48 are verified by their chain: an earlier version decided them")
+    } finally {
+      fs.rmSync(directory, { recursive: true })
+    }
+  })
+
+  describe("what they left undecided", () => {
+    test("refuses the start by name, and nothing is changed", async () => {
+      await Kept.refusedByName(`rules-${rules}-crashed`, soonAfterMs, program, rules)
+    })
+  })
+})
