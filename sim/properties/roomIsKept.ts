@@ -1,6 +1,7 @@
 /**
  * Safety. On a full disk placements are refused so early that what takes risk away is served on: none of that is refused for
- * lack of room before as much as is kept for it was journaled behind the last placement.
+ * lack of room before as much as is kept for it was journaled behind the last placement. It is held between two starts: the
+ * records of a start that comes upon a full disk, and of those that died before it, may have used what was kept.
  */
 import { shareOf } from "../../src/operations/Operations.js"
 import { broken, holds, type Property } from "./Property.js"
@@ -33,7 +34,11 @@ export const roomIsKept: Property<State> = {
   kind: "safety",
   initial: () => ({ keptBytes: 0, behindPlacement: 0, counted: 0 }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") state.keptBytes = seen.bounds.segmentBytes * keptShare
+    if (seen._tag === "Started") {
+      state.keptBytes = seen.bounds.segmentBytes * keptShare
+      // Nothing is owed before this life has taken a placement.
+      state.behindPlacement = Number.POSITIVE_INFINITY
+    }
     if (seen._tag === "Committed") {
       const { block, record } = seen
       if (block.firstSequence !== state.counted) {
