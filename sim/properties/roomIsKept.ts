@@ -34,11 +34,7 @@ export const roomIsKept: Property<State> = {
   kind: "safety",
   initial: () => ({ keptBytes: 0, behindPlacement: 0, counted: 0 }),
   observe: (state, seen) => {
-    if (seen._tag === "Started") {
-      state.keptBytes = seen.bounds.segmentBytes * keptShare
-      // Nothing is owed before this life has taken a placement.
-      state.behindPlacement = Number.POSITIVE_INFINITY
-    }
+    if (seen._tag === "Started") state.keptBytes = seen.bounds.segmentBytes * keptShare
     if (seen._tag === "Committed") {
       const { block, record } = seen
       if (block.firstSequence !== state.counted) {
@@ -46,6 +42,8 @@ export const roomIsKept: Property<State> = {
         state.behindPlacement += block.bytes
       }
       if (shareOf(record.command) === "placement") state.behindPlacement = 0
+      // Nothing is owed before this life of the venue has taken a placement.
+      if (record.command.kind === "StartVenue") state.behindPlacement = Number.POSITIVE_INFINITY
       return holds
     }
     if (seen._tag !== "Answered" || seen.answer.status !== 503 || !reducing.has(seen.call.endpoint)) return holds
