@@ -322,7 +322,7 @@ export class Positions {
   }
 
   setFundingEpoch(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 5] = value
+    this.setPast(slot, 5, value)
   }
 
   /** Of the running episode; negative where more was received. */
@@ -331,7 +331,7 @@ export class Positions {
   }
 
   setFundingPaid(slot: number, value: number): void {
-    this.pastNumbers[slot << 3 | 6] = value
+    this.setPast(slot, 6, value)
   }
 
   /** Slots for which there are rows. */

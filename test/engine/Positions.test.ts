@@ -158,6 +158,8 @@ test("accounts and positions that become many keep what was written into them, w
           positions.setQuantity(other, quantities[other] = 1 + draw(1e9))
           positions.setFeesPaid(other, fees[other] = 1 + draw(1e9))
           positions.setOpenCount(other, quantities[other]!)
+          positions.setFundingEpoch(other, quantities[other]!)
+          positions.setFundingPaid(other, -fees[other]!)
         }
         if (account % 4_000 === 3_999) positions = Positions.Positions.restore(positions.dump())
       }
@@ -178,6 +180,8 @@ test("accounts and positions that become many keep what was written into them, w
         same(`quantity of ${slot}`, positions.quantity(slot), quantity)
         same(`open orders of ${slot}`, positions.openCount(slot), quantity)
         same(`fees of ${slot}`, positions.feesPaid(slot), fees[slot]!)
+        same(`funding epoch of ${slot}`, positions.fundingEpoch(slot), quantity)
+        same(`funding of ${slot}`, positions.fundingPaid(slot), fees[slot] === 0 ? 0 : -fees[slot]!)
       }
       expect(wrong.slice(0, 5)).toEqual([])
       expect([accounts.find(accountId(8)), positions.count]).toEqual([none, quantities.length])
