@@ -5,6 +5,7 @@
  */
 import * as FedBook from "./FedBook.js"
 import type { Glance } from "./Glance.js"
+import { isAskedFor } from "../reading/Commands.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 const depth = 100_000
@@ -28,9 +29,6 @@ interface State {
   /** Looks that the reader has not come to yet, oldest first. */
   readonly looked: Array<Looked>
 }
-
-/** What the venue journals of its own accord. */
-const ofItsOwn: ReadonlySet<string> = new Set(["StartVenue", "MarkTick", "PassTime"])
 
 /** Looks that are kept for a reader that is behind. */
 const mostLooked = 100
@@ -72,7 +70,7 @@ export const feedRebuildsBook: Property<State> = {
     switch (seen._tag) {
       case "Committed":
         state.durable = seen.record.sequence
-        if (!ofItsOwn.has(seen.record.command.kind)) state.owed = seen.record.sequence
+        if (isAskedFor(seen.record.command)) state.owed = seen.record.sequence
         state.times.set(seen.record.sequence, seen.record.atEpochMs)
         return holds
       case "Fed": {

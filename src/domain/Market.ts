@@ -100,6 +100,15 @@ export const riskDefaults = (
   }
 }
 
+/**
+ * What tells parameters from others: of the risk parameters those that are not what they are unless somebody names them. So
+ * parameters without any are what they were before there were any, and saying a default says nothing else.
+ */
+export const withoutDefaults = (parameters: Parameters): object => {
+  const defaults: Partial<Parameters> = riskDefaults(parameters)
+  return Object.fromEntries(Object.entries(parameters).filter(([name, value]) => defaults[name as keyof Parameters] !== value))
+}
+
 const { fields } = Parameters
 
 const names = Object.keys(fields) as ReadonlyArray<keyof Parameters>

@@ -30,7 +30,7 @@ export const run = (state: State, account: number = none): void => {
     }
   }
   Band.clear(state)
-  if (state.settling > 0) Funding.settleSome(state)
+  Funding.settleSome(state)
 }
 
 const isSwitchDue = ({ atEpochMs, switches }: State, account: number): boolean =>

@@ -75,9 +75,10 @@ export const make = (
   }
 
   const arm = (): void => {
+    if (stopped || underWay) return
     const now = clock.unsafeCurrentTimeMillis()
     const due = Math.min(engine.nextDueEpochMs, engine.nextTickEpochMs(now))
-    if (stopped || underWay || due === armedFor) return
+    if (due === armedFor) return
     if (sleeper !== undefined) Runtime.runFork(runtime)(Fiber.interruptFork(sleeper))
     sleeper = undefined
     armedFor = due

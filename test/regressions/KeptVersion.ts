@@ -67,6 +67,35 @@ export const contents = (disk: SimDisk.SimDisk): Readonly<Record<string, string>
     disk.files().filter((file) => !file.startsWith("lock.db")).map((file) => [file, Buffer.from(disk.bytes(file)).toString("base64")])
   )
 
+/** Whom a kept version opened an account for. */
+export interface Trader {
+  readonly accountId: string
+  readonly apiKey: string
+}
+
+/** The traders that a kept version's requests are of. */
+export const tradersOf = (exchanges: ReadonlyArray<Version.Exchange>): ReadonlyArray<Trader> => {
+  const { body } = exchanges.find(({ title }) => title === "three demo accounts")!.answer
+  return (JSON.parse(body) as { readonly accounts: ReadonlyArray<Trader> }).accounts
+}
+
+/** A placement of a trader's: a small bid below the mark, but for what is said. */
+export const order = ({ accountId, apiKey }: Trader, clientOrderId: string, more: object): Version.Exchange["request"] => ({
+  method: "POST",
+  target: "/v1/orders",
+  headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json", "idempotency-key": clientOrderId },
+  body: JSON.stringify({
+    accountId,
+    marketId: "BTC-USDC-PERP",
+    clientOrderId,
+    side: "buy",
+    orderType: "limit",
+    price: "59970.0",
+    quantity: "0.010",
+    ...more
+  })
+})
+
 /** An index price of now: what was seen before the directory was kept is stale by then. */
 export const freshIndex: Version.Exchange["request"] = {
   method: "PUT",

@@ -42,32 +42,8 @@ const recordsFrom = (disk: SimDisk.SimDisk, sequence: number) =>
 const storeOf = (disk: SimDisk.SimDisk) =>
   Effect.provide(SnapshotStore.SnapshotStore, Layer.provide(SnapshotStore.layerReadOnly, disk.mount())).pipe(Effect.runPromise)
 
-const request = (method: string, target: string, apiKey: string, key: string, body?: unknown): Exchange["request"] => ({
-  method,
-  target,
-  headers: {
-    authorization: `Bearer ${apiKey}`,
-    ...(body === undefined ? {} : { "content-type": "application/json" }),
-    ...(method === "GET" ? {} : { "idempotency-key": key })
-  },
-  ...(body === undefined ? {} : { body: JSON.stringify(body) })
-})
-
-const [alice, bob] = (JSON.parse(exchanges.find(({ title }) => title === "three demo accounts")!.answer.body) as {
-  readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
-}).accounts as [{ readonly accountId: string; readonly apiKey: string }, { readonly accountId: string; readonly apiKey: string }]
-
-const order = (trader: typeof alice, clientOrderId: string, more: object) =>
-  request("POST", "/v1/orders", trader.apiKey, clientOrderId, {
-    accountId: trader.accountId,
-    marketId: "BTC-USDC-PERP",
-    clientOrderId,
-    side: "buy",
-    orderType: "limit",
-    price: "59970.0",
-    quantity: "0.010",
-    ...more
-  })
+const [alice, bob] = Kept.tradersOf(exchanges) as [Kept.Trader, Kept.Trader]
+const { order } = Kept
 
 test("every request that is repeated gets the answer of rules 1, and every read tells what it told", async () => {
   const disk = await Kept.diskOf("rules-1")

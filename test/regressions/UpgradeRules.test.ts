@@ -4,7 +4,7 @@ import * as os from "node:os"
 import * as path from "node:path"
 import { Effect, Layer, Stream } from "effect"
 import { describe, expect, test } from "vitest"
-import { type Exchange, withoutRequestId } from "../../scripts/fixtures/Version.js"
+import { withoutRequestId } from "../../scripts/fixtures/Version.js"
 import type * as SimDisk from "../../sim/world/SimDisk.js"
 import * as Invariants from "../../src/engine/Invariants.js"
 import { Journal } from "../../src/journal/Journal.js"
@@ -22,25 +22,8 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"]] as const)("a directory of rules %i", 
   const { takenOverAt } = Kept
   const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
-  const [alice, bob] = (JSON.parse(exchanges.find(({ title }) => title === "three demo accounts")!.answer.body) as {
-    readonly accounts: ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>
-  }).accounts as [{ readonly accountId: string; readonly apiKey: string }, { readonly accountId: string; readonly apiKey: string }]
-
-  const order = (trader: typeof alice, clientOrderId: string, more: object): Exchange["request"] => ({
-    method: "POST",
-    target: "/v1/orders",
-    headers: { authorization: `Bearer ${trader.apiKey}`, "content-type": "application/json", "idempotency-key": clientOrderId },
-    body: JSON.stringify({
-      accountId: trader.accountId,
-      marketId: "BTC-USDC-PERP",
-      clientOrderId,
-      side: "buy",
-      orderType: "limit",
-      price: "59970.0",
-      quantity: "0.010",
-      ...more
-    })
-  })
+  const [alice, bob] = Kept.tradersOf(exchanges) as [Kept.Trader, Kept.Trader]
+  const { order } = Kept
 
   const startsIn = (disk: SimDisk.SimDisk, from: number) =>
     Effect.gen(function*() {

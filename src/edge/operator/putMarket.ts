@@ -124,15 +124,6 @@ const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | 
   return Market.fault(market) ?? market
 }
 
-/**
- * Parameters to compare a body by: of the risk parameters those that are not what they are unless somebody names them. So a
- * body without any is what it was before there were any, and saying a default is no other body.
- */
-const asSent = (market: Market.Parameters): object => {
-  const defaults: Partial<Market.Parameters> = Market.riskDefaults(market)
-  return Object.fromEntries(Object.entries(market).filter(([name, value]) => defaults[name as keyof Market.Parameters] !== value))
-}
-
 export const putMarket = Route.effect({
   tag: "operator",
   access: "operator",
@@ -169,7 +160,7 @@ export const putMarket = Route.effect({
       : operated(
         services,
         "put_market",
-        command("PutMarket", Operation.putMarket, headers, asSent(market), { parameters: market }),
+        command("PutMarket", Operation.putMarket, headers, Market.withoutDefaults(market), { parameters: market }),
         path.marketId,
         market
       )

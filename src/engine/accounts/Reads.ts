@@ -56,22 +56,10 @@ export class AccountReads extends MarketReads {
     return views.sort((one, other) => one.market - other.market)
   }
 
-  /** Funding that an account owes and has not settled yet (negative: is to receive), money atoms. */
-  private owedFunding(account: number): number {
-    const { state } = this
-    const { accounts, positions } = state
-    if (state.settling === 0) return 0
-    let owed = 0
-    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
-      owed += Funding.pendingOf(state, slot)
-    }
-    return owed
-  }
-
   balance(account: number): BalanceView {
     const { accounts } = this.state
     Margin.refreshAccount(this.state, account)
-    const collateral = accounts.collateral(account) - this.owedFunding(account)
+    const collateral = accounts.collateral(account) - Funding.pendingOfAccount(this.state, account)
     const pnl = accounts.sumUnrealizedPnl(account)
     const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
     const initialMargin = accounts.sumInitialMargin(account)

@@ -18,7 +18,8 @@ import type { State } from "../State.js"
 
 const one = 1_000_000_000
 const eightHoursMs = 28_800_000
-const sampleMs = 5_000
+/** Between two samples of a book. */
+export const sampleMs = 5_000
 /** The rate per 8 hours where the book is at its index, and how far the premium may be away from it before it counts. */
 const interestE9 = 100_000
 const clampE9 = 500_000
@@ -116,6 +117,15 @@ export const pendingOf = ({ markets, positions }: State, slot: number): number =
   return positions.fundingEpoch(slot) === market.fundingEpoch ? 0 : owed(market, quantity)
 }
 
+/** What an account has yet to pay in all (negative: to receive). */
+export const pendingOfAccount = (state: State, account: number): number => {
+  const { accounts, positions } = state
+  if (state.settling === 0) return 0
+  let pending = 0
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) pending += pendingOf(state, slot)
+  return pending
+}
+
 /** Settles what a position owes. */
 export const settle = (state: State, slot: number): void => {
   const { accounts, events, markets, positions } = state
@@ -147,6 +157,7 @@ export const settleAccount = (state: State, account: number): void => {
 
 /** Goes on with what is owed, a bounded number of positions; the last of it leaves what rounding came to in the insurance fund. */
 export const settleSome = (state: State): void => {
+  if (state.settling === 0) return
   const { positions } = state
   for (let left = settledAtOnce; left > 0 && state.settling > 0; left--) {
     state.settling--

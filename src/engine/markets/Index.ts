@@ -33,11 +33,11 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
   // A source whose clock is ahead would stay fresh for longer than it is.
   const sourceAt = sourceEpochMs === 0 ? atEpochMs : Math.min(sourceEpochMs, atEpochMs)
   if (sourceAt < market.indexSource) return refused(Refusal.indexPriceOutOfOrder, none, market.indexSource, sourceAt)
-  if (market.indexPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps) && !isAgreed(market, priceAtoms, sourceAt)) {
-    hold(state, market, priceAtoms, sourceAt)
-    return refused(Refusal.indexPriceHeld, none, nearestStep(market, priceAtoms), priceAtoms)
-  }
-  if (market.heldPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps)) {
+  if (market.indexPrice !== 0 && !isNear(market.indexPrice, priceAtoms, indexStepMaxBps)) {
+    if (!isAgreed(market, priceAtoms, sourceAt)) {
+      hold(state, market, priceAtoms, sourceAt)
+      return refused(Refusal.indexPriceHeld, none, nearestStep(market, priceAtoms), priceAtoms)
+    }
     state.capacity.reached?.("a step of an index was agreed with")
   }
   if (isStale(market, atEpochMs)) revive(market, atEpochMs)

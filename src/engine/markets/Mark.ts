@@ -23,9 +23,8 @@ import * as Index from "./Index.js"
 /** Markets that one tick moves at most: a fraction of a millisecond's work. The others follow at once, in records of their own. */
 export const tickedAtOnce = 16
 
-/** Between two marks of a market, and between two samples of its book. */
+/** Between two marks of a market. */
 const secondMs = 1_000
-const sampleMs = 5_000
 
 /** Levels of a side that stand for it: what they cannot take, the side cannot. */
 const impactLevels = 512
@@ -59,7 +58,7 @@ export const tick = (state: State): void => {
     tickMarket(state, market)
   }
   Band.clear(state)
-  if (state.settling > 0) Funding.settleSome(state)
+  Funding.settleSome(state)
 }
 
 const tickMarket = (state: State, market: MarketState): void => {
@@ -69,7 +68,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   Funding.endInterval(state, market)
   const bid = impactPrice(market, book, Order.buy)
   const ask = impactPrice(market, book, Order.sell)
-  const slot = Math.floor(atEpochMs / sampleMs)
+  const slot = Math.floor(atEpochMs / Funding.sampleMs)
   if (slot > market.sampledSlot) {
     market.sampledSlot = slot
     sample(market, bid, ask)

@@ -53,7 +53,7 @@ const feed = (command: Command): void => {
       if (command.raw !== "") digest.text(command.raw)
       return
     case "PutMarket":
-      digest.text(JSON.stringify(parameters1(command.parameters)))
+      digest.text(JSON.stringify(Market.withoutDefaults(command.parameters)))
       return
     case "OpenDemoAccounts":
       digest.number(command.collateralAtoms)
@@ -67,12 +67,6 @@ const feed = (command: Command): void => {
     default:
       feedFields(declarationOf(command).fields, command as unknown as Readonly<Record<string, unknown>>)
   }
-}
-
-/** Parameters as rules 1 knew them: those that came later only where they are not what they are unless somebody names them. */
-const parameters1 = (parameters: Market.Parameters): object => {
-  const later: Partial<Market.Parameters> = Market.riskDefaults(parameters)
-  return Object.fromEntries(Object.entries(parameters).filter(([name, value]) => later[name as keyof Market.Parameters] !== value))
 }
 
 const feedFields = (fields: Fields, values: Readonly<Record<string, unknown>>): void => {
