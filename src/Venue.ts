@@ -32,6 +32,7 @@ import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import type { Versions } from "./operations/Versions.js"
 import { drive, IndexFeed } from "./oracle/IndexFeed.js"
+import * as IndexWatch from "./oracle/IndexWatch.js"
 import { Feed } from "./sequencer/Feed.js"
 import type * as Recent from "./sequencer/Recent.js"
 import type { RecoveryError } from "./sequencer/Recovery.js"
@@ -105,6 +106,7 @@ const startingApplication = (
     Effect.provideService(Submit, { submit: () => {} }),
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
     Effect.provideService(Metrics.Metrics, Metrics.make()),
+    Effect.provide(IndexWatch.layer),
     Effect.provideService(Readiness.Readiness, readiness)
   )
 
@@ -174,7 +176,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const writing = yield* Layer.buildWithScope(writerLayer(options), scope)
   const writer = Context.get(writing, Writer.Writer)
   const state = Context.get(writing, EngineReads)
-  const submit = Context.get(writing, Submit)
+  const indexWatch = IndexWatch.make()
+  const submit = indexWatch.over(Context.get(writing, Submit))
   readiness.watch(() => {
     const reason = writer.trouble()
     return reason === undefined ? undefined : { dependency: "journal", reason }
@@ -207,8 +210,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
   register(metrics, writer, connections)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settings),
+    Effect.provideService(Submit, submit),
     Effect.provide(writing),
     Effect.provideService(Metrics.Metrics, metrics),
+    Effect.provideService(IndexWatch.IndexWatch, indexWatch),
     Effect.provideService(Readiness.Readiness, readiness)
   )
   const feed = yield* IndexFeed

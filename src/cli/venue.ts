@@ -171,10 +171,20 @@ const status = Cli.make("status", {
       ["status", readiness.status],
       ["durable sequence", String(readiness.durableSequence)],
       ...Object.entries(readiness.details).map(([name, value]) => [name, String(value)]),
+      ["trading", Metrics.isHalted(metrics) ? "halted" : "not halted"],
       ...Metrics.summarize(metrics).map(({ name, value }) => [name, value])
     ]))
+    yield* Console.log(Format.table(
+      ["market", "status", "index age ms>", "index"],
+      readiness.markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => [
+        marketId,
+        status,
+        indexAgeMs === undefined ? "-" : Format.count(indexAgeMs),
+        `${indexStale ? "stale" : "fresh"}${indexHeld ? ", a step is held back" : ""}`
+      ])
+    ))
     if (readiness.status !== "ready") return yield* new Ended({ code: noAnswerCode, text: `the venue is ${readiness.status}` })
-  })).pipe(Cli.withDescription("Whether the venue takes requests, and its metrics"))
+  })).pipe(Cli.withDescription("Whether the venue takes requests, its metrics, and each market's status and index"))
 
 const marketStatus = Cli.make("status", {
   ...remote,

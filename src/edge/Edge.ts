@@ -11,6 +11,7 @@ import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
+import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
 import type { Services } from "./http/Call.js"
 import * as Executor from "./http/Executor.js"
@@ -19,6 +20,7 @@ import { Metrics } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
 import * as Router from "./http/Router.js"
 import * as Slices from "./http/Slices.js"
+import { indexFreshness } from "./system/IndexFreshness.js"
 import * as Page from "./system/docs/Page.js"
 
 /** What the environment decides about the edge. */
@@ -32,7 +34,7 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly acceptsIndexPrices: boolean
 }>() {}
 
-type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | Settings
+type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
 const requestIdBytes = 12
@@ -93,6 +95,34 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
   metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
 }
 
+/** What the venue tells of each listed market's index. */
+const registerIndex = (services: Services): void => {
+  const { indexWatch, metrics } = services
+  metrics.gauges(
+    "venue_index_age_ms",
+    "How long ago a listed market's index was last seen by its source; absent before the first price.",
+    ["market"],
+    () =>
+      indexFreshness(services).flatMap(({ indexAgeMs, marketId: market }) =>
+        indexAgeMs === undefined ? [] : [{ labels: { market }, value: indexAgeMs }]
+      )
+  )
+  const flag = (name: string, help: string, member: "indexStale" | "indexHeld"): void =>
+    metrics.gauges(name, help, ["market"], () =>
+      indexFreshness(services).map((freshness) => ({ labels: { market: freshness.marketId }, value: freshness[member] ? 1 : 0 })))
+  flag("venue_index_stale", "1 while a listed market's index is no longer fresh, so that it takes only what reduces.", "indexStale")
+  flag("venue_index_held", "1 while the last step of a listed market's index waits for later samples to agree.", "indexHeld")
+  metrics.counters(
+    "venue_index_samples_total",
+    "Index samples that were decided since the start, by what they came to.",
+    ["market", "outcome"],
+    () =>
+      indexFreshness(services).flatMap(({ market, marketId }) =>
+        fates.map((outcome) => ({ labels: { market: marketId, outcome }, value: indexWatch.counts(market)[outcome] }))
+      )
+  )
+}
+
 /** The application, on the clock, scheduler and logger of the fiber that makes it. */
 export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.gen(function*() {
   const state = yield* EngineReads
@@ -101,6 +131,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   const metrics = yield* Metrics
   const readiness = yield* Readiness
   const settings = yield* Settings
+  const indexWatch = yield* IndexWatch
   const clock = yield* Effect.clock
   const runtime = yield* Effect.runtime<never>()
   const random = yield* SecureRandom
@@ -109,6 +140,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     submit,
     barrier,
     metrics,
+    indexWatch,
     tokens: new ApiKeys.KnownTokens(),
     now: () => clock.unsafeCurrentTimeMillis(),
     nextRequestId: requestIds(random),
@@ -123,6 +155,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     defect: (cause) => Executor.report(runtime, cause)
   }
   registerGauges(services)
+  registerIndex(services)
   const served = Contract.endpoints.map((endpoint) => {
     const route = Contract.routes.find((one) => one.endpoint.name === endpoint.name)
     assert(route !== undefined, "an endpoint comes into the contract by its route")

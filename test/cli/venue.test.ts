@@ -230,6 +230,12 @@ describe("metrics", () => {
       { name: "venue_empty_seconds", value: "0" }
     ])
   })
+
+  it("leave what is told of each market to its table, and tell of a halt", () => {
+    expect(Metrics.summarize("venue_index_stale{market=\"A\"} 1\nvenue_index_age_ms{market=\"A\"} 5\nvenue_index_held{market=\"A\"} 0"))
+      .toEqual([])
+    expect([Metrics.isHalted("venue_halted 1"), Metrics.isHalted("venue_halted 0"), Metrics.isHalted("")]).toEqual([true, false, false])
+  })
 })
 
 describe("the command", { timeout: 60_000 }, () => {
@@ -267,6 +273,28 @@ describe("the command", { timeout: 60_000 }, () => {
     await new Promise((resolve) => server.close(resolve))
     expect(result).toEqual({ code: 0, stdout: `${JSON.stringify(accounts)}\n`, stderr: "" })
     expect(authorizations).toEqual(["Bearer kept-token-of-tests"])
+  })
+
+  it("prints the status, with a table of the markets and their index", async () => {
+    const markets = [
+      { marketId: "BTC-USDC-PERP", status: "open", indexAgeMs: 12_345, indexStale: true, indexHeld: true },
+      { marketId: "ETH-USDC-PERP", status: "paused", indexStale: true, indexHeld: false }
+    ]
+    const server = http.createServer((request, response) => {
+      response.end(
+        request.url === "/readyz"
+          ? JSON.stringify({ version: "readiness/v1", status: "ready", durableSequence: 3, details: { staleMarkets: 2 }, markets })
+          : "venue_halted 1\n"
+      )
+    })
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo
+    const { code, stdout } = await run(program, ["status", "--url", `http://127.0.0.1:${port}`])
+    await new Promise((resolve) => server.close(resolve))
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/trading +│ halted/)
+    expect(stdout).toMatch(/BTC-USDC-PERP │ open +│ +12 345 │ stale, a step is held back/)
+    expect(stdout).toMatch(/ETH-USDC-PERP │ paused │ +- │ stale/)
   })
 
   it("cancels, says how many of how many at each step, and ends with 1 where it is refused", async () => {

@@ -7,6 +7,7 @@ import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
 import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
@@ -121,6 +122,7 @@ const applicationOf = (
     NodeTurns.layer,
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
+    IndexWatch.layer,
     Logger.remove(Logger.defaultLogger),
     Layer.succeed(Edge.Settings, {
       environment: options.environment ?? "development",

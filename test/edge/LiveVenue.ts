@@ -13,6 +13,7 @@ import { Engine } from "../../src/engine/Engine.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
@@ -43,9 +44,10 @@ export class LiveVenue {
     this.engine = Engine.make(capacity)
     const readiness = Readiness.make()
     readiness.set("ready")
+    const indexWatch = IndexWatch.make()
     const layer = Layer.mergeAll(
       Layer.succeed(EngineReads, this.engine),
-      Layer.succeed(Submit, { submit: (command, answer) => answer(this.run(command)) }),
+      Layer.succeed(Submit, indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })),
       Layer.succeed(Barrier, {
         whenDurable: (_sequence, callback) => callback(),
         durableSequence: () => this.engine.sequence
@@ -53,6 +55,7 @@ export class LiveVenue {
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
+      Layer.succeed(IndexWatch.IndexWatch, indexWatch),
       NodeTurns.layer,
       Logger.remove(Logger.defaultLogger),
       Layer.succeed(Edge.Settings, {

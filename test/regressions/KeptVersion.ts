@@ -109,6 +109,7 @@ export const asBefore = (body: string): string =>
   body
     .replaceAll(/"(?:fundingRateBasisMs|fundingRateE9|predictedFundingRateE9|fundingPaid|fundingPaidAtoms)":(?:"[^"]*"|\d+),/g, "")
     .replaceAll(/,"stale":(?:true|false)/g, "")
+    .replaceAll(/,"staleMarkets":\d+|,"markets":\[\{"marketId":"[^"]*","status":"[^"]*",[^\]]*"indexHeld":(?:true|false)\}\]/g, "")
     .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
     .replaceAll(/"nextFundingRate":0\.0000125/g, "\"nextFundingRate\":0")
 

@@ -9,11 +9,16 @@ export interface Row {
 
 const samplePattern = /^([a-zA-Z_:][\w:]*)(\{.*\})? (\S+)(?: -?\d+)?$/
 
+const perMarket = /^venue_index_(?:age_ms|stale|held)$/
+
 interface Sample {
   readonly name: string
   readonly labels: string
   readonly value: number
 }
+
+/** Whether the venue's metrics tell of a global halt. */
+export const isHalted = (text: string): boolean => samplesOf(text).some(({ name, value }) => name === "venue_halted" && value === 1)
 
 const samplesOf = (text: string): ReadonlyArray<Sample> =>
   text.split("\n").flatMap((line) => {
@@ -29,7 +34,8 @@ export const summarize = (text: string): ReadonlyArray<Row> => {
   const samples = samplesOf(text).filter(({ name }) => name.startsWith("venue_"))
   const valueOf = (name: string, labels: string): number | undefined =>
     samples.find((sample) => sample.name === name && sample.labels === labels)?.value
-  return samples.flatMap(({ labels, name, value }): ReadonlyArray<Row> => {
+  // What is told of each market stands in a table of its own.
+  return samples.filter(({ name }) => !perMarket.test(name)).flatMap(({ labels, name, value }): ReadonlyArray<Row> => {
     if (name.endsWith("_bucket") || name.endsWith("_sum")) return []
     const base = name.replace(/_count$/, "")
     const sum = base === name ? undefined : valueOf(`${base}_sum`, labels)

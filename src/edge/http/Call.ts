@@ -1,6 +1,7 @@
 /** One request under way: what it asks, and the one answer it gets. */
 import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
+import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
@@ -19,6 +20,7 @@ export interface Services {
   readonly barrier: Context.Tag.Service<Barrier>
   readonly metrics: Context.Tag.Service<Metrics>
   readonly tokens: ApiKeys.KnownTokens
+  readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
   readonly nextRequestId: () => string

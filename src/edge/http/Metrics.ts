@@ -1,7 +1,7 @@
 /**
  * What the venue counts about itself, as Prometheus text. Hot paths add to plain numbers; the registry
- * reads them when it is asked. Label values come from the contract and the refusal table only, so their
- * number is bounded.
+ * reads them when it is asked. Label values come from the contract, the refusal table and the listed markets only, so
+ * their number is bounded.
  */
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
@@ -14,6 +14,12 @@ export interface RouteCounts {
   readonly byStatus: Map<number, number>
 }
 
+/** One value of a metric with labels. */
+export interface Labelled {
+  readonly labels: Readonly<Record<string, string>>
+  readonly value: number
+}
+
 export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   /** The counts of one route; the same object for the same name. */
   readonly route: (route: string) => RouteCounts
@@ -23,6 +29,10 @@ export class Metrics extends Context.Tag("venue/edge/Metrics")<Metrics, {
   readonly gauge: (name: string, help: string, read: () => number) => void
   /** Likewise a counter: `read` gives what it has come to since the start. */
   readonly counter: (name: string, help: string, read: () => number) => void
+  /** A gauge with a value for each set of labels, read when asked for. */
+  readonly gauges: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
+  /** Likewise counters. */
+  readonly counters: (name: string, help: string, labels: ReadonlyArray<string>, read: () => Iterable<Labelled>) => void
   /** Prometheus text, version 0.0.4. */
   readonly render: Effect.Effect<string>
 }>() {}
@@ -76,6 +86,30 @@ export const make = (): Context.Tag.Service<Metrics> => {
         collect: () => {
           counter.reset()
           counter.inc(read())
+        }
+      })
+    },
+    gauges: (name, help, labels, read) => {
+      const gauge: Gauge = new Gauge({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect: () => {
+          gauge.reset()
+          for (const { labels, value } of read()) gauge.set(labels, value)
+        }
+      })
+    },
+    counters: (name, help, labels, read) => {
+      const counter: Counter = new Counter({
+        name,
+        help,
+        labelNames: [...labels],
+        registers: [registry],
+        collect: () => {
+          counter.reset()
+          for (const { labels, value } of read()) counter.inc(labels, value)
         }
       })
     },

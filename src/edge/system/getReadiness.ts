@@ -4,11 +4,13 @@ import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
 import { Rendered } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import { indexFreshness } from "./IndexFreshness.js"
 
 const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
   identifier: "Health"
@@ -17,7 +19,20 @@ const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Sch
 const readiness = {
   version: Schema.Literal("readiness/v1"),
   durableSequence: Fields.Sequence,
-  details: Schema.Record({ key: Schema.String, value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean) })
+  details: Schema.Record({ key: Schema.String, value: Schema.Union(Schema.String, Schema.Number, Schema.Boolean) }),
+  markets: Schema.Array(Schema.Struct({
+    marketId: Fields.Text,
+    status: Schema.Literal(...Market.statuses),
+    indexAgeMs: Fields.optional(Fields.Count).annotations({
+      description: "How long ago the index was last seen by its source; absent before the first price."
+    }),
+    indexStale: Schema.Boolean.annotations({
+      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back."
+    }),
+    indexHeld: Schema.Boolean.annotations({
+      description: "The last sample was a step that waits for later ones to agree, as far as this process has seen any."
+    })
+  })).annotations({ description: "Every listed market. A stale one does not make the venue unready: the others trade." })
 }
 
 export const Ready = Schema.Struct({ ...readiness, status: Schema.Literal("ready") }).annotations({ identifier: "Ready" })
@@ -67,11 +82,23 @@ export const getReadiness = Route.effect({
     const { barrier, readiness } = services
     const stage = readiness.state()
     const unavailable = readiness.unavailable()
+    const markets = indexFreshness(services)
     const payload = {
       version: "readiness/v1" as const,
       status: stage === "ready" && unavailable !== undefined ? "unavailable" as const : stage,
       durableSequence: barrier.durableSequence(),
-      details: { ...readiness.details(), oldestIndexAgeMs: oldestIndexAgeMs(services) },
+      details: {
+        ...readiness.details(),
+        oldestIndexAgeMs: oldestIndexAgeMs(services),
+        staleMarkets: markets.filter(({ indexStale }) => indexStale).length
+      },
+      markets: markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => ({
+        marketId,
+        status,
+        ...(indexAgeMs === undefined ? undefined : { indexAgeMs }),
+        indexStale,
+        indexHeld
+      })),
       ...unavailable
     }
     return Effect.succeed(new Rendered(JSON.stringify(payload), payload.status === "ready" ? 200 : 503))

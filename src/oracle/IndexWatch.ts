@@ -1,0 +1,76 @@
+/**
+ * What became of index samples since the process started, by market and whoever sent them: for whoever watches the venue.
+ * It decides nothing, and a new start begins to count anew.
+ */
+import * as Context from "effect/Context"
+import * as Layer from "effect/Layer"
+import { Refusal } from "../domain/Refusal.js"
+import { type Outcome, refusalOf } from "../operations/Operations.js"
+import type { Submit } from "../sequencer/Submit.js"
+
+/** What may become of a sample: the index now, a step that waits for others to agree, older than what stands, or no price at all. */
+export const fates = ["taken", "held", "out_of_order", "refused"] as const
+export type Fate = (typeof fates)[number]
+
+/** How many samples of a market came to what. */
+export type Counts = Readonly<Record<Fate, number>>
+
+/** What a decided sample came to. A command that was refused as a whole came to nothing: its sample is refused. */
+const fateOf = (outcome: Outcome): Fate => {
+  const [entry] = outcome.entries
+  const refusal = outcome.refusal !== Refusal.none || entry === undefined ? outcome.refusal : refusalOf(entry)
+  switch (refusal) {
+    case Refusal.none:
+      return "taken"
+    case Refusal.indexPriceHeld:
+      return "held"
+    case Refusal.indexPriceOutOfOrder:
+      return "out_of_order"
+    default:
+      return "refused"
+  }
+}
+
+export class IndexWatch extends Context.Tag("venue/oracle/IndexWatch")<IndexWatch, {
+  /** What became of a market's samples. */
+  readonly counts: (market: number) => Counts
+  /** Whether the last sample of a market that told is held back: a step that waits for others to agree with it. */
+  readonly isHeld: (market: number) => boolean
+  /** The way in, watched: every index sample that goes through it is counted. */
+  readonly over: (submit: Context.Tag.Service<Submit>) => Context.Tag.Service<Submit>
+}>() {}
+
+const nothing: Counts = { taken: 0, held: 0, out_of_order: 0, refused: 0 }
+
+/** Starts with nothing seen. */
+export const make = (): Context.Tag.Service<IndexWatch> => {
+  const counted = new Map<number, Record<Fate, number>>()
+  const held = new Set<number>()
+
+  const note = (market: number, outcome: Outcome): void => {
+    // What is told again under its key was counted when it was decided.
+    if (outcome.replayed) return
+    const fate = fateOf(outcome)
+    const counts = counted.get(market) ?? { ...nothing }
+    counts[fate]++
+    counted.set(market, counts)
+    if (fate === "held") held.add(market)
+    if (fate === "taken") held.delete(market)
+  }
+
+  return {
+    counts: (market) => counted.get(market) ?? nothing,
+    isHeld: (market) => held.has(market),
+    over: ({ submit }) => ({
+      submit: (command, answer) => {
+        if (command.kind !== "SetIndexPrice") return submit(command, answer)
+        submit(command, (outcome) => {
+          note(command.market, outcome)
+          answer(outcome)
+        })
+      }
+    })
+  }
+}
+
+export const layer: Layer.Layer<IndexWatch> = Layer.sync(IndexWatch, make)

@@ -1,0 +1,66 @@
+/** How `/readyz` and `/metrics` tell of each listed market's index, over the real engine. */
+import { expect, test } from "vitest"
+import { parameters } from "../engine/drive.js"
+import * as Fake from "./FakeVenue.js"
+import { LiveVenue, marketId } from "./LiveVenue.js"
+
+const stale = { indexStaleMs: 10_000, indexStepMaxBps: 500 }
+
+const make = () => {
+  const venue = LiveVenue.make()
+  venue.market({ ...parameters("BBB"), ...stale })
+  venue.send({ kind: "PutMarket", idempotencyKey: "draft", parameters: parameters("CCC") })
+  const ready = async () => Fake.json(await venue.ask({ target: "/readyz" }))
+  const second = async () => (await ready()).markets[1]
+  const price = (text: string, sourceEpochMs: number) =>
+    venue.ask({
+      method: "PUT",
+      target: "/v1/operator/markets/BBB-USDC-PERP/index-price",
+      body: { price: text, sourceEpochMs },
+      key: Fake.operatorToken,
+      idempotencyKey: `price-${text}-${sourceEpochMs}`
+    })
+  return { venue, ready, second, price }
+}
+
+test("/readyz tells each listed market's index by the clock, and stays ready where one is stale", async () => {
+  const { ready, second, venue } = make()
+  expect((await ready()).markets.map((market: { readonly marketId: string }) => market.marketId)).toEqual([marketId, "BBB-USDC-PERP"])
+  venue.atEpochMs += 9_999
+  expect(await second()).toEqual({ marketId: "BBB-USDC-PERP", status: "open", indexAgeMs: 9_999, indexStale: false, indexHeld: false })
+  venue.atEpochMs += 1
+  expect(await second()).toMatchObject({ indexAgeMs: 10_000, indexStale: true })
+  const response = await venue.ask({ target: "/readyz" })
+  expect(response.status).toBe(200)
+  expect(Fake.json(response)).toMatchObject({ status: "ready", details: { oldestIndexAgeMs: 10_000, staleMarkets: 1 } })
+})
+
+test("a market without a price has no age and is stale", async () => {
+  const { ready, venue } = make()
+  for (const status of ["backfilling", "open"] as const) {
+    venue.send({ kind: "SetMarketStatus", idempotencyKey: status, market: venue.engine.findMarket("CCC-USDC-PERP"), status })
+  }
+  expect((await ready()).markets[2]).toEqual({ marketId: "CCC-USDC-PERP", status: "open", indexStale: true, indexHeld: false })
+})
+
+test("a step that waits is told until it is agreed with, and counted", async () => {
+  const { price, second, venue } = make()
+  const from = venue.atEpochMs
+  for (const at of [1_000, 2_000, 3_000]) {
+    venue.atEpochMs = from + at
+    const { status } = await price("120.0", venue.atEpochMs)
+    expect([status, (await second()).indexHeld]).toEqual(at < 3_000 ? [400, true] : [200, false])
+  }
+  expect((await price("121.0", from)).status).toBe(400)
+  venue.atEpochMs += 20_000
+  const { body } = await venue.ask({ target: "/metrics" })
+  expect(body.split("\n").filter((line) => line.startsWith("venue_index_") && line.includes("BBB"))).toEqual([
+    "venue_index_age_ms{market=\"BBB-USDC-PERP\"} 20000",
+    "venue_index_stale{market=\"BBB-USDC-PERP\"} 1",
+    "venue_index_held{market=\"BBB-USDC-PERP\"} 0",
+    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"taken\"} 1",
+    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"held\"} 2",
+    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"out_of_order\"} 1",
+    "venue_index_samples_total{market=\"BBB-USDC-PERP\",outcome=\"refused\"} 0"
+  ])
+})
