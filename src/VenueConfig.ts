@@ -50,7 +50,12 @@ const settings = Config.all({
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
-  indexFeed: Config.option(Config.literal("synthetic", "push")("INDEX_FEED")),
+  indexFeed: Config.option(Config.literal("synthetic", "push", "tape")("INDEX_FEED")),
+  indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
+  indexTapeLoops: Config.literal("true", "false")("INDEX_TAPE_LOOP").pipe(
+    Config.withDefault("false" as const),
+    Config.map((text) => text === "true")
+  ),
   marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
   capacity,
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
@@ -67,7 +72,7 @@ type Settings = Config.Config.Success<typeof settings>
 
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
 export interface VenueConfig extends Omit<Settings, "indexFeed"> {
-  readonly indexFeed: "synthetic" | "push"
+  readonly indexFeed: "synthetic" | "push" | "tape"
 }
 
 const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
@@ -76,9 +81,10 @@ const refuse = (name: string, message: string) => Either.left(ConfigError.Invali
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const development = found.environment === "development"
   const indexFeed = Option.getOrElse(found.indexFeed, () => development ? "synthetic" as const : "push" as const)
-  if (found.environment === "production" && indexFeed === "synthetic") {
-    return refuse("INDEX_FEED", "a synthetic index is refused in production")
+  if (found.environment === "production" && (indexFeed === "synthetic" || indexFeed === "tape")) {
+    return refuse("INDEX_FEED", `a ${indexFeed === "tape" ? "recorded" : "synthetic"} index is refused in production`)
   }
+  if (indexFeed === "tape" && Option.isNone(found.indexTape)) return refuse("INDEX_TAPE", "must name a file where INDEX_FEED is tape")
   if (!development && Option.isNone(found.signerSecret)) return refuse("SIGNER_SECRET", "must be set outside development")
   return Either.right({ ...found, indexFeed })
 }

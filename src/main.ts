@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import * as Cause from "effect/Cause"
 import * as ConfigError from "effect/ConfigError"
 import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
@@ -18,6 +19,7 @@ import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
+import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
 import { NewerFormat, OlderFormat } from "./journal/Journal.js"
@@ -71,6 +73,38 @@ const connectionLimit = (settings: VenueConfig): Effect.Effect<number, ConfigErr
   )
 }
 
+/** The recorded index, from its file. */
+const indexTape = (file: string, loops: boolean): Effect.Effect<Layer.Layer<IndexFeed.IndexFeed>, ConfigError.ConfigError> =>
+  Effect.try({
+    try: () => fs.readFileSync(file, "utf8"),
+    catch: (cause) => ConfigError.InvalidData(["INDEX_TAPE"], `${file} cannot be read: ${String(cause)}`)
+  }).pipe(
+    Effect.flatMap((text) =>
+      Either.mapBoth(IndexTape.parse(text), {
+        onLeft: (fault) => ConfigError.InvalidData(["INDEX_TAPE"], `${file}: ${fault}`),
+        onRight: (lines) => IndexTape.layer(lines, loops)
+      })
+    )
+  )
+
+/** Where the index comes from, as it is set. */
+const indexFeed = (
+  settings: VenueConfig,
+  markets: ReadonlyArray<Bootstrap.ListedMarket>
+): Effect.Effect<Layer.Layer<IndexFeed.IndexFeed>, ConfigError.ConfigError> => {
+  switch (settings.indexFeed) {
+    case "push":
+      return Effect.succeed(IndexFeed.layerPush)
+    case "tape":
+      return indexTape(Option.getOrElse(settings.indexTape, () => ""), settings.indexTapeLoops)
+    case "synthetic":
+      return Effect.succeed(IndexFeed.layerSynthetic(markets.map(({ developmentIndexPriceAtoms, parameters }) => ({
+        marketId: parameters.marketId,
+        aroundAtoms: developmentIndexPriceAtoms
+      }))))
+  }
+}
+
 const launch = Effect.gen(function*() {
   const settings = yield* config
   const connections = yield* connectionLimit(settings)
@@ -82,12 +116,7 @@ const launch = Effect.gen(function*() {
     : undefined
   const hashWords = new Int32Array(Uint8Array.from((yield* SecureRandom).bytes(8)).buffer)
   const hashKey = [hashWords[0]!, hashWords[1]!] as const
-  const feed = settings.indexFeed === "synthetic"
-    ? IndexFeed.layerSynthetic(markets.map((market) => ({
-      marketId: market.parameters.marketId,
-      aroundAtoms: market.developmentIndexPriceAtoms
-    })))
-    : IndexFeed.layerPush
+  const feed = yield* indexFeed(settings, markets)
   const leaves = Layer.mergeAll(
     NodeDisk.layer(settings.dataDir),
     NodeListener.layer({

@@ -52,6 +52,28 @@ test.each([
   expect(status).toBe(78)
 })
 
+describe("the index feed", () => {
+  const tape = (name: string, text: string): string => {
+    const file = path.join(directory, name)
+    fs.writeFileSync(file, text)
+    return file
+  }
+
+  test.each<readonly [string, Readonly<Record<string, string>>, string]>([
+    ["a feed that there is not", { INDEX_FEED: "oracle" }, "INDEX_FEED"],
+    ["a tape without a file", { INDEX_FEED: "tape" }, "must name a file where INDEX_FEED is tape"],
+    ["a tape that is not there", { INDEX_FEED: "tape", INDEX_TAPE: "/nowhere/tape.csv" }, "INDEX_TAPE"],
+    ["a bad line", { INDEX_FEED: "tape", INDEX_TAPE: tape("bad.csv", "0,BTC-USDC-PERP,1\n1,BTC-USDC-PERP,0\n") }, "bad.csv: line 2"],
+    ["a loop that is none", { INDEX_FEED: "tape", INDEX_TAPE_LOOP: "yes" }, "INDEX_TAPE_LOOP"],
+    ["a tape in production", { INDEX_FEED: "tape", VENUE_ENVIRONMENT: "production" }, "a recorded index is refused in production"]
+  ])("is refused with 78: %s", (_, env, said) => {
+    const { status, stderr } = start(env)
+    expect(stderr).toContain("INDEX_")
+    expect(stderr).toContain(said)
+    expect(status).toBe(78)
+  })
+})
+
 describe("a journal that remembers more than the settings have room for", () => {
   const recording = new Recorded.RecordingEngine()
   const bySnapshot = path.join(directory, "snapshot")

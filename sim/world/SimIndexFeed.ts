@@ -118,7 +118,7 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
         IndexFeed,
         Effect.map(
           Effect.acquireRelease(connect(process), () => Effect.sync(() => cut(process))),
-          ({ queue }) => ({ samples: Stream.fromQueue(queue) })
+          ({ queue }) => ({ samples: () => Stream.fromQueue(queue) })
         )
       ),
     cut,

@@ -21,13 +21,23 @@ export interface Sample {
   readonly sourceEpochMs: number
 }
 
+/** A market that wants an index: what it is a price of, and on which grid. */
+export interface Quoted {
+  readonly marketId: string
+  readonly underlyingSymbol: string
+  readonly priceScale: number
+}
+
 export class IndexFeed extends Context.Tag("venue/oracle/IndexFeed")<IndexFeed, {
-  /** Samples as they come. Ends never; a source that is lost is simply silent. */
-  readonly samples: Stream.Stream<Sample>
+  /**
+   * Samples as they come, of the markets that `markets` tells whenever it is asked. Ends never; a source that is lost is
+   * simply silent.
+   */
+  readonly samples: (markets: () => ReadonlyArray<Quoted>) => Stream.Stream<Sample>
 }>() {}
 
-/** Prices come by the operator's route only. */
-export const layerPush: Layer.Layer<IndexFeed> = Layer.succeed(IndexFeed, { samples: Stream.never })
+/** Prices come by the operator's routes only. */
+export const layerPush: Layer.Layer<IndexFeed> = Layer.succeed(IndexFeed, { samples: () => Stream.never })
 
 /** Where a synthetic index walks: around a price, one step at a time. */
 export interface Walk {
@@ -44,17 +54,18 @@ const stepMs = 1000
  */
 export const layerSynthetic = (walks: ReadonlyArray<Walk>): Layer.Layer<IndexFeed> =>
   Layer.succeed(IndexFeed, {
-    samples: Stream.fromSchedule(Schedule.spaced(stepMs)).pipe(
-      Stream.prepend(Chunk.of(0)),
-      Stream.mapEffect(() => Clock.currentTimeMillis),
-      Stream.mapConcat((now) =>
-        walks.map((walk, index) => ({
-          marketId: walk.marketId,
-          priceAtoms: syntheticPrice(walk.aroundAtoms, index, now),
-          sourceEpochMs: now
-        }))
+    samples: () =>
+      Stream.fromSchedule(Schedule.spaced(stepMs)).pipe(
+        Stream.prepend(Chunk.of(0)),
+        Stream.mapEffect(() => Clock.currentTimeMillis),
+        Stream.mapConcat((now) =>
+          walks.map((walk, index) => ({
+            marketId: walk.marketId,
+            priceAtoms: syntheticPrice(walk.aroundAtoms, index, now),
+            sourceEpochMs: now
+          }))
+        )
       )
-    )
   })
 
 /** Three slow waves of unlike length around a price, within 2 % of it: a minute, seventeen minutes, four hours. */
@@ -74,13 +85,23 @@ const triangle = (seconds: number, period: number): number => {
 
 const fromFeed = internal(Principal.feed)
 
+/** Every market that may want an index: one in draft has no grid to be told on yet. */
+const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
+  const markets: Array<Quoted> = []
+  for (let index = 0; index < reads.marketCount; index++) {
+    const { parameters: { marketId, priceScale, underlyingSymbol }, status } = reads.market(index)
+    if (status !== "draft") markets.push({ marketId, underlyingSymbol, priceScale })
+  }
+  return markets
+}
+
 /** Submits what the feed says for markets that exist, as long as it runs. */
 export const drive = (
   feed: Context.Tag.Service<typeof IndexFeed>,
   reads: Reads,
   submit: Context.Tag.Service<typeof Submit>
 ): Effect.Effect<void> =>
-  feed.samples.pipe(
+  feed.samples(() => quoted(reads)).pipe(
     Stream.runForEach((sample) =>
       Effect.sync(() => {
         const market = reads.findMarket(sample.marketId)

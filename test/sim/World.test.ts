@@ -119,7 +119,8 @@ describe("SimIndexFeed", () => {
     const scheduler = SimScheduler.make(SimRandom.make("1"), 0)
     const heard: Array<Sample & { readonly atMs: number }> = []
     const listening = Effect.flatMap(IndexFeed,
-      ({ samples }) => Stream.runForEach(samples, (sample) => Effect.sync(() => void heard.push({ ...sample, atMs: time.nowEpochMs() }))))
+      ({ samples }) =>
+        Stream.runForEach(samples(() => []), (sample) => Effect.sync(() => void heard.push({ ...sample, atMs: time.nowEpochMs() }))))
     time.after(fromMs, () => Effect.runFork(Effect.provide(listening, feed.layerFor(scheduler)), { scheduler }))
     if (cutMs < 10_000) time.after(cutMs, () => feed.cut(scheduler))
     while (scheduler.runOne() || (time.nextEpochMs() <= 10_000 && time.advance()));
