@@ -50,6 +50,8 @@ export interface Options {
   readonly signerSecret: string
   /** Whether the operator may set index prices: always, but in production only where the feed is `push`. */
   readonly acceptsIndexPrices: boolean
+  /** Whether a feed process may stream them: only where the feed is `push`. */
+  readonly acceptsIndexStream: boolean
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -159,7 +161,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
     environment: options.environment,
     operatorToken: options.operatorToken,
     signerSecret: options.signerSecret,
-    acceptsIndexPrices: options.acceptsIndexPrices
+    acceptsIndexPrices: options.acceptsIndexPrices,
+    acceptsIndexStream: options.acceptsIndexStream
   })
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.

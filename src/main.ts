@@ -135,6 +135,7 @@ const launch = Effect.gen(function*() {
     operatorToken,
     signerSecret,
     acceptsIndexPrices: settings.environment !== "production" || settings.indexFeed === "push",
+    acceptsIndexStream: settings.indexFeed === "push",
     markets,
     capacity: { ...settings.capacity, hashKey },
     sequencer: {

@@ -35,6 +35,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   operatorToken,
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
+  acceptsIndexStream: true,
   markets: [],
   capacity: capacityOf(options),
   sequencer: {

@@ -11,6 +11,7 @@ import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
+import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
 import type { Services } from "./http/Call.js"
@@ -32,6 +33,8 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly signerSecret: string
   /** Whether an operator may publish index prices: not in production unless the feed is `push`. */
   readonly acceptsIndexPrices: boolean
+  /** Whether a feed process may stream them: only where the feed is `push`. */
+  readonly acceptsIndexStream: boolean
 }>() {}
 
 type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | Settings
@@ -135,6 +138,8 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   const clock = yield* Effect.clock
   const runtime = yield* Effect.runtime<never>()
   const random = yield* SecureRandom
+  const now = (): number => clock.unsafeCurrentTimeMillis()
+  const nextSession = (): string => `ixs_${Buffer.from(random.bytes(requestIdBytes)).toString("hex")}`
   const services: Services = {
     state,
     submit,
@@ -142,13 +147,14 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     metrics,
     indexWatch,
     tokens: new ApiKeys.KnownTokens(),
-    now: () => clock.unsafeCurrentTimeMillis(),
+    now,
     nextRequestId: requestIds(random),
     nextSlice: Slices.make((yield* Turns).schedule),
     environment: settings.environment,
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,
     acceptsIndexPrices: settings.acceptsIndexPrices,
+    indexStream: settings.acceptsIndexStream ? new IndexStream(state, submit, now, nextSession) : undefined,
     readiness,
     reference: makeReference(),
     shared: makeShared(state),

@@ -15,11 +15,13 @@ export type Fate = (typeof fates)[number]
 /** How many samples of a market came to what. */
 export type Counts = Readonly<Record<Fate, number>>
 
-/** What a decided sample came to. A command that was refused as a whole came to nothing: its sample is refused. */
-const fateOf = (outcome: Outcome): Fate => {
-  const [entry] = outcome.entries
-  const refusal = outcome.refusal !== Refusal.none || entry === undefined ? outcome.refusal : refusalOf(entry)
-  switch (refusal) {
+/** What a sample was refused for: as a command, or by the decision on it. */
+export const refusalOfSample = ({ entries: [entry], refusal }: Outcome): Refusal =>
+  refusal !== Refusal.none || entry === undefined ? refusal : refusalOf(entry)
+
+/** What a sample came to. */
+export const fateOf = (outcome: Outcome): Fate => {
+  switch (refusalOfSample(outcome)) {
     case Refusal.none:
       return "taken"
     case Refusal.indexPriceHeld:

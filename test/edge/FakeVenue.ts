@@ -77,10 +77,11 @@ export const request = (ask: Ask): Request => ({
   remoteAddress: "127.0.0.1"
 })
 
-/** `hidden`: without an operator token. */
+/** `hidden`: without an operator token. `streams`: whether index prices may be streamed, which they may unless told. */
 interface Options {
   readonly environment?: "development" | "production"
   readonly hidden?: boolean
+  readonly streams?: boolean
 }
 
 /** Keys of account 0, account 1 and such as may not act, as the engine knows them after this. */
@@ -128,7 +129,8 @@ const applicationOf = (
       environment: options.environment ?? "development",
       operatorToken: options.hidden === true ? undefined : operatorToken,
       signerSecret,
-      acceptsIndexPrices: options.environment !== "production"
+      acceptsIndexPrices: options.environment !== "production",
+      acceptsIndexStream: options.streams ?? true
     })
   )
   return Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))

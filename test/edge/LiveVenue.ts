@@ -62,7 +62,8 @@ export class LiveVenue {
         environment: "development",
         operatorToken: Fake.operatorToken,
         signerSecret: Fake.signerSecret,
-        acceptsIndexPrices: true
+        acceptsIndexPrices: true,
+        acceptsIndexStream: true
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })

@@ -62,6 +62,7 @@ export class VenueOver {
       operatorToken,
       signerSecret: "signer-secret-of-the-tests",
       acceptsIndexPrices: true,
+      acceptsIndexStream: true,
       markets,
       capacity: { orders: 10_000, idempotencyKeys: 10_000 },
       sequencer: Sequencer.defaultOptions,

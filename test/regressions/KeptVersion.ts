@@ -130,6 +130,7 @@ const settings: Omit<Venue.Options, "markets"> = {
   operatorToken: Version.operatorToken,
   signerSecret: Version.signerSecret,
   acceptsIndexPrices: true,
+  acceptsIndexStream: true,
   capacity: { orders: 10_000, idempotencyKeys: 10_000 },
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,

@@ -96,6 +96,7 @@ const byNativeCode: Readonly<Record<string, Constructor>> = {
   route_not_found: BadRequest,
   method_not_allowed: NotSupported,
   idempotency_key_conflict: BadRequest,
+  index_stream_conflict: BadRequest,
   client_order_id_in_use: DuplicateOrderId,
   payload_too_large: BadRequest,
   unsupported_media_type: BadRequest,

@@ -1,6 +1,7 @@
 /** One request under way: what it asks, and the one answer it gets. */
 import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
+import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
@@ -30,6 +31,8 @@ export interface Services {
   readonly operatorToken: string | undefined
   readonly signerSecret: string
   readonly acceptsIndexPrices: boolean
+  /** Undefined: prices are not streamed here. */
+  readonly indexStream: IndexStream | undefined
   readonly readiness: Context.Tag.Service<Readiness>
   /** The contract as a document and as a page, made when first asked for. */
   readonly reference: { readonly openApi: () => string; readonly page: () => string }

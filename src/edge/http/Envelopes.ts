@@ -17,7 +17,7 @@ export const codes = {
   403: ["scope_missing", "account_not_enabled"],
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
   405: ["method_not_allowed"],
-  409: ["idempotency_key_conflict", "client_order_id_in_use"],
+  409: ["idempotency_key_conflict", "client_order_id_in_use", "index_stream_conflict"],
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
   422: ["order_rejected"],

@@ -21,6 +21,8 @@ export interface Failure {
   readonly comparison?: Comparison
   /** For a remembered decision: when it was made. */
   readonly decidedAtEpochMs?: number
+  /** Of a 429, where it is not a minute: how long until the same request may be taken. */
+  readonly retryAfterSeconds?: number
 }
 
 /** Decimal strings in the guard's own unit, whole numbers for counts and times, a market's status; absent where nothing was compared. */
@@ -191,6 +193,40 @@ export const orderUnknown: Failure = {
   }
 }
 
+/** A batch of the index stream that is not taken as it is. */
+const indexStreamConflict = (name: string, safeMessage: string, action: "refresh_state" | "fix_request"): Failure => ({
+  description: { ...invalid, name, status: 409, code: "index_stream_conflict", recoveryActions: [action], safeMessage }
+})
+
+/** Another process opened a session since, the venue started anew, or nobody opened one. */
+export const indexSessionEnded: Failure = indexStreamConflict(
+  "IndexSessionEnded",
+  "The index stream has no such session any more. Nothing was done; open another one.",
+  "refresh_state"
+)
+
+/** A batch whose predecessor was never taken. */
+export const indexSequenceGap: Failure = indexStreamConflict(
+  "IndexSequenceGap",
+  "A batch of the index stream was left out. Nothing was done; go on with the expected number.",
+  "fix_request"
+)
+
+/** More prices than a stream may send. */
+export const indexStreamTooFast: Failure = {
+  description: {
+    ...invalid,
+    name: "IndexStreamTooFast",
+    status: 429,
+    code: "rate_limited",
+    compatName: "RateLimitExceeded",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The index stream sends more than is taken. Nothing was done; repeat the same batch shortly."
+  },
+  retryAfterSeconds: 1
+}
+
 /** A defect of the venue. Says nothing else. */
 export const internal: Failure = {
   description: {
@@ -248,6 +284,9 @@ export const all: ReadonlyArray<Failure> = [
   accountNotFound,
   accountUnknown,
   orderUnknown,
+  indexSessionEnded,
+  indexSequenceGap,
+  indexStreamTooFast,
   internal,
   operatorRejected,
   ...Object.values(keyFailures)
@@ -312,11 +351,12 @@ const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number):
 export const isoTime = (epochMs: number): string => new Date(epochMs).toISOString()
 
 /** Seconds after which a request that met a limit may come again: what is remembered ends minute by minute. */
-const retryAfterSeconds = 60
+const retryMinuteSeconds = 60
 
 /** The headers that a failure brings. */
-export const headersOf = ({ description }: Failure): Readonly<Record<string, string>> | undefined =>
-  description.status === 429 ? { "retry-after": String(retryAfterSeconds) } : undefined
+export const headersOf = (
+  { description, retryAfterSeconds = retryMinuteSeconds }: Failure
+): Readonly<Record<string, string>> | undefined => description.status === 429 ? { "retry-after": String(retryAfterSeconds) } : undefined
 
 /** The envelope's JSON. `atEpochMs` is the decision's time for a remembered decision, otherwise now. */
 export const body = (family: Family, failure: Failure, requestId: string, atEpochMs: number): string => {

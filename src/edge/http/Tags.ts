@@ -34,7 +34,8 @@ export const tags = {
   },
   operator: {
     title: "Operator",
-    text: "Journaled and idempotent like everything else. Hidden (404) where the venue has no operator token."
+    text: "Journaled and idempotent like everything else; batches of the index stream by their number. "
+      + "Hidden (404) where the venue has no operator token."
   },
   system: { title: "System", text: "No credential. Served also while the venue is starting, stopping or cannot write." }
 } satisfies Readonly<Record<string, Chapter>>

@@ -1,10 +1,25 @@
-/** Every route of the capability: journaled, idempotent by `Idempotency-Key`, hidden without an operator token. */
+/**
+ * Every route of the capability: journaled, idempotent by `Idempotency-Key` (batches of the index stream by their number), hidden
+ * without an operator token.
+ */
 import { cancelByOperator } from "./cancelByOperator.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
+import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
 import { putMarket } from "./putMarket.js"
 import { setIndexPrice } from "./setIndexPrice.js"
 import { setMarketStatus } from "./setMarketStatus.js"
 
 /** The routes, in the order in which the reference lists them. */
-export const routes = [putMarket, setMarketStatus, setIndexPrice, cancelByOperator, haltEngine, resumeEngine, openDemoAccounts] as const
+export const routes = [
+  putMarket,
+  setMarketStatus,
+  setIndexPrice,
+  openIndexStream,
+  getIndexStream,
+  streamIndexPrices,
+  cancelByOperator,
+  haltEngine,
+  resumeEngine,
+  openDemoAccounts
+] as const
