@@ -8,6 +8,8 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { environments } from "./domain/Environment.js"
+import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
+import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
 
@@ -50,12 +52,20 @@ const settings = Config.all({
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
-  indexFeed: Config.option(Config.literal("synthetic", "push", "tape")("INDEX_FEED")),
+  indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
   indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
   indexTapeLoops: Config.literal("true", "false")("INDEX_TAPE_LOOP").pipe(
     Config.withDefault("false" as const),
     Config.map((text) => text === "true")
   ),
+  indexExchanges: Config.option(Config.nonEmptyString("INDEX_EXCHANGES")),
+  indexExchangeUrls: Config.option(Config.nonEmptyString("INDEX_EXCHANGE_URLS")),
+  indexSources: Config.all({
+    pollMs: between("INDEX_POLL_MS", 100, 60_000, 1_000),
+    staleMs: between("INDEX_SOURCE_STALE_MS", 1_000, 60_000, 5_000),
+    outlierBps: between("INDEX_OUTLIER_BPS", 1, 5_000, 100),
+    minSources: between("INDEX_MIN_SOURCES", 2, 16, 2)
+  }),
   marketsFile: Config.option(Config.nonEmptyString("MARKETS_FILE")),
   capacity,
   inboxCapacity: between("INBOX_CAPACITY", 16, 1_000_000, 8_192),
@@ -70,23 +80,71 @@ const settings = Config.all({
 
 type Settings = Config.Config.Success<typeof settings>
 
+/** Exchanges that an index is made of, and how. */
+export interface IndexExchanges {
+  readonly exchanges: ReadonlyArray<ExchangeSetting>
+  readonly urls: ReadonlyMap<string, string>
+  readonly rules: IndexSources.Options
+}
+
+/** Where the index comes from. */
+export type IndexSetting =
+  | { readonly feed: "synthetic" | "push" }
+  | { readonly feed: "tape"; readonly file: string; readonly loops: boolean }
+  | { readonly feed: "ccxt"; readonly from: IndexExchanges }
+
+type IndexNames = "indexFeed" | "indexTape" | "indexTapeLoops" | "indexExchanges" | "indexExchangeUrls" | "indexSources"
+
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
-export interface VenueConfig extends Omit<Settings, "indexFeed"> {
-  readonly indexFeed: "synthetic" | "push" | "tape"
+export interface VenueConfig extends Omit<Settings, IndexNames> {
+  readonly index: IndexSetting
 }
 
 const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
 
+/** The exchanges of an index, which belong together. */
+const indexExchanges = (
+  { indexExchangeUrls, indexExchanges, indexSources: rules }: Settings
+): Either.Either<IndexExchanges, ConfigError.ConfigError> => {
+  const exchanges = parseExchanges(Option.getOrElse(indexExchanges, () => ""))
+  if (Option.isNone(indexExchanges)) return refuse("INDEX_EXCHANGES", "must name exchanges where INDEX_FEED is ccxt")
+  if (Either.isLeft(exchanges)) return refuse("INDEX_EXCHANGES", exchanges.left)
+  const urls = Option.isNone(indexExchangeUrls)
+    ? Either.right(new Map<string, string>())
+    : parseUrls(indexExchangeUrls.value, exchanges.right)
+  if (Either.isLeft(urls)) return refuse("INDEX_EXCHANGE_URLS", urls.left)
+  return rules.minSources > exchanges.right.length
+    ? refuse("INDEX_MIN_SOURCES", `is ${rules.minSources}, and there are ${exchanges.right.length} exchanges`)
+    : Either.right({ exchanges: exchanges.right, urls: urls.right, rules })
+}
+
+/** Where the index comes from: in production from outside. */
+const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.ConfigError> => {
+  const { environment, indexTape, indexTapeLoops: loops } = found
+  const feed = Option.getOrElse(found.indexFeed, () => environment === "development" ? "synthetic" as const : "push" as const)
+  if (environment === "production" && (feed === "synthetic" || feed === "tape")) {
+    return refuse("INDEX_FEED", `a ${feed === "tape" ? "recorded" : "synthetic"} index is refused in production`)
+  }
+  switch (feed) {
+    case "ccxt":
+      return Either.map(indexExchanges(found), (from) => ({ feed, from }))
+    case "tape":
+      return Option.isNone(indexTape)
+        ? refuse("INDEX_TAPE", "must name a file where INDEX_FEED is tape")
+        : Either.right({ feed, file: indexTape.value, loops })
+    case "synthetic":
+    case "push":
+      return Either.right({ feed })
+  }
+}
+
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const development = found.environment === "development"
-  const indexFeed = Option.getOrElse(found.indexFeed, () => development ? "synthetic" as const : "push" as const)
-  if (found.environment === "production" && (indexFeed === "synthetic" || indexFeed === "tape")) {
-    return refuse("INDEX_FEED", `a ${indexFeed === "tape" ? "recorded" : "synthetic"} index is refused in production`)
-  }
-  if (indexFeed === "tape" && Option.isNone(found.indexTape)) return refuse("INDEX_TAPE", "must name a file where INDEX_FEED is tape")
-  if (!development && Option.isNone(found.signerSecret)) return refuse("SIGNER_SECRET", "must be set outside development")
-  return Either.right({ ...found, indexFeed })
+  return Either.flatMap(indexOf(found), (index) =>
+    !development && Option.isNone(found.signerSecret)
+      ? refuse("SIGNER_SECRET", "must be set outside development")
+      : Either.right({ ...found, index }))
 }
 
 export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))

@@ -19,6 +19,8 @@ import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
+import * as NodeCcxt from "./oracle/NodeCcxt.js"
+import * as IndexSources from "./oracle/IndexSources.js"
 import * as IndexTape from "./oracle/IndexTape.js"
 import { defaultBounds } from "./sequencer/Inbox.js"
 import * as NodeTurns from "./sequencer/NodeTurns.js"
@@ -27,7 +29,7 @@ import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from
 import * as Sequencer from "./sequencer/Sequencer.js"
 import { NotFlushed } from "./sequencer/Writer.js"
 import * as Venue from "./Venue.js"
-import { config, type VenueConfig } from "./VenueConfig.js"
+import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from "./VenueConfig.js"
 
 /**
  * Exit codes: 1 could not start or stopped for good; 65 (sysexits' EX_DATAERR) the data directory needs another version of
@@ -87,21 +89,31 @@ const indexTape = (file: string, loops: boolean): Effect.Effect<Layer.Layer<Inde
     )
   )
 
+/** The index of exchanges. */
+const indexOfExchanges = ({ exchanges, rules, urls }: IndexExchanges): Layer.Layer<IndexFeed.IndexFeed, ConfigError.ConfigError> =>
+  NodeCcxt.sources(exchanges, urls).pipe(
+    Effect.map((sources) => IndexSources.layer(sources, rules)),
+    Effect.mapError((error) => ConfigError.InvalidData(["INDEX_EXCHANGES"], error.message)),
+    Layer.unwrapScoped
+  )
+
 /** Where the index comes from, as it is set. */
 const indexFeed = (
-  settings: VenueConfig,
+  setting: IndexSetting,
   markets: ReadonlyArray<Bootstrap.ListedMarket>
-): Effect.Effect<Layer.Layer<IndexFeed.IndexFeed>, ConfigError.ConfigError> => {
-  switch (settings.indexFeed) {
+): Layer.Layer<IndexFeed.IndexFeed, ConfigError.ConfigError> => {
+  switch (setting.feed) {
     case "push":
-      return Effect.succeed(IndexFeed.layerPush)
+      return IndexFeed.layerPush
     case "tape":
-      return indexTape(Option.getOrElse(settings.indexTape, () => ""), settings.indexTapeLoops)
+      return Layer.unwrapEffect(indexTape(setting.file, setting.loops))
+    case "ccxt":
+      return indexOfExchanges(setting.from)
     case "synthetic":
-      return Effect.succeed(IndexFeed.layerSynthetic(markets.map(({ developmentIndexPriceAtoms, parameters }) => ({
+      return IndexFeed.layerSynthetic(markets.map(({ developmentIndexPriceAtoms, parameters }) => ({
         marketId: parameters.marketId,
         aroundAtoms: developmentIndexPriceAtoms
-      }))))
+      })))
   }
 }
 
@@ -116,7 +128,6 @@ const launch = Effect.gen(function*() {
     : undefined
   const hashWords = new Int32Array(Uint8Array.from((yield* SecureRandom).bytes(8)).buffer)
   const hashKey = [hashWords[0]!, hashWords[1]!] as const
-  const feed = yield* indexFeed(settings, markets)
   const leaves = Layer.mergeAll(
     NodeDisk.layer(settings.dataDir),
     NodeListener.layer({
@@ -128,14 +139,14 @@ const launch = Effect.gen(function*() {
     }),
     NodeTurns.layer,
     NodeSecureRandom.layer,
-    feed
+    indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
     environment: settings.environment,
     operatorToken,
     signerSecret,
-    acceptsIndexPrices: settings.environment !== "production" || settings.indexFeed === "push",
-    acceptsIndexStream: settings.indexFeed === "push",
+    acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
+    acceptsIndexStream: settings.index.feed === "push",
     markets,
     capacity: { ...settings.capacity, hashKey },
     sequencer: {

@@ -65,6 +65,13 @@ describe("the index feed", () => {
     ["a tape that is not there", { INDEX_FEED: "tape", INDEX_TAPE: "/nowhere/tape.csv" }, "INDEX_TAPE"],
     ["a bad line", { INDEX_FEED: "tape", INDEX_TAPE: tape("bad.csv", "0,BTC-USDC-PERP,1\n1,BTC-USDC-PERP,0\n") }, "bad.csv: line 2"],
     ["a loop that is none", { INDEX_FEED: "tape", INDEX_TAPE_LOOP: "yes" }, "INDEX_TAPE_LOOP"],
+    ["an index of exchanges without any", { INDEX_FEED: "ccxt" }, "must name exchanges"],
+    ["one exchange alone", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken:1" }, "at least two exchanges"],
+    ["an exchange that there is not", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,mtgox9" }, "the package ccxt knows no mtgox9"],
+    ["an address of another", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_EXCHANGE_URLS: "gemini=http://a" },
+      "names none of the"],
+    ["more sources than there are", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "3" }, "there are 2 exchanges"],
+    ["one source as enough", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "1" }, "INDEX_MIN_SOURCES"],
     ["a tape in production", { INDEX_FEED: "tape", VENUE_ENVIRONMENT: "production" }, "a recorded index is refused in production"]
   ])("is refused with 78: %s", (_, env, said) => {
     const { status, stderr } = start(env)

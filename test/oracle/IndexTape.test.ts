@@ -1,8 +1,9 @@
 /** Recorded indexes: what a file may say, and when its lines are told. */
-import { Effect, Either, Fiber, Layer, Logger, Stream, TestClock, TestContext } from "effect"
+import { Either } from "effect"
 import { describe, expect, test } from "vitest"
-import { IndexFeed, type Quoted, type Sample } from "../../src/oracle/IndexFeed.js"
+import type { Quoted, Sample } from "../../src/oracle/IndexFeed.js"
 import * as IndexTape from "../../src/oracle/IndexTape.js"
+import { beganMs, Listening } from "./Listening.js"
 
 const markets: ReadonlyArray<Quoted> = [
   { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", priceScale: 1 },
@@ -41,45 +42,31 @@ describe("a file", () => {
   })
 })
 
-/** What is heard of a tape until each of some moments, on a clock that begins at 10 s. */
-const play = (text: string, loops: boolean, untilMs: ReadonlyArray<number>): Promise<ReadonlyArray<ReadonlyArray<Sample>>> => {
-  const heard: Array<Sample> = []
-  const listening = Effect.flatMap(IndexFeed,
-    ({ samples }) => Stream.runForEach(samples(() => markets), (sample) => Effect.sync(() => void heard.push(sample))))
-  const program = Effect.gen(function*() {
-    yield* TestClock.adjust(10_000)
-    const fiber = yield* Effect.fork(listening)
-    const seen: Array<ReadonlyArray<Sample>> = []
-    let now = 0
-    for (const until of untilMs) {
-      yield* TestClock.adjust(until - now)
-      now = until
-      seen.push([...heard])
-    }
-    yield* Fiber.interrupt(fiber)
-    return seen
-  })
-  const layer = IndexTape.layer(Either.getOrThrow(IndexTape.parse(text)), loops)
-  return Effect.runPromise(
-    program.pipe(Effect.provide(Layer.mergeAll(layer, TestContext.TestContext, Logger.remove(Logger.defaultLogger))))
-  )
-}
+const listen = (text: string, loops: boolean): Listening =>
+  new Listening(IndexTape.layer(Either.getOrThrow(IndexTape.parse(text)), loops), markets)
 
-const at = (atMs: number, marketId: string, priceAtoms: number): Sample => ({ marketId, priceAtoms, sourceEpochMs: 10_000 + atMs })
+const at = (atMs: number, marketId: string, priceAtoms: number): Sample => ({ marketId, priceAtoms, sourceEpochMs: beganMs + atMs })
 
 describe("playing", () => {
   const text = "7,BTC-USDC-PERP,60000.04\n7,XXX-USDC-PERP,1\n1007,ETH-USDC-PERP,3000.125\n3007,BTC-USDC-PERP,60000.05\n"
   const lines = [at(0, "BTC-USDC-PERP", 600_000), at(1_000, "ETH-USDC-PERP", 300_013), at(3_000, "BTC-USDC-PERP", 600_001)]
 
-  test("tells each line at its moment, on its market's grid, and then nothing", async () => {
-    const seen = await play(text, false, [0, 999, 1_000, 2_999, 3_000, 60_000])
-    expect(seen.map(({ length }) => length)).toEqual([1, 1, 2, 2, 3, 3])
-    expect(seen.at(-1)).toEqual(lines)
+  test("tells each line at its moment, on its market's grid, and then nothing", () => {
+    const listening = listen(text, false)
+    expect(listening.pass(999)).toEqual(lines.slice(0, 1))
+    expect(listening.pass(1)).toEqual(lines.slice(1, 2))
+    expect(listening.pass(1_999)).toEqual([])
+    expect(listening.pass(1)).toEqual(lines.slice(2))
+    expect(listening.pass(60_000)).toEqual([])
+    expect(listening.logged).toEqual([
+      "the index tape has prices of markets that are not here: XXX-USDC-PERP",
+      "the index tape has ended: markets take only what reduces once their index is stale"
+    ])
   })
 
-  test("begins again a second after its end where it loops", async () => {
-    const [early, seen] = await play(text, true, [3_999, 7_000])
-    expect(early).toEqual(lines)
-    expect(seen).toEqual([...lines, ...lines.map((sample) => ({ ...sample, sourceEpochMs: sample.sourceEpochMs + 4_000 }))])
+  test("begins again a second after its end where it loops", () => {
+    const listening = listen(text, true)
+    expect(listening.pass(3_999)).toEqual(lines)
+    expect(listening.pass(3_001)).toEqual(lines.map((sample) => ({ ...sample, sourceEpochMs: sample.sourceEpochMs + 4_000 })))
   })
 })

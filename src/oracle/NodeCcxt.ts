@@ -1,0 +1,138 @@
+/**
+ * Exchanges as sources of an index, asked through the package `ccxt` in a process of its own (see `NodeCcxtProcess.ts`): exchanges'
+ * lists of markets are megabytes of JSON that the writer must not stand still for, what an exchange answers may cost that
+ * process and never the venue's, and the package sees none of the venue's secrets. A process that ends is begun anew with the next
+ * question.
+ */
+import { type ChildProcess, fork } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type * as Scope from "effect/Scope"
+import { type ExchangeSetting, symbolOf } from "./Exchanges.js"
+import { type Source, SourceFailed } from "./IndexSources.js"
+import type { Ticker } from "./Ticker.js"
+
+/** What the process is begun with: the exchanges, and where each is asked if not at its own address. */
+export interface Asking {
+  readonly exchanges: ReadonlyArray<{ readonly id: string; readonly url: string | undefined }>
+}
+
+/** The process's first message: the exchanges that the package does not know. It asks nobody where there are any. */
+export interface Begun {
+  readonly unknown: ReadonlyArray<string>
+}
+
+/** What it is asked. */
+export interface Question {
+  readonly number: number
+  readonly exchange: string
+  readonly symbols: ReadonlyArray<string>
+}
+
+/** What it answers: tickers by symbol, or why there are none. */
+export type Answer =
+  | { readonly number: number; readonly tickers: ReadonlyArray<readonly [string, Ticker]> }
+  | { readonly number: number; readonly reason: string }
+
+/** The package has no such exchanges. */
+class ExchangesUnknown extends Schema.TaggedError<ExchangesUnknown>()("ExchangesUnknown", { ids: Schema.Array(Schema.String) }) {
+  override get message() {
+    return `the package ccxt knows no ${this.ids.join(", ")}`
+  }
+}
+
+/** What the process may hold: the longest answer that it takes, read in the worst way. */
+const heapMiB = 1_024
+
+/** What of the environment the process is given. */
+const inherited: ReadonlyArray<string> = ["PATH", "TZ", "NODE_EXTRA_CA_CERTS"]
+
+/** Longest reason that is told: an exchange's error may be a whole page. */
+const reasonLength = 300
+
+/** The one process, and who waits for its answers. */
+class Asker {
+  private child: ChildProcess | undefined = undefined
+  private readonly waiting = new Map<number, (answer: Answer) => void>()
+  private questions = 0
+
+  constructor(private readonly asking: Asking) {}
+
+  /** Begins the process; tells which exchanges it does not know. */
+  begin(begun: (begun: Begun) => void, failed: (reason: string) => void): void {
+    const child = fork(fileURLToPath(new URL("NodeCcxtProcess.js", import.meta.url)), [JSON.stringify(this.asking)], {
+      env: Object.fromEntries(inherited.flatMap((name) => process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+      execArgv: [`--max-old-space-size=${heapMiB}`],
+      serialization: "advanced",
+      stdio: ["ignore", "ignore", "inherit", "ipc"]
+    })
+    this.child = child
+    child.once("message", (first: Begun) => {
+      begun(first)
+      child.on("message", (answer: Answer) => this.settle(answer))
+    })
+    child.once("error", (cause) => this.end(child, String(cause), failed))
+    child.once("exit", (code, signal) => this.end(child, `the process that asks exchanges ended with ${code ?? signal}`, failed))
+    // The venue's end does not wait for it.
+    child.unref()
+    child.channel?.unref()
+  }
+
+  /** Asks; `answer` is called once. What is given back takes the question back. */
+  ask(exchange: string, symbols: ReadonlyArray<string>, answer: (answer: Answer) => void): () => void {
+    const number = ++this.questions
+    this.waiting.set(number, answer)
+    if (this.child === undefined) this.begin(() => {}, () => {})
+    this.child!.send({ number, exchange, symbols } satisfies Question, (cause) => {
+      if (cause !== null) this.settle({ number, reason: String(cause) })
+    })
+    return () => void this.waiting.delete(number)
+  }
+
+  close(): void {
+    this.child?.kill("SIGKILL")
+  }
+
+  private settle(answer: Answer): void {
+    const { number } = answer
+    this.waiting.get(number)?.(answer)
+    this.waiting.delete(number)
+  }
+
+  private end(child: ChildProcess, reason: string, failed: (reason: string) => void): void {
+    if (this.child !== child) return
+    this.child = undefined
+    failed(reason)
+    for (const number of [...this.waiting.keys()]) this.settle({ number, reason })
+  }
+}
+
+const fetchFrom = (asker: Asker, exchange: string, symbols: ReadonlyArray<string>) =>
+  Effect.async<ReadonlyMap<string, Ticker>, SourceFailed>((resume) => {
+    const takeBack = asker.ask(exchange, symbols, (answer) =>
+      resume("reason" in answer
+        ? new SourceFailed({ reason: answer.reason.slice(0, reasonLength) })
+        : Effect.succeed(new Map(answer.tickers))))
+    return Effect.sync(takeBack)
+  })
+
+/** The exchanges as sources, for as long as the scope is open; fails where the package does not know one of them. */
+export const sources = (
+  exchanges: ReadonlyArray<ExchangeSetting>,
+  urls: ReadonlyMap<string, string>
+): Effect.Effect<ReadonlyArray<Source>, ExchangesUnknown, Scope.Scope> =>
+  Effect.gen(function*() {
+    const asker = new Asker({ exchanges: exchanges.map(({ id }) => ({ id, url: urls.get(id) })) })
+    yield* Effect.addFinalizer(() => Effect.sync(() => asker.close()))
+    const { unknown } = yield* Effect.async<Begun>((resume) =>
+      asker.begin((begun) => resume(Effect.succeed(begun)), (reason) => resume(Effect.dieMessage(reason)))
+    )
+    if (unknown.length > 0) return yield* new ExchangesUnknown({ ids: unknown })
+    return exchanges.map((exchange) => ({
+      name: exchange.id,
+      weight: exchange.weight,
+      symbolOf: (underlyingSymbol) => symbolOf(exchange, underlyingSymbol),
+      fetch: (symbols) => fetchFrom(asker, exchange.id, symbols)
+    }))
+  })

@@ -1,0 +1,104 @@
+/**
+ * The process that asks exchanges, through the package `ccxt`. It is asked for tickers by messages, and answers each with tickers or
+ * a reason. Its first argument is what it is begun with, as JSON. It ends with the venue's process.
+ */
+import ccxt, { BaseError, type Exchange } from "ccxt"
+import type { Answer, Asking, Begun, Question } from "./NodeCcxt.js"
+import type { Ticker } from "./Ticker.js"
+
+/** The package by its exchanges' names. */
+const classes = ccxt as unknown as Readonly<Record<string, new(config: object) => Exchange>>
+
+/** How long an exchange may take for one answer, and how long that may be in bytes: its list of markets is the longest. */
+const timeoutMs = 10_000
+const longestAnswer = 32 * 2 ** 20
+
+/** Fetches an answer whole, within the signal's time: the package itself waits for an answer's end without one, and for any length. */
+const boundedFetch = async (url: string, { body, headers, method, signal }: RequestInit): Promise<Response> => {
+  const asked: RequestInit = { method: method!, headers: headers!, body: body ?? null, signal: signal!, redirect: "error" }
+  const response = await fetch(url, asked)
+  const parts: Array<Uint8Array> = []
+  let length = 0
+  for await (const part of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    length += part.byteLength
+    if (length > longestAnswer) throw new Error(`an answer has more than ${longestAnswer} bytes`)
+    parts.push(part)
+  }
+  const { status, statusText } = response
+  return new Response(length === 0 ? null : Buffer.concat(parts), { status, statusText, headers: response.headers })
+}
+
+/** An address of an exchange at another origin, with the path that it has. */
+const moved = (address: unknown, origin: string): unknown => {
+  if (typeof address === "string") return address.replace(/^https?:\/\/[^/]+/, origin)
+  return typeof address === "object" && address !== null
+    ? Object.fromEntries(Object.entries(address).map(([name, each]) => [name, moved(each, origin)]))
+    : address
+}
+
+const made = ({ id, url }: Asking["exchanges"][number]): Exchange => {
+  // Only spot prices are asked for, so only spot markets are loaded.
+  const exchange = new classes[id]!({
+    timeout: timeoutMs,
+    fetchImplementation: boundedFetch,
+    options: { defaultType: "spot", fetchMarkets: { types: ["spot"] } }
+  })
+  if (url !== undefined) exchange.urls["api"] = moved(exchange.urls["api"], url) as typeof exchange.urls["api"]
+  return exchange
+}
+
+type Tickers = ReadonlyArray<readonly [symbol: string, ticker: Ticker]>
+
+/** What of the package's ticker goes to the venue. */
+const entry = (symbol: string, ticker: Ticker | undefined): Tickers =>
+  ticker === undefined ? [] : [[symbol, { bid: ticker.bid, ask: ticker.ask, last: ticker.last, timestamp: ticker.timestamp }]]
+
+/** Each symbol by itself; fails where none has a ticker, as the first of them. */
+const oneByOne = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
+  const settled = await Promise.allSettled(symbols.map((symbol) => exchange.fetchTicker(symbol)))
+  const [first] = settled
+  if (first?.status === "rejected" && settled.every(({ status }) => status === "rejected")) throw first.reason
+  return symbols.flatMap((symbol, index) => {
+    const each = settled[index]
+    return each?.status === "fulfilled" ? entry(symbol, each.value) : []
+  })
+}
+
+/** All symbols at once. Where the package cannot read the answer, one bad ticker is not to cost the others. */
+const atOnce = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
+  try {
+    const tickers = await exchange.fetchTickers([...symbols])
+    return symbols.flatMap((symbol) => entry(symbol, tickers[symbol]))
+  } catch (cause) {
+    if (cause instanceof BaseError || symbols.length === 1) throw cause
+    return oneByOne(exchange, symbols)
+  }
+}
+
+/** The tickers of those symbols that the exchange has. */
+const tickersOf = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
+  const markets = await exchange.loadMarkets()
+  const known = symbols.filter((symbol) => Object.hasOwn(markets, symbol))
+  if (known.length === 0) return []
+  return exchange.has["fetchTickers"] === true ? atOnce(exchange, known) : oneByOne(exchange, known)
+}
+
+const { exchanges } = JSON.parse(process.argv[2] ?? "") as Asking
+const unknown = exchanges.filter(({ id }) => !ccxt.exchanges.includes(id)).map(({ id }) => id)
+const byId: ReadonlyMap<string, Exchange> = new Map(unknown.length > 0 ? [] : exchanges.map((each) => [each.id, made(each)]))
+
+/** Tells the venue, which may have ended meanwhile. */
+const tell = (message: Answer | Begun): void => {
+  if (process.connected) process.send!(message)
+}
+
+process.on("message", ({ exchange, number, symbols }: Question) => {
+  tickersOf(byId.get(exchange)!, symbols).then(
+    (tickers) => tell({ number, tickers }),
+    (cause: unknown) => tell({ number, reason: cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause) })
+  )
+})
+process.once("disconnect", () => process.exit())
+// A terminal's interrupt goes to all processes, and the venue says when it no longer needs this one.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => {})
+tell({ unknown })

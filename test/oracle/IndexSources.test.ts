@@ -1,0 +1,139 @@
+/** The index of several sources, which answer as a test says, on a clock that it moves. */
+import { Effect } from "effect"
+import { expect, test } from "vitest"
+import type { Quoted, Sample } from "../../src/oracle/IndexFeed.js"
+import * as IndexSources from "../../src/oracle/IndexSources.js"
+import type { Ticker } from "../../src/oracle/Ticker.js"
+import { beganMs, Listening } from "./Listening.js"
+
+const btc: Quoted = { marketId: "BTC-USDC-PERP", underlyingSymbol: "BTC/USD", priceScale: 1 }
+const eth: Quoted = { marketId: "ETH-USDC-PERP", underlyingSymbol: "ETH/USD", priceScale: 2 }
+const options: IndexSources.Options = { pollMs: 1_000, staleMs: 5_000, outlierBps: 100, minSources: 2 }
+
+/** A source that says `last` of a symbol, `"fails"`, or never answers. */
+type Says = Readonly<Record<string, unknown>> | "fails" | "hangs"
+
+/** How long a source takes to answer. */
+const answerMs = 50
+
+class Scripted {
+  says: Says = {}
+  asked = 0
+  readonly source: IndexSources.Source
+
+  constructor(name: string, weight = 1, quote = "USD") {
+    this.source = {
+      name,
+      weight,
+      symbolOf: (underlying) => underlying.replace("USD", quote),
+      fetch: (symbols) => Effect.zipRight(Effect.sleep(answerMs), Effect.suspend(() => this.answer(symbols)))
+    }
+  }
+
+  private answer(symbols: ReadonlyArray<string>): Effect.Effect<ReadonlyMap<string, Ticker>, IndexSources.SourceFailed> {
+    this.asked++
+    const { says } = this
+    if (says === "hangs") return Effect.never
+    if (says === "fails") return new IndexSources.SourceFailed({ reason: "no route" })
+    return Effect.succeed(new Map(symbols.filter((symbol) => symbol in says).map((symbol) => [symbol, { last: says[symbol] }])))
+  }
+}
+
+const listen = (sources: ReadonlyArray<Scripted>, markets: ReadonlyArray<Quoted> = [btc]): Listening =>
+  new Listening(IndexSources.layer(sources.map(({ source }) => source), options), markets)
+
+const prices = (samples: ReadonlyArray<Sample>): ReadonlyArray<number> => [...new Set(samples.map(({ priceAtoms }) => priceAtoms))]
+
+test("tells every second what those sources agree on, under their own names of it", () => {
+  const [one, two, three] = [new Scripted("one"), new Scripted("two", 1, "USDT"), new Scripted("three", 2)]
+  one.says = { "BTC/USD": 60_000, "ETH/USD": 3_000 }
+  two.says = { "BTC/USDT": 60_010.06 }
+  three.says = { "BTC/USD": 60_020, "ETH/USD": 3_001.126 }
+  const markets = [btc]
+  const listening = listen([one, two, three], markets)
+  expect(listening.pass(900)).toEqual([])
+  expect(listening.pass(200)).toEqual([{ marketId: "BTC-USDC-PERP", priceAtoms: 600_150, sourceEpochMs: beganMs + answerMs }])
+  markets.push(eth)
+  listening.pass(2_000)
+  expect(listening.pass(1_000).map(({ marketId, priceAtoms }) => [marketId, priceAtoms])).toEqual([
+    ["BTC-USDC-PERP", 600_150],
+    ["ETH-USDC-PERP", 300_113]
+  ])
+  listening.pass(10_000)
+  expect(listening.logged.filter((line) => line.includes("tells nothing"))).toEqual(["index source two tells nothing of ETH/USDT"])
+})
+
+test.each<readonly [string, Says]>([
+  ["a hundred times the price", { "BTC/USD": 6_000_000 }],
+  ["a hundredth of it", { "BTC/USD": 600 }],
+  ["zero", { "BTC/USD": 0 }],
+  ["a negative price", { "BTC/USD": -60_000 }],
+  ["no number", { "BTC/USD": Number.NaN }],
+  ["a text", { "BTC/USD": "60000" }],
+  ["nothing", {}],
+  ["a failure", "fails"],
+  ["no answer", "hangs"]
+])("one source that comes to say %s moves nothing, a second one ends the index until it is back", (_, says) => {
+  const [one, two, three] = [new Scripted("one"), new Scripted("two"), new Scripted("three", 5)]
+  for (const source of [one, two, three]) source.says = { "BTC/USD": 60_000 }
+  const listening = listen([one, two, three])
+  expect(prices(listening.pass(3_000))).toEqual([600_000])
+  three.says = says
+  expect(prices(listening.pass(20_000))).toEqual([600_000])
+  expect(listening.pass(5_000).length).toBeGreaterThanOrEqual(4)
+  // Two that lie alike would be a majority: the second one lies in its own way.
+  two.says = typeof says === "string" ? says : { "BTC/USD": Object.values(says)[0] === 6_000_000 ? 600 : 6_000_000 }
+  listening.pass(5_000)
+  expect(listening.pass(60_000)).toEqual([])
+  two.says = { "BTC/USD": 60_000 }
+  expect(prices(listening.pass(30_000))).toEqual([600_000])
+})
+
+test("a source that does not answer is asked more and more seldom, and both that and its return are said once", () => {
+  const sources = [new Scripted("one"), new Scripted("two"), new Scripted("three")] as const
+  for (const source of sources) source.says = { "BTC/USD": 60_000 }
+  const [, , three] = sources
+  const listening = listen(sources)
+  three.says = "fails"
+  listening.pass(60_000)
+  const { asked } = three
+  expect(asked).toBeLessThan(10)
+  listening.pass(60_000)
+  expect(three.asked - asked).toBe(4)
+  three.says = { "BTC/USD": 60_000 }
+  listening.pass(16_000)
+  expect(listening.logged).toEqual([
+    "index source three does not answer: no route",
+    "enough index sources agree on BTC-USDC-PERP",
+    "index source three answers again"
+  ])
+})
+
+test("a market whose sources come apart is said once, with what each is worth, and so is its return", () => {
+  const [one, two] = [new Scripted("one"), new Scripted("two")]
+  one.says = { "BTC/USD": 60_000 }
+  two.says = { "BTC/USD": 60_000 }
+  const listening = listen([one, two])
+  listening.pass(3_000)
+  two.says = { "BTC/USD": 61_000 }
+  listening.pass(30_000)
+  two.says = { "BTC/USD": 60_060 }
+  expect(listening.pass(3_000).at(-1)?.priceAtoms).toBe(600_300)
+  expect(listening.logged).toEqual([
+    "enough index sources agree on BTC-USDC-PERP",
+    "too few index sources agree on BTC-USDC-PERP: one outlier, two outlier",
+    "enough index sources agree on BTC-USDC-PERP"
+  ])
+})
+
+test("sources that never answer are said once they have had the time to", () => {
+  const listening = listen([new Scripted("one"), new Scripted("two")].map((source) => Object.assign(source, { says: "hangs" as const })))
+  listening.pass(4_500)
+  expect(listening.logged).toEqual([])
+  listening.pass(60_000)
+  expect([...listening.logged].sort()).toEqual([
+    "index source one does not answer: no answer in 5000 ms",
+    "index source two does not answer: no answer in 5000 ms",
+    "too few index sources agree on BTC-USDC-PERP: one stale, two stale"
+  ])
+})

@@ -1,0 +1,129 @@
+/** Exchanges asked through the package, against a server that speaks their formats: what of their answers becomes a ticker. */
+import { execFileSync } from "node:child_process"
+import * as fs from "node:fs"
+import { Effect, Either, Exit, Scope } from "effect"
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest"
+import * as Settings from "../../src/oracle/Exchanges.js"
+import type { Source } from "../../src/oracle/IndexSources.js"
+import * as NodeCcxt from "../../src/oracle/NodeCcxt.js"
+import { priceOf } from "../../src/oracle/Ticker.js"
+import { Exchanges } from "./Exchange.js"
+
+const settings = Either.getOrThrow(Settings.parseExchanges("binance:1:USDT,kraken:2"))
+const scope = Effect.runSync(Scope.make())
+let exchanges: Exchanges
+let binance: Source
+let kraken: Source
+
+const open = (urls: string): Promise<ReadonlyArray<Source>> =>
+  Effect.runPromise(Scope.extend(NodeCcxt.sources(settings, Either.getOrThrow(Settings.parseUrls(urls, settings))), scope))
+
+/** What a source says of some underlyings now. */
+const ask = async (source: Source, ...underlyings: ReadonlyArray<string>): Promise<Readonly<Record<string, number | undefined>>> => {
+  const tickers = await Effect.runPromise(source.fetch(underlyings.map((each) => source.symbolOf(each))))
+  return Object.fromEntries([...tickers].map(([symbol, ticker]) => [symbol, priceOf(ticker, 0)]))
+}
+
+beforeAll(async () => {
+  exchanges = await Exchanges.start()
+  const [first, second] = await open(exchanges.urls)
+  binance = first!
+  kraken = second!
+})
+afterAll(async () => {
+  await Effect.runPromise(Scope.close(scope, Exit.void))
+  await exchanges.stop()
+})
+beforeEach(() => {
+  exchanges.binance = { BTC: "60000.00000000", ETH: "3000.00000000" }
+  exchanges.kraken = { BTC: "60010.00000", ETH: "3000.50000" }
+  exchanges.instead.clear()
+})
+
+test("prices come under each exchange's own symbols, in one question for all", async () => {
+  expect(await ask(binance, "BTC/USD", "ETH/USD")).toEqual({ "BTC/USDT": 60_000, "ETH/USDT": 3_000 })
+  expect(await ask(kraken, "BTC/USD", "ETH/USD")).toEqual({ "BTC/USD": 60_010, "ETH/USD": 3_000.5 })
+  exchanges.asked.length = 0
+  await ask(binance, "BTC/USD", "ETH/USD")
+  await ask(kraken, "BTC/USD", "ETH/USD")
+  expect(exchanges.asked.map((url) => decodeURIComponent(url))).toEqual([
+    "/binance/api/v3/ticker/24hr?symbols=[\"BTCUSDT\",\"ETHUSDT\"]",
+    "/kraken/0/public/Ticker?pair=XXBTZUSD,XETHZUSD"
+  ])
+})
+
+test("a symbol that an exchange does not have is left out", async () => {
+  expect(await ask(kraken, "BTC/USD", "DOGE/USD")).toEqual({ "BTC/USD": 60_010 })
+  expect(await ask(kraken, "DOGE/USD")).toEqual({})
+})
+
+test.each([
+  ["zero", "0.00000000"],
+  ["a negative price", "-60000.0"],
+  ["no number", "NaN"],
+  ["a word", "soon"],
+  ["nothing", ""],
+  ["infinity", "Infinity"]
+])("%s is no price, and costs no other market its own", async (_, text) => {
+  exchanges.binance = { BTC: text, ETH: "3000.00000000" }
+  const found = await ask(binance, "BTC/USD", "ETH/USD")
+  expect([found["BTC/USDT"], found["ETH/USDT"]]).toEqual([undefined, 3_000])
+})
+
+test("so it is with the other exchange; a hundred times the price comes as it is, for the other sources to outvote", async () => {
+  exchanges.kraken = { BTC: "soon", ETH: "300050.00000" }
+  const found = await ask(kraken, "BTC/USD", "ETH/USD")
+  expect([found["BTC/USD"], found["ETH/USD"]]).toEqual([undefined, 300_050])
+})
+
+test.each([
+  ["an exchange that is down", 503, "{\"code\":-1,\"msg\":\"maintenance\"}"],
+  ["one that bans", 418, "{\"code\":-1003,\"msg\":\"Way too many requests\"}"],
+  ["a page", 200, "<html>hello</html>"],
+  ["another shape", 200, "{\"error\":[\"EService:Unavailable\"]}"]
+])("%s is a failure with a short reason, and the next answer is taken", async (_, status, body) => {
+  exchanges.instead.set("/kraken", { status, body })
+  const failed = await Effect.runPromise(Effect.either(kraken.fetch(["BTC/USD"])))
+  if (Either.isRight(failed)) expect(failed.right.size).toBe(0)
+  else expect(failed.left.message.length).toBeLessThanOrEqual(300)
+  exchanges.instead.clear()
+  expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
+})
+
+test("one that does not answer holds the other up in nothing", async () => {
+  exchanges.instead.set("/kraken/0/public/Ticker", "nothing")
+  const patient = Effect.runPromise(Effect.either(Effect.timeout(kraken.fetch(["BTC/USD"]), "300 millis")))
+  expect(await ask(binance, "BTC/USD")).toEqual({ "BTC/USDT": 60_000 })
+  expect(Either.isLeft(await patient)).toBe(true)
+})
+
+test("an answer that is too long is a failure, and holds nothing up", async () => {
+  exchanges.instead.set("/kraken/0/public/Ticker", { status: 200, body: " ".repeat(33 * 2 ** 20) })
+  const failed = await Effect.runPromise(Effect.either(kraken.fetch(["BTC/USD"])))
+  expect(failed).toMatchObject({ _tag: "Left", left: { message: "Error: an answer has more than 33554432 bytes" } })
+  exchanges.instead.clear()
+  expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
+})
+
+test("the process that asks has none of the venue's secrets; it dies with its questions alone, and the next one begins it anew", async () => {
+  const children = execFileSync("pgrep", ["-P", String(process.pid), "-f", "NodeCcxtProcess"], { encoding: "utf8" })
+  const [child] = children.trim().split("\n").map(Number)
+  const names = fs.readFileSync(`/proc/${child}/environ`, "utf8").split("\0").map((each) => each.split("=")[0])
+  expect(
+    names.filter((name) => !["PATH", "TZ", "NODE_EXTRA_CA_CERTS", "NODE_CHANNEL_FD", "NODE_CHANNEL_SERIALIZATION_MODE", ""].includes(name!))
+  ).toEqual([])
+  exchanges.instead.set("/kraken/0/public/Ticker", "nothing")
+  const failed = Effect.runPromise(Effect.either(kraken.fetch(["BTC/USD"])))
+  await expect.poll(() => exchanges.asked.at(-1)).toMatch(/^\/kraken\/0\/public\/Ticker/)
+  process.kill(child!, "SIGKILL")
+  expect(await failed).toMatchObject({ _tag: "Left", left: { message: "the process that asks exchanges ended with SIGKILL" } })
+  exchanges.instead.clear()
+  expect(await ask(binance, "BTC/USD")).toEqual({ "BTC/USDT": 60_000 })
+  expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
+})
+
+test("an exchange that the package does not know is said", async () => {
+  const unknown = Either.getOrThrow(Settings.parseExchanges("kraken,mtgox9"))
+  const failed = await Effect.runPromise(Effect.either(Effect.scoped(NodeCcxt.sources(unknown, new Map()))))
+  expect(failed).toMatchObject({ _tag: "Left", left: { message: "the package ccxt knows no mtgox9" } })
+})
