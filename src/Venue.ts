@@ -10,6 +10,7 @@
  * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
  * snapshot, the journal is closed.
  */
+import type * as Clock from "effect/Clock"
 import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
@@ -31,7 +32,7 @@ import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import type { Versions } from "./operations/Versions.js"
-import { drive, IndexFeed } from "./oracle/IndexFeed.js"
+import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
 import { Feed } from "./sequencer/Feed.js"
 import type * as Recent from "./sequencer/Recent.js"
@@ -156,6 +157,35 @@ const register = (
   )
 }
 
+/** What `/metrics` tells of the sources of an index that is made of several. */
+const registerSources = (
+  metrics: Context.Tag.Service<typeof Metrics.Metrics>,
+  { sources }: Context.Tag.Service<typeof IndexFeed>,
+  reads: Reads,
+  clock: Clock.Clock
+): void => {
+  if (sources === undefined) return
+  const labels = ["market", "source"]
+  const views = () =>
+    sources(quoted(reads), clock.unsafeCurrentTimeMillis()).map(({ ageMs, agrees, marketId: market, source }) => ({
+      labels: { market, source },
+      ageMs,
+      agrees
+    }))
+  metrics.gauges(
+    "venue_index_source_age_ms",
+    "How long ago a source of the index told a price; absent where it never did.",
+    labels,
+    () => views().flatMap(({ ageMs, labels }) => ageMs === undefined ? [] : [{ labels, value: ageMs }])
+  )
+  metrics.gauges(
+    "venue_index_source_agrees",
+    "1 for a source that makes the index, or would if there were enough; 0 where it is silent or an outlier.",
+    labels,
+    () => views().map(({ agrees, labels }) => ({ labels, value: agrees ? 1 : 0 }))
+  )
+}
+
 const make = Effect.fnUntraced(function*(options: Options) {
   const settings = Layer.succeed(Edge.Settings, {
     environment: options.environment,
@@ -220,6 +250,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     Effect.provideService(Readiness.Readiness, readiness)
   )
   const feed = yield* IndexFeed
+  registerSources(metrics, feed, state, yield* Effect.clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))

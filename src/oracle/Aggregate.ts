@@ -1,7 +1,7 @@
 /**
  * One price of several sources'. Pure: what came in, when, and the rules say all of it, and the order of the sources nothing.
  *
- *   1. A source that did not answer for `staleMs` is left out.
+ *   1. A source that did not answer for `staleMs` is left out, and one whose answer lies ahead: the clock was set back since.
  *   2. The source furthest from the median of the others is left out, and so on, until none is more than `outlierBps` from it.
  *      Prices are compared by the ratio of the larger to the smaller, weights are not looked at: a source that is wrong is
  *      wrong whatever it weighs, and of two that disagree neither is right.
@@ -83,7 +83,7 @@ const agreeing = (quotes: ReadonlyArray<Quote>, { minSources, outlierBps }: Rule
 
 /** The price of what sources last said, at a time. */
 export const aggregate = (quotes: ReadonlyArray<Quote>, rules: Rules, nowEpochMs: number): Aggregated => {
-  const fresh = quotes.filter(({ seenEpochMs }) => seenEpochMs + rules.staleMs > nowEpochMs)
+  const fresh = quotes.filter(({ seenEpochMs }) => seenEpochMs <= nowEpochMs && seenEpochMs + rules.staleMs > nowEpochMs)
   const kept = agreeing(fresh, rules)
   const isEnough = kept.length >= rules.minSources && 2 * kept.length > fresh.length
   const used = new Set(kept)

@@ -28,12 +28,24 @@ export interface Quoted {
   readonly priceScale: number
 }
 
+/** What one of several sources of an index is worth now, for whoever watches. */
+export interface SourceView {
+  readonly marketId: string
+  readonly source: string
+  /** How long ago it last told a price; undefined where it never did. */
+  readonly ageMs: number | undefined
+  /** Whether it is among those that make the price, or would if they were enough. */
+  readonly agrees: boolean
+}
+
 export class IndexFeed extends Context.Tag("venue/oracle/IndexFeed")<IndexFeed, {
   /**
    * Samples as they come, of the markets that `markets` tells whenever it is asked. Ends never; a source that is lost is
    * simply silent.
    */
   readonly samples: (markets: () => ReadonlyArray<Quoted>) => Stream.Stream<Sample>
+  /** Each source of each of these markets at a time; absent where an index is not made of several. */
+  readonly sources?: (markets: ReadonlyArray<Quoted>, nowEpochMs: number) => ReadonlyArray<SourceView>
 }>() {}
 
 /** Prices come by the operator's routes only. */
@@ -86,7 +98,7 @@ const triangle = (seconds: number, period: number): number => {
 const fromFeed = internal(Principal.feed)
 
 /** Every market that may want an index: one in draft has no grid to be told on yet. */
-const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
+export const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
   const markets: Array<Quoted> = []
   for (let index = 0; index < reads.marketCount; index++) {
     const { parameters: { marketId, priceScale, underlyingSymbol }, status } = reads.market(index)

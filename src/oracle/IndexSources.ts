@@ -8,7 +8,7 @@ import * as Layer from "effect/Layer"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
 import { aggregate, type Aggregated, type Quote, type Rules } from "./Aggregate.js"
-import { IndexFeed, type Quoted, type Sample } from "./IndexFeed.js"
+import { IndexFeed, type Quoted, type Sample, type SourceView } from "./IndexFeed.js"
 import { toAtoms } from "./Price.js"
 import { priceOf, type Ticker } from "./Ticker.js"
 
@@ -101,6 +101,27 @@ const tellOf = (marketId: string, asked: ReadonlyArray<Asked>, { price, verdicts
       `too few index sources agree on ${marketId}: ${asked.map(({ source }, index) => `${source.name} ${verdicts[index]!}`).join(", ")}`
     )
 
+const neverSeen: Quote = { price: 1, weight: 1, seenEpochMs: Number.NEGATIVE_INFINITY }
+
+/** What each source last said of a market. */
+const quotesOf = (asked: ReadonlyArray<Asked>, { underlyingSymbol }: Quoted): ReadonlyArray<Quote> =>
+  asked.map(({ quotes, source }) => quotes.get(source.symbolOf(underlyingSymbol)) ?? neverSeen)
+
+/** What each source is worth to a market. */
+const viewsOf = (asked: ReadonlyArray<Asked>, market: Quoted, rules: Rules, now: number): ReadonlyArray<SourceView> => {
+  const quotes = quotesOf(asked, market)
+  const { verdicts } = aggregate(quotes, rules, now)
+  return asked.map(({ source }, index) => {
+    const { seenEpochMs } = quotes[index]!
+    return {
+      marketId: market.marketId,
+      source: source.name,
+      ageMs: Number.isFinite(seenEpochMs) ? Math.max(0, now - seenEpochMs) : undefined,
+      agrees: verdicts[index] === "used"
+    }
+  })
+}
+
 /** What the sources come to, market by market. */
 const samplesOf = (
   asked: ReadonlyArray<Asked>,
@@ -112,10 +133,9 @@ const samplesOf = (
   Effect.gen(function*() {
     const now = yield* Clock.currentTimeMillis
     const samples: Array<Sample> = []
-    for (const { marketId, priceScale, underlyingSymbol } of markets) {
-      const silent: Quote = { price: 1, weight: 1, seenEpochMs: Number.NEGATIVE_INFINITY }
-      const quotes = asked.map(({ quotes, source }) => quotes.get(source.symbolOf(underlyingSymbol)) ?? silent)
-      const aggregated = aggregate(quotes, rules, now)
+    for (const market of markets) {
+      const { marketId, priceScale } = market
+      const aggregated = aggregate(quotesOf(asked, market), rules, now)
       const { price, sourceEpochMs } = aggregated
       const last = told.get(marketId) ?? { sourceEpochMs: 0, hasPrice: undefined }
       told.set(marketId, last)
@@ -135,15 +155,18 @@ const samplesOf = (
 
 /** The feed over these sources. They are asked from when it is listened to until it no longer is. */
 export const layer = (sources: ReadonlyArray<Source>, options: Options): Layer.Layer<IndexFeed> =>
-  Layer.succeed(IndexFeed, {
-    samples: (markets) =>
-      Stream.unwrapScoped(Effect.gen(function*() {
-        const asked: ReadonlyArray<Asked> = sources.map((source) => ({ source, quotes: new Map(), failures: 0, unknown: new Set() }))
-        const told = new Map<string, Told>()
-        const beganMs = yield* Clock.currentTimeMillis
-        yield* Effect.forEach(asked, (each) => Effect.forkScoped(poll(each, markets, options)))
-        return Stream.repeatEffect(
-          Effect.zipRight(Effect.sleep(options.pollMs), Effect.suspend(() => samplesOf(asked, told, markets(), options, beganMs)))
-        ).pipe(Stream.mapConcat((samples) => samples))
-      }))
+  Layer.sync(IndexFeed, () => {
+    const asked: ReadonlyArray<Asked> = sources.map((source) => ({ source, quotes: new Map(), failures: 0, unknown: new Set() }))
+    return {
+      samples: (markets) =>
+        Stream.unwrapScoped(Effect.gen(function*() {
+          const told = new Map<string, Told>()
+          const beganMs = yield* Clock.currentTimeMillis
+          yield* Effect.forEach(asked, (each) => Effect.forkScoped(poll(each, markets, options)))
+          return Stream.repeatEffect(
+            Effect.zipRight(Effect.sleep(options.pollMs), Effect.suspend(() => samplesOf(asked, told, markets(), options, beganMs)))
+          ).pipe(Stream.mapConcat((samples) => samples))
+        })),
+      sources: (markets, nowEpochMs) => markets.flatMap((market) => viewsOf(asked, market, options, nowEpochMs))
+    }
   })

@@ -33,6 +33,7 @@ describe("the price", () => {
     ["is halfway where each side has half the weight", [[100, 2], [100.2], [100.4]], 100.1],
     ["leaves out who is silent", [[100], [100.2], [100.8, 9, 5_000]], 100.1],
     ["takes who answered just in time", [[100], [100.2], [100.8, 9, 4_999]], 100.8],
+    ["leaves out who answered before the clock was set back", [[100], [100.2], [100.8, 9, -1]], 100.1],
     ["of two, one of them silent", [[100], [100.2, 1, 5_000]], undefined]
   ])("%s", (_, said, price) => {
     const aggregated = aggregate(quotesOf(said), rules, now).price

@@ -48,6 +48,16 @@ test("the index follows what the exchanges agree on; a lie moves nothing and lea
   expect(await indexPrice("BTC-USDC-PERP")).toBe("60010.0")
   expect(venue.output).toContain("too few index sources agree on BTC-USDC-PERP: binance outlier, kraken outlier")
 
+  const metrics = await (await fetch(`http://127.0.0.1:${venue.port}/metrics`)).text()
+  expect([...metrics.matchAll(/^venue_index_source_agrees\{market="(...).*source="([a-z]+)"\} (\d)$/gm)].map(([, ...of]) => of.join(" ")))
+    .toEqual([
+      "BTC binance 0",
+      "BTC kraken 0",
+      "ETH binance 1",
+      "ETH kraken 1"
+    ])
+  expect(metrics).toMatch(/^venue_index_source_age_ms\{market="BTC-USDC-PERP",source="kraken"\} \d+$/m)
+
   exchanges.kraken = { BTC: "60020.00000", ETH: "3001.00000" }
   await expect.poll(() => indexPrice("BTC-USDC-PERP"), patience).toBe("60020.0")
   await expect.poll(staleness, patience).toEqual([false, false])

@@ -1,6 +1,6 @@
 /**
  * What the venue counts about itself, as Prometheus text. Hot paths add to plain numbers; the registry
- * reads them when it is asked. Label values come from the contract, the refusal table and the listed markets only, so
+ * reads them when it is asked. Label values come from the contract, the refusal table, the markets and the sources that are set only, so
  * their number is bounded.
  */
 import * as Context from "effect/Context"
