@@ -37,12 +37,10 @@ const moved = (address: unknown, origin: string): unknown => {
 }
 
 const made = ({ id, url }: Asking["exchanges"][number]): Exchange => {
-  // Only spot prices are asked for, so only spot markets are loaded.
-  const exchange = new classes[id]!({
-    timeout: timeoutMs,
-    fetchImplementation: boundedFetch,
-    options: { defaultType: "spot", fetchMarkets: { types: ["spot"] } }
-  })
+  const exchange = new classes[id]!({ timeout: timeoutMs, fetchImplementation: boundedFetch, options: { defaultType: "spot" } })
+  // Only spot prices are asked for: where the package lists the types of markets that it loads, it loads no others.
+  const loaded = exchange.options["fetchMarkets"] as { types?: unknown } | string | undefined
+  if (typeof loaded === "object" && Array.isArray(loaded.types) && loaded.types.includes("spot")) loaded.types = ["spot"]
   if (url !== undefined) exchange.urls["api"] = moved(exchange.urls["api"], url) as typeof exchange.urls["api"]
   return exchange
 }
@@ -77,7 +75,8 @@ const atOnce = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promi
 
 /** The tickers of those symbols that the exchange has. */
 const tickersOf = async (exchange: Exchange, symbols: ReadonlyArray<string>): Promise<Tickers> => {
-  const markets = await exchange.loadMarkets()
+  // Until there are any they are loaded anew: by itself the package would give a failure to load them again for ever.
+  const markets = (exchange.markets as Exchange["markets"] | undefined) ?? await exchange.loadMarkets(true)
   const known = symbols.filter((symbol) => Object.hasOwn(markets, symbol))
   if (known.length === 0) return []
   return exchange.has["fetchTickers"] === true ? atOnce(exchange, known) : oneByOne(exchange, known)

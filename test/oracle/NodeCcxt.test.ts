@@ -122,6 +122,15 @@ test("the process that asks has none of the venue's secrets; it dies with its qu
   expect(await ask(kraken, "BTC/USD")).toEqual({ "BTC/USD": 60_010 })
 })
 
+test("an exchange that is down when its markets are to be loaded is asked for them again", async () => {
+  const [late] = await open(exchanges.urls)
+  exchanges.instead.set("/binance/api/v3/exchangeInfo", { status: 503, body: "{\"code\":-1,\"msg\":\"maintenance\"}" })
+  const failed = await Effect.runPromise(Effect.either(late!.fetch(["BTC/USDT"])))
+  expect(Either.isLeft(failed)).toBe(true)
+  exchanges.instead.clear()
+  expect(await ask(late!, "BTC/USD")).toEqual({ "BTC/USDT": 60_000 })
+})
+
 test("an exchange that the package does not know is said", async () => {
   const unknown = Either.getOrThrow(Settings.parseExchanges("kraken,mtgox9"))
   const failed = await Effect.runPromise(Effect.either(Effect.scoped(NodeCcxt.sources(unknown, new Map()))))
