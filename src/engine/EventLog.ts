@@ -48,7 +48,28 @@ export const EventFields = {
   MarkSet: ["market", "priceAtoms"],
   IndexPriceHeld: ["market", "priceAtoms", "sourceEpochMs"],
   FundingSet: ["market", "atEpochMs", "rate8hE9", "indexPriceAtoms", "samples"],
-  FundingPaid: ["account", "market", "paidAtoms"]
+  FundingPaid: ["account", "market", "paidAtoms"],
+  /** An account is under its maintenance margin from here on. */
+  LiquidationBegun: ["account", "equityAtoms", "maintenanceMarginAtoms"],
+  /** A part was sent: the size of its order and its limit, the bankruptcy price, and what there was and was needed before it. */
+  LiquidationOrdered: [
+    "account",
+    "market",
+    "orderNumber",
+    "quantityAtoms",
+    "bankruptcyPriceAtoms",
+    "markAtoms",
+    "equityAtoms",
+    "maintenanceMarginAtoms"
+  ],
+  LiquidationFeePaid: ["account", "market", "feeAtoms"],
+  TakenOver: ["account", "market", "sizeAtoms", "priceAtoms", "markAtoms", "equityAtoms", "maintenanceMarginAtoms"],
+  DeleveragingBegun: ["account", "market", "sizeAtoms", "priceAtoms", "markAtoms", "equityAtoms", "maintenanceMarginAtoms"],
+  /** A counterparty's share of a deleveraging; `rank` counts from 1. */
+  Deleveraged: ["account", "counterparty", "market", "sizeAtoms", "priceAtoms", "rank"],
+  LiquidationEnded: ["account", "equityAtoms", "maintenanceMarginAtoms"],
+  /** The insurance fund sent an order to unwind what it holds. */
+  FundUnwound: ["market", "orderNumber", "quantityAtoms"]
 } as const
 
 export type EventName = keyof typeof EventFields

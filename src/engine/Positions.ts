@@ -334,6 +334,18 @@ export class Positions {
     this.setPast(slot, 6, value)
   }
 
+  /**
+   * The mark, price atoms, at which the account is to be held to its maintenance margin anew: at it or below for a long, at it
+   * or above for a short; 0 for never.
+   */
+  trigger(slot: number): number {
+    return this.pastNumbers[slot << 3 | 7]!
+  }
+
+  setTrigger(slot: number, value: number): void {
+    this.setPast(slot, 7, value)
+  }
+
   /** Slots for which there are rows. */
   private get slots(): number {
     return this.pastNumbers.length / pastRowNumbers

@@ -70,6 +70,10 @@ export class Values {
   hasFences = false
   /** Position slots, from the first on, that may still owe the last funding of their market. */
   settling = 0
+  /** Accounts, from the first on, that are still to be held to their maintenance margin, whatever their triggers say. */
+  examining = 0
+  /** The market from which on the insurance fund has yet to unwind what it holds in the running second. */
+  unwindFrom = 0
 }
 
 /** The names of the single values. */

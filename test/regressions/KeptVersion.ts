@@ -19,7 +19,15 @@ import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import * as Venue from "../../src/Venue.js"
 
 /** Two directories are kept of each version. */
-export type Name = "rules-1" | "rules-1-crashed" | "rules-2" | "rules-2-crashed" | "rules-3" | "rules-3-crashed"
+export type Name =
+  | "rules-1"
+  | "rules-1-crashed"
+  | "rules-2"
+  | "rules-2-crashed"
+  | "rules-3"
+  | "rules-3-crashed"
+  | "rules-4"
+  | "rules-4-crashed"
 
 /** Everything is taken over at the sequence of this snapshot. */
 export const takenOverAt = 48

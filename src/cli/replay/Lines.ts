@@ -74,6 +74,22 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
       return concerns(who, { accounts: [event.account] }) ? [`dead-man switch fired: ${event.orders} orders cancelled`] : []
     case "Fenced":
       return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
+    case "LiquidationBegun":
+    case "LiquidationOrdered":
+    case "LiquidationFeePaid":
+    case "TakenOver":
+    case "DeleveragingBegun":
+    case "Deleveraged":
+    case "LiquidationEnded":
+      return liquidationLines(state, event, who)
+    case "FundUnwound":
+      return concerns(who, { orders: [event.orderNumber], accounts: [state.accounts.find(Ids.insuranceFundId)], markets: [event.market] })
+        ? [
+          `the insurance fund unwinds ${sizeOf(state, event.market, event.quantityAtoms)} ${marketName(state, event.market)} with ${
+            Ids.orderId(event.orderNumber)
+          }`
+        ]
+        : []
     // Told with the command, or nothing to tell.
     case "TimePassed":
     case "OrderAccepted":
@@ -113,6 +129,60 @@ const orderLines = (
       return [
         `${id} changed to ${size(event.quantityAtoms)} at ${priceOf(state, market, event.priceAtoms)}, ${size(event.remainingAtoms)} left`
       ]
+  }
+}
+
+/** What an account had and was to have, where it was decided about its liquidation. */
+const standing = ({ equityAtoms, maintenanceMarginAtoms }: { equityAtoms: number; maintenanceMarginAtoms: number }): string =>
+  `equity ${Format.money(equityAtoms)} of ${Format.money(maintenanceMarginAtoms)} maintenance margin`
+
+const liquidationLines = (
+  state: State,
+  event: Event<
+    | "LiquidationBegun"
+    | "LiquidationOrdered"
+    | "LiquidationFeePaid"
+    | "TakenOver"
+    | "DeleveragingBegun"
+    | "Deleveraged"
+    | "LiquidationEnded"
+  >,
+  who: Who
+): ReadonlyArray<string> => {
+  const accounts = event.event === "Deleveraged"
+    ? [event.account, event.counterparty]
+    : event.event === "TakenOver"
+    ? [event.account, state.accounts.find(Ids.insuranceFundId)]
+    : [event.account]
+  const markets = "market" in event ? [event.market] : []
+  const orders = event.event === "LiquidationOrdered" ? [event.orderNumber] : []
+  return concerns(who, { orders, accounts, markets }) ? [`${accountName(state, event.account)} ${liquidationStep(state, event)}`] : []
+}
+
+const liquidationStep = (state: State, event: Parameters<typeof liquidationLines>[1]): string => {
+  if (event.event === "LiquidationBegun") return `is under liquidation: ${standing(event)}`
+  if (event.event === "LiquidationEnded") return `is no longer under liquidation: ${standing(event)}`
+  const market = marketName(state, event.market)
+  const size = (atoms: number): string => `${sizeOf(state, event.market, atoms)} ${market}`
+  const price = (atoms: number): string => priceOf(state, event.market, atoms)
+  switch (event.event) {
+    case "LiquidationOrdered":
+      return `has ${size(event.quantityAtoms)} liquidated by ${Ids.orderId(event.orderNumber)}, at ${
+        price(event.bankruptcyPriceAtoms)
+      } or better`
+        + ` (mark ${price(event.markAtoms)}, ${standing(event)})`
+    case "LiquidationFeePaid":
+      return `pays ${Format.money(event.feeAtoms)} to the insurance fund for its liquidation in ${market}`
+    case "TakenOver":
+      return `has ${size(event.sizeAtoms)} taken over by the insurance fund at ${price(event.priceAtoms)}`
+        + ` (mark ${price(event.markAtoms)}, ${standing(event)})`
+    case "DeleveragingBegun":
+      return `has ${size(event.sizeAtoms)} to be deleveraged at ${price(event.priceAtoms)} (mark ${price(event.markAtoms)}, ${
+        standing(event)
+      })`
+    case "Deleveraged":
+      return `has ${size(event.sizeAtoms)} closed at ${price(event.priceAtoms)} against ${accountName(state, event.counterparty)}`
+        + `, number ${event.rank} of the ranking`
   }
 }
 

@@ -63,7 +63,8 @@ export const part: Part = {
           `position ${account} ${market} ${positions.quantity(slot)} ${positions.entryNotional(slot)} ${positions.realizedPnl(slot)} `
             + `${positions.feesPaid(slot)} ${positions.born(slot)} ${positions.openedAt(slot)} ${positions.lastSequence(slot)} `
             + `${positions.openBuys(slot)} ${positions.openSells(slot)} ${positions.reduceBuys(slot)} ${positions.reduceSells(slot)} `
-            + `${positions.openCount(slot)} ${positions.fundingEpoch(slot)} ${positions.fundingPaid(slot)}`
+            + `${positions.openCount(slot)} ${positions.fundingEpoch(slot)} ${positions.fundingPaid(slot)} `
+            + `${positions.trigger(slot)}`
         )
       }
     }

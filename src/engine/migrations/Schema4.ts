@@ -1,0 +1,17 @@
+/**
+ * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation. Under those rules nobody was liquidated, so
+ * every account is to be held to its maintenance margin from the first record on.
+ */
+import { type Section, SectionReader, SectionWriter } from "../Sections.js"
+
+/** Bytes of an account's row. */
+const accountBytes = 128
+
+export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {
+  const from = new SectionReader(sections)
+  const into = new SectionWriter()
+  for (const { bytes, name } of sections) if (name !== "venue.values") into.bytes(name, bytes)
+  const examining = from.bytes("accounts.rows").length / accountBytes
+  into.json("venue.values", { ...from.json("venue.values") as object, examining, unwindFrom: 0 })
+  return into.sections
+}
