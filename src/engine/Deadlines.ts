@@ -29,6 +29,10 @@ export class Deadlines {
     return this.times.get(key) ?? 0
   }
 
+  has(key: number): boolean {
+    return this.places.has(key)
+  }
+
   /** Puts a key in, or moves it. */
   set(key: number, atEpochMs: number): void {
     this.remove(key)

@@ -1,7 +1,8 @@
 /**
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
  * moment. Neither is due while the engine is halted; they are as soon as the halt lifts. Then what the price band has left
- * behind goes, and funding that is owed is settled, under a halt too: there is no moment at which either may wait.
+ * behind goes, and funding that is owed is settled, under a halt too: there is no moment at which either may wait. Last come
+ * looks at accounts under liquidation.
  *
  * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
  * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
@@ -11,6 +12,8 @@
  */
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
+import * as Liquidation from "./accounts/Liquidation.js"
+import * as Watch from "./accounts/Watch.js"
 import * as Funding from "./markets/Funding.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
@@ -31,6 +34,7 @@ export const run = (state: State, account: number = none): void => {
   }
   Band.clear(state)
   Funding.settleSome(state)
+  Liquidation.run(state)
 }
 
 const isSwitchDue = ({ atEpochMs, switches }: State, account: number): boolean =>
@@ -66,9 +70,9 @@ export const isWaiting = ({ atEpochMs, expiries, halted, switches }: State): boo
  * nothing is, or while nothing may be done.
  */
 export const nextEpochMs = (state: State): number => {
-  if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0) return 0
+  if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0 || Watch.isBehind(state)) return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
-  return Math.min(timed, forgettingEpochMs(state))
+  return Math.min(timed, Liquidation.nextEpochMs(state), forgettingEpochMs(state))
 }
 
 /** Between two records that come for nothing but the forgetting of keys. */

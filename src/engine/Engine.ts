@@ -13,19 +13,23 @@ import { type Command, type Outcome, pack } from "../operations/Operations.js"
 import { Packed, refusedCode } from "../operations/Outcome.js"
 import * as Admission from "./Admission.js"
 import { decide } from "./Deciders.js"
+import * as Watch from "./accounts/Watch.js"
 import * as Due from "./Due.js"
 import { Event, type EventLog } from "./EventLog.js"
 import { nextTickEpochMs } from "./markets/Mark.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
 import type { Reads } from "./Reads.js"
-import { type Capacity, State } from "./State.js"
+import { type Capacity, type Liquidating, State } from "./State.js"
 
 /**
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided.
  */
 export const rulesVersion = 5
+
+/** What a record has done for liquidations when it begins. */
+const nothingYet: Liquidating = { looks: 0, orders: 0, deleveraged: 0 }
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []
@@ -48,10 +52,14 @@ export class Engine extends OrderReads implements Reads {
     state.sequence = sequence
     state.atEpochMs = atEpochMs
     state.met = 0
+    Object.assign(state.liquidating, nothingYet)
     forget(state, atEpochMs)
     Due.run(state, command.account)
+    // What the venue's own orders have met is not what the command's may meet.
+    state.met = 0
     if (state.capacity.reached !== undefined && Due.isWaiting(state)) state.capacity.reached("something fell due under a halt")
     const entries = decide(state, command)
+    Watch.run(state)
     while (packed.length < entries.length) packed.push(new Packed())
     for (let index = 0; index < entries.length; index++) pack(entries[index]!, packed[index]!)
     state.idempotency.remember(command, sequence, atEpochMs, packed, entries.length)

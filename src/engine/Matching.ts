@@ -106,9 +106,28 @@ const applyFill = (
   sizeAtoms: number,
   feeAtoms: number
 ): void => {
-  const { accounts, events, orders, positions } = state
-  const account = positions.account(slot)
+  const { orders } = state
   const side = orders.side(order)
+  if (!orders.reduceOnly(order)) {
+    Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
+  }
+  applyToPosition(state, market, slot, filled, sizeAtoms, feeAtoms)
+}
+
+/**
+ * Writes what a fill of `sizeAtoms` makes of a position into it and its account's collateral. Whoever holds a position from
+ * here on, or none, is to be held to the maintenance margin with the end of the record.
+ */
+const applyToPosition = (
+  state: State,
+  market: MarketState,
+  slot: number,
+  filled: Positions.Filled,
+  sizeAtoms: number,
+  feeAtoms: number
+): void => {
+  const { accounts, events, positions } = state
+  const account = positions.account(slot)
   const before = positions.quantity(slot)
   Funding.settle(state, slot)
   market.openInterest += Math.max(0, filled.quantity) - Math.max(0, before)
@@ -130,10 +149,9 @@ const applyFill = (
   const collateral = accounts.collateral(account) + filled.realizedPnl - feeAtoms
   accounts.setCollateral(account, collateral)
   state.fees.add(feeAtoms)
-  if (!orders.reduceOnly(order)) {
-    Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
-  }
   Margin.changed(state, slot)
+  if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.set(positions, slot, 0)
+  state.changedAccounts.add(account)
   events.event6(
     Event.PositionChanged,
     account,
@@ -293,19 +311,48 @@ const trim = (state: State, market: MarketState, slot: number, side: Order.Side,
 const growsMaker = (quantity: number, makerSide: Order.Side, sizeAtoms: number): boolean =>
   makerSide === Order.buy ? quantity + sizeAtoms > 0 : quantity - sizeAtoms < 0
 
+/** Passes `sizeAtoms` of a position to another of its market at a price, without an order and without a fee. */
+export const transfer = (state: State, market: MarketState, from: number, to: number, sizeAtoms: number, priceAtoms: number): void => {
+  const { positions } = state
+  const isSold = positions.quantity(from) > 0
+  pass(state, market, from, !isSold, sizeAtoms, priceAtoms)
+  pass(state, market, to, isSold, sizeAtoms, priceAtoms)
+  market.marketSequence = state.sequence
+  state.registrySequence = state.sequence
+  enforceReduceOnly(state, market, from)
+  enforceReduceOnly(state, market, to)
+}
+
+const pass = (state: State, market: MarketState, slot: number, buying: boolean, sizeAtoms: number, priceAtoms: number): void => {
+  const { positions } = state
+  Positions.fill(takerFilled, positions.quantity(slot), positions.entryNotional(slot), buying, sizeAtoms, priceAtoms, market.factor)
+  applyToPosition(state, market, slot, takerFilled, sizeAtoms, 0)
+}
+
+/** How the venue's own orders trade: without a fee, and those that liquidate without the accept rule. */
+export type Taker = "client" | "liquidation" | "unwinding"
+
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
  * It trades as far as its limit and the price band go, and meets so many of them. At each meeting, in this order: an order
  * that leaves is cancelled, self-trade prevention, the market's reduce-only status, the maker's accept rule (a failing maker
  * is cancelled and matching goes on) and the taker's (it stops).
  */
-export const matchTaker = (state: State, market: MarketState, book: Book, takerSlot: number, taker: number): Stop => {
+export const matchTaker = (
+  state: State,
+  market: MarketState,
+  book: Book,
+  takerSlot: number,
+  taker: number,
+  kind: Taker = "client"
+): Stop => {
   const { events, orders, positions } = state
   const side = orders.side(taker)
   const opposite: Order.Side = side === Order.buy ? Order.sell : Order.buy
   const takerAccount = orders.account(taker)
   const limitAtoms = reach(market, side, orders.priceAtoms(taker))
-  const { makerFeeBps, takerFeeBps } = market.parameters
+  const { makerFeeBps } = market.parameters
+  const takerFeeBps = kind === "client" ? market.parameters.takerFeeBps : 0
   const isBehind = Leaving.isBehind(state)
   const mostMet = state.capacity.metAtOnce ?? metAtOnce
   const onlyReducing = accepting(market, state.atEpochMs) === "reduce_only"
@@ -343,7 +390,8 @@ export const matchTaker = (state: State, market: MarketState, book: Book, takerS
       cancelResting(state, maker, CancelReason.marginUnbacked)
       continue
     }
-    if (!keepsAcceptRule(state, market, takerSlot, taker, takerFilled, sizeAtoms, priceAtoms, takerFee)) return "MarginUnbacked"
+    const isKept = keepsAcceptRule(state, market, takerSlot, taker, takerFilled, sizeAtoms, priceAtoms, takerFee)
+    if (!isKept && kind !== "liquidation") return "MarginUnbacked"
 
     events.event10(
       Event.Traded,

@@ -96,8 +96,10 @@ const clientHashWord = 15
 export const initialSlots = 16_384
 
 export class Orders {
-  /** Most orders this pool will ever hold at once. */
+  /** Most orders this pool will ever hold at once, beside the venue's own. */
   readonly capacity: number
+  /** Slots there are at most: one more than that, for an order of the venue's own, which is gone with its record. */
+  private readonly slots: number
 
   /** Rows of orders at work. */
   private numbers: Float64Array
@@ -138,9 +140,10 @@ export class Orders {
   constructor(capacity: number, hashKey: HashKey = [0, 0], initial = initialSlots) {
     assert(Number.isInteger(capacity) && capacity > 0 && capacity <= 2 ** 26, "a pool holds between 1 and 2^26 orders")
     this.capacity = capacity
+    this.slots = capacity + 1
     this.key0 = hashKey[0] | 0
     this.key1 = hashKey[1] | 0
-    const slots = Math.min(initial, capacity)
+    const slots = initial >= capacity ? this.slots : initial
     this.clientOrderId = new Array<string>(slots).fill("")
     this.idempotencyKey = new Array<string>(slots).fill("")
     this.allocated = slots
@@ -151,7 +154,7 @@ export class Orders {
     this.ownLinks = new Int32Array(slots * linkWords)
     const tableSize = tableSizeFor(slots)
     this.numberTable = new Int32Array(tableSize)
-    this.clientTable = new ProbingTable(capacity, slots, (slot) => this.clientHash(slot))
+    this.clientTable = new ProbingTable(this.slots, slots, (slot) => this.clientHash(slot))
     this.tableMask = tableSize - 1
   }
 
@@ -175,12 +178,21 @@ export class Orders {
    * other field is the caller's to set.
    */
   allocate(): number {
+    return this.used >= this.capacity ? none : this.take()
+  }
+
+  /** The same for the venue's own order, of which there is one at a time: it always finds a slot. */
+  allocateOwn(): number {
+    assert(this.used <= this.capacity, "one order of the venue's own is at work at a time")
+    return this.take()
+  }
+
+  private take(): number {
     let slot = this.freeHead
     if (slot !== none) {
       this.freeHead = this.next(slot)
     } else {
-      if (this.highWater === this.capacity) return none
-      if (this.highWater === this.allocated) this.grow(grownLength(this.allocated, this.allocated + 1, this.capacity))
+      if (this.highWater === this.allocated) this.grow(grownLength(this.allocated, this.allocated + 1, this.slots))
       slot = this.highWater++
       this.clientOrderId[slot] = ""
       this.idempotencyKey[slot] = ""
@@ -659,9 +671,9 @@ export class Orders {
     const orders = new Orders(capacity, hashKey, initial)
     const end = dump.rows.length / rowBytes
     assert(Number.isInteger(end) && dump.pastRows.length === dump.rows.length, "a dumped pool is whole rows, two an order")
-    assert(end <= capacity, "a dumped pool fits the capacity it is restored to")
+    assert(end <= orders.slots, "a dumped pool fits the capacity it is restored to")
     assert(dump.clientOrderId.length === end && dump.idempotencyKey.length === end, "a dump has as many strings as slots")
-    if (end > orders.allocated) orders.grow(grownLength(orders.allocated, end, capacity))
+    if (end > orders.allocated) orders.grow(grownLength(orders.allocated, end, orders.slots))
     new Uint8Array(orders.numbers.buffer).set(dump.rows)
     new Uint8Array(orders.pastNumbers.buffer).set(dump.pastRows)
     for (let slot = 0; slot < end; slot++) {

@@ -24,9 +24,13 @@ const rowNumbers = 16
 const pastRowNumbers = 8
 /** Where a row's contributions to the account's sums begin and end. */
 const contributions = { from: 9, to: 15 }
-/** The word of a row that says where the size is among those of its market; the number that it is in is in no dump. */
+/**
+ * The words of a row that say where the size is among those of its market, and where the position is among the market's
+ * holders; the number that they are in is in no dump.
+ */
 const heldAtWord = 30
-const heldAtNumber = 15
+const holderWord = 31
+const placesNumber = 15
 
 /** What a fill makes of a position; one is reused for all. */
 export interface Filled {
@@ -346,6 +350,21 @@ export class Positions {
     this.setPast(slot, 7, value)
   }
 
+  /** Where among the holders of its market and direction a position is, or -1: see `Triggers`. */
+  holderPlace(slot: number): number {
+    return (this.words[slot << 5 | holderWord]! >> 1) - 1
+  }
+
+  /** The heap that a position with a place is in: twice the market, and one more among shorts. */
+  holderHeap(slot: number): number {
+    return this.market(slot) * 2 + (this.words[slot << 5 | holderWord]! & 1)
+  }
+
+  /** Says where a position is; -1 for nowhere. */
+  setHolderPlace(slot: number, place: number, heap: number): void {
+    this.setWord(slot, holderWord, (place + 1) << 1 | (heap & 1))
+  }
+
   /** Slots for which there are rows. */
   private get slots(): number {
     return this.pastNumbers.length / pastRowNumbers
@@ -441,7 +460,7 @@ export class Positions {
     for (let row = 0; row < rows.length; row += rowNumbers) {
       rows.fill(0, row + contributions.from, row + contributions.to)
       rows[row + contributions.from] = -1
-      rows[row + heldAtNumber] = 0
+      rows[row + placesNumber] = 0
     }
     return { rows: new Uint8Array(rows.buffer), pastRows: new Uint8Array(this.pastNumbers.slice(0, this.count * pastRowNumbers).buffer) }
   }

@@ -4,11 +4,13 @@ import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
+import { Triggers } from "./accounts/Triggers.js"
 import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { Idempotency } from "./Idempotency.js"
+import { LiquidationLog } from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
@@ -19,6 +21,19 @@ import { grownLength, growInts, initialLength } from "./Columns.js"
 export interface Leaver {
   readonly reason: Order.CancelReason
   readonly before: number
+}
+
+/** The parts of a liquidation that an account has had: when the first was sent, and the second since the epoch of the last. */
+export interface Parts {
+  readonly firstAtEpochMs: number
+  readonly lastSecond: number
+}
+
+/** Counts of one record: looks at accounts, orders of the venue's own, positions closed by deleveraging. */
+export interface Liquidating {
+  looks: number
+  orders: number
+  deleveraged: number
 }
 
 /** The bounds of what the engine remembers. */
@@ -105,7 +120,22 @@ export class State extends Values {
   /** Funding paid and not yet received, money atoms: below zero where more was received first. */
   readonly fundingPool = new Total()
 
+  /** Accounts under liquidation, by when they are looked at next; the insurance fund among them while it holds anything. */
+  readonly liquidations = new Deadlines((account) => account)
+  /** The parts that accounts under liquidation have had. */
+  readonly parts = new Map<number, Parts>()
+  liquidationLog = new LiquidationLog()
+
   // What follows is no state: it is made anew as records are applied.
+
+  /** Who holds what, by the marks at which they are looked at. */
+  triggers = new Triggers()
+  /** Accounts whose money or positions the record at hand has changed. */
+  readonly changedAccounts = new Set<number>()
+  /** Markets whose mark has crossed triggers, by index. */
+  readonly crossing: Array<number> = []
+  /** What the record at hand has done for liquidations so far. */
+  readonly liquidating: Liquidating = { looks: 0, orders: 0, deleveraged: 0 }
 
   /** Markets in which orders may lie beyond the price band, by index. What `Band.note` finds in the books. */
   readonly clearing: Array<number> = []

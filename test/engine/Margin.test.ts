@@ -150,9 +150,9 @@ describe("formulas", () => {
 })
 
 /** A market without fees, in which a lot at the mark of 100.0 is 0.1 USDC, initial margin 10 %, maintenance 5 %. */
-const begin = (collateral: number) => {
+const begin = (collateral: number, change: Partial<Market.Parameters> = {}) => {
   const driver = new Driver()
-  driver.market(parameters("AAA", { makerFeeBps: 0, takerFeeBps: 0, priceBandBps: 5000 }), 1000)
+  driver.market(parameters("AAA", { makerFeeBps: 0, takerFeeBps: 0, priceBandBps: 5000, ...change }), 1000)
   driver.market(parameters("BBB", { makerFeeBps: 0, takerFeeBps: 0, priceBandBps: 5000 }), 1000)
   return { driver, account: driver.account(usdc(collateral)), other: driver.account(usdc(1_000_000)) }
 }
@@ -261,26 +261,29 @@ describe("accept rule", () => {
     expect(sell(driver, account, priceAtoms, quantityAtoms)).toMatchObject({ refusal: 0, filledAtoms, cancelReason })
   })
 
-  test("with equity below zero nothing is taken, not even a reduction", () => {
-    const { account, driver, other } = begin(100)
+  // A market with a stale index liquidates nobody, and takes what reduces.
+  test.each([
+    [899, -1, Refusal.marginInsufficient],
+    [900, 0, Refusal.none]
+  ])("with equity below zero nothing is taken, not even a reduction: at %i", (mark, equity, refusal) => {
+    const { account, driver, other } = begin(100, { indexStaleMs: 10_000 })
     hold(driver, account, other, 10_000)
-    driver.index(0, 899)
-    driver.place(other, { priceAtoms: 899, quantityAtoms: 1000 })
-    expect(driver.engine.balance(account).equityAtoms).toBe(usdc(-1))
-    expect(sell(driver, account, 899, 1000).refusal).toBe(Refusal.marginInsufficient)
-    driver.index(0, 900)
-    expect(sell(driver, account, 899, 1).refusal).toBe(Refusal.none)
+    driver.place(other, { priceAtoms: 890, quantityAtoms: 1000 })
+    driver.index(0, mark)
+    driver.atEpochMs += 10_000
+    expect(driver.engine.balance(account).equityAtoms).toBe(usdc(equity))
+    expect(sell(driver, account, 890, 1).refusal).toBe(refusal)
   })
 
   test("only what reduces with all other orders of its side that could follow is a reduction", () => {
     const { account, driver, other } = begin(100)
     hold(driver, account, other, 10_000)
     driver.place(account, { side: Order.sell, priceAtoms: 1400, quantityAtoms: 9_000 })
-    driver.index(0, 940)
-    const rest = { side: Order.sell, priceAtoms: 940 } as const
+    driver.index(0, 960)
+    const rest = { side: Order.sell, priceAtoms: 960 } as const
     expect(driver.place(account, { ...rest, quantityAtoms: 1001 }).refusal).toBe(Refusal.marginInsufficient)
     // One that never rests has nothing of its side before it.
-    expect(sell(driver, account, 940, 1001).refusal).toBe(Refusal.none)
+    expect(sell(driver, account, 960, 1001).refusal).toBe(Refusal.none)
     expect(driver.place(account, { ...rest, quantityAtoms: 1000 }).refusal).toBe(Refusal.none)
   })
 

@@ -6,6 +6,8 @@ import type * as Market from "../../src/domain/Market.js"
 import { notionalFactor } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
+import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
+import { scoreOf } from "../../src/engine/accounts/Deleveraging.js"
 import * as Margin from "../../src/engine/Margin.js"
 import { owed } from "../../src/engine/markets/Funding.js"
 import { markOf } from "../../src/engine/markets/Mark.js"
@@ -37,7 +39,10 @@ const atoms = (text: string, scale: number): number => {
 }
 
 const money = (row: Row, column: string): number => atoms(row[column]!, moneyScale)
-const whole = (row: Row, column: string): number => atoms(row[column]!, 0)
+const whole = (row: Row, column: string): number => {
+  const text = row[column]!
+  return text.startsWith("-") ? -atoms(text.slice(1), 0) : atoms(text, 0)
+}
 const shown = (moneyAtoms: number): string => formatDecimal(moneyAtoms, moneyScale)
 
 /** The tiers that the rules name, read from their text: thresholds in USDC. */
@@ -107,6 +112,23 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     const side = row["Side"] === "buy" ? Order.buy : Order.sell
     const loss = Margin.lossAtOnce(market(whole(row, "Mark")), side, whole(row, "Price"), whole(row, "Size"))
     return { "Loss, USDC": shown(loss) }
+  },
+  "bankruptcy price": (row) => {
+    const [mark, equity] = [whole(row, "Mark"), whole(row, "Equity")]
+    const [margin, sum] = [whole(row, "MM"), whole(row, "Sum of MM")]
+    const allotted = Math.floor((equity * margin) / sum)
+    return { E: String(allotted), pb: String(Bankruptcy.price({ factor: 1, mark }, whole(row, "Size"), equity, margin, sum)) }
+  },
+  ranking: (row) => {
+    const score = scoreOf({
+      slot: 0,
+      account: 0,
+      unrealizedPnl: whole(row, "Profit"),
+      entryNotional: whole(row, "Entry notional"),
+      notional: whole(row, "Notional at mark"),
+      equity: whole(row, "Equity")
+    })
+    return { Score: String(Number(score.toFixed(4))) }
   },
   band: (row) => {
     const { bandHigh, bandLow } = market(whole(row, "Mark"), { priceBandBps: whole(row, "priceBandBps") })

@@ -1,15 +1,23 @@
 /**
  * The insurance fund: an account of the venue's own, `acc_insurance`, opened when it first receives anything. Like any
- * account's, its money is part of what the venue's books add up to.
+ * account's, its money is part of what the venue's books add up to. It takes over positions that cannot be closed in the
+ * market, as far as its own margin allows, and unwinds them a fifth a second.
  */
+import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import type { MarketState } from "../Markets.js"
+import * as Positions from "../Positions.js"
 import type { State } from "../State.js"
 
+/** The fund's account, or -1 while it has none. */
+export const find = ({ accounts }: State): number => accounts.find(Ids.insuranceFundId)
+
 /** The fund's account, opened if need be. */
-const account = (state: State): number => {
-  const known = state.accounts.find(Ids.insuranceFundId)
+const open = (state: State): number => {
+  const known = find(state)
   if (known !== none) return known
   const opened = state.accounts.open(Ids.insuranceFundBorn, state.sequence)
   state.events.event2(Event.AccountOpened, opened, Ids.insuranceFundBorn)
@@ -18,9 +26,76 @@ const account = (state: State): number => {
 
 /** Puts money into the fund, money atoms. */
 export const take = (state: State, atoms: number): void => {
-  const fund = account(state)
+  const fund = open(state)
   const collateral = state.accounts.collateral(fund) + atoms
   state.accounts.setCollateral(fund, collateral)
   state.accounts.setLastSequence(fund, state.sequence)
   state.events.event2(Event.CollateralChanged, fund, collateral)
+}
+
+/** When the second after a time begins. */
+export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
+
+/** Has the fund looked at from the next second on, if it holds anything and is not looked at already. */
+export const watch = (state: State): void => {
+  const { accounts, liquidations, positions } = state
+  const fund = find(state)
+  if (liquidations.has(fund)) return
+  for (let slot = accounts.firstPosition(fund); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (positions.quantity(slot) === 0) continue
+    liquidations.set(fund, nextSecond(state.atEpochMs))
+    return
+  }
+}
+
+const filled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
+const required = new Margin.Requirement()
+
+/**
+ * How much of a position the fund takes over at a price: as much as leaves its equity at or above its initial margin, and its
+ * own position within the market's limit. Between a size that does and one that does not it is found by halving.
+ */
+export const mostTaken = (state: State, market: MarketState, quantity: number, priceAtoms: number): number => {
+  const fund = find(state)
+  if (fund === none || priceAtoms < 1 || priceAtoms > market.parameters.maxPriceAtoms) return 0
+  Margin.refreshAccount(state, fund)
+  const buying = quantity > 0
+  let most = Math.abs(quantity)
+  if (keepsMargin(state, fund, market, buying, most, priceAtoms)) return most
+  if (!keepsMargin(state, fund, market, buying, 0, priceAtoms)) return 0
+  let least = 0
+  while (most - least > 1) {
+    const middle = Math.floor((least + most) / 2)
+    if (keepsMargin(state, fund, market, buying, middle, priceAtoms)) least = middle
+    else most = middle
+  }
+  return least
+}
+
+/** Whether the fund's equity covers its initial margin once it has bought or sold so much more at a price. */
+const keepsMargin = (
+  { accounts, positions }: State,
+  fund: number,
+  market: MarketState,
+  buying: boolean,
+  sizeAtoms: number,
+  priceAtoms: number
+): boolean => {
+  const slot = positions.find(fund, market.index)
+  const quantity = slot === none ? 0 : positions.quantity(slot)
+  const entryNotional = slot === none ? 0 : positions.entryNotional(slot)
+  if (sizeAtoms === 0) {
+    filled.quantity = quantity
+    filled.entryNotional = entryNotional
+    filled.realizedPnl = 0
+  } else Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, priceAtoms, market.factor)
+  if (Math.abs(filled.quantity) > market.parameters.maxPositionQuantityAtoms) return false
+  Margin.require(required, market, filled.quantity, filled.entryNotional, 0, 0, 0, 0)
+  const pnlBefore = slot === none ? 0 : positions.unrealizedPnl(slot)
+  const marginBefore = slot === none ? 0 : positions.initialMargin(slot)
+  const collateral = accounts.collateral(fund) + filled.realizedPnl
+  const equity = collateral + accounts.sumUnrealizedPnl(fund) - pnlBefore + required.unrealizedPnl
+  const initialMargin = accounts.sumInitialMargin(fund) - marginBefore + required.initialMargin
+  assert(Number.isInteger(equity), "the fund's money is counted in whole atoms")
+  return Number.isSafeInteger(collateral) && Number.isSafeInteger(equity) && Number.isSafeInteger(initialMargin) && equity >= initialMargin
 }

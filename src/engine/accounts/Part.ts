@@ -1,8 +1,11 @@
 /** Accounts with their money, their keys, their positions, and the venue's own totals. */
 import { Accounts } from "../Accounts.js"
+import { LiquidationLog } from "../LiquidationLog.js"
 import type { Part } from "../Part.js"
 import { Positions } from "../Positions.js"
-import type { State } from "../State.js"
+import type { Parts, State } from "../State.js"
+import { Triggers } from "./Triggers.js"
+import * as Watch from "./Watch.js"
 import { ApiKeys } from "./ApiKeys.js"
 
 interface Totals {
@@ -23,6 +26,12 @@ const totalsOf = ({ credited, fees, fundingPool }: State): Totals => ({
   fundingPoolHigh: fundingPool.high
 })
 
+/** An account under liquidation: when it is looked at next, and the parts it has had, if any. */
+type LiquidationDump = readonly [account: number, atEpochMs: number, parts: Parts | null]
+
+const liquidationsOf = ({ liquidations, parts }: State): ReadonlyArray<LiquidationDump> =>
+  liquidations.entries().map(([account, atEpochMs]) => [account, atEpochMs, parts.get(account) ?? null])
+
 export const part: Part = {
   encode: (state, into) => {
     into.json("accounts.totals", totalsOf(state))
@@ -34,6 +43,8 @@ export const part: Part = {
     const positions = state.positions.dump()
     into.bytes("positions.rows", positions.rows)
     into.bytes("positions.pastRows", positions.pastRows)
+    into.json("accounts.liquidations", liquidationsOf(state))
+    into.column("accounts.liquidationLog", state.liquidationLog.dump())
   },
   restore: (state, from) => {
     const totals = from.json("accounts.totals") as Totals
@@ -50,6 +61,13 @@ export const part: Part = {
       displayPrefixes: from.texts("apiKeys.displayPrefixes")
     })
     state.positions = Positions.restore({ rows: from.bytes("positions.rows"), pastRows: from.bytes("positions.pastRows") })
+    for (const [account, atEpochMs, parts] of from.json("accounts.liquidations") as ReadonlyArray<LiquidationDump>) {
+      state.liquidations.set(account, atEpochMs)
+      if (parts !== null) state.parts.set(account, parts)
+    }
+    state.liquidationLog = LiquidationLog.restore(from.floats("accounts.liquidationLog"))
+    state.triggers = Triggers.restore(state.positions)
+    for (const market of state.markets) Watch.note(state, market)
   },
   canonical: (state, feed) => {
     const { accounts, positions } = state
@@ -68,6 +86,8 @@ export const part: Part = {
         )
       }
     }
+    for (const liquidation of liquidationsOf(state)) feed(`liquidation ${JSON.stringify(liquidation)}`)
+    feed(`liquidation steps ${state.liquidationLog.dump().join(" ")}`)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
   },
   firstBroken: (state) => conservation(state) ?? zeroSum(state)

@@ -6,6 +6,7 @@ import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
 import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
 import { done, type Refused, refused } from "../../operations/Outcome.js"
 import { Book } from "../Book.js"
+import * as Watch from "../accounts/Watch.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
@@ -41,6 +42,7 @@ const putMarket = (state: State, parameters: Market.Parameters): MarketChanged |
   existing.setParameters(parameters)
   if (existing.mark !== before) state.events.event2(Event.MarkSet, existing.index, existing.mark)
   state.riskEpoch++
+  Watch.note(state, existing)
   clearBeyondBand(state, existing)
   touch(state, existing)
   state.events.event2(Event.MarketPut, existing.index, 0)

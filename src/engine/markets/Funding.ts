@@ -142,6 +142,7 @@ export const settle = (state: State, slot: number): void => {
     positions.setFundingPaid(slot, positions.fundingPaid(slot) + paid)
     positions.setLastSequence(slot, state.sequence)
     state.fundingPool.add(paid)
+    if (paid > 0) state.changedAccounts.add(account)
     events.event3(Event.FundingPaid, account, market.index, paid)
     events.event2(Event.CollateralChanged, account, collateral)
   }

@@ -10,6 +10,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import { bpsOne } from "../../domain/Units.js"
 import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
+import * as Watch from "../accounts/Watch.js"
 import { Event } from "../EventLog.js"
 import type { MarketState } from "../Markets.js"
 import * as Band from "../orders/Band.js"
@@ -55,6 +56,7 @@ export const moveMark = (state: State, market: MarketState, mark: number): void 
   market.setMark(mark)
   state.riskEpoch++
   Band.note(state, market)
+  Watch.note(state, market)
   state.events.event2(Event.MarkSet, market.index, mark)
 }
 

@@ -2,6 +2,7 @@
  * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation. Under those rules nobody was liquidated, so
  * every account is to be held to its maintenance margin from the first record on.
  */
+import { LiquidationLog } from "../LiquidationLog.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
 /** Bytes of an account's row. */
@@ -13,5 +14,7 @@ export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Secti
   for (const { bytes, name } of sections) if (name !== "venue.values") into.bytes(name, bytes)
   const examining = from.bytes("accounts.rows").length / accountBytes
   into.json("venue.values", { ...from.json("venue.values") as object, examining, unwindFrom: 0 })
+  into.json("accounts.liquidations", [])
+  into.column("accounts.liquidationLog", new LiquidationLog().dump())
   return into.sections
 }

@@ -106,7 +106,7 @@ const cancelOfMarket = (state: State, account: number, market: number, reason: O
 }
 
 /** How many orders an account has in its books, those that leave among them. */
-const openOf = ({ accounts, positions }: State, account: number): number => {
+export const openOf = ({ accounts, positions }: State, account: number): number => {
   let count = 0
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) count += positions.openCount(slot)
   return count

@@ -48,7 +48,8 @@ const restoreFills = (from: SectionReader): Fills => {
 const restore = (state: State, from: SectionReader): void => {
   const { capacity, sequence } = state
   const count = from.bytes("orders.rows").length / rowBytes
-  if (count > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, sequence)
+  // One slot more than are remembered is for the venue's own order, and may have been used.
+  if (count > capacity.orders + 1) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, count, sequence)
   const keys = from.bytes("idempotency.rows").length / entryBytes
   if (keys > capacity.idempotencyKeys) throw new OutOfRoom("IDEMPOTENCY_CAPACITY", capacity.idempotencyKeys, keys, sequence)
   state.orders = Orders.restore({

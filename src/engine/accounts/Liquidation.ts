@@ -1,0 +1,331 @@
+/**
+ * Liquidation: what becomes of an account under its maintenance margin, in the order of the rules. Its orders are cancelled, a
+ * part of its largest position is sold into the book, and where that does not save it the insurance fund takes positions over
+ * and the rest is deleveraged. Each look at an account is a bounded step of a record, so that nobody waits for a cascade.
+ */
+import { ordinal } from "../../domain/Ids.js"
+import * as Market from "../../domain/Market.js"
+import { anyMarket, none } from "../../domain/None.js"
+import * as Order from "../../domain/Order.js"
+import { Event } from "../EventLog.js"
+import { Step } from "../LiquidationLog.js"
+import * as Margin from "../Margin.js"
+import { isLive } from "../markets/Freshness.js"
+import type { MarketState } from "../Markets.js"
+import * as Matching from "../Matching.js"
+import { cancelAll, openOf } from "../orders/Cancel.js"
+import { packFlags } from "../Orders.js"
+import type { State } from "../State.js"
+import * as Bankruptcy from "./Bankruptcy.js"
+import { deleverage } from "./Deleveraging.js"
+import * as InsuranceFund from "./InsuranceFund.js"
+import { long, short } from "./Triggers.js"
+import * as Watch from "./Watch.js"
+
+/** Accounts that one record looks at, at most. */
+export const looksAtOnce = 16
+/** Resting orders that the venue's own orders of a record may have met before another account is looked at. */
+const metBeforeTheNext = 256
+/** Markets in which the insurance fund unwinds in one record. */
+const unwoundAtOnce = 8
+/** Where the numbers of the venue's own orders begin among those of a record: clients' batches are shorter. */
+const firstOwnOrder = 32
+
+/** A position of at most this notional is liquidated whole, money atoms: 100,000 USDC. */
+const wholeUpTo = 100_000_000_000
+/** An account whose first part is so long ago has its positions liquidated whole. */
+const wholeAfterMs = 30_000
+/** What a part is of a position: a fifth. */
+const parts = 5
+
+/** Looks at the accounts that are due. Nothing is done under a halt, and while a band or funding is not settled. */
+export const run = (state: State): void => {
+  const { clearing, halted, liquidating, liquidations } = state
+  if (halted || liquidations.size === 0 || clearing.length > 0 || state.settling > 0) return
+  const again: Array<readonly [account: number, atEpochMs: number]> = []
+  while (liquidating.looks < looksAtOnce && state.met < metBeforeTheNext) {
+    const account = liquidations.shiftDue(state.atEpochMs)
+    if (account === none) break
+    liquidating.looks++
+    // Until it is looked at again it is still under liquidation, also for whoever asks in between.
+    liquidations.set(account, Number.MAX_SAFE_INTEGER)
+    const next = account === InsuranceFund.find(state) ? lookAtFund(state, account) : look(state, account)
+    if (next === 0) end(state, account)
+    else again.push([account, next])
+  }
+  for (const [account, atEpochMs] of again) liquidations.set(account, atEpochMs)
+}
+
+/** When a record is to come for a look: `Infinity` while none is due. */
+export const nextEpochMs = ({ halted, liquidations }: State): number => halted ? Number.POSITIVE_INFINITY : liquidations.earliest
+
+const equityOf = ({ accounts }: State, account: number): number => accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+
+/** Whether an account has what is asked of its positions, its sums being up to date. */
+const isHealthy = (state: State, account: number): boolean =>
+  state.accounts.sumMaintenanceMargin(account) === 0 || equityOf(state, account) >= state.accounts.sumMaintenanceMargin(account)
+
+/** Whether an account is under its maintenance margin only by losses in markets that are not live. */
+const isSpared = (state: State, account: number): boolean => {
+  const { accounts, markets, positions } = state
+  let equity = equityOf(state, account)
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (!isLive(markets[positions.market(slot)]!, state.atEpochMs)) equity -= Math.min(0, positions.unrealizedPnl(slot))
+  }
+  return equity >= accounts.sumMaintenanceMargin(account)
+}
+
+/** The position in a live market that is asked the most of, of equal ones that of the lowest market; or -1. */
+const largest = (state: State, account: number): number => {
+  const { accounts, markets, positions } = state
+  let found: number = none
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (positions.quantity(slot) === 0 || !isLive(markets[positions.market(slot)]!, state.atEpochMs)) continue
+    const more = found === none ? 1 : positions.maintenanceMargin(slot) - positions.maintenanceMargin(found)
+    if (more > 0 || more === 0 && positions.market(slot) < positions.market(found)) found = slot
+  }
+  return found
+}
+
+/** The bankruptcy price of a position of an account whose sums are up to date. */
+const bankruptcyPrice = (state: State, account: number, slot: number): number => {
+  const { accounts, markets, positions } = state
+  return Bankruptcy.price(
+    markets[positions.market(slot)]!,
+    positions.quantity(slot),
+    equityOf(state, account),
+    positions.maintenanceMargin(slot),
+    accounts.sumMaintenanceMargin(account)
+  )
+}
+
+/** Ends an account's liquidation. It is healthy, or holds nothing. */
+const end = (state: State, account: number): void => {
+  state.liquidations.remove(account)
+  state.parts.delete(account)
+  Margin.refreshAccount(state, account)
+  if (account === InsuranceFund.find(state)) return
+  state.capacity.reached?.("a liquidation ended")
+  const maintenanceMargin = state.accounts.sumMaintenanceMargin(account)
+  const equity = equityOf(state, account)
+  Watch.setTriggers(state, account, equity - maintenanceMargin)
+  state.events.event3(Event.LiquidationEnded, account, equity, maintenanceMargin)
+}
+
+/** Looks at an account. When it is to be looked at next; 0 where its liquidation has ended. */
+const look = (state: State, account: number): number => {
+  Margin.refreshAccount(state, account)
+  if (isHealthy(state, account)) return 0
+  const next = InsuranceFund.nextSecond(state.atEpochMs)
+  if (isSpared(state, account) || largest(state, account) === none) {
+    state.capacity.reached?.("a liquidation waited for a stale market")
+    return next
+  }
+  if (openOf(state, account) > 0) cancelAll(state, account, anyMarket, Order.CancelReason.liquidation)
+  sendPart(state, account)
+  for (;;) {
+    Margin.refreshAccount(state, account)
+    if (isHealthy(state, account)) return 0
+    const slot = largest(state, account)
+    if (slot === none || !isFarUnder(state, account)) return next
+    if (!closeWhole(state, account, slot, bankruptcyPrice(state, account, slot))) return state.atEpochMs
+  }
+}
+
+/** Whether less is left than two thirds of what is asked. */
+const isFarUnder = (state: State, account: number): boolean => {
+  const equity = equityOf(state, account)
+  return BigInt(equity) * 3n < BigInt(state.accounts.sumMaintenanceMargin(account)) * 2n
+}
+
+/** Sends the part of an account that a second has, of its largest position into the book. */
+const sendPart = (state: State, account: number): void => {
+  const { accounts, markets, positions } = state
+  const second = Math.floor(state.atEpochMs / 1_000)
+  const sent = state.parts.get(account)
+  if (sent !== undefined && sent.lastSecond >= second) return
+  const slot = largest(state, account)
+  const market = markets[positions.market(slot)]!
+  const limitAtoms = bankruptcyPrice(state, account, slot)
+  if (limitAtoms < 1) return
+  const firstAtEpochMs = sent?.firstAtEpochMs ?? state.atEpochMs
+  state.parts.set(account, { firstAtEpochMs, lastSecond: second })
+  const quantity = positions.quantity(slot)
+  const held = Math.abs(quantity)
+  const isWhole = held * market.mark * market.factor <= wholeUpTo || state.atEpochMs >= firstAtEpochMs + wholeAfterMs
+  const sizeAtoms = isWhole ? held : Math.ceil(held / parts)
+  const equityAtoms = equityOf(state, account)
+  const maintenanceMarginAtoms = accounts.sumMaintenanceMargin(account)
+  const number = nextNumber(state)
+  state.events.event8(
+    Event.LiquidationOrdered,
+    account,
+    market.index,
+    number,
+    sizeAtoms,
+    limitAtoms,
+    market.mark,
+    equityAtoms,
+    maintenanceMarginAtoms
+  )
+  const { filledAtoms, filledNotional } = trade(state, market, slot, number, sizeAtoms, limitAtoms, "liquidation")
+  state.capacity.reached?.(filledAtoms > 0 ? "a part of a position was liquidated" : "a liquidation found no taker")
+  const feeAtoms = filledAtoms > 0 ? chargeFee(state, account, market, filledNotional) : 0
+  state.liquidationLog.add({
+    sequence: state.sequence,
+    atEpochMs: state.atEpochMs,
+    market: market.index,
+    step: Step.order,
+    account,
+    counterparty: none,
+    rank: 0,
+    direction: quantity > 0 ? long : short,
+    sizeAtoms,
+    filledAtoms,
+    priceAtoms: limitAtoms,
+    markAtoms: market.mark,
+    feeAtoms,
+    equityAtoms,
+    maintenanceMarginAtoms
+  })
+}
+
+/** Moves the fee of what a part filled to the insurance fund: never more than the equity that is left. What it came to. */
+const chargeFee = (state: State, account: number, market: MarketState, notional: number): number => {
+  const { accounts } = state
+  Margin.refreshAccount(state, account)
+  const fee = Math.min(Margin.bpsCeil(notional, market.parameters.liquidationFeeBps), Math.max(0, equityOf(state, account)))
+  if (fee === 0) return 0
+  const collateral = accounts.collateral(account) - fee
+  accounts.setCollateral(account, collateral)
+  accounts.setLastSequence(account, state.sequence)
+  state.events.event3(Event.LiquidationFeePaid, account, market.index, fee)
+  state.events.event2(Event.CollateralChanged, account, collateral)
+  InsuranceFund.take(state, fee)
+  return fee
+}
+
+const nextNumber = (state: State): number => ordinal(state.sequence, firstOwnOrder + state.liquidating.orders++)
+
+/**
+ * Sends an immediate order of the venue's own that takes from a position, without a fee. It is gone with its record: no list
+ * has it, and it takes no room in the table of orders.
+ */
+const trade = (
+  state: State,
+  market: MarketState,
+  slot: number,
+  number: number,
+  sizeAtoms: number,
+  limitAtoms: number,
+  kind: Matching.Taker
+): { readonly filledAtoms: number; readonly filledNotional: number } => {
+  const { atEpochMs, orders, positions, sequence } = state
+  const side = positions.quantity(slot) > 0 ? Order.sell : Order.buy
+  const order = orders.allocateOwn()
+  const flags = packFlags(side, Order.limit, Order.ioc, false, true, Order.cancelResting)
+  orders.write(order, number, positions.account(slot), market.index, flags, limitAtoms, sizeAtoms, atEpochMs, sequence)
+  Matching.matchTaker(state, market, state.books[market.index]!, slot, order, kind)
+  const filled = { filledAtoms: orders.filled(order), filledNotional: orders.filledNotional(order) }
+  orders.release(order)
+  return filled
+}
+
+/**
+ * Closes a position at a price: the insurance fund takes of it what it can, the rest is deleveraged. A market in which nobody
+ * is left to close against is halted. Whether it was done with; what was not goes on in the next record.
+ */
+const closeWhole = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
+  takeOver(state, account, slot, priceAtoms)
+  return state.positions.quantity(slot) === 0 || deleverageOrHalt(state, account, slot, priceAtoms)
+}
+
+const deleverageOrHalt = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
+  Margin.refreshAccount(state, account)
+  const came = deleverage(state, slot, priceAtoms)
+  if (came === "nobody") {
+    const market = state.markets[state.positions.market(slot)]!
+    market.status = "halted"
+    market.marketSequence = state.sequence
+    state.registrySequence = state.sequence
+    state.events.event2(Event.MarketStatusSet, market.index, Market.statuses.indexOf("halted"))
+  }
+  return came !== "unfinished"
+}
+
+const takeOver = (state: State, account: number, slot: number, priceAtoms: number): void => {
+  const { accounts, markets, positions } = state
+  const market = markets[positions.market(slot)]!
+  const quantity = positions.quantity(slot)
+  const sizeAtoms = InsuranceFund.mostTaken(state, market, quantity, priceAtoms)
+  if (sizeAtoms === 0) return
+  const isWhole = sizeAtoms === Math.abs(quantity)
+  state.capacity.reached?.(isWhole ? "the insurance fund took a position over" : "the insurance fund took a part of a position over")
+  const equityAtoms = equityOf(state, account)
+  const maintenanceMarginAtoms = accounts.sumMaintenanceMargin(account)
+  state.events.event7(
+    Event.TakenOver,
+    account,
+    market.index,
+    sizeAtoms,
+    priceAtoms,
+    market.mark,
+    equityAtoms,
+    maintenanceMarginAtoms
+  )
+  Matching.transfer(state, market, slot, state.touchPosition(InsuranceFund.find(state), market.index), sizeAtoms, priceAtoms)
+  state.liquidationLog.add({
+    sequence: state.sequence,
+    atEpochMs: state.atEpochMs,
+    market: market.index,
+    step: Step.takeover,
+    account,
+    counterparty: none,
+    rank: 0,
+    direction: quantity > 0 ? long : short,
+    sizeAtoms,
+    filledAtoms: sizeAtoms,
+    priceAtoms,
+    markAtoms: market.mark,
+    feeAtoms: 0,
+    equityAtoms,
+    maintenanceMarginAtoms
+  })
+}
+
+/** Looks at the insurance fund. When it is to be looked at next; 0 where it holds nothing any more. */
+const lookAtFund = (state: State, fund: number): number => {
+  for (;;) {
+    Margin.refreshAccount(state, fund)
+    const slot = isHealthy(state, fund) ? none : largest(state, fund)
+    if (slot === none) break
+    state.capacity.reached?.("the insurance fund was deleveraged")
+    const price = equityOf(state, fund) < 0 ? bankruptcyPrice(state, fund, slot) : state.markets[state.positions.market(slot)]!.mark
+    if (!deleverageOrHalt(state, fund, slot, price)) return state.atEpochMs
+  }
+  const isThrough = unwind(state, fund)
+  if (!isThrough) return state.atEpochMs
+  return state.accounts.sumMaintenanceMargin(fund) === 0 ? 0 : InsuranceFund.nextSecond(state.atEpochMs)
+}
+
+/** Unwinds a fifth of what the fund holds in each market, so many of them in a record; whether none is left for this second. */
+const unwind = (state: State, fund: number): boolean => {
+  const { markets, positions } = state
+  let left = unwoundAtOnce
+  for (; state.unwindFrom < markets.length; state.unwindFrom++) {
+    const market = markets[state.unwindFrom]!
+    const slot = positions.find(fund, market.index)
+    if (slot === none || positions.quantity(slot) === 0 || !isLive(market, state.atEpochMs)) continue
+    if (left-- === 0) return false
+    const quantity = positions.quantity(slot)
+    const sizeAtoms = Math.ceil(Math.abs(quantity) / parts)
+    const number = nextNumber(state)
+    state.events.event3(Event.FundUnwound, market.index, number, sizeAtoms)
+    Margin.refreshAccount(state, fund)
+    trade(state, market, slot, number, sizeAtoms, quantity > 0 ? market.bandLow : market.bandHigh, "unwinding")
+    state.capacity.reached?.("the insurance fund unwound")
+  }
+  state.unwindFrom = 0
+  Margin.refreshAccount(state, fund)
+  return true
+}

@@ -1,0 +1,118 @@
+/**
+ * Who falls under the maintenance margin. After every record the accounts are held to it whose money or positions it changed,
+ * and those of which a mark has crossed a trigger; nobody else can have fallen under.
+ *
+ * A trigger bounds how far a mark may move before its account could be under: what the account has beyond its maintenance
+ * margin is allotted to its positions by theirs, and a position's trigger is where it has lost its share. So an account is
+ * healthy as long as none of its triggers is crossed, and where one is, it is looked at and allotted anew. Triggers come
+ * early and never late; that they do shows nowhere but in the work.
+ */
+import { none } from "../../domain/None.js"
+import { bpsOne } from "../../domain/Units.js"
+import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import type { MarketState } from "../Markets.js"
+import type { State } from "../State.js"
+import * as InsuranceFund from "./InsuranceFund.js"
+
+/** Accounts whose triggers were crossed that one record looks at, at most: a fraction of a millisecond's work. */
+const examinedAtOnce = 512
+
+/** What divisions are made smaller by before they are rounded down, so that no quotient is ever rounded up to a whole. */
+const cautious = 1 - 2 ** -40
+
+/** No market has a price beyond this, whatever its bounds become. */
+const highestPrice = 2 ** 31 - 1
+
+/** Notes a market whose mark has moved. */
+export const note = (state: State, market: MarketState): void => {
+  const { crossing, positions, triggers } = state
+  if (triggers.crossed(positions, market.index, market.mark) === none || crossing.includes(market.index)) return
+  crossing.push(market.index)
+  // A restored state lists them by index: so what is done next does not depend on which moved first.
+  crossing.sort((one, other) => one - other)
+}
+
+/** Whether accounts are left to be looked at, for which records come. */
+export const isBehind = ({ crossing, examining }: State): boolean => crossing.length > 0 || examining > 0
+
+/** Looks at whom the record may have brought under, a bounded number of those whose triggers were crossed. */
+export const run = (state: State): void => {
+  if (state.changedAccounts.size > 0) {
+    for (const account of state.changedAccounts) examine(state, account)
+    state.changedAccounts.clear()
+  }
+  if (isBehind(state)) examineSome(state)
+}
+
+const examineSome = (state: State): void => {
+  const { accounts, crossing, markets, positions, triggers } = state
+  let left = examinedAtOnce
+  for (; state.examining > 0 && left > 0; left--) {
+    state.examining--
+    if (state.examining < accounts.count) examine(state, state.examining)
+  }
+  while (crossing.length > 0) {
+    const market = markets[crossing[0]!]!
+    for (;;) {
+      const slot = triggers.crossed(positions, market.index, market.mark)
+      if (slot === none) break
+      if (left-- === 0) {
+        state.capacity.reached?.("accounts were left to be looked at with the next record")
+        return
+      }
+      examine(state, positions.account(slot))
+    }
+    crossing.shift()
+  }
+}
+
+/** Holds an account to its maintenance margin: puts it under liquidation, or allots its triggers anew. */
+const examine = (state: State, account: number): void => {
+  const { accounts, liquidations } = state
+  if (accounts.firstPosition(account) === none) return
+  if (account === InsuranceFund.find(state)) {
+    InsuranceFund.watch(state)
+    return setTriggers(state, account, none)
+  }
+  // One that is under liquidation is looked at anyway, until it is healthy.
+  if (liquidations.has(account)) return setTriggers(state, account, none)
+  Margin.refreshAccount(state, account)
+  const equity = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+  const maintenanceMargin = accounts.sumMaintenanceMargin(account)
+  if (equity >= maintenanceMargin || maintenanceMargin === 0) return setTriggers(state, account, equity - maintenanceMargin)
+  state.capacity.reached?.("an account fell under its maintenance margin")
+  liquidations.set(account, state.atEpochMs)
+  state.events.event3(Event.LiquidationBegun, account, equity, maintenanceMargin)
+  setTriggers(state, account, none)
+}
+
+/** Sets the triggers of an account that has so much beyond its maintenance margin; -1: of one that is looked at anyway. */
+export const setTriggers = (state: State, account: number, beyond: number): void => {
+  const { accounts, markets, positions, triggers } = state
+  const total = accounts.sumMaintenanceMargin(account)
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (positions.quantity(slot) === 0) {
+      if (positions.holderPlace(slot) !== none) triggers.set(positions, slot, 0)
+      continue
+    }
+    const share = positions.maintenanceMargin(slot) === total
+      ? beyond
+      : Math.floor(beyond * (positions.maintenanceMargin(slot) / total) * cautious)
+    triggers.set(positions, slot, beyond < 0 ? 0 : triggerOf(markets[positions.market(slot)]!, positions.quantity(slot), share))
+  }
+}
+
+/** The mark at which a position may have lost its share; 0 where there is no such price. */
+const triggerOf = ({ factor, mark, parameters }: MarketState, quantity: number, share: number): number => {
+  const unit = Math.abs(quantity) * factor
+  if (quantity > 0) {
+    // A falling mark takes the notional, and never adds to what is asked for it.
+    return Math.max(0, mark - Math.floor((share / unit) * cautious) - 1)
+  }
+  // A rising mark takes it and adds to what is asked, at the highest tier's rate at most, and an atom of rounding.
+  const steepest = parameters.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+  const room = Math.max(0, share - 1)
+  const trigger = mark + Math.floor((room / (unit * (1 + steepest / bpsOne))) * cautious) + 1
+  return trigger > highestPrice ? 0 : trigger
+}
