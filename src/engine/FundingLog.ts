@@ -1,5 +1,5 @@
-/** A market's latest payments of funding, as they are published: a ring of rows. */
-import { assert } from "../domain/Assert.js"
+/** A market's latest payments of funding, as they are published. */
+import { RowLog } from "./RowLog.js"
 
 /** One interval's end. */
 export interface Funding {
@@ -19,66 +19,20 @@ export interface Funding {
   readonly intervalMs: number
 }
 
+const names = [
+  "atEpochMs",
+  "sequence",
+  "rate8hE9",
+  "rateE9",
+  "premiumE9",
+  "indexPriceAtoms",
+  "samples",
+  "intervalMs"
+] as const satisfies ReadonlyArray<keyof Funding>
+
 /** Intervals that are kept: a month of hours. */
 const fundingsKept = 720
-const rowNumbers = 8
 
-export class FundingLog {
-  /** How many there ever were. */
-  count = 0
-  private rows = new Float64Array(0)
+export type FundingLog = RowLog<keyof Funding>
 
-  add({ atEpochMs, indexPriceAtoms, intervalMs, premiumE9, rate8hE9, rateE9, samples, sequence }: Funding): void {
-    if (this.rows.length === 0) this.rows = new Float64Array(fundingsKept * rowNumbers)
-    this.rows.set(
-      [atEpochMs, sequence, rate8hE9, rateE9, premiumE9, indexPriceAtoms, samples, intervalMs],
-      (this.count % fundingsKept) * rowNumbers
-    )
-    this.count++
-  }
-
-  /** The one with `newer` after it; undefined where there is none, or it is no longer kept. */
-  at(newer: number): Funding | undefined {
-    if (newer < 0 || newer >= Math.min(this.count, fundingsKept)) return undefined
-    const from = ((this.count - 1 - newer) % fundingsKept) * rowNumbers
-    const [atEpochMs, sequence, rate8hE9, rateE9, premiumE9, indexPriceAtoms, samples, intervalMs] = this.rows
-      .subarray(from, from + rowNumbers) as unknown as ReadonlyArray<number>
-    return {
-      atEpochMs: atEpochMs!,
-      sequence: sequence!,
-      rate8hE9: rate8hE9!,
-      rateE9: rateE9!,
-      premiumE9: premiumE9!,
-      indexPriceAtoms: indexPriceAtoms!,
-      samples: samples!,
-      intervalMs: intervalMs!
-    }
-  }
-
-  /** How many there ever were, then the rows that are kept, oldest first. */
-  dump(): Float64Array {
-    const kept = Math.min(this.count, fundingsKept)
-    const dumped = new Float64Array(1 + kept * rowNumbers)
-    dumped[0] = this.count
-    for (let row = 0; row < kept; row++) {
-      const from = ((this.count - kept + row) % fundingsKept) * rowNumbers
-      dumped.set(this.rows.subarray(from, from + rowNumbers), 1 + row * rowNumbers)
-    }
-    return dumped
-  }
-
-  static restore(dumped: Float64Array): FundingLog {
-    const log = new FundingLog()
-    const kept = (dumped.length - 1) / rowNumbers
-    assert(Number.isInteger(kept) && kept <= fundingsKept && kept <= dumped[0]!, "dumped fundings are whole rows")
-    if (kept === 0) return log
-    log.rows = new Float64Array(fundingsKept * rowNumbers)
-    const first = dumped[0]! - kept
-    for (let row = 0; row < kept; row++) {
-      const from = 1 + row * rowNumbers
-      log.rows.set(dumped.subarray(from, from + rowNumbers), ((first + row) % fundingsKept) * rowNumbers)
-    }
-    log.count = dumped[0]!
-    return log
-  }
-}
+export const make = (): FundingLog => new RowLog(names, fundingsKept)

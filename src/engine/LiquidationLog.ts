@@ -1,5 +1,5 @@
-/** The venue's latest steps of liquidations, as they are published: a ring of rows. */
-import { assert } from "../domain/Assert.js"
+/** The venue's latest steps of liquidations, and what the insurance fund had of them, as they are published. */
+import { RowLog } from "./RowLog.js"
 
 /** What a step was, by code: never renumber. */
 export const stepKinds = ["", "order", "takeover", "deleveraging", "exhausted"] as const
@@ -13,7 +13,7 @@ export interface LiquidationStep {
   readonly sequence: number
   readonly atEpochMs: number
   readonly market: number
-  readonly step: Step
+  readonly step: number
   /** Whose position it was. */
   readonly account: number
   /** Of a deleveraging: against whose position it was closed; otherwise -1. */
@@ -36,7 +36,7 @@ export interface LiquidationStep {
   readonly maintenanceMarginAtoms: number
 }
 
-const names = [
+const stepNames = [
   "sequence",
   "atEpochMs",
   "market",
@@ -56,50 +56,46 @@ const names = [
 
 /** Steps that are kept, of all markets together. */
 const stepsKept = 16_384
-const rowNumbers = names.length
 
-export class LiquidationLog {
-  /** How many there ever were. */
-  count = 0
-  private rows = new Float64Array(0)
+export type LiquidationLog = RowLog<keyof LiquidationStep>
 
-  add(step: LiquidationStep): void {
-    if (this.rows.length === 0) this.rows = new Float64Array(stepsKept * rowNumbers)
-    const from = (this.count % stepsKept) * rowNumbers
-    for (let at = 0; at < rowNumbers; at++) this.rows[from + at] = step[names[at]!]
-    this.count++
-  }
+export const make = (): LiquidationLog => new RowLog(stepNames, stepsKept)
 
-  /** The one with `newer` after it; undefined where there is none, or it is no longer kept. */
-  at(newer: number): LiquidationStep | undefined {
-    if (newer < 0 || newer >= Math.min(this.count, stepsKept)) return undefined
-    const from = ((this.count - 1 - newer) % stepsKept) * rowNumbers
-    return Object.fromEntries(names.map((name, at) => [name, this.rows[from + at]!])) as unknown as LiquidationStep
-  }
+/** Why the insurance fund's money or positions changed, by code: never renumber. */
+export const movementKinds = ["", "funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging"] as const
+export type MovementKind = Exclude<(typeof movementKinds)[number], "">
 
-  /** How many there ever were, then the rows that are kept, oldest first. */
-  dump(): Float64Array {
-    const kept = Math.min(this.count, stepsKept)
-    const dumped = new Float64Array(1 + kept * rowNumbers)
-    dumped[0] = this.count
-    for (let row = 0; row < kept; row++) {
-      const from = ((this.count - kept + row) % stepsKept) * rowNumbers
-      dumped.set(this.rows.subarray(from, from + rowNumbers), 1 + row * rowNumbers)
-    }
-    return dumped
-  }
+export const Movement = { fundingRest: 1, liquidationFee: 2, takeover: 3, unwinding: 4, deleveraging: 5 } as const
+export type Movement = (typeof Movement)[keyof typeof Movement]
 
-  static restore(dumped: Float64Array): LiquidationLog {
-    const log = new LiquidationLog()
-    const kept = (dumped.length - 1) / rowNumbers
-    assert(Number.isInteger(kept) && kept <= stepsKept && kept <= dumped[0]!, "dumped steps are whole rows")
-    log.count = dumped[0]!
-    if (kept === 0) return log
-    log.rows = new Float64Array(stepsKept * rowNumbers)
-    for (let row = 0; row < kept; row++) {
-      const from = 1 + row * rowNumbers
-      log.rows.set(dumped.subarray(from, from + rowNumbers), ((log.count - kept + row) % stepsKept) * rowNumbers)
-    }
-    return log
-  }
+/** One movement of the insurance fund. */
+export interface FundMovement {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly movement: number
+  /** -1 where it concerns none. */
+  readonly market: number
+  /** What its collateral grew by, money atoms; negative: lost. */
+  readonly amountAtoms: number
+  /** What its position in the market changed by, size atoms, long positive. */
+  readonly sizeAtoms: number
+  /** Its collateral afterwards, money atoms. */
+  readonly collateralAtoms: number
 }
+
+const movementNames = [
+  "sequence",
+  "atEpochMs",
+  "movement",
+  "market",
+  "amountAtoms",
+  "sizeAtoms",
+  "collateralAtoms"
+] as const satisfies ReadonlyArray<keyof FundMovement>
+
+/** Movements that are kept. */
+const movementsKept = 16_384
+
+export type FundLog = RowLog<keyof FundMovement>
+
+export const makeFundLog = (): FundLog => new RowLog(movementNames, movementsKept)

@@ -1,7 +1,7 @@
 /** Markets as the engine trades them: parameters, status, prices and what follows from them. */
 import * as Market from "../domain/Market.js"
 import { bpsOne } from "../domain/Units.js"
-import { FundingLog } from "./FundingLog.js"
+import * as FundingLog from "./FundingLog.js"
 import { Minutes } from "./Minutes.js"
 
 /** Samples of the book's basis that the mark averages over. */
@@ -73,7 +73,7 @@ export class MarketState extends MarketRisk {
   openInterest = 0
 
   minutes = new Minutes()
-  fundings = new FundingLog()
+  fundings = FundingLog.make()
 
   parameters: Market.Parameters
 
@@ -153,7 +153,7 @@ export class MarketState extends MarketRisk {
     }
   }
 
-  static restore(index: number, dump: MarketDump, minutes: Minutes, fundings: FundingLog): MarketState {
+  static restore(index: number, dump: MarketDump, minutes: Minutes, fundings: FundingLog.FundingLog): MarketState {
     const market = new MarketState(index, dump.parameters)
     market.status = dump.status
     market.lastPrice = dump.lastPrice

@@ -10,10 +10,12 @@ import type { Operation, Outcome } from "../operations/Operations.js"
 import type { AccountView } from "./Accounts.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
+import type { Deleveraging as DeleveragingView } from "./accounts/Rankings.js"
 import type { Funding as FundingView } from "./FundingLog.js"
+import type { FundMovement, LiquidationStep, MovementKind, StepKind } from "./LiquidationLog.js"
 import type { Day } from "./Minutes.js"
 
-export type { Fill, FundingView }
+export type { DeleveragingView, Fill, FundingView }
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -173,6 +175,16 @@ export interface Occupancy {
   readonly apiKeys: number
 }
 
+/** A step of a liquidation with the number that tells it from all others. */
+export type LiquidationStepView = Omit<LiquidationStep, "step"> & { readonly ordinal: number; readonly step: StepKind }
+
+/** The insurance fund: undefined money while it has had nothing. */
+export interface InsuranceFundView {
+  readonly balance: BalanceView | undefined
+  readonly positions: ReadonlyArray<PositionView>
+  readonly movements: ReadonlyArray<Omit<FundMovement, "movement"> & { readonly movement: MovementKind }>
+}
+
 export interface Reads {
   /** The last record applied, and its time. A read holds at this sequence. */
   readonly sequence: number
@@ -225,6 +237,14 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
+  /** Kept steps of liquidations in a market since a time, newest first, at most `limit`. */
+  readonly liquidations: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
+  /** The same of those that an account had a side of. */
+  readonly liquidationsOf: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
+  /** Kept rankings of deleveragings in a market since a time, newest first, at most `limit`. */
+  readonly deleveragings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<DeleveragingView>
+  /** The insurance fund, with its kept movements since a time, newest first, at most `limit`. */
+  readonly insuranceFund: (sinceEpochMs: number, limit: number) => InsuranceFundView
   /** At most `depth` levels a side. */
   readonly book: (market: number, depth: number) => BookView
   /** API key by `keyId`, or undefined. */

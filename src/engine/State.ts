@@ -4,13 +4,14 @@ import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
+import { Rankings } from "./accounts/Rankings.js"
 import { Triggers } from "./accounts/Triggers.js"
 import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { Idempotency } from "./Idempotency.js"
-import { LiquidationLog } from "./LiquidationLog.js"
+import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
@@ -124,7 +125,9 @@ export class State extends Values {
   readonly liquidations = new Deadlines((account) => account)
   /** The parts that accounts under liquidation have had. */
   readonly parts = new Map<number, Parts>()
-  liquidationLog = new LiquidationLog()
+  readonly liquidationLog = LiquidationLog.make()
+  readonly fundLog = LiquidationLog.makeFundLog()
+  rankings = new Rankings()
 
   // What follows is no state: it is made anew as records are applied.
 

@@ -218,6 +218,10 @@ export class FakeEngine implements Reads {
   readonly cancelAllAtEpochMs = () => 0
   readonly fills = () => []
   readonly fundings = () => []
+  readonly liquidations = () => []
+  readonly liquidationsOf = () => []
+  readonly deleveragings = () => []
+  readonly insuranceFund = () => ({ balance: undefined, positions: [], movements: [] })
   readonly trades = () => []
   readonly tradesSince = () => []
   readonly fillsSince = () => []

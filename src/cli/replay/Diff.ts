@@ -209,8 +209,27 @@ export const shapes: Readonly<Record<string, Shape>> = {
       "reduceSellsAtoms",
       "openCount",
       "fundingEpoch",
-      "fundingPaidAtoms"
+      "fundingPaidAtoms",
+      "triggerAtoms"
     ]
+  },
+  liquidation: {
+    group: "Accounts",
+    name: ([account], state) => `liquidation of ${accountName(state, account)}`,
+    naming: 1,
+    fields: ["nextLookEpochMs", "firstPartEpochMs", "lastPartSecond"]
+  },
+  handle: {
+    group: "Accounts",
+    name: ([account], state) => `display handle of ${accountName(state, account)}`,
+    naming: 1,
+    fields: ["displayHandle"]
+  },
+  leaving: {
+    group: "Accounts",
+    name: ([account], state) => `orders that leave of ${accountName(state, account)}`,
+    naming: 1,
+    fields: ["before", "reason"]
   },
   order: {
     group: "Orders",
@@ -276,7 +295,9 @@ const contentOf = (state: State): Content => {
       const book = `${marketName(state, market)} ${side === "0" ? "bids" : "asks"}`
       put("Books", `${book} ${orderName(number)}`, new Map([["priceAtoms", priceAtoms!], ["remainingAtoms", remainingAtoms!]]))
       listed(`${book}, best first`, orderName(number))
-    } else if (kind === "venue") put("Venue", "venue", parse(rest))
+    } else if (kind === "log") put("Venue", `published ${words[0]}`, new Map([["rows", words.slice(1).join(" ")]]))
+    else if (kind === "fundings") put("Markets", `funding of ${marketName(state, words[0])}`, new Map([["rows", words.slice(1).join(" ")]]))
+    else if (kind === "venue") put("Venue", "venue", parse(rest))
     else if (kind === "market") putMarket(put, rest)
     else if (kind === "fill") {
       const fill = parse(rest)

@@ -1,5 +1,6 @@
 /** Every route of the capability: what an account has, its orders among it, and the key that asks. */
 import { listOrders } from "../orders/listOrders.js"
+import { listAccountLiquidations } from "../markets/listLiquidations.js"
 import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
@@ -12,6 +13,7 @@ export const routes = [
   listPositions,
   listOrders,
   listFills,
+  listAccountLiquidations,
   getCurrentApiKey,
   getProfile,
   setProfile,

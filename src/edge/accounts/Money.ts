@@ -1,8 +1,11 @@
-/** An account's money as it is sent. */
+/** Money, sizes and prices as they are sent: the decimal string and its atoms. */
 import * as Units from "../../domain/Units.js"
 
-/** Money in both forms: the decimal string and its atoms. */
-export const money = <Name extends string>(name: Name, atoms: number) => {
-  const text = { [name]: Units.formatDecimal(atoms, Units.moneyScale), [`${name}Atoms`]: String(atoms) }
+/** A member in both forms, at a scale. */
+export const inBoth = <Name extends string>(name: Name, atoms: number, scale: number) => {
+  const text = { [name]: Units.formatDecimal(atoms, scale), [`${name}Atoms`]: String(atoms) }
   return text as { readonly [key in Name | `${Name}Atoms`]: string }
 }
+
+/** Money in both forms. */
+export const money = <Name extends string>(name: Name, atoms: number) => inBoth(name, atoms, Units.moneyScale)

@@ -100,7 +100,8 @@ const compatOwnTrade = (market: Market.Parameters, accountId: string, account: n
   const fee = {
     cost: Units.toNumber(feeAtoms, Units.moneyScale),
     currency: market.settlementAsset,
-    rate: feeBps / Units.bpsOne
+    // A liquidation of the venue's own takes none.
+    rate: feeAtoms === 0 ? 0 : feeBps / Units.bpsOne
   }
   return {
     ...Trade.unified(market, fill),

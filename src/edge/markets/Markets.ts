@@ -2,6 +2,9 @@
 import { getBook, getCompatBook } from "./getBook.js"
 import { getMarket, listCompatMarkets, listMarkets } from "./getMarket.js"
 import { getCompatStats, getCompatTicker, getStats } from "./getStats.js"
+import { getInsuranceFund } from "./getInsuranceFund.js"
+import { listDeleveragings } from "./listDeleveragings.js"
+import { listLiquidations } from "./listLiquidations.js"
 import { listFundings } from "./listFundings.js"
 import { listCompatTrades, listTrades } from "./listTrades.js"
 
@@ -13,6 +16,9 @@ export const routes = [
   listTrades,
   getStats,
   listFundings,
+  listLiquidations,
+  listDeleveragings,
+  getInsuranceFund,
   listCompatMarkets,
   getCompatBook,
   listCompatTrades,

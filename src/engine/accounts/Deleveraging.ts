@@ -5,11 +5,13 @@
  */
 import { none } from "../../domain/None.js"
 import { Event } from "../EventLog.js"
-import { Step } from "../LiquidationLog.js"
+import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
+import * as InsuranceFund from "./InsuranceFund.js"
+import { entriesKept } from "./Rankings.js"
 import { long, short } from "./Triggers.js"
 
 /** Positions that one record closes so, at most. */
@@ -100,7 +102,7 @@ export type Deleveraged = "closed" | "unfinished" | "nobody"
 
 /** Closes a position at a price against the opposite ones, in the order of a ranking made for it. */
 export const deleverage = (state: State, slot: number, priceAtoms: number): Deleveraged => {
-  const { accounts, liquidating, positions } = state
+  const { accounts, positions } = state
   const account = positions.account(slot)
   const market = state.markets[positions.market(slot)]!
   const quantity = positions.quantity(slot)
@@ -136,6 +138,42 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
       maintenanceMarginAtoms
     })
   const ranking = rank(state, market, quantity)
+  const closed = new Float64Array(ranking.length)
+  const came = closeAgainst(state, slot, priceAtoms, ranking, closed, step)
+  state.rankings.add({
+    sequence: state.sequence,
+    atEpochMs: state.atEpochMs,
+    market: market.index,
+    account,
+    direction: quantity > 0 ? long : short,
+    sizeAtoms: Math.abs(quantity),
+    priceAtoms,
+    markAtoms: mark,
+    ranked: ranking.length,
+    entries: ranking.slice(0, entriesKept).map((ranked, at) => ({
+      account: ranked.account,
+      unrealizedPnlAtoms: ranked.unrealizedPnl,
+      entryNotionalAtoms: ranked.entryNotional,
+      notionalAtoms: ranked.notional,
+      equityAtoms: ranked.equity,
+      closedAtoms: closed[at]!
+    }))
+  })
+  return came
+}
+
+/** Closes as much of a position as those of a ranking can bear, in its order; `closed` gets what each did. */
+const closeAgainst = (
+  state: State,
+  slot: number,
+  priceAtoms: number,
+  ranking: ReadonlyArray<Ranked>,
+  closed: Float64Array,
+  step: (counterparty: number, place: number, sizeAtoms: number) => void
+): Deleveraged => {
+  const { liquidating, positions } = state
+  const account = positions.account(slot)
+  const market = state.markets[positions.market(slot)]!
   for (let at = 0; at < ranking.length; at++) {
     const ranked = ranking[at]!
     const sizeAtoms = Math.min(Math.abs(positions.quantity(slot)), closable(state, market, ranked, priceAtoms))
@@ -147,7 +185,10 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
     liquidating.deleveraged++
     state.capacity.reached?.("a position was deleveraged")
     state.events.event6(Event.Deleveraged, account, ranked.account, market.index, sizeAtoms, priceAtoms, at + 1)
-    Matching.transfer(state, market, slot, ranked.slot, sizeAtoms, priceAtoms)
+    const close = (): void => Matching.transfer(state, market, slot, ranked.slot, sizeAtoms, priceAtoms)
+    if (ranked.account === InsuranceFund.find(state)) InsuranceFund.moved(state, Movement.deleveraging, market.index, close)
+    else close()
+    closed[at] = sizeAtoms
     step(ranked.account, at + 1, sizeAtoms)
     if (positions.quantity(slot) === 0) return "closed"
   }

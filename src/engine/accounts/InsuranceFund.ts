@@ -7,6 +7,7 @@ import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Event } from "../EventLog.js"
+import type { Movement } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Positions from "../Positions.js"
@@ -24,13 +25,35 @@ const open = (state: State): number => {
   return opened
 }
 
-/** Puts money into the fund, money atoms. */
-export const take = (state: State, atoms: number): void => {
+/** Puts money into the fund, money atoms: of what, and of which market, -1 for none. */
+export const take = (state: State, atoms: number, movement: Movement, market: number): void => {
   const fund = open(state)
   const collateral = state.accounts.collateral(fund) + atoms
   state.accounts.setCollateral(fund, collateral)
   state.accounts.setLastSequence(fund, state.sequence)
   state.events.event2(Event.CollateralChanged, fund, collateral)
+  note(state, fund, movement, market, atoms, 0)
+}
+
+/** Notes a movement of the fund, for those who look at it. */
+const note = (state: State, fund: number, movement: Movement, market: number, amountAtoms: number, sizeAtoms: number): void => {
+  const { accounts, atEpochMs, fundLog, sequence } = state
+  fundLog.add({ sequence, atEpochMs, movement, market, amountAtoms, sizeAtoms, collateralAtoms: accounts.collateral(fund) })
+}
+
+/** Does what may change the fund's money and its position in a market, and notes what it came to. */
+export const moved = <A>(state: State, movement: Movement, market: number, act: () => A): A => {
+  const { accounts, positions } = state
+  const fund = find(state)
+  const quantity = (): number => {
+    const slot = positions.find(fund, market)
+    return slot === none ? 0 : positions.quantity(slot)
+  }
+  const [collateralBefore, quantityBefore] = [accounts.collateral(fund), quantity()]
+  const came = act()
+  const [amountAtoms, sizeAtoms] = [accounts.collateral(fund) - collateralBefore, quantity() - quantityBefore]
+  if (amountAtoms !== 0 || sizeAtoms !== 0) note(state, fund, movement, market, amountAtoms, sizeAtoms)
+  return came
 }
 
 /** When the second after a time begins. */

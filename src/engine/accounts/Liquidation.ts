@@ -8,7 +8,7 @@ import * as Market from "../../domain/Market.js"
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { Event } from "../EventLog.js"
-import { Step } from "../LiquidationLog.js"
+import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import { isLive } from "../markets/Freshness.js"
 import type { MarketState } from "../Markets.js"
@@ -201,7 +201,7 @@ const chargeFee = (state: State, account: number, market: MarketState, notional:
   accounts.setLastSequence(account, state.sequence)
   state.events.event3(Event.LiquidationFeePaid, account, market.index, fee)
   state.events.event2(Event.CollateralChanged, account, collateral)
-  InsuranceFund.take(state, fee)
+  InsuranceFund.take(state, fee, Movement.liquidationFee, market.index)
   return fee
 }
 
@@ -273,7 +273,13 @@ const takeOver = (state: State, account: number, slot: number, priceAtoms: numbe
     equityAtoms,
     maintenanceMarginAtoms
   )
-  Matching.transfer(state, market, slot, state.touchPosition(InsuranceFund.find(state), market.index), sizeAtoms, priceAtoms)
+  const fundSlot = state.touchPosition(InsuranceFund.find(state), market.index)
+  InsuranceFund.moved(
+    state,
+    Movement.takeover,
+    market.index,
+    () => Matching.transfer(state, market, slot, fundSlot, sizeAtoms, priceAtoms)
+  )
   state.liquidationLog.add({
     sequence: state.sequence,
     atEpochMs: state.atEpochMs,
@@ -301,7 +307,13 @@ const lookAtFund = (state: State, fund: number): number => {
     if (slot === none) break
     state.capacity.reached?.("the insurance fund was deleveraged")
     const price = equityOf(state, fund) < 0 ? bankruptcyPrice(state, fund, slot) : state.markets[state.positions.market(slot)]!.mark
-    if (!deleverageOrHalt(state, fund, slot, price)) return state.atEpochMs
+    const isThrough = InsuranceFund.moved(
+      state,
+      Movement.deleveraging,
+      state.positions.market(slot),
+      () => deleverageOrHalt(state, fund, slot, price)
+    )
+    if (!isThrough) return state.atEpochMs
   }
   const isThrough = unwind(state, fund)
   if (!isThrough) return state.atEpochMs
@@ -322,7 +334,13 @@ const unwind = (state: State, fund: number): boolean => {
     const number = nextNumber(state)
     state.events.event3(Event.FundUnwound, market.index, number, sizeAtoms)
     Margin.refreshAccount(state, fund)
-    trade(state, market, slot, number, sizeAtoms, quantity > 0 ? market.bandLow : market.bandHigh, "unwinding")
+    const limitAtoms = quantity > 0 ? market.bandLow : market.bandHigh
+    InsuranceFund.moved(
+      state,
+      Movement.unwinding,
+      market.index,
+      () => trade(state, market, slot, number, sizeAtoms, limitAtoms, "unwinding")
+    )
     state.capacity.reached?.("the insurance fund unwound")
   }
   state.unwindFrom = 0

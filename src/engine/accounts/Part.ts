@@ -1,9 +1,9 @@
 /** Accounts with their money, their keys, their positions, and the venue's own totals. */
 import { Accounts } from "../Accounts.js"
-import { LiquidationLog } from "../LiquidationLog.js"
 import type { Part } from "../Part.js"
 import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
+import { Rankings } from "./Rankings.js"
 import { Triggers } from "./Triggers.js"
 import * as Watch from "./Watch.js"
 import { ApiKeys } from "./ApiKeys.js"
@@ -45,6 +45,8 @@ export const part: Part = {
     into.bytes("positions.pastRows", positions.pastRows)
     into.json("accounts.liquidations", liquidationsOf(state))
     into.column("accounts.liquidationLog", state.liquidationLog.dump())
+    into.column("accounts.fundLog", state.fundLog.dump())
+    into.column("accounts.rankings", state.rankings.dump())
   },
   restore: (state, from) => {
     const totals = from.json("accounts.totals") as Totals
@@ -65,7 +67,9 @@ export const part: Part = {
       state.liquidations.set(account, atEpochMs)
       if (parts !== null) state.parts.set(account, parts)
     }
-    state.liquidationLog = LiquidationLog.restore(from.floats("accounts.liquidationLog"))
+    state.liquidationLog.restore(from.floats("accounts.liquidationLog"))
+    state.fundLog.restore(from.floats("accounts.fundLog"))
+    state.rankings = Rankings.restore(from.floats("accounts.rankings"))
     state.triggers = Triggers.restore(state.positions)
     for (const market of state.markets) Watch.note(state, market)
   },
@@ -86,8 +90,12 @@ export const part: Part = {
         )
       }
     }
-    for (const liquidation of liquidationsOf(state)) feed(`liquidation ${JSON.stringify(liquidation)}`)
-    feed(`liquidation steps ${state.liquidationLog.dump().join(" ")}`)
+    for (const [account, atEpochMs, parts] of liquidationsOf(state)) {
+      feed(`liquidation ${account} ${atEpochMs} ${parts?.firstAtEpochMs ?? 0} ${parts?.lastSecond ?? 0}`)
+    }
+    feed(`log liquidations ${state.liquidationLog.dump().join(" ")}`)
+    feed(`log fund ${state.fundLog.dump().join(" ")}`)
+    feed(`log rankings ${state.rankings.dump().join(" ")}`)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
   },
   firstBroken: (state) => conservation(state) ?? zeroSum(state)

@@ -3,10 +3,17 @@ import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type { AccountView } from "../Accounts.js"
 import { none } from "../../domain/None.js"
+import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import * as Funding from "../markets/Funding.js"
 import { MarketReads } from "../markets/Reads.js"
-import type { ApiKeyView, BalanceView, Fill, PositionView } from "../Reads.js"
+import type { Deleveraging } from "./Rankings.js"
+import type { ApiKeyView, BalanceView, Fill, InsuranceFundView, LiquidationStepView, PositionView } from "../Reads.js"
+
+const stepView = (step: LiquidationStep & { readonly ordinal: number }): LiquidationStepView => ({
+  ...step,
+  step: stepKinds[step.step] as StepKind
+})
 
 export class AccountReads extends MarketReads {
   /** What reads show of keys, made once for each: every request asks for one. */
@@ -85,6 +92,31 @@ export class AccountReads extends MarketReads {
 
   fillsSince(account: number, market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Fill> {
     return this.state.fills.since(market, account, sinceEpochMs, limit)
+  }
+
+  liquidations(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<LiquidationStepView> {
+    return this.state.liquidationLog.since(sinceEpochMs, limit, (step) => step.market === market).map(stepView)
+  }
+
+  liquidationsOf(account: number, sinceEpochMs: number, limit: number): ReadonlyArray<LiquidationStepView> {
+    const isTheirs = (step: LiquidationStep): boolean => step.account === account || step.counterparty === account
+    return this.state.liquidationLog.since(sinceEpochMs, limit, isTheirs).map(stepView)
+  }
+
+  deleveragings(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Deleveraging> {
+    return this.state.rankings.of(market, sinceEpochMs, limit)
+  }
+
+  insuranceFund(sinceEpochMs: number, limit: number): InsuranceFundView {
+    const fund = this.state.accounts.find(Ids.insuranceFundId)
+    return {
+      balance: fund === none ? undefined : this.balance(fund),
+      positions: fund === none ? [] : this.positions(fund),
+      movements: this.state.fundLog.since(sinceEpochMs, limit).map((each) => ({
+        ...each,
+        movement: movementKinds[each.movement] as MovementKind
+      }))
+    }
   }
 
   findApiKey(keyId: string): ApiKeyView | undefined {

@@ -13,6 +13,7 @@ import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
 import { Event } from "../EventLog.js"
 import * as InsuranceFund from "../accounts/InsuranceFund.js"
+import { Movement } from "../LiquidationLog.js"
 import type { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 
@@ -167,6 +168,6 @@ export const settleSome = (state: State): void => {
   const rest = Number(state.fundingPool.atoms)
   if (state.settling > 0 || rest === 0) return
   assert(rest > 0, "no more funding is received than paid")
-  InsuranceFund.take(state, rest)
+  InsuranceFund.take(state, rest, Movement.fundingRest, none)
   state.fundingPool.add(-rest)
 }

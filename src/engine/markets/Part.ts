@@ -1,6 +1,6 @@
 /** Markets: parameters, status, prices, figures. Their books are rebuilt with the orders. */
 import * as Market from "../../domain/Market.js"
-import { FundingLog } from "../FundingLog.js"
+import * as FundingLog from "../FundingLog.js"
 import { type MarketDump, MarketState } from "../Markets.js"
 import { Minutes } from "../Minutes.js"
 import { holds, type Part } from "../Part.js"
@@ -17,7 +17,7 @@ export const part: Part = {
     for (const dump of from.json("markets.values") as ReadonlyArray<MarketDump>) {
       const index = state.markets.length
       const minutes = Minutes.restore(from.floats(`markets.minutes.${index}`))
-      const market = MarketState.restore(index, dump, minutes, FundingLog.restore(from.floats(`markets.fundings.${index}`)))
+      const market = MarketState.restore(index, dump, minutes, FundingLog.make().restore(from.floats(`markets.fundings.${index}`)))
       state.markets.push(market)
       state.marketById.set(dump.parameters.marketId, index)
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)

@@ -3,7 +3,7 @@
  * by. Under those rules the mark was the index, and nothing was paid.
  */
 import * as Market from "../../domain/Market.js"
-import { FundingLog } from "../FundingLog.js"
+import * as FundingLog from "../FundingLog.js"
 import { type MarketDump, MarketRisk } from "../Markets.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
@@ -23,7 +23,7 @@ export const toSchema4 = (sections: ReadonlyArray<Section>): ReadonlyArray<Secti
     parameters: { ...market.parameters, ...Market.riskDefaults(market.parameters) },
     risk: { ...new MarketRisk(), mark: market.indexPrice }
   })))
-  const none = new FundingLog().dump()
+  const none = FundingLog.make().dump()
   markets.forEach((_, index) => into.column(`markets.fundings.${index}`, none))
   return into.sections
 }

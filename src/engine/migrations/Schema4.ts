@@ -2,7 +2,8 @@
  * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation. Under those rules nobody was liquidated, so
  * every account is to be held to its maintenance margin from the first record on.
  */
-import { LiquidationLog } from "../LiquidationLog.js"
+import { Rankings } from "../accounts/Rankings.js"
+import * as LiquidationLog from "../LiquidationLog.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
 /** Bytes of an account's row. */
@@ -15,6 +16,8 @@ export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Secti
   const examining = from.bytes("accounts.rows").length / accountBytes
   into.json("venue.values", { ...from.json("venue.values") as object, examining, unwindFrom: 0 })
   into.json("accounts.liquidations", [])
-  into.column("accounts.liquidationLog", new LiquidationLog().dump())
+  into.column("accounts.liquidationLog", LiquidationLog.make().dump())
+  into.column("accounts.fundLog", LiquidationLog.makeFundLog().dump())
+  into.column("accounts.rankings", new Rankings().dump())
   return into.sections
 }

@@ -1,0 +1,76 @@
+/** A step of a liquidation as it is sent: to the public under a name of its own, to its accounts as theirs. */
+import * as Schema from "effect/Schema"
+import type { LiquidationStepView, MarketView } from "../../engine/Reads.js"
+import { inBoth, money } from "../accounts/Money.js"
+import * as Fields from "../http/Fields.js"
+
+const sides = ["long", "short"] as const
+const sent = ["order", "takeover", "deleveraging", "exhausted"] as const
+
+const fields = {
+  stepId: Fields.Text,
+  step: Schema.Literal(...sent),
+  marketId: Fields.Text,
+  side: Schema.Literal(...sides),
+  ...Fields.paired("quantity"),
+  ...Fields.paired("filledQuantity"),
+  ...Fields.pairedSigned("price"),
+  ...Fields.paired("markPrice"),
+  ...Fields.paired("fee"),
+  ...Fields.pairedSigned("equity"),
+  ...Fields.paired("maintenanceMargin"),
+  rank: Fields.Count,
+  occurredAtEpochMs: Fields.EpochMs,
+  sequence: Fields.Sequence
+} as const
+
+export const LiquidationStep = Schema.Struct(fields).annotations({
+  identifier: "LiquidationStep",
+  description: "`side` is that of the position that is liquidated, `price` its bankruptcy price, or the price at which it was closed. "
+    + "`equity` and `maintenanceMargin` are the account's before the step. An `order` is a part sent into the book, of "
+    + "which `filledQuantity` traded; a `takeover` went to the insurance fund; of a `deleveraging`, `rank` is the counterparty's place in "
+    + "the ranking (0 elsewhere); `exhausted`: nobody was left to close against, and the market was halted. `stepId` tells nothing "
+    + "of whose it is."
+})
+
+/** What everybody is told of a step. */
+export const liquidationStep = (
+  { parameters: { marketId, priceScale, quantityScale } }: MarketView,
+  view: LiquidationStepView
+): typeof LiquidationStep.Type => ({
+  stepId: `liq_${view.ordinal.toString(36)}`,
+  step: view.step,
+  marketId,
+  side: sideOf(view.direction),
+  ...inBoth("quantity", view.sizeAtoms, quantityScale),
+  ...inBoth("filledQuantity", view.filledAtoms, quantityScale),
+  ...inBoth("price", view.priceAtoms, priceScale),
+  ...inBoth("markPrice", view.markAtoms, priceScale),
+  ...money("fee", view.feeAtoms),
+  ...money("equity", view.equityAtoms),
+  ...money("maintenanceMargin", view.maintenanceMarginAtoms),
+  rank: view.rank,
+  occurredAtEpochMs: view.atEpochMs,
+  sequence: view.sequence
+})
+
+export const Side = Schema.Literal(...sides)
+
+/** The side of a position that the engine has liquidated. */
+export const sideOf = (direction: number): (typeof sides)[number] => sides[direction as 0 | 1]
+
+export const AccountLiquidationStep = Schema.Struct({ ...fields, role: Schema.Literal("liquidated", "counterparty") }).annotations({
+  identifier: "AccountLiquidationStep",
+  description: "A step that the account had a side of: its own position was liquidated, or was closed "
+    + "as the counterparty of a deleveraging."
+})
+
+/** What an account is told of a step that it had a side of. */
+export const accountLiquidationStep = (
+  market: MarketView,
+  account: number,
+  view: LiquidationStepView
+): typeof AccountLiquidationStep.Type => ({
+  ...liquidationStep(market, view),
+  role: view.account === account ? "liquidated" : "counterparty"
+})

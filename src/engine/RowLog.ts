@@ -1,0 +1,73 @@
+/** The latest of what is published one row after the other, as a ring of rows of numbers. */
+import { assert } from "../domain/Assert.js"
+
+export class RowLog<Name extends string> {
+  /** How many rows there ever were. */
+  count = 0
+  private rows = new Float64Array(0)
+
+  /** Rows of these numbers, of which so many are kept. The order of the names is that of a dump. */
+  constructor(private readonly names: ReadonlyArray<Name>, private readonly kept: number) {}
+
+  add(row: Readonly<Record<Name, number>>): void {
+    const { kept, names } = this
+    if (this.rows.length === 0) this.rows = new Float64Array(kept * names.length)
+    const from = this.placeOf(this.count)
+    for (let at = 0; at < names.length; at++) this.rows[from + at] = row[names[at]!]
+    this.count++
+  }
+
+  /** The one with `newer` after it; undefined where there is none, or it is no longer kept. */
+  at(newer: number): Readonly<Record<Name, number>> | undefined {
+    if (newer < 0 || newer >= Math.min(this.count, this.kept)) return undefined
+    const from = this.placeOf(this.count - 1 - newer)
+    return Object.fromEntries(this.names.map((name, at) => [name, this.rows[from + at]!])) as Record<Name, number>
+  }
+
+  /** Those that `wanted` says, at or after a time, newest first, so many at most; each with its ordinal, from 0. */
+  since(
+    sinceEpochMs: number,
+    limit: number,
+    wanted: (row: Readonly<Record<Name, number>>) => boolean = () => true
+  ): ReadonlyArray<Readonly<Record<Name, number>> & { readonly ordinal: number }> {
+    const found: Array<Readonly<Record<Name, number>> & { readonly ordinal: number }> = []
+    for (let newer = 0; found.length < limit; newer++) {
+      const row = this.at(newer)
+      if (row === undefined || row["atEpochMs" as Name] < sinceEpochMs) break
+      if (wanted(row)) found.push({ ...row, ordinal: this.count - 1 - newer })
+    }
+    return found
+  }
+
+  /** How many there ever were, then the rows that are kept, oldest first. */
+  dump(): Float64Array {
+    const width = this.names.length
+    const kept = Math.min(this.count, this.kept)
+    const dumped = new Float64Array(1 + kept * width)
+    dumped[0] = this.count
+    for (let row = 0; row < kept; row++) {
+      const from = this.placeOf(this.count - kept + row)
+      dumped.set(this.rows.subarray(from, from + width), 1 + row * width)
+    }
+    return dumped
+  }
+
+  /** Takes what was dumped in the place of what there is, which is nothing. */
+  restore(dumped: Float64Array): this {
+    const width = this.names.length
+    const kept = (dumped.length - 1) / width
+    assert(this.count === 0 && Number.isInteger(kept) && kept <= this.kept && kept <= dumped[0]!, "dumped rows are whole")
+    this.count = dumped[0]!
+    if (kept > 0) this.rows = new Float64Array(this.kept * width)
+    for (let row = 0; row < kept; row++) {
+      const from = 1 + row * width
+      this.rows.set(dumped.subarray(from, from + width), this.placeOf(this.count - kept + row))
+    }
+    return this
+  }
+
+  /** Where a row begins. */
+  private placeOf(ordinal: number): number {
+    return (ordinal % this.kept) * this.names.length
+  }
+}
