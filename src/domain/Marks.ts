@@ -29,6 +29,7 @@ export const names = [
   "the insurance fund took a position over",
   "the insurance fund took a part of a position over",
   "a position was deleveraged",
+  "a ranking went on in the next record",
   "a deleveraging went on in the next record",
   "a deleveraging found nobody",
   "the insurance fund unwound",

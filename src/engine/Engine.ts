@@ -29,7 +29,7 @@ import { type Capacity, type Liquidating, State } from "./State.js"
 export const rulesVersion = 5
 
 /** What a record has done for liquidations when it begins. */
-const nothingYet: Liquidating = { looks: 0, orders: 0, deleveraged: 0 }
+const nothingYet: Liquidating = { looks: 0, orders: 0, ranked: 0, deleveraged: 0 }
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []

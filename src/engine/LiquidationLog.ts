@@ -20,6 +20,8 @@ export interface LiquidationStep {
   readonly counterparty: number
   /** Of a deleveraging: the counterparty's number in the ranking, from 1; otherwise 0. */
   readonly rank: number
+  /** Of a deleveraging: the record in which its ranking was begun; otherwise 0. */
+  readonly rankingSequence: number
   /** 0 for long, 1 for short. */
   readonly direction: number
   /** What was ordered, taken over, closed, or left where nobody was found. */
@@ -44,6 +46,7 @@ const stepNames = [
   "account",
   "counterparty",
   "rank",
+  "rankingSequence",
   "direction",
   "sizeAtoms",
   "filledAtoms",

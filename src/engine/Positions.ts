@@ -10,7 +10,7 @@ import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import { mulDivCeil, mulDivFloor } from "../domain/Units.js"
 import type { Accounts } from "./Accounts.js"
-import { copiedNext, growFloats, grownLength, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
+import { copiedNext, growFloats, grownLength, growInts, isSoonFull, stepwiseFrom, Successor, wordsOf } from "./Columns.js"
 
 /** What of the positions a snapshot holds: rows, without contributions to the accounts' sums, which are made anew. */
 export interface PositionsDump {
@@ -48,7 +48,7 @@ export class Positions {
   private words = wordsOf(this.numbers)
   private pastNumbers: Float64Array = new Float64Array(initialSlots * pastRowNumbers)
   /** Sizes held, by market and in the order of their slots: all that a look at everybody's positions in a market has to read. */
-  private readonly held: Array<{ sizes: Float64Array; count: number }> = []
+  private readonly held: Array<{ sizes: Float64Array; slots: Int32Array; count: number }> = []
   /** Slot + 1 by account and market, at the first free place from the pair's own on; 0 is empty. At most half full. */
   private table = new Int32Array(initialSlots * 2)
 
@@ -378,11 +378,25 @@ export class Positions {
   /** Gives a pair a place in its market's sizes. */
   private hold(slot: number): void {
     const market = this.market(slot)
-    while (this.held.length <= market) this.held.push({ sizes: new Float64Array(initialSlots), count: 0 })
+    while (this.held.length <= market)
+      this.held.push({ sizes: new Float64Array(initialSlots), slots: new Int32Array(initialSlots), count: 0 })
     const held = this.held[market]!
-    if (held.count === held.sizes.length) held.sizes = growFloats(held.sizes, grownLength(held.count, held.count + 1))
+    if (held.count === held.sizes.length) {
+      held.sizes = growFloats(held.sizes, grownLength(held.count, held.count + 1))
+      held.slots = growInts(held.slots, held.sizes.length)
+    }
+    held.slots[held.count] = slot
     held.sizes[held.count] = Math.abs(this.quantity(slot))
     this.setWord(slot, heldAtWord, held.count++)
+  }
+
+  /** Pairs of a market that were ever touched, in the order of their slots, and the slot of one of them. */
+  heldCount(market: number): number {
+    return this.held[market]?.count ?? 0
+  }
+
+  heldSlot(market: number, at: number): number {
+    return this.held[market]!.slots[at]!
   }
 
   /** The smallest and the largest size that anybody holds in a market; `Infinity` and 0 where nobody holds any. */

@@ -10,12 +10,12 @@ import type { Operation, Outcome } from "../operations/Operations.js"
 import type { AccountView } from "./Accounts.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
-import type { Deleveraging as DeleveragingView } from "./accounts/Rankings.js"
+import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundMovement, LiquidationStep, MovementKind, StepKind } from "./LiquidationLog.js"
 import type { Day } from "./Minutes.js"
 
-export type { DeleveragingView, Fill, FundingView }
+export type { RankingView, Fill, FundingView }
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -241,8 +241,8 @@ export interface Reads {
   readonly liquidations: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
   /** The same of those that an account had a side of. */
   readonly liquidationsOf: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
-  /** Kept rankings of deleveragings in a market since a time, newest first, at most `limit`. */
-  readonly deleveragings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<DeleveragingView>
+  /** Kept rankings that deleveragings in a market closed by, begun since a time, newest first, at most `limit`. */
+  readonly deleveragings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<RankingView>
   /** The insurance fund, with its kept movements since a time, newest first, at most `limit`. */
   readonly insuranceFund: (sinceEpochMs: number, limit: number) => InsuranceFundView
   /** At most `depth` levels a side. */

@@ -30,10 +30,11 @@ export interface Parts {
   readonly lastSecond: number
 }
 
-/** Counts of one record: looks at accounts, orders of the venue's own, positions closed by deleveraging. */
+/** Counts of one record: looks at accounts, orders of the venue's own, positions that were ranked, and closed by deleveraging. */
 export interface Liquidating {
   looks: number
   orders: number
+  ranked: number
   deleveraged: number
 }
 
@@ -138,7 +139,7 @@ export class State extends Values {
   /** Markets whose mark has crossed triggers, by index. */
   readonly crossing: Array<number> = []
   /** What the record at hand has done for liquidations so far. */
-  readonly liquidating: Liquidating = { looks: 0, orders: 0, deleveraged: 0 }
+  readonly liquidating: Liquidating = { looks: 0, orders: 0, ranked: 0, deleveraged: 0 }
 
   /** Markets in which orders may lie beyond the price band, by index. What `Band.note` finds in the books. */
   readonly clearing: Array<number> = []

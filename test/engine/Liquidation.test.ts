@@ -99,31 +99,30 @@ describe("the bankruptcy price", () => {
 
 describe("the ranking", () => {
   const positions = fc.record({
-    slot: fc.constant(0),
     account: fc.integer({ min: 0, max: 1000 }),
-    unrealizedPnl: fc.integer({ min: -(2 ** 50), max: 2 ** 50 }),
-    entryNotional: fc.integer({ min: 0, max: 2 ** 50 }),
-    notional: fc.integer({ min: 1, max: 2 ** 50 }),
-    equity: fc.integer({ min: -(2 ** 50), max: 2 ** 50 })
+    unrealizedPnlAtoms: fc.integer({ min: -(2 ** 50), max: 2 ** 50 }),
+    entryNotionalAtoms: fc.integer({ min: 0, max: 2 ** 50 }),
+    notionalAtoms: fc.integer({ min: 1, max: 2 ** 50 }),
+    equityAtoms: fc.integer({ min: -(2 ** 50), max: 2 ** 50 })
   })
 
   /** The score as a pair of products, from the rules. */
-  const exact = ({ entryNotional, equity, notional, unrealizedPnl }: Ranked): readonly [bigint, bigint] => {
-    const [entry, own] = [BigInt(Math.max(1, entryNotional)), BigInt(Math.max(1, equity))]
-    return unrealizedPnl > 0
-      ? [BigInt(unrealizedPnl) * BigInt(notional), entry * own]
-      : [BigInt(unrealizedPnl) * own, entry * BigInt(notional)]
+  const exact = ({ entryNotionalAtoms, equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): readonly [bigint, bigint] => {
+    const [entry, own] = [BigInt(Math.max(1, entryNotionalAtoms)), BigInt(Math.max(1, equityAtoms))]
+    return unrealizedPnlAtoms > 0
+      ? [BigInt(unrealizedPnlAtoms) * BigInt(notionalAtoms), entry * own]
+      : [BigInt(unrealizedPnlAtoms) * own, entry * BigInt(notionalAtoms)]
   }
 
   const near = fc.tuple(positions, fc.integer({ min: -1, max: 1 })).map(([one, more]) =>
-    [one, { ...one, account: one.account + 1, notional: Math.max(1, one.notional + more) }] as const
+    [one, { ...one, account: one.account + 1, notionalAtoms: Math.max(1, one.notionalAtoms + more) }] as const
   )
 
   test.each([["far", fc.tuple(positions, positions)], ["near", near]] as const)("is that of exact products, of scores that are %s",
     (_, pairs) => {
       fc.assert(fc.property(pairs, ([one, other]) => {
         const [[a, b], [c, d]] = [exact(one), exact(other)]
-        const isProfit = [one.unrealizedPnl > 0, other.unrealizedPnl > 0]
+        const isProfit = [one.unrealizedPnlAtoms > 0, other.unrealizedPnlAtoms > 0]
         const difference = c! * b! - a! * d!
         const expected = isProfit[0] !== isProfit[1]
           ? (isProfit[0] ? -1 : 1)

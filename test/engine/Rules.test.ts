@@ -121,12 +121,11 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
   },
   ranking: (row) => {
     const score = scoreOf({
-      slot: 0,
       account: 0,
-      unrealizedPnl: whole(row, "Profit"),
-      entryNotional: whole(row, "Entry notional"),
-      notional: whole(row, "Notional at mark"),
-      equity: whole(row, "Equity")
+      unrealizedPnlAtoms: whole(row, "Profit"),
+      entryNotionalAtoms: whole(row, "Entry notional"),
+      notionalAtoms: whole(row, "Notional at mark"),
+      equityAtoms: whole(row, "Equity")
     })
     return { Score: String(Number(score.toFixed(4))) }
   },

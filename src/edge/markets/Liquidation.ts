@@ -20,6 +20,7 @@ const fields = {
   ...Fields.pairedSigned("equity"),
   ...Fields.paired("maintenanceMargin"),
   rank: Fields.Count,
+  rankingSequence: Fields.Count,
   occurredAtEpochMs: Fields.EpochMs,
   sequence: Fields.Sequence
 } as const
@@ -28,9 +29,9 @@ export const LiquidationStep = Schema.Struct(fields).annotations({
   identifier: "LiquidationStep",
   description: "`side` is that of the position that is liquidated, `price` its bankruptcy price, or the price at which it was closed. "
     + "`equity` and `maintenanceMargin` are the account's before the step. An `order` is a part sent into the book, of "
-    + "which `filledQuantity` traded; a `takeover` went to the insurance fund; of a `deleveraging`, `rank` is the counterparty's place in "
-    + "the ranking (0 elsewhere); `exhausted`: nobody was left to close against, and the market was halted. `stepId` tells nothing "
-    + "of whose it is."
+    + "which `filledQuantity` traded; a `takeover` went to the insurance fund; of a `deleveraging`, `rank` is the counterparty's place "
+    + "in the ranking that was begun at `rankingSequence` (0 elsewhere); `exhausted`: nobody was left to close against, and the "
+    + "market was halted. `stepId` tells nothing of whose it is."
 })
 
 /** What everybody is told of a step. */
@@ -50,6 +51,7 @@ export const liquidationStep = (
   ...money("equity", view.equityAtoms),
   ...money("maintenanceMargin", view.maintenanceMarginAtoms),
   rank: view.rank,
+  rankingSequence: view.rankingSequence,
   occurredAtEpochMs: view.atEpochMs,
   sequence: view.sequence
 })

@@ -2,7 +2,7 @@
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
-import type { DeleveragingView, MarketView } from "../../engine/Reads.js"
+import type { RankingView, MarketView } from "../../engine/Reads.js"
 import { inBoth, money } from "../accounts/Money.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
@@ -33,8 +33,6 @@ const RankedPosition = Schema.Struct({
 const Deleveraging = Schema.Struct({
   marketId: Fields.Text,
   side: Side,
-  ...Fields.paired("quantity"),
-  ...Fields.pairedSigned("price"),
   ...Fields.paired("markPrice"),
   ranked: Fields.Count,
   ranking: Schema.Array(RankedPosition),
@@ -42,8 +40,8 @@ const Deleveraging = Schema.Struct({
   sequence: Fields.Sequence
 }).annotations({
   identifier: "Deleveraging",
-  description: "`ranked` positions were ranked when it was decided, of which the first 1,024 are told. What one record did not close, "
-    + "the next one did, with a ranking of its own."
+  description: "The ranking of one second: `side` is that of the positions in it, which were closed against those that were liquidated. Of "
+    + "`ranked` positions the first 1,024 are told. The steps that closed them name it by its `sequence`."
 })
 
 const DeleveragingList = Schema.Struct({
@@ -57,12 +55,10 @@ const DeleveragingList = Schema.Struct({
 
 const deleveraging = (
   { parameters: { marketId, priceScale, quantityScale } }: MarketView,
-  view: DeleveragingView
+  view: RankingView
 ): typeof Deleveraging.Type => ({
   marketId,
   side: sideOf(view.direction),
-  ...inBoth("quantity", view.sizeAtoms, quantityScale),
-  ...inBoth("price", view.priceAtoms, priceScale),
   ...inBoth("markPrice", view.markAtoms, priceScale),
   ranked: view.ranked,
   ranking: view.entries.map((entry, at) => ({

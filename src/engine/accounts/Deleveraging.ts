@@ -3,6 +3,7 @@
  * market, those with the most profit at the highest leverage first. Everybody can reckon the ranking again: it is of
  * published figures, and compared by exact products.
  */
+import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
 import { Event } from "../EventLog.js"
 import { Movement, Step } from "../LiquidationLog.js"
@@ -11,40 +12,33 @@ import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import type { State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
-import { entriesKept } from "./Rankings.js"
-import { long, short } from "./Triggers.js"
+import { entriesKept, type RankedEntry, type Ranking } from "./Rankings.js"
+import { type Direction, long, short } from "./Triggers.js"
 
-/** Positions that one record closes so, at most. */
+/** Positions that one record closes so, and that it ranks, at most. */
 export const deleveragedAtOnce = 256
+const rankedAtOnce = 1_024
 
-/** A position of the ranking, as it stood when the ranking was made; money in money atoms. */
-export interface Ranked {
-  readonly slot: number
-  readonly account: number
-  readonly unrealizedPnl: number
-  readonly entryNotional: number
-  readonly notional: number
-  readonly equity: number
-}
+/** What of a position it is ranked by. */
+export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">
 
 const atLeastOne = (atoms: number): number => Math.max(1, atoms)
 
 /** What is divided by what, to be ranked by: both of them products of two. */
-const over = ({ equity, notional, unrealizedPnl }: Ranked): readonly [number, number] => [
-  unrealizedPnl,
-  unrealizedPnl > 0 ? notional : atLeastOne(equity)
+const over = ({ equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): readonly [number, number] => [
+  unrealizedPnlAtoms,
+  unrealizedPnlAtoms > 0 ? notionalAtoms : atLeastOne(equityAtoms)
 ]
-const under = ({ entryNotional, equity, notional, unrealizedPnl }: Ranked): readonly [number, number] => [
-  atLeastOne(entryNotional),
-  unrealizedPnl > 0 ? atLeastOne(equity) : notional
+const under = ({ entryNotionalAtoms, equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): readonly [number, number] => [
+  atLeastOne(entryNotionalAtoms),
+  unrealizedPnlAtoms > 0 ? atLeastOne(equityAtoms) : notionalAtoms
 ]
 
 /** What a position is ranked by, nearly: `compare` is exact. */
-export const scoreOf = (ranked: Ranked): number => {
-  const [a, b] = over(ranked)
-  const [c, d] = under(ranked)
-  return (a * b) / (c * d)
-}
+export const scoreOf = ({ entryNotionalAtoms, equityAtoms, notionalAtoms, unrealizedPnlAtoms }: Ranked): number =>
+  unrealizedPnlAtoms > 0
+    ? (unrealizedPnlAtoms * notionalAtoms) / (atLeastOne(entryNotionalAtoms) * atLeastOne(equityAtoms))
+    : (unrealizedPnlAtoms * atLeastOne(equityAtoms)) / (atLeastOne(entryNotionalAtoms) * notionalAtoms)
 
 /** Scores nearer to each other than this, relative to them, are compared by exact products. */
 const doubtful = 2 ** -40
@@ -58,36 +52,102 @@ const exactly = (one: Ranked, other: Ranked): number => {
 
 /** Negative where one comes before the other: those in profit first, by their scores, of equal ones the lower account. */
 export const compare = (one: Ranked, other: Ranked): number => {
-  const inProfit = Number(other.unrealizedPnl > 0) - Number(one.unrealizedPnl > 0)
+  const inProfit = Number(other.unrealizedPnlAtoms > 0) - Number(one.unrealizedPnlAtoms > 0)
   if (inProfit !== 0) return inProfit
-  const [score, otherScore] = [scoreOf(one), scoreOf(other)]
+  const score = scoreOf(one)
+  const otherScore = scoreOf(other)
   const isClear = Math.abs(score - otherScore) > Math.max(Math.abs(score), Math.abs(otherScore)) * doubtful
   return isClear ? otherScore - score : exactly(one, other)
 }
 
-/** The opposite positions of one, first the one that is closed first. */
-const rank = (state: State, market: MarketState, quantity: number): ReadonlyArray<Ranked> => {
-  const { accounts, positions, triggers } = state
-  const { count, slots } = triggers.holders(market.index, quantity > 0 ? short : long)
-  const ranked: Array<Ranked> = []
-  for (let at = 0; at < count; at++) {
-    const slot = slots[at]!
-    const account = positions.account(slot)
-    Margin.refreshAccount(state, account)
-    ranked.push({
-      slot,
-      account,
-      unrealizedPnl: positions.unrealizedPnl(slot),
-      entryNotional: positions.entryNotional(slot),
-      notional: Math.abs(positions.quantity(slot)) * market.mark * market.factor,
-      equity: accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
-    })
+/** Begins a ranking of a direction in a market. */
+const begin = ({ atEpochMs, rankings, sequence }: State, { index, mark, tickedSecond }: MarketState, direction: Direction): Ranking => {
+  const ranking: Ranking = {
+    sequence,
+    atEpochMs,
+    market: index,
+    direction,
+    markAtoms: mark,
+    second: tickedSecond,
+    cursor: 0,
+    madeAt: 0,
+    ranked: 0,
+    entries: []
   }
-  return ranked.sort(compare)
+  rankings.add(ranking)
+  return ranking
+}
+
+/** The ranking for the running second of a market, begun if need be. */
+const current = (state: State, market: MarketState, direction: Direction): Ranking => {
+  const latest = state.rankings.latest(market.index, direction)
+  return latest !== undefined && latest.second === market.tickedSecond ? latest : begin(state, market, direction)
+}
+
+/** Goes on with a ranking, as many positions as the record has left; whether it is made. */
+const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
+  if (ranking.madeAt !== 0) return true
+  const { liquidating, positions } = state
+  const count = positions.heldCount(market.index)
+  for (; ranking.cursor < count && liquidating.ranked < rankedAtOnce; ranking.cursor++, liquidating.ranked++) {
+    const slot = positions.heldSlot(market.index, ranking.cursor)
+    const quantity = positions.quantity(slot)
+    if (quantity === 0 || (quantity > 0 ? long : short) !== ranking.direction) continue
+    ranking.ranked++
+    look(state, market, slot)
+    if (ranking.entries.length < entriesKept || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked })
+  }
+  if (ranking.cursor < count) return false
+  ranking.madeAt = state.sequence
+  ranking.entries.sort(compare)
+  return true
+}
+
+/** The position that is looked at, as it would be kept; one is reused for all. */
+const looked = { slot: 0, account: 0, unrealizedPnlAtoms: 0, entryNotionalAtoms: 0, notionalAtoms: 0, equityAtoms: 0, closedAtoms: 0 }
+
+const look = (state: State, market: MarketState, slot: number): void => {
+  const { accounts, positions } = state
+  const account = positions.account(slot)
+  Margin.refreshAccount(state, account)
+  looked.slot = slot
+  looked.account = account
+  looked.unrealizedPnlAtoms = positions.unrealizedPnl(slot)
+  looked.entryNotionalAtoms = positions.entryNotional(slot)
+  looked.notionalAtoms = Math.abs(positions.quantity(slot)) * market.mark * market.factor
+  looked.equityAtoms = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+}
+
+/** Puts an entry among those that are kept, in the place of the last where there is no room; a heap, the last on top. */
+const keep = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
+  if (heap.length === entriesKept) return sink(heap, entry)
+  let at = heap.length
+  heap.push(entry)
+  while (at > 0) {
+    const above = (at - 1) >> 1
+    if (compare(heap[above]!, entry) > 0) break
+    heap[at] = heap[above]!
+    at = above
+  }
+  heap[at] = entry
+}
+
+/** Puts an entry in the place of the top. */
+const sink = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
+  let at = 0
+  for (;;) {
+    let below = 2 * at + 1
+    if (below >= heap.length) break
+    if (below + 1 < heap.length && compare(heap[below + 1]!, heap[below]!) > 0) below++
+    if (compare(heap[below]!, entry) < 0) break
+    heap[at] = heap[below]!
+    at = below
+  }
+  heap[at] = entry
 }
 
 /** How much of a position its account can close at a price without its equity falling below zero. */
-const closable = (state: State, market: MarketState, { account, slot }: Ranked, priceAtoms: number): number => {
+const closable = (state: State, market: MarketState, { account, slot }: RankedEntry, priceAtoms: number): number => {
   const { accounts, positions } = state
   const quantity = positions.quantity(slot)
   const lossOfOne = (quantity > 0 ? market.mark - priceAtoms : priceAtoms - market.mark) * market.factor
@@ -100,83 +160,50 @@ const closable = (state: State, market: MarketState, { account, slot }: Ranked, 
 /** How a deleveraging ended: all of the position is closed, the record had its share of them, or nobody was left. */
 export type Deleveraged = "closed" | "unfinished" | "nobody"
 
-/** Closes a position at a price against the opposite ones, in the order of a ranking made for it. */
+/** Closes a position at a price against the opposite ones, in the order of their ranking. */
 export const deleverage = (state: State, slot: number, priceAtoms: number): Deleveraged => {
   const { accounts, positions } = state
   const account = positions.account(slot)
   const market = state.markets[positions.market(slot)]!
-  const quantity = positions.quantity(slot)
-  const equityAtoms = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
-  const maintenanceMarginAtoms = accounts.sumMaintenanceMargin(account)
-  const { mark } = market
-  state.events.event7(
-    Event.DeleveragingBegun,
-    account,
-    market.index,
-    Math.abs(quantity),
-    priceAtoms,
-    mark,
-    equityAtoms,
-    maintenanceMarginAtoms
-  )
-  const step = (counterparty: number, place: number, sizeAtoms: number): void =>
-    state.liquidationLog.add({
-      sequence: state.sequence,
-      atEpochMs: state.atEpochMs,
-      market: market.index,
-      step: counterparty === none ? Step.exhausted : Step.deleveraging,
+  const direction = positions.quantity(slot) > 0 ? short : long
+  let ranking = current(state, market, direction)
+  for (;;) {
+    if (!goOn(state, market, ranking)) {
+      state.capacity.reached?.("a ranking went on in the next record")
+      return "unfinished"
+    }
+    const isNew = ranking.madeAt === state.sequence
+    const before = Math.abs(positions.quantity(slot))
+    state.events.event7(
+      Event.DeleveragingBegun,
       account,
-      counterparty,
-      rank: place,
-      direction: quantity > 0 ? long : short,
-      sizeAtoms,
-      filledAtoms: counterparty === none ? 0 : sizeAtoms,
+      market.index,
+      before,
       priceAtoms,
-      markAtoms: mark,
-      feeAtoms: 0,
-      equityAtoms,
-      maintenanceMarginAtoms
-    })
-  const ranking = rank(state, market, quantity)
-  const closed = new Float64Array(ranking.length)
-  const came = closeAgainst(state, slot, priceAtoms, ranking, closed, step)
-  state.rankings.add({
-    sequence: state.sequence,
-    atEpochMs: state.atEpochMs,
-    market: market.index,
-    account,
-    direction: quantity > 0 ? long : short,
-    sizeAtoms: Math.abs(quantity),
-    priceAtoms,
-    markAtoms: mark,
-    ranked: ranking.length,
-    entries: ranking.slice(0, entriesKept).map((ranked, at) => ({
-      account: ranked.account,
-      unrealizedPnlAtoms: ranked.unrealizedPnl,
-      entryNotionalAtoms: ranked.entryNotional,
-      notionalAtoms: ranked.notional,
-      equityAtoms: ranked.equity,
-      closedAtoms: closed[at]!
-    }))
-  })
-  return came
+      market.mark,
+      accounts.collateral(account) + accounts.sumUnrealizedPnl(account),
+      accounts.sumMaintenanceMargin(account)
+    )
+    const came = closeAgainst(state, slot, priceAtoms, ranking)
+    if (came !== "nobody") return came
+    // Others may have come since it was made, or lie behind those that it has: it is made anew, unless that helped nothing.
+    if (isNew && (ranking.ranked <= entriesKept || Math.abs(positions.quantity(slot)) === before)) break
+    ranking = begin(state, market, direction)
+  }
+  state.capacity.reached?.("a deleveraging found nobody")
+  note(state, slot, priceAtoms, ranking, none, 0, Math.abs(positions.quantity(slot)))
+  return "nobody"
 }
 
-/** Closes as much of a position as those of a ranking can bear, in its order; `closed` gets what each did. */
-const closeAgainst = (
-  state: State,
-  slot: number,
-  priceAtoms: number,
-  ranking: ReadonlyArray<Ranked>,
-  closed: Float64Array,
-  step: (counterparty: number, place: number, sizeAtoms: number) => void
-): Deleveraged => {
+/** Closes as much of a position as those of a ranking can bear, in its order. */
+const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: Ranking): Deleveraged => {
   const { liquidating, positions } = state
-  const account = positions.account(slot)
-  const market = state.markets[positions.market(slot)]!
-  for (let at = 0; at < ranking.length; at++) {
-    const ranked = ranking[at]!
-    const sizeAtoms = Math.min(Math.abs(positions.quantity(slot)), closable(state, market, ranked, priceAtoms))
+  const market = state.markets[ranking.market]!
+  for (let at = 0; at < ranking.entries.length; at++) {
+    const entry = ranking.entries[at]!
+    const isStill = ranking.direction === long ? positions.quantity(entry.slot) > 0 : positions.quantity(entry.slot) < 0
+    if (!isStill) continue
+    const sizeAtoms = Math.min(Math.abs(positions.quantity(slot)), closable(state, market, entry, priceAtoms))
     if (sizeAtoms === 0) continue
     if (liquidating.deleveraged >= deleveragedAtOnce) {
       state.capacity.reached?.("a deleveraging went on in the next record")
@@ -184,15 +211,47 @@ const closeAgainst = (
     }
     liquidating.deleveraged++
     state.capacity.reached?.("a position was deleveraged")
-    state.events.event6(Event.Deleveraged, account, ranked.account, market.index, sizeAtoms, priceAtoms, at + 1)
-    const close = (): void => Matching.transfer(state, market, slot, ranked.slot, sizeAtoms, priceAtoms)
-    if (ranked.account === InsuranceFund.find(state)) InsuranceFund.moved(state, Movement.deleveraging, market.index, close)
+    note(state, slot, priceAtoms, ranking, entry.account, at + 1, sizeAtoms)
+    state.events.event6(Event.Deleveraged, positions.account(slot), entry.account, market.index, sizeAtoms, priceAtoms, at + 1)
+    const close = (): void => Matching.transfer(state, market, slot, entry.slot, sizeAtoms, priceAtoms)
+    if (entry.account === InsuranceFund.find(state)) InsuranceFund.moved(state, Movement.deleveraging, market.index, close)
     else close()
-    closed[at] = sizeAtoms
-    step(ranked.account, at + 1, sizeAtoms)
+    entry.closedAtoms += sizeAtoms
     if (positions.quantity(slot) === 0) return "closed"
   }
-  state.capacity.reached?.("a deleveraging found nobody")
-  step(none, 0, Math.abs(positions.quantity(slot)))
   return "nobody"
+}
+
+/** Publishes a step: what is closed against a counterparty, or, without one, what nobody was found for. */
+const note = (
+  state: State,
+  slot: number,
+  priceAtoms: number,
+  ranking: Ranking,
+  counterparty: number,
+  rank: number,
+  sizeAtoms: number
+): void => {
+  const { accounts, atEpochMs, positions, sequence } = state
+  const account = positions.account(slot)
+  assert(sizeAtoms > 0, "a step is of something")
+  Margin.refreshAccount(state, account)
+  state.liquidationLog.add({
+    sequence,
+    atEpochMs,
+    market: ranking.market,
+    step: counterparty === none ? Step.exhausted : Step.deleveraging,
+    account,
+    counterparty,
+    rank,
+    rankingSequence: ranking.sequence,
+    direction: ranking.direction === short ? long : short,
+    sizeAtoms,
+    filledAtoms: counterparty === none ? 0 : sizeAtoms,
+    priceAtoms,
+    markAtoms: state.markets[ranking.market]!.mark,
+    feeAtoms: 0,
+    equityAtoms: accounts.collateral(account) + accounts.sumUnrealizedPnl(account),
+    maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account)
+  })
 }

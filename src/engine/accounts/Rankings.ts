@@ -1,57 +1,80 @@
 /**
- * The rankings of the latest deleveragings, as they are published: of each the positions that were ranked, as they stood, and
- * what was closed of them. Everybody can reckon the order again; who is who only the accounts themselves are told.
+ * Rankings of the positions that a deleveraging closes against: of one direction in a market, for one second. They are
+ * published as they are, so that everybody can reckon the order again; who is who only the accounts themselves are told.
+ *
+ * A ranking is made a bounded number of positions at a time, in the order of their slots, and has room for the first thousand.
+ * Until it is made its entries are a heap, the one that comes last on top; then they are in their order.
  */
 import { assert } from "../../domain/Assert.js"
+import type { Direction } from "./Triggers.js"
 
-/** A deleveraging. Money in money atoms, prices in price atoms, sizes in size atoms. */
-export interface Deleveraging {
-  readonly sequence: number
-  readonly atEpochMs: number
-  readonly market: number
-  /** Whose position was closed. */
-  readonly account: number
-  /** 0 for long, 1 for short. */
-  readonly direction: number
-  /** What was to be closed. */
-  readonly sizeAtoms: number
-  readonly priceAtoms: number
-  readonly markAtoms: number
-  /** How many positions were ranked, of which the first are kept. */
-  readonly ranked: number
-  readonly entries: ReadonlyArray<RankedEntry>
-}
-
-/** A position of a ranking, at its place. */
+/** A position of a ranking as it stood when it was ranked. Money in money atoms, sizes in size atoms. */
 export interface RankedEntry {
+  readonly slot: number
   readonly account: number
   readonly unrealizedPnlAtoms: number
   readonly entryNotionalAtoms: number
   readonly notionalAtoms: number
   readonly equityAtoms: number
-  readonly closedAtoms: number
+  /** What deleveragings have closed of it since. */
+  closedAtoms: number
 }
 
-/** Deleveragings that are kept, and positions of each: all that anything was closed of are among them, see `Deleveraging`. */
+/** A ranking. */
+export interface Ranking {
+  /** The record in which it was begun. */
+  sequence: number
+  atEpochMs: number
+  readonly market: number
+  /** Of the positions that are ranked. */
+  readonly direction: Direction
+  markAtoms: number
+  /** The second of the market's tick that it is for. */
+  second: number
+  /** Where among the positions of its market it has come to, while it is being made. */
+  cursor: number
+  /** The record in which it was made; 0 until then. */
+  madeAt: number
+  /** How many positions were ranked, of which it has the first. */
+  ranked: number
+  entries: Array<RankedEntry>
+}
+
+/** Rankings that are kept, and positions in one. */
 const rankingsKept = 64
 export const entriesKept = 1_024
 
-const headNames = ["sequence", "atEpochMs", "market", "account", "direction", "sizeAtoms", "priceAtoms", "markAtoms", "ranked"] as const
-const entryNames = ["account", "unrealizedPnlAtoms", "entryNotionalAtoms", "notionalAtoms", "equityAtoms", "closedAtoms"] as const
+const headNames = ["sequence", "atEpochMs", "market", "direction", "markAtoms", "second", "cursor", "madeAt", "ranked"] as const
+const entryNames = [
+  "slot",
+  "account",
+  "unrealizedPnlAtoms",
+  "entryNotionalAtoms",
+  "notionalAtoms",
+  "equityAtoms",
+  "closedAtoms"
+] as const
 
 export class Rankings {
   /** Oldest first. */
-  private kept: Array<Deleveraging> = []
+  private kept: Array<Ranking> = []
 
-  add(deleveraging: Deleveraging): void {
-    assert(deleveraging.entries.length <= entriesKept, "a ranking is kept as far as its bound")
-    this.kept.push(deleveraging)
+  /** The latest of a direction in a market; undefined where none is kept. */
+  latest(market: number, direction: Direction): Ranking | undefined {
+    return this.kept.findLast((each) => each.market === market && each.direction === direction)
+  }
+
+  add(ranking: Ranking): void {
+    this.kept.push(ranking)
     if (this.kept.length > rankingsKept) this.kept.shift()
   }
 
-  /** Those of a market at or after a time, newest first, so many at most. */
-  of(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Deleveraging> {
-    return this.kept.filter((each) => each.market === market && each.atEpochMs >= sinceEpochMs).reverse().slice(0, limit)
+  /** Those of a market that are made, begun at or after a time, newest first, so many at most. */
+  of(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Ranking> {
+    return this.kept
+      .filter((each) => each.market === market && each.atEpochMs >= sinceEpochMs && each.madeAt !== 0)
+      .reverse()
+      .slice(0, limit)
   }
 
   /** Each as its head, the number of its entries, and these. */
@@ -70,7 +93,7 @@ export class Rankings {
     let at = 0
     const next = (): number => dumped[at++]!
     while (at < dumped.length) {
-      const head = Object.fromEntries(headNames.map((name) => [name, next()])) as unknown as Omit<Deleveraging, "entries">
+      const head = Object.fromEntries(headNames.map((name) => [name, next()])) as unknown as Omit<Ranking, "entries">
       const entries = Array.from(
         { length: next() },
         () => Object.fromEntries(entryNames.map((name) => [name, next()])) as unknown as RankedEntry

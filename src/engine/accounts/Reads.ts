@@ -7,7 +7,7 @@ import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, 
 import * as Margin from "../Margin.js"
 import * as Funding from "../markets/Funding.js"
 import { MarketReads } from "../markets/Reads.js"
-import type { Deleveraging } from "./Rankings.js"
+import type { Ranking } from "./Rankings.js"
 import type { ApiKeyView, BalanceView, Fill, InsuranceFundView, LiquidationStepView, PositionView } from "../Reads.js"
 
 const stepView = (step: LiquidationStep & { readonly ordinal: number }): LiquidationStepView => ({
@@ -103,7 +103,7 @@ export class AccountReads extends MarketReads {
     return this.state.liquidationLog.since(sinceEpochMs, limit, isTheirs).map(stepView)
   }
 
-  deleveragings(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Deleveraging> {
+  deleveragings(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Ranking> {
     return this.state.rankings.of(market, sinceEpochMs, limit)
   }
 
