@@ -27,10 +27,20 @@ export interface NaiveExtra {
   readonly size: number
 }
 
+/** What a position is worth at its market's mark. */
+export const valueOf = ({ factor, mark }: NaiveMarket, { quantity }: NaivePosition): bigint =>
+  BigInt(Math.abs(quantity)) * BigInt(mark) * factor
+
+/** What a position would realise at its market's mark. */
+export const profitOf = (market: NaiveMarket, position: NaivePosition): bigint => {
+  const value = valueOf(market, position)
+  return position.quantity > 0 ? value - position.entryNotional : position.entryNotional - value
+}
+
 /** Equity and requirements of an account, with one more order counted as open. */
 export const marginOf = (
   markets: ReadonlyArray<NaiveMarket>,
-  account: NaiveAccount,
+  account: Pick<NaiveAccount, "collateral" | "open" | "positions">,
   extra: NaiveExtra | undefined
 ): NaiveMargin => {
   let unrealizedPnl = 0n
@@ -43,11 +53,10 @@ export const marginOf = (
     const position = account.positions.get(market.index)
     const held = position?.quantity ?? 0
     if (position !== undefined && held !== 0) {
-      const value = BigInt(Math.abs(held)) * mark * market.factor
-      const pnl = held > 0 ? value - position.entryNotional : position.entryNotional - value
+      const pnl = profitOf(market, position)
       unrealizedPnl += pnl
       if (pnl < 0n) losses += pnl
-      maintenanceMargin += maintenance(market.parameters, value)
+      maintenanceMargin += maintenance(market.parameters, valueOf(market, position))
     }
     let buys = 0
     let sells = 0

@@ -42,7 +42,8 @@ const middle = (values: ReadonlyArray<bigint>): bigint => [...values].sort((a, b
 
 export const isStale = ({ parameters, risk }: NaiveMarket, atEpochMs: number): boolean => atEpochMs >= risk.source + parameters.indexStaleMs
 
-const isLive = (market: NaiveMarket, atEpochMs: number): boolean =>
+/** Whether a market lives at a time, as far as it is its own matter: a halt of the engine is not. */
+export const isLive = (market: NaiveMarket, atEpochMs: number): boolean =>
   market.risk.index !== 0 && market.status !== "halted" && Market.isListed(market.status) && !isStale(market, atEpochMs)
 
 /** What an open market with an index that is no longer fresh takes: only what reduces. */

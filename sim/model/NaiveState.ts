@@ -13,6 +13,8 @@ export const orderRetentionMs = retentionMs + 60_000
 
 /** An order, from its placement for as long as the model lives. Quantities in size atoms. */
 export interface NaiveOrder {
+  /** The venue's own are in no list: a part of a liquidation, and what unwinds the insurance fund. */
+  readonly by: "client" | "liquidation" | "unwinding"
   readonly number: number
   readonly account: number
   readonly market: number
@@ -63,6 +65,14 @@ export interface NaiveEpisode {
   lastSequence: number
 }
 
+/** What goes on with an account that has fallen under its maintenance margin. */
+export interface NaiveLiquidation {
+  /** When it is looked at next. */
+  momentEpochMs: number
+  /** When its first part was sent; 0 before that. */
+  firstPartEpochMs: number
+}
+
 export interface NaiveAccount {
   readonly index: number
   readonly born: number
@@ -83,6 +93,10 @@ export interface NaiveAccount {
   cancelAllAtEpochMs: number
   /** What others may see it by; empty until one is set. */
   displayHandle: string
+  /** There from when it falls under its maintenance margin until a look finds it healthy, or flat. */
+  liquidation: NaiveLiquidation | undefined
+  /** The second in which a part of it was last sent. */
+  partSecond: number
 }
 
 /** How a market's index came to be, and what its book was sampled to. */
@@ -205,6 +219,8 @@ export interface NaiveDecision {
   readonly ticked: number
   /** Accounts whose dead-man switch fired in it. */
   readonly fired: ReadonlyArray<number>
+  /** Accounts that were looked at for their liquidation, the insurance fund among them. */
+  readonly looked: ReadonlyArray<number>
 }
 
 /** What is remembered under an Idempotency-Key. */

@@ -21,6 +21,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
+import { type Bounds, NaiveLiquidations, venueBounds } from "./NaiveLiquidation.js"
 import * as Risk from "./NaiveRisk.js"
 import {
   isKept,
@@ -34,6 +35,7 @@ import {
   type NaiveMemory,
   type NaiveOrder,
   type NaiveOutcome,
+  type NaivePosition,
   remaining,
   retentionMs
 } from "./NaiveState.js"
@@ -53,6 +55,9 @@ const forgottenAtOnce = 64
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
+/** Of a record's order numbers the first that is of the venue's own orders: clients have those before it. */
+const firstOwnOrder = 32
+
 /** A command that names no market at all. */
 const anyMarket = -2
 
@@ -71,6 +76,9 @@ const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size)
 
 /** Whether a taker of `side` with this limit would trade at `price`. */
 const crosses = (side: Order.Side, limit: number, price: number): boolean => side === Order.buy ? price <= limit : price >= limit
+
+/** What an incoming order pays: nothing where it is the venue's own. */
+const takerFeeBps = ({ parameters }: NaiveMarket, { by }: NaiveOrder): number => (by === "client" ? parameters.takerFeeBps : 0)
 
 /** Account, operation and key: the scope of an Idempotency-Key. */
 export const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
@@ -163,6 +171,10 @@ export class NaiveVenue {
   /** What is remembered of the last amendment of each order. */
   readonly #amendments = new Map<NaiveOrder, { readonly orders: Array<NaiveOrder> }>()
   #fired: Array<number> = []
+  #looked: Array<number> = []
+  /** The venue's own orders that the record at hand has sent. */
+  #sent = 0
+  readonly #liquidations: NaiveLiquidations
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
   readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
   /** Whether something was due that the record at hand had no time for. */
@@ -188,9 +200,29 @@ export class NaiveVenue {
   /**
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
-   * one record meet.
+   * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record.
    */
-  constructor(readonly fillsKept = 131_072, readonly endedAtOnce = 256, readonly metAtOnce = 1_024) {}
+  constructor(readonly fillsKept = 131_072, readonly endedAtOnce = 256, readonly metAtOnce = 1_024, bounds: Bounds = venueBounds) {
+    this.#liquidations = new NaiveLiquidations({
+      accounts: this.accounts,
+      markets: this.markets,
+      now: () => this.atEpochMs,
+      met: () => this.#met,
+      cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
+      send: (account, market, change, limit) => this.#sendOwn(account, market, change, limit),
+      change: (account, market, change, price) => this.#exchange(account, market, change, price),
+      pay: (from, to, amount) => {
+        this.#credit(from, -amount)
+        this.#credit(to, amount)
+      },
+      openFund: () => this.#fund(),
+      halt: (market) => {
+        market.status = "halted"
+        this.#show(market)
+      },
+      touch: ({ index }) => void this.#touchedAccounts.add(index)
+    }, bounds)
+  }
 
   /** What the record must come to. Records come in order, each once. */
   apply(record: Record): NaiveDecision {
@@ -200,6 +232,8 @@ export class NaiveVenue {
     this.#fills = []
     const illegal = this.#illegal(record)
     this.#fired = []
+    this.#looked = []
+    this.#sent = 0
     this.#ticked = 0
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
@@ -207,7 +241,10 @@ export class NaiveVenue {
     this.#met = 0
     this.#isLate = false
     this.#doWhatIsDue(command.account)
+    // What the venue's own orders met is nothing to the command's.
+    this.#met = 0
     const outcomes = this.#decide(command)
+    this.#liquidations.begin()
     const scope = scopeOfCommand(command)
     if (scope !== undefined) {
       const resulted = command.kind === "PlaceOrders" || command.kind === "AmendOrder"
@@ -239,8 +276,19 @@ export class NaiveVenue {
       touchedAccounts: this.#touchedAccounts,
       illegal,
       ticked: this.#ticked,
-      fired: this.#fired
+      fired: this.#fired,
+      looked: this.#looked
     }
+  }
+
+  /** When accounts under liquidation and the insurance fund are to be looked at, in the order of the looks. */
+  get looks(): ReadonlyArray<{ readonly account: NaiveAccount; readonly atEpochMs: number }> {
+    return this.#liquidations.moments
+  }
+
+  /** Whether no look is taken for now: under a halt, and while orders beyond a band are left. */
+  get areLooksPut(): boolean {
+    return this.halted || this.markets.some(({ index }) => this.isBeingCleared(index))
   }
 
   /** Whether what was decided under a scope must still be remembered at a time. */
@@ -443,6 +491,7 @@ export class NaiveVenue {
     }
     if (!this.halted) this.#doWhatIsTimed(left, this.accounts[account])
     this.#clear()
+    if (!this.areLooksPut) this.#looked.push(...this.#liquidations.look())
   }
 
   #isDue(atEpochMs: number): boolean {
@@ -612,11 +661,18 @@ export class NaiveVenue {
       left += paid
       this.#touchedAccounts.add(account.index)
     }
-    if (left === 0n) return
-    const fund = this.accounts.find(({ born }) => born === insuranceFundBorn) ?? this.#openAccount(insuranceFundBorn, 0n)
-    fund.collateral += left
-    fund.lastSequence = this.sequence
-    this.#touchedAccounts.add(fund.index)
+    if (left !== 0n) this.#credit(this.#fund(), left)
+  }
+
+  /** The insurance fund's account, opened by the first who has anything for it. */
+  #fund(): NaiveAccount {
+    return this.#liquidations.fund ?? this.#openAccount(insuranceFundBorn, 0n)
+  }
+
+  #credit(account: NaiveAccount, amount: bigint): void {
+    account.collateral += amount
+    account.lastSequence = this.sequence
+    this.#touchedAccounts.add(account.index)
   }
 
   #name(account: NaiveAccount, chosen: string): NaiveOutcome {
@@ -651,7 +707,9 @@ export class NaiveVenue {
       open: [],
       placed: [],
       cancelAllAtEpochMs: 0,
-      displayHandle: ""
+      displayHandle: "",
+      liquidation: undefined,
+      partSecond: -1
     }
     this.accounts.push(account)
     return account
@@ -743,6 +801,7 @@ export class NaiveVenue {
     const found = this.#refusal(command.account, entry)
     if (found !== undefined) return refused(found.refusal, number, found.compared)
     const order: NaiveOrder = {
+      by: "client",
       number,
       account: command.account,
       market: entry.market,
@@ -1003,7 +1062,8 @@ export class NaiveVenue {
       if ((taker.type === Order.limit || taker.price !== 0) && !crosses(taker.side, taker.price, maker.price)) break
       // The band comes first: beyond it nothing happens at all, not even to the taker's own orders.
       if (!this.#withinBand(market, maker.price)) {
-        // Only a market order comes here: a limit beyond the edge is refused, and nothing rests beyond the other one.
+        // Only a market order comes here, or one of the venue's own: another's limit beyond the edge is refused, and nothing rests
+        // beyond the other one.
         return this.#cancel(taker, CancelReason.iocRemainder)
       }
       // Nobody meets more in a record: what is left would cross what it has not met, so that it cannot rest either.
@@ -1029,7 +1089,9 @@ export class NaiveVenue {
         this.#cancel(maker, CancelReason.marginUnbacked)
         continue
       }
-      if (!this.#accepts(account, market, taker, taker, maker.price, size, market.parameters.takerFeeBps)) {
+      // A fill at the bankruptcy price or better takes no more equity than the part of the position is worth.
+      const isHeld = taker.by !== "liquidation"
+      if (isHeld && !this.#accepts(account, market, taker, taker, maker.price, size, takerFeeBps(market, taker))) {
         return this.#cancel(taker, CancelReason.marginUnbacked)
       }
       this.#fill(market, maker, taker, size)
@@ -1087,19 +1149,18 @@ export class NaiveVenue {
 
   #fill(market: NaiveMarket, maker: NaiveOrder, taker: NaiveOrder, size: number): void {
     const notional = BigInt(size) * BigInt(maker.price) * market.factor
-    const sides = [[maker, market.parameters.makerFeeBps], [taker, market.parameters.takerFeeBps]] as const
+    const sides = [[maker, market.parameters.makerFeeBps], [taker, takerFeeBps(market, taker)]] as const
     const heldBefore = sides.map(([order]) => this.#quantity(this.accounts[order.account]!, market))
     const fees: Array<bigint> = []
     for (const [order, feeBps] of sides) {
       const account = this.accounts[order.account]!
       const traded = trade(account.positions.get(market.index), signed(order.side, size), notional)
       const fee = ceilDiv(notional * BigInt(feeBps), 10_000n)
-      account.collateral += traded.realized - fee
+      this.#credit(account, traded.realized - fee)
       this.feesCollected += fee
       fees.push(fee)
       this.#liveThrough(account, market, signed(order.side, size), traded.realized, fee)
-      if (traded.position.quantity === 0) account.positions.delete(market.index)
-      else account.positions.set(market.index, traded.position)
+      this.#hold(account, market, traded.position)
       order.filled += size
       order.filledNotional += notional
       this.#touch(order)
@@ -1155,6 +1216,53 @@ export class NaiveVenue {
       running!.feesPaid += fee
       running!.lastSequence = this.sequence
     }
+  }
+
+  /** Sends an immediate order of the venue's own for an account; the notional that it filled. */
+  #sendOwn(account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined): bigint {
+    const order: NaiveOrder = {
+      by: limit === undefined ? "unwinding" : "liquidation",
+      number: ordinal(this.sequence, firstOwnOrder + this.#sent++),
+      account: account.index,
+      market: market.index,
+      side: change > 0 ? Order.buy : Order.sell,
+      type: limit === undefined ? Order.market : Order.limit,
+      timeInForce: Order.ioc,
+      price: limit ?? 0,
+      quantity: Math.abs(change),
+      postOnly: false,
+      reduceOnly: true,
+      selfTradePrevention: Order.cancelResting,
+      clientOrderId: "",
+      idempotencyKey: "",
+      expiresAtEpochMs: 0,
+      createdAtEpochMs: this.atEpochMs,
+      status: Order.open,
+      cancelReason: CancelReason.none,
+      filled: 0,
+      filledNotional: 0n,
+      canceled: 0,
+      trimmed: 0,
+      updatedAtEpochMs: this.atEpochMs,
+      lastSequence: this.sequence,
+      endedAtEpochMs: 0
+    }
+    this.#match(order)
+    return order.filledNotional
+  }
+
+  /** A position changes hands at a price: no trade, and no fee. */
+  #exchange(account: NaiveAccount, market: NaiveMarket, change: number, price: bigint): void {
+    const traded = trade(account.positions.get(market.index), change, BigInt(Math.abs(change)) * price * market.factor)
+    this.#liveThrough(account, market, change, traded.realized, 0n)
+    this.#hold(account, market, traded.position)
+    this.#credit(account, traded.realized)
+    this.#holdReduceOnly(account, market)
+  }
+
+  #hold(account: NaiveAccount, market: NaiveMarket, position: NaivePosition): void {
+    if (position.quantity === 0) account.positions.delete(market.index)
+    else account.positions.set(market.index, position)
   }
 
   /** Holds an account's resting reduce-only orders to what there is to reduce, newest first. */
@@ -1273,7 +1381,7 @@ export class NaiveVenue {
   }
 
   #end(order: NaiveOrder, status: Order.Status): void {
-    this.#ended.push(order)
+    if (order.by === "client") this.#ended.push(order)
     order.status = status
     order.endedAtEpochMs = this.atEpochMs
     const market = this.markets[order.market]!
@@ -1284,6 +1392,7 @@ export class NaiveVenue {
   }
 
   #touch(order: NaiveOrder): void {
+    if (order.by !== "client") return
     this.accounts[order.account]!.lastSequence = this.sequence
     order.updatedAtEpochMs = this.atEpochMs
     order.lastSequence = this.sequence

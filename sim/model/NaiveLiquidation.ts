@@ -1,0 +1,354 @@
+/**
+ * The reference model's liquidation, written from the rules alone: who is under liquidation, when each is looked at, and what
+ * a look does, step by step. It keeps the moments; positions, orders and matching are the venue's (`Ground`). Every sum is made
+ * anew, all in BigInt.
+ */
+import { insuranceFundBorn } from "../../src/domain/Ids.js"
+import { ceilDiv, maintenance, marginOf, type NaiveMargin, profitOf, trade, valueOf } from "./NaiveMoney.js"
+import * as Risk from "./NaiveRisk.js"
+import type { NaiveAccount, NaiveLiquidation, NaiveMarket, NaivePosition } from "./NaiveState.js"
+
+/** What bounds the looks of one record: how many, after how many met orders no further one, and what is deleveraged and unwound. */
+export interface Bounds {
+  readonly looks: number
+  readonly met: number
+  readonly deleveraged: number
+  readonly unwound: number
+}
+
+/** A venue's own. */
+export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 256, unwound: 8 }
+
+/** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
+const fifth = 5
+const wholeNotional = 100_000_000_000n
+const patienceMs = 30_000
+
+const secondMs = 1_000
+const secondOf = (atEpochMs: number): number => Math.floor(atEpochMs / secondMs)
+const nextSecond = (atEpochMs: number): number => (secondOf(atEpochMs) + 1) * secondMs
+
+const max = (one: bigint, other: bigint): bigint => (one > other ? one : other)
+const min = (one: bigint, other: bigint): bigint => (one < other ? one : other)
+/** floor(a / b), for b > 0. */
+const floorDiv = (a: bigint, b: bigint): bigint => -ceilOf(-a, b)
+/** ceil(a / b), for b > 0, whatever the sign of a. */
+const ceilOf = (a: bigint, b: bigint): bigint => (a > 0n ? ceilDiv(a, b) : a / b)
+
+/** What liquidation asks of the venue that it happens in. */
+export interface Ground {
+  readonly accounts: ReadonlyArray<NaiveAccount>
+  readonly markets: ReadonlyArray<NaiveMarket>
+  /** The time of the record at hand. */
+  readonly now: () => number
+  /** Cancels all that the account has open, as many in this record as one record does of a cancel of all orders. */
+  readonly cancelAll: (account: NaiveAccount) => void
+  /**
+   * Matches an immediate order of the venue's own, which is to change a position so: up to its limit, or where there is none as
+   * far as the band goes and as the accept rule lets it. The notional that it filled.
+   */
+  readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined) => bigint
+  /** A position changes at a price, without a trade and without a fee. */
+  readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
+  /** Money goes from one account to another. */
+  readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint) => void
+  /** The insurance fund, opened where it has yet to be. */
+  readonly openFund: () => NaiveAccount
+  readonly halt: (market: NaiveMarket) => void
+  readonly touch: (account: NaiveAccount) => void
+  /** Resting orders that the venue's own orders have met in this record. */
+  readonly met: () => number
+}
+
+/** The price at which closing a position takes its share of the equity and no more; in whole atoms, against who is closed. */
+export const bankruptcyPrice = (market: NaiveMarket, quantity: number, equity: bigint, own: bigint, all: bigint): bigint => {
+  const share = floorDiv(equity * own, all)
+  const [mark, perAtom] = [BigInt(market.mark), BigInt(Math.abs(quantity)) * market.factor]
+  return quantity > 0 ? ceilOf(mark * perAtom - share, perAtom) : floorDiv(mark * perAtom + share, perAtom)
+}
+
+/** A counterparty as it is ranked. */
+export interface Ranked {
+  readonly account: NaiveAccount
+  readonly quantity: number
+  readonly profit: bigint
+  readonly entry: bigint
+  readonly notional: bigint
+  readonly equity: bigint
+}
+
+/** The score of a counterparty as a fraction. */
+const scoreOf = ({ entry, equity, notional, profit }: Ranked): readonly [over: bigint, under: bigint] => {
+  const [cost, backing] = [max(1n, entry), max(1n, equity)]
+  return profit > 0n ? [profit * notional, cost * backing] : [profit * backing, cost * notional]
+}
+
+/** Those in profit first, then the larger score, then the lower account. */
+const byRank = (one: Ranked, other: Ranked): number => {
+  if (one.profit > 0n !== other.profit > 0n) return one.profit > 0n ? -1 : 1
+  const [a, b] = [scoreOf(one), scoreOf(other)]
+  const difference = b[0] * a[1] - a[0] * b[1]
+  return difference > 0n ? 1 : difference < 0n ? -1 : one.account.index - other.account.index
+}
+
+/** How much of a counterparty's position a price may close: what keeps its equity at or above zero. */
+const closable = ({ equity, quantity }: Ranked, market: NaiveMarket, price: bigint): number => {
+  const size = Math.abs(quantity)
+  const worse = (quantity > 0 ? BigInt(market.mark) - price : price - BigInt(market.mark)) * market.factor
+  if (worse <= 0n) return size
+  return equity <= 0n ? 0 : Number(min(BigInt(size), equity / worse))
+}
+
+/** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */
+interface Closed {
+  readonly size: number
+  readonly isLeft: boolean
+}
+
+export class NaiveLiquidations {
+  /** When the insurance fund is looked at next; 0 while it holds nothing. */
+  fundMomentEpochMs = 0
+  /** Positions that were deleveraged in the record at hand. */
+  #deleveraged = 0
+  /** The market from which on the fund has yet to unwind in the running second. */
+  #unwindFrom = 0
+
+  constructor(readonly ground: Ground, readonly bounds: Bounds) {}
+
+  get fund(): NaiveAccount | undefined {
+    return this.ground.accounts.find(({ born }) => born === insuranceFundBorn)
+  }
+
+  /** When each account is to be looked at, in the order of the looks. */
+  get moments(): ReadonlyArray<{ readonly account: NaiveAccount; readonly atEpochMs: number }> {
+    const { fund, fundMomentEpochMs } = this
+    return this.ground.accounts
+      .flatMap((account) => {
+        if (account === fund) return fundMomentEpochMs === 0 ? [] : [{ account, atEpochMs: fundMomentEpochMs }]
+        return account.liquidation === undefined ? [] : [{ account, atEpochMs: account.liquidation.momentEpochMs }]
+      })
+      .sort((one, other) => one.atEpochMs - other.atEpochMs || one.account.index - other.account.index)
+  }
+
+  /** Those who have fallen under their maintenance margin in the record that ends now. */
+  begin(): void {
+    const { accounts, now } = this.ground
+    for (const account of accounts) {
+      if (account === this.fund || account.liquidation !== undefined || account.positions.size === 0) continue
+      if (this.#isHealthy(account)) continue
+      account.liquidation = { momentEpochMs: now(), firstPartEpochMs: 0 }
+      this.ground.touch(account)
+    }
+  }
+
+  /** Takes the looks that are due: the accounts, in their order. */
+  look(): ReadonlyArray<number> {
+    this.#deleveraged = 0
+    const looked: Array<number> = []
+    for (const { account, atEpochMs } of this.moments) {
+      if (atEpochMs > this.ground.now() || looked.length === this.bounds.looks || this.ground.met() >= this.bounds.met) break
+      looked.push(account.index)
+      if (account === this.fund) this.#lookAtFund(account)
+      else this.#lookAt(account, account.liquidation!)
+      this.ground.touch(account)
+    }
+    return looked
+  }
+
+  #lookAt(account: NaiveAccount, liquidation: NaiveLiquidation): void {
+    if (this.#isHealthy(account)) {
+      account.liquidation = undefined
+      return
+    }
+    liquidation.momentEpochMs = nextSecond(this.ground.now())
+    if (this.#hasBenefitOfDoubt(account)) return
+    this.ground.cancelAll(account)
+    this.#sendPart(account, liquidation)
+    const isLeft = this.#handOver(account)
+    if (this.#isHealthy(account)) account.liquidation = undefined
+    else if (isLeft) liquidation.momentEpochMs = this.ground.now()
+  }
+
+  #margin({ collateral, positions }: NaiveAccount): NaiveMargin {
+    return marginOf(this.ground.markets, { collateral, positions, open: [] }, undefined)
+  }
+
+  /** Whether an account has its maintenance margin, or nothing that would need one. */
+  #isHealthy(account: NaiveAccount): boolean {
+    const { equity, maintenanceMargin } = this.#margin(account)
+    return account.positions.size === 0 || equity >= maintenanceMargin
+  }
+
+  #isLive(market: NaiveMarket): boolean {
+    return Risk.isLive(market, this.ground.now())
+  }
+
+  /** Whether the account would keep its maintenance margin if markets that do not live had taken nothing from it. */
+  #hasBenefitOfDoubt(account: NaiveAccount): boolean {
+    const { equity, maintenanceMargin } = this.#margin(account)
+    let doubtful = 0n
+    for (const [index, position] of account.positions) {
+      const market = this.ground.markets[index]!
+      if (!this.#isLive(market)) doubtful += min(0n, profitOf(market, position))
+    }
+    return equity - doubtful >= maintenanceMargin
+  }
+
+  #maintenanceOf(market: NaiveMarket, position: NaivePosition): bigint {
+    return maintenance(market.parameters, valueOf(market, position))
+  }
+
+  /** Of an account's positions in live markets the one with the largest maintenance margin, of equal ones the lowest market. */
+  #largest(account: NaiveAccount): { readonly market: NaiveMarket; readonly position: NaivePosition; readonly price: bigint } | undefined {
+    let largest: { readonly market: NaiveMarket; readonly position: NaivePosition; readonly own: bigint } | undefined
+    for (const market of this.ground.markets) {
+      const position = account.positions.get(market.index)
+      if (position === undefined || !this.#isLive(market)) continue
+      const own = this.#maintenanceOf(market, position)
+      if (largest === undefined || own > largest.own) largest = { market, position, own }
+    }
+    if (largest === undefined) return undefined
+    const { market, own, position } = largest
+    const { equity, maintenanceMargin } = this.#margin(account)
+    return { market, position, price: bankruptcyPrice(market, position.quantity, equity, own, maintenanceMargin) }
+  }
+
+  // --- parts ---------------------------------------------------------------------------------------------
+
+  #sendPart(account: NaiveAccount, liquidation: NaiveLiquidation): void {
+    const atEpochMs = this.ground.now()
+    if (account.partSecond === secondOf(atEpochMs)) return
+    const largest = this.#largest(account)
+    if (largest === undefined || largest.price < 1n) return
+    const { market, position, price } = largest
+    const held = Math.abs(position.quantity)
+    const isOver = liquidation.firstPartEpochMs !== 0 && atEpochMs >= liquidation.firstPartEpochMs + patienceMs
+    const size = isOver || valueOf(market, position) <= wholeNotional ? held : Math.ceil(held / fifth)
+    if (liquidation.firstPartEpochMs === 0) liquidation.firstPartEpochMs = atEpochMs
+    account.partSecond = secondOf(atEpochMs)
+    const filled = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
+    const fee = min(ceilDiv(filled * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
+    if (fee > 0n) this.ground.pay(account, this.ground.openFund(), fee)
+  }
+
+  // --- takeover and deleveraging -------------------------------------------------------------------------
+
+  /** Hands positions on while the account has less than two thirds of its maintenance margin. Whether some of it was left. */
+  #handOver(account: NaiveAccount): boolean {
+    for (;;) {
+      const { equity, maintenanceMargin } = this.#margin(account)
+      if (3n * equity >= 2n * maintenanceMargin) return false
+      const largest = this.#largest(account)
+      if (largest === undefined) return false
+      const { market, position: { quantity }, price } = largest
+      const taken = this.#takeOver(account, market, quantity, price)
+      const rest = Math.abs(quantity) - taken
+      if (rest === 0) continue
+      const { isLeft, size } = this.#deleverage(account, market, rest, price)
+      if (isLeft) return true
+      if (size === 0) this.ground.halt(market)
+    }
+  }
+
+  /** The insurance fund takes over as much as it can carry: how much. */
+  #takeOver(account: NaiveAccount, market: NaiveMarket, quantity: number, price: bigint): number {
+    if (price < 1n || price > BigInt(market.parameters.maxPriceAtoms)) return 0
+    const size = this.#carried(market, quantity, price)
+    if (size === 0) return 0
+    const way = quantity > 0 ? 1 : -1
+    const fund = this.ground.openFund()
+    this.ground.change(account, market, -way * size, price)
+    this.ground.change(fund, market, way * size, price)
+    if (this.fundMomentEpochMs === 0) this.fundMomentEpochMs = nextSecond(this.ground.now())
+    return size
+  }
+
+  /** How much of a position the fund can carry: all, or what halving comes to. */
+  #carried(market: NaiveMarket, quantity: number, price: bigint): number {
+    const does = (size: number): boolean => {
+      const change = quantity > 0 ? size : -size
+      const collateral = this.fund?.collateral ?? 0n
+      const positions = new Map(this.fund?.positions)
+      const traded = trade(positions.get(market.index), change, BigInt(size) * price * market.factor)
+      if (size > 0) positions.set(market.index, traded.position)
+      const after = { open: [], collateral: collateral + (size > 0 ? traded.realized : 0n), positions }
+      const { equity, initialMargin } = marginOf(this.ground.markets, after, undefined)
+      const held = positions.get(market.index)?.quantity ?? 0
+      return equity >= initialMargin && Math.abs(held) <= market.parameters.maxPositionQuantityAtoms
+    }
+    const all = Math.abs(quantity)
+    if (does(all)) return all
+    if (!does(0)) return 0
+    let [enough, tooMuch] = [0, all]
+    while (tooMuch - enough > 1) {
+      const middle = Math.floor((enough + tooMuch) / 2)
+      if (does(middle)) enough = middle
+      else tooMuch = middle
+    }
+    return enough
+  }
+
+  /** The opposite positions of a market in the order in which they are closed. */
+  ranking(market: NaiveMarket, isLong: boolean): ReadonlyArray<Ranked> {
+    return this.ground.accounts
+      .flatMap((account) => {
+        const position = account.positions.get(market.index)
+        if (position === undefined || position.quantity > 0 === isLong) return []
+        const { entryNotional: entry, quantity } = position
+        const { equity } = this.#margin(account)
+        return [{ account, quantity, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity }]
+      })
+      .sort(byRank)
+  }
+
+  /** Closes so much of a position against the others at a price. */
+  #deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
+    const isLong = account.positions.get(market.index)!.quantity > 0
+    let left = size
+    for (const other of this.ranking(market, isLong)) {
+      if (left === 0) break
+      const closed = Math.min(left, closable(other, market, price))
+      if (closed === 0) continue
+      if (this.#deleveraged === this.bounds.deleveraged) return { size: size - left, isLeft: true }
+      this.#deleveraged++
+      this.ground.change(account, market, isLong ? -closed : closed, price)
+      this.ground.change(other.account, market, isLong ? closed : -closed, price)
+      left -= closed
+    }
+    return { size: size - left, isLeft: false }
+  }
+
+  // --- the insurance fund --------------------------------------------------------------------------------
+
+  #lookAtFund(fund: NaiveAccount): void {
+    const isLeft = this.#deleverageFund(fund) || this.#unwind(fund)
+    this.fundMomentEpochMs = fund.positions.size === 0 ? 0 : isLeft ? this.ground.now() : nextSecond(this.ground.now())
+  }
+
+  /** While the fund itself is under its maintenance margin. Whether some of it was left. */
+  #deleverageFund(fund: NaiveAccount): boolean {
+    for (;;) {
+      const { equity, maintenanceMargin } = this.#margin(fund)
+      const largest = this.#largest(fund)
+      if (equity >= maintenanceMargin || largest === undefined) return false
+      const { market, position, price } = largest
+      const { isLeft, size } = this.#deleverage(fund, market, Math.abs(position.quantity), equity < 0n ? price : BigInt(market.mark))
+      if (isLeft) return true
+      if (size === 0) this.ground.halt(market)
+    }
+  }
+
+  /** Sends a fifth of each position, the lowest market first. Whether markets were left for the next record. */
+  #unwind(fund: NaiveAccount): boolean {
+    const held = this.ground.markets.filter((market) =>
+      market.index >= this.#unwindFrom && fund.positions.has(market.index) && this.#isLive(market)
+    )
+    for (const market of held.slice(0, this.bounds.unwound)) {
+      const { quantity } = fund.positions.get(market.index)!
+      const size = Math.ceil(Math.abs(quantity) / fifth)
+      this.ground.send(fund, market, quantity > 0 ? -size : size, undefined)
+    }
+    this.#unwindFrom = held[this.bounds.unwound]?.index ?? 0
+    return this.#unwindFrom !== 0
+  }
+}
