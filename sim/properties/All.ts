@@ -22,6 +22,7 @@ import { funding } from "./funding.js"
 import { idempotency } from "./idempotency.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
+import { liquidation } from "./liquidation.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
@@ -56,6 +57,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(feedRebuildsBook),
   watch(band),
   watch(funding),
+  watch(liquidation),
   watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),

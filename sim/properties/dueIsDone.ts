@@ -20,7 +20,8 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
       }
     }
   }
-  return undefined
+  const look = model.areLooksPut ? undefined : model.looks.find((each) => each.atEpochMs <= atEpochMs)
+  return look === undefined ? undefined : `a look at account ${look.account.index} was due at ${look.atEpochMs}`
 }
 
 /** The model, once there is one to look at. */

@@ -35,7 +35,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "StartVenue":
       return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
     case "PassTime": {
-      const isCaused = decision.touchedOrders.size > 0 || state.deadlines.some((due) => due <= atEpochMs)
+      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || state.deadlines.some((due) => due <= atEpochMs)
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }
@@ -73,6 +73,12 @@ const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveD
   if (expiries.length > 0) state.deadlines = [...state.deadlines, ...expiries]
 }
 
+/** Notes when accounts under liquidation, and the insurance fund, are to be looked at. */
+const noteLooks = (state: State, { looks }: NaiveVenue): void => {
+  const moments = looks.map(({ atEpochMs }) => atEpochMs)
+  if (moments.length > 0) state.deadlines = [...new Set([...state.deadlines, ...moments])]
+}
+
 export const everyRecordHasACause: Property<State> = {
   name: "every-record-has-a-cause",
   invariant: "I20",
@@ -97,6 +103,7 @@ export const everyRecordHasACause: Property<State> = {
       case "Committed": {
         const verdict = verdictOf(state, seen.record, seen.decision, seen.model)
         note(state, seen.record, seen.decision)
+        if (!seen.model.areLooksPut) noteLooks(state, seen.model)
         // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
         if (seen.model.isBehind) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
         return verdict

@@ -1,0 +1,416 @@
+/**
+ * Safety (I13). Whoever is under his maintenance margin is under liquidation, nobody else is closed, and nothing in a market
+ * that does not live; no account is left with less than two thirds of its maintenance margin past its own look, so that no
+ * equity ends below zero, the insurance fund's neither; prices are what the account's equity allots to the position; and
+ * deleveraging follows the ranking. Followed over the events of the feed, with the formulas of the rules in whole numbers.
+ */
+import { insuranceFundBorn } from "../../src/domain/Ids.js"
+import { isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import type { DecodedEvent } from "../../src/engine/EventLog.js"
+import type { Record } from "../../src/journal/Record.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Held {
+  readonly quantity: bigint
+  readonly entry: bigint
+}
+
+interface FollowedMarket {
+  parameters: Parameters
+  status: Status
+  mark: bigint
+  /** When the source of its index saw it; 0 before the first. */
+  sourceEpochMs: number
+  /** Positions that are not flat, by account. */
+  readonly held: Map<number, Held>
+}
+
+/** A counterparty of a deleveraging, in its place of the ranking. */
+interface Ranked {
+  readonly account: number
+  /** How much of it the price may close. */
+  readonly closable: bigint
+}
+
+/** A deleveraging that is under way. */
+interface Deleveraging {
+  readonly account: number
+  readonly market: number
+  readonly price: bigint
+  readonly ranking: ReadonlyArray<Ranked>
+  left: bigint
+  /** How many places of the ranking have been passed. */
+  passed: number
+}
+
+interface State {
+  readonly markets: Array<FollowedMarket>
+  readonly collateral: Map<number, bigint>
+  /** Who is under liquidation. */
+  readonly under: Set<number>
+  /** How many seconds in a row, each with a look at it due, have left an account with less than a look leaves it with. */
+  readonly unhelped: Map<number, number>
+  /** The first second with a look at each account, its beginning, ms. */
+  readonly due: Map<number, number>
+  /** Those of them who had what a look leaves them with at any point of the running second. */
+  readonly helped: Set<number>
+  /** Whether the engine was halted at any point of the running second. */
+  wasHalted: boolean
+  /** The insurance fund's account, once there is one. */
+  fund: number | undefined
+  halted: boolean
+  atEpochMs: number
+  deleveraging: Deleveraging | undefined
+}
+
+/** Seconds in a row that may leave an account unhelped: looks are bounded, and wait for what is beyond a band. */
+const patience = 3
+
+const bpsOne = 10_000n
+const abs = (value: bigint): bigint => (value < 0n ? -value : value)
+const atLeastOne = (value: bigint): bigint => (value < 1n ? 1n : value)
+const floorDiv = (over: bigint, under: bigint): bigint => over / under - (over < 0n && over % under !== 0n ? 1n : 0n)
+
+const factorOf = ({ parameters: { priceScale, quantityScale } }: FollowedMarket): bigint => 10n ** BigInt(6 - priceScale - quantityScale)
+
+const notionalOf = (market: FollowedMarket, { quantity }: Held): bigint => abs(quantity) * market.mark * factorOf(market)
+
+const profitOf = (market: FollowedMarket, held: Held): bigint => {
+  const notional = notionalOf(market, held)
+  return held.quantity > 0n ? notional - held.entry : held.entry - notional
+}
+
+/** Each slice of the notional at its own tier's rate, and one rounding up of the sum. */
+const requiredOf = ({ parameters: { maintenanceMarginTiers: tiers } }: FollowedMarket, notional: bigint): bigint => {
+  const sum = tiers.reduce((total, { maintenanceMarginBps, notionalThresholdAtoms }, index) => {
+    const over = notional - BigInt(notionalThresholdAtoms)
+    const more = maintenanceMarginBps - (tiers[index - 1]?.maintenanceMarginBps ?? 0)
+    return over > 0n ? total + over * BigInt(more) : total
+  }, 0n)
+  return (sum + bpsOne - 1n) / bpsOne
+}
+
+/** What an account has and needs at the marks; `doubtful` is what it has lost in markets that do not live. */
+const standingOf = (state: State, account: number) => {
+  let equity = state.collateral.get(account) ?? 0n
+  let required = 0n
+  let doubtful = 0n
+  let positions = 0
+  let live = 0
+  for (const market of state.markets) {
+    const held = market.held.get(account)
+    if (held === undefined) continue
+    positions++
+    const profit = profitOf(market, held)
+    equity += profit
+    required += requiredOf(market, notionalOf(market, held))
+    if (isLive(state, market)) live++
+    else if (profit < 0n) doubtful += profit
+  }
+  return { equity, required, doubtful, positions, live }
+}
+
+const isLive = ({ atEpochMs, halted }: State, { parameters, sourceEpochMs, status }: FollowedMarket): boolean =>
+  !halted && status !== "halted" && isListed(status) && sourceEpochMs !== 0 && atEpochMs < sourceEpochMs + parameters.indexStaleMs
+
+const nameOf = (state: State, account: number): string => (account === state.fund ? "the insurance fund" : `account ${account}`)
+
+/** Whether an account has what a look leaves it with at least: the fund all that it needs, others two thirds of it. */
+const isHelped = (state: State, account: number): boolean => {
+  const { equity, live, positions, required } = standingOf(state, account)
+  if (live < positions) return true
+  return account === state.fund ? equity >= required : 3n * equity >= 2n * required
+}
+
+// --- steps -----------------------------------------------------------------------------------------------
+
+/** What every step says of the account at that moment, and of the market. */
+interface Step {
+  readonly event: string
+  readonly account: number
+  readonly market: number
+  readonly markAtoms: number
+  readonly equityAtoms: number
+  readonly maintenanceMarginAtoms: number
+}
+
+const stepVerdict = (state: State, step: Step): Verdict => {
+  const market = state.markets[step.market]!
+  const { doubtful, equity, required } = standingOf(state, step.account)
+  const what = `${step.event} of ${nameOf(state, step.account)} in market ${step.market}`
+  if (!isLive(state, market)) return broken(`${what}: the market does not live`)
+  if (BigInt(step.markAtoms) !== market.mark) return broken(`${what} at a mark of ${step.markAtoms}, which is ${market.mark}`)
+  if (BigInt(step.equityAtoms) !== equity || BigInt(step.maintenanceMarginAtoms) !== required) {
+    return broken(`${what} says ${step.equityAtoms} of ${step.maintenanceMarginAtoms}, and it has ${equity} of ${required}`)
+  }
+  if (step.account !== state.fund && !state.under.has(step.account)) return broken(`${what}: it is not under liquidation`)
+  return equity - doubtful < required || (step.event !== "LiquidationOrdered" && equity < required)
+    ? holds
+    : broken(`${what}, which has ${equity} of ${required}, ${-doubtful} of it lost where nothing lives`)
+}
+
+/** The price at which the position's share of the equity is gone, as the standing has it. */
+const bankruptcyPriceOf = (state: State, account: number, index: number): bigint => {
+  const market = state.markets[index]!
+  const held = market.held.get(account)!
+  const { equity, required } = standingOf(state, account)
+  const share = floorDiv(equity * requiredOf(market, notionalOf(market, held)), required)
+  const perAtom = abs(held.quantity) * factorOf(market)
+  return held.quantity > 0n ? -floorDiv(share - market.mark * perAtom, perAtom) : floorDiv(market.mark * perAtom + share, perAtom)
+}
+
+const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationOrdered" }>): Verdict => {
+  const verdict = stepVerdict(state, event)
+  if (verdict !== holds) return verdict
+  const price = bankruptcyPriceOf(state, event.account, event.market)
+  if (price !== BigInt(event.bankruptcyPriceAtoms))
+    return broken(`a part of account ${event.account} in market ${event.market} goes at ${event.bankruptcyPriceAtoms}, not at ${price}`)
+  const size = abs(state.markets[event.market]!.held.get(event.account)!.quantity)
+  return BigInt(event.quantityAtoms) >= (size + 4n) / 5n && BigInt(event.quantityAtoms) <= size
+    ? holds
+    : broken(`a part of account ${event.account} in market ${event.market} is ${event.quantityAtoms} of ${size}`)
+}
+
+/** A step that hands a position on: only where there is less than two thirds, and at the price that the equity allots. */
+const handedOnVerdict = (state: State, event: Extract<DecodedEvent, { event: "TakenOver" | "DeleveragingBegun" }>): Verdict => {
+  const verdict = stepVerdict(state, event)
+  if (verdict !== holds) return verdict
+  const { equity, required } = standingOf(state, event.account)
+  const isFund = event.account === state.fund
+  if (!isFund && 3n * equity >= 2n * required)
+    return broken(`${event.event} of account ${event.account}, which has ${equity} of ${required}`)
+  const price = isFund && equity >= 0n ? state.markets[event.market]!.mark : bankruptcyPriceOf(state, event.account, event.market)
+  return price === BigInt(event.priceAtoms)
+    ? holds
+    : broken(`${event.event} of ${nameOf(state, event.account)} in market ${event.market} at ${event.priceAtoms}, not at ${price}`)
+}
+
+// --- deleveraging ----------------------------------------------------------------------------------------
+
+interface Candidate {
+  readonly account: number
+  readonly profit: bigint
+  readonly over: bigint
+  readonly under: bigint
+  readonly closable: bigint
+}
+
+/** Whether one comes before another: in profit first, then by the larger score, then the lower account. */
+const compare = (one: Candidate, other: Candidate): number => {
+  if (one.profit > 0n !== other.profit > 0n) return one.profit > 0n ? -1 : 1
+  const [left, right] = [one.over * other.under, other.over * one.under]
+  return left === right ? one.account - other.account : left > right ? -1 : 1
+}
+
+const rankingOf = (state: State, index: number, isLong: boolean, price: bigint): ReadonlyArray<Ranked> => {
+  const market = state.markets[index]!
+  const candidates: Array<Candidate> = []
+  for (const [account, held] of market.held) {
+    if (held.quantity > 0n === isLong) continue
+    const { equity } = standingOf(state, account)
+    const [profit, notional] = [profitOf(market, held), notionalOf(market, held)]
+    const [entry, backing] = [atLeastOne(held.entry), atLeastOne(equity)]
+    const [over, under] = profit > 0n ? [profit * notional, entry * backing] : [profit * backing, entry * notional]
+    const loss = (held.quantity > 0n ? market.mark - price : price - market.mark) * factorOf(market)
+    const size = abs(held.quantity)
+    const bearable = loss <= 0n ? size : equity <= 0n ? 0n : equity / loss
+    candidates.push({ account, profit, over, under, closable: bearable < size ? bearable : size })
+  }
+  return candidates.sort(compare)
+}
+
+const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "DeleveragingBegun" }>): Verdict => {
+  const verdict = handedOnVerdict(state, event)
+  const held = state.markets[event.market]!.held.get(event.account)
+  if (verdict !== holds || held === undefined) return verdict
+  const price = BigInt(event.priceAtoms)
+  const ranking = rankingOf(state, event.market, held.quantity > 0n, price)
+  state.deleveraging = { account: event.account, market: event.market, price, ranking, left: BigInt(event.sizeAtoms), passed: 0 }
+  return holds
+}
+
+const deleveragedVerdict = (state: State, event: Extract<DecodedEvent, { event: "Deleveraged" }>): Verdict => {
+  const what = `account ${event.counterparty}, closed for ${nameOf(state, event.account)} in market ${event.market},`
+  const { deleveraging } = state
+  if (deleveraging === undefined || deleveraging.account !== event.account || deleveraging.market !== event.market) {
+    return broken(`${what} has no deleveraging that began`)
+  }
+  const { left, passed, price, ranking } = deleveraging
+  if (BigInt(event.priceAtoms) !== price) return broken(`${what} is closed at ${event.priceAtoms}, not at ${price}`)
+  const place = ranking.findIndex(({ closable }, index) => index >= passed && closable > 0n)
+  const next = ranking[place]
+  if (next === undefined || next.account !== event.counterparty || place + 1 !== event.rank) {
+    return broken(`${what} is number ${event.rank}, and the next is account ${next?.account} as number ${place + 1}`)
+  }
+  const size = next.closable < left ? next.closable : left
+  if (BigInt(event.sizeAtoms) !== size) return broken(`${what} closes ${event.sizeAtoms}, and may close ${size}`)
+  deleveraging.left -= size
+  deleveraging.passed = place + 1
+  return holds
+}
+
+// --- following -------------------------------------------------------------------------------------------
+
+const followPosition = (state: State, event: Extract<DecodedEvent, { event: "PositionChanged" }>): void => {
+  const { held } = state.markets[event.market]!
+  if (event.quantityAtoms === 0) held.delete(event.account)
+  else held.set(event.account, { quantity: BigInt(event.quantityAtoms), entry: BigInt(event.entryNotionalAtoms) })
+  if (event.account === state.fund && !state.due.has(event.account)) state.due.set(event.account, secondAfter(state.atEpochMs))
+}
+
+const secondAfter = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
+
+const put = (state: State, { command }: Record, event: Extract<DecodedEvent, { event: "MarketPut" }>): void => {
+  if (command.kind !== "PutMarket") return
+  const known = state.markets[event.market]
+  if (known !== undefined) known.parameters = command.parameters
+  else state.markets[event.market] = { parameters: command.parameters, status: "draft", mark: 0n, sourceEpochMs: 0, held: new Map() }
+}
+
+const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
+  switch (event.event) {
+    case "MarketPut":
+      put(state, record, event)
+      return holds
+    case "MarketStatusSet":
+      state.markets[event.market]!.status = statuses[event.status]!
+      return holds
+    case "MarkSet":
+      state.markets[event.market]!.mark = BigInt(event.priceAtoms)
+      return holds
+    case "IndexPriceSet":
+      state.markets[event.market]!.sourceEpochMs = event.sourceEpochMs
+      return holds
+    case "HaltSet":
+      state.halted = event.halted === 1
+      state.wasHalted ||= state.halted
+      return holds
+    case "AccountOpened":
+      if (event.born === insuranceFundBorn) state.fund = event.account
+      return holds
+    case "Credited":
+      state.collateral.set(event.account, BigInt(event.amountAtoms))
+      return holds
+    case "CollateralChanged":
+      state.collateral.set(event.account, BigInt(event.collateralAtoms))
+      return holds
+    case "PositionChanged":
+      followPosition(state, event)
+      return holds
+    case "LiquidationBegun":
+      return begunVerdict(state, event)
+    case "LiquidationEnded":
+      return endedVerdict(state, event)
+    case "LiquidationOrdered":
+      return orderedVerdict(state, event)
+    case "TakenOver":
+      return handedOnVerdict(state, event)
+    case "DeleveragingBegun":
+      return beginDeleveraging(state, event)
+    case "Deleveraged":
+      return deleveragedVerdict(state, event)
+    default:
+      return holds
+  }
+}
+
+const begunVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationBegun" }>): Verdict => {
+  const { equity, required } = standingOf(state, event.account)
+  if (state.under.has(event.account)) return broken(`the liquidation of account ${event.account} begins again`)
+  state.under.add(event.account)
+  state.due.set(event.account, secondAfter(state.atEpochMs))
+  return BigInt(event.equityAtoms) === equity && BigInt(event.maintenanceMarginAtoms) === required && equity < required
+    ? holds
+    : broken(
+      `account ${event.account} is liquidated for ${event.equityAtoms} of ${event.maintenanceMarginAtoms}, and has ${equity} of ${required}`
+    )
+}
+
+const endedVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationEnded" }>): Verdict => {
+  const { equity, required } = standingOf(state, event.account)
+  if (!state.under.delete(event.account)) return broken(`the liquidation of account ${event.account} ends, and never began`)
+  state.due.delete(event.account)
+  // Of one who holds nothing nothing is required: his equity is not below zero.
+  return equity >= required
+    ? holds
+    : broken(`the liquidation of account ${event.account} ends with ${equity} of ${required}`)
+}
+
+/** After a record: who is under his maintenance margin is under liquidation, and those whose looks were due have been helped. */
+const recordVerdict = (state: State, sequence: number): Verdict => {
+  const accounts = new Set(state.markets.flatMap(({ held }) => [...held.keys()]))
+  for (const account of accounts) {
+    if (account === state.fund || state.under.has(account)) continue
+    const { equity, required } = standingOf(state, account)
+    if (equity < required) {
+      return broken(`after record ${sequence} account ${account} has ${equity} of ${required} and is not under liquidation`)
+    }
+  }
+  for (const account of [...state.unhelped.keys()]) if (!accounts.has(account)) state.unhelped.delete(account)
+  for (const account of [...state.due.keys()]) if (!accounts.has(account) && !state.under.has(account)) state.due.delete(account)
+  return holds
+}
+
+/** A second is over: everyone whose look was due when it began was helped in it. */
+const secondVerdict = (state: State, endedSecond: number, sequence: number): Verdict => {
+  for (const [account, dueEpochMs] of state.due) {
+    if (state.helped.has(account)) state.unhelped.delete(account)
+    else if (dueEpochMs <= endedSecond * 1_000 && !state.wasHalted) {
+      const seconds = (state.unhelped.get(account) ?? 0) + 1
+      state.unhelped.set(account, seconds)
+      if (seconds > patience) return unhelped(state, account, sequence)
+    }
+  }
+  state.helped.clear()
+  state.wasHalted = state.halted
+  return holds
+}
+
+const unhelped = (state: State, account: number, sequence: number): Verdict => {
+  const { equity, required } = standingOf(state, account)
+  return broken(`${nameOf(state, account)} still had ${equity} of ${required} before record ${sequence}, though looks at it were due`)
+}
+
+const noteHelped = (state: State): void => {
+  for (const account of state.due.keys()) {
+    if (!state.helped.has(account) && isHelped(state, account)) state.helped.add(account)
+  }
+}
+
+/** What an account's liquidation has to do with: after each, those who are due may have been helped. */
+const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet"])
+
+export const liquidation: Property<State> = {
+  name: "who-falls-under-his-margin-is-liquidated-and-nobody-else",
+  invariant: "I13",
+  kind: "safety",
+  initial: () => ({
+    markets: [],
+    collateral: new Map(),
+    under: new Set(),
+    unhelped: new Map(),
+    due: new Map(),
+    helped: new Set(),
+    fund: undefined,
+    halted: false,
+    wasHalted: false,
+    atEpochMs: 0,
+    deleveraging: undefined
+  }),
+  observe: (state, seen) => {
+    if (seen._tag !== "Fed") return holds
+    const { events, record } = seen.decided
+    const endedSecond = Math.floor(state.atEpochMs / 1_000)
+    const isNewSecond = Math.floor(record.atEpochMs / 1_000) > endedSecond
+    const before = isNewSecond ? secondVerdict(state, endedSecond, record.sequence) : holds
+    if (before !== holds) return before
+    state.atEpochMs = record.atEpochMs
+    noteHelped(state)
+    for (const event of events) {
+      const verdict = follow(state, record, event)
+      if (verdict !== holds) return verdict
+      if (state.due.size > 0 && changes.has(event.event)) noteHelped(state)
+    }
+    return recordVerdict(state, record.sequence)
+  }
+}
