@@ -68,6 +68,14 @@ export interface Options {
     readonly weights: Readonly<Record<Intent, number>>
     /** How many of the batches are as long as they may be. Absent from what was kept before it was drawn: a tenth. */
     readonly bulkShare?: number
+    /** What ruins traders. Absent from what was kept before: nothing does on purpose. */
+    readonly ruin?: {
+      /** How many of their orders are for a large part of all that they could carry. */
+      readonly leverageShare: number
+      /** How often an operator's move of an index goes on where the last one went, and how far, bps. */
+      readonly trendShare: number
+      readonly trendBps: number
+    }
   }
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
@@ -330,6 +338,40 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
   growsAtMs: random.pick([0, 500, 3_000, 10_000])
 })
 
+/** How many runs ruin traders. */
+const ruinShare = 0.5
+
+/** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
+const ruinousWeights = { make: 60, take: 60, "market order": 15, "margin edge": 15, flip: 10 } as const
+
+/** How often they do anything else, of what traders do otherwise, and how often the operator keeps them from trading. */
+const otherShare = 0.3
+
+/** The workload of traders who are to be ruined. */
+const ruined = (workload: Options["workload"], random: SimRandom): Options["workload"] => ({
+  ...workload,
+  weights: {
+    ...Object.fromEntries(intents.map((intent) => [intent, workload.weights[intent] * otherShare])) as Record<Intent, number>,
+    flood: 0,
+    ...ruinousWeights
+  },
+  meanOperatorMs: random.pick([100, 400]),
+  haltShare: workload.haltShare * otherShare,
+  statusShare: workload.statusShare * otherShare,
+  ruin: {
+    leverageShare: random.pick([0.2, 0.5, 0.9]),
+    trendShare: random.pick([0.2, 0.5, 0.9]),
+    trendBps: random.pick([50, 200, 600])
+  }
+})
+
+/** How prices of the feed go where traders are to be ruined. */
+const ruinous = (random: SimRandom): NonNullable<SimIndexFeed.Behaviour["ruin"]> => ({
+  trendBps: random.pick([0, 30, 100, 300]),
+  gapShare: random.pick([0, 0.03, 0.15]),
+  gapBps: random.pick([100, 600, 2_500])
+})
+
 const feed = (random: SimRandom): SimIndexFeed.Behaviour => ({
   meanPauseMs: random.pick([150, 1_000, 5_000, 30_000]),
   moveBps: random.pick([5, 30, 200]),
@@ -435,14 +477,18 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     edges: drawnEdges,
     bounds: bounds(random)
   }
+  const ruins = random.split("ruin")
+  const ruining = ruins.chance(ruinShare)
+    ? { ...drawn, workload: ruined(drawn.workload, ruins), feed: { ...drawn.feed, ruin: ruinous(ruins) } }
+    : drawn
   // That the next segment finds no room shows while half of one is left: of a small one that is filled before it shows.
   const { maxBlockBytes, segmentBytes } = roomy
-  const sized = drawn.room.meanFullMs === 0 ? drawn : { ...drawn, bounds: { ...drawn.bounds, maxBlockBytes, segmentBytes } }
+  const sized = drawn.room.meanFullMs === 0 ? ruining : { ...ruining, bounds: { ...drawn.bounds, maxBlockBytes, segmentBytes } }
   // What an operator does is remembered for a day: in a table that is full, its own small part would be used up.
   const calms = drawn.bounds.idempotencyKeys < roomy.idempotencyKeys
   const isPast = drawn.bounds.orders < roomy.orders && random.split("past").chance(0.5)
   const fitting = calms
-    ? { ...sized, workload: { ...drawn.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
+    ? { ...sized, workload: { ...ruining.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
     : sized
   // A table that is full finds room in what it forgets only where a day passes while it is.
   const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }

@@ -72,7 +72,8 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
   const recorded: Array<Step> = []
   const markets = options.listing === undefined ? undefined : SimMarkets.draw(root.split("markets"), {
     collateral: options.workload.collateral,
-    money: options.edges?.money ?? "ordinary"
+    money: options.edges?.money ?? "ordinary",
+    ruins: options.workload.ruin !== undefined
   })
   return {
     request,

@@ -198,6 +198,27 @@ const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): 
   return random.pick(ways)()
 }
 
+/** Where a market's index goes on to, by market, once it has begun to. */
+type Directions = Map<number, 1 | -1>
+
+/** How often it turns around with a move. */
+const turnShare = 0.1
+
+/** The next price of an index that goes on in one direction; undefined where it is not to. */
+const trendingPrice = (
+  { index, mark, parameters }: NaiveMarket,
+  { ruin }: Options["workload"],
+  directions: Directions,
+  random: SimRandom
+): number | undefined => {
+  if (ruin === undefined || !random.chance(ruin.trendShare)) return undefined
+  const before = directions.get(index)
+  const direction = before === undefined || random.chance(turnShare) ? random.pick([1, -1] as const) : before
+  directions.set(index, direction)
+  const step = Math.max(1, Math.round((mark * ruin.trendBps * random.next()) / 10_000))
+  return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + direction * step))
+}
+
 /** An index price near the mark, or now and then about as far as the band goes. */
 const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workload"], random: SimRandom): number => {
   const wayUp = random.chance(0.5) ? 1 : -1
@@ -219,6 +240,8 @@ export const make = (
   const commands = new Commands(token)
   const opening = openingOf(commands, options, markets)
   const past: Array<Calls.Draft> = []
+  const trend = random.split("trend")
+  const directions: Directions = new Map()
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -236,7 +259,7 @@ export const make = (
       return
     }
     const market = random.pick(desk.model.markets)
-    const price = movedPrice(market, options, random)
+    const price = trendingPrice(market, options, directions, trend) ?? movedPrice(market, options, random)
     const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
     desk.issue(remembered(commands.setIndex(market, price, sourceEpochMs)), () => {})
   }

@@ -220,10 +220,20 @@ const atEdge = (market: ListedMarket, index: number, { collateral, money }: Mean
   return withTiers(grown, collateral, random)
 }
 
-/** How much money there is: what each account begins with, in USDC. */
+/** How much money there is: what each account begins with, in USDC; and whether traders are to be ruined. */
 export interface Means {
   readonly collateral: number
   readonly money: "ordinary" | "large" | "small"
+  readonly ruins: boolean
+}
+
+/** The market with what a liquidation in it costs drawn, and often with tiers that traders of so much collateral come to. */
+const withLiquidation = (market: ListedMarket, { collateral, ruins }: Means, random: SimRandom): ListedMarket => {
+  if (!ruins) return market
+  const tiered = random.chance(0.4) ? withTiers(market, collateral, random) : market
+  const { parameters } = tiered
+  const most = Math.floor(parameters.maintenanceMarginTiers[0]!.maintenanceMarginBps / 4)
+  return { ...tiered, parameters: { ...parameters, liquidationFeeBps: random.pick([0, Math.min(1, most), most, most]) } }
 }
 
 /** A market on a drawn grid. */
@@ -264,8 +274,14 @@ export const draw = (random: SimRandom, means: Means): SimMarkets => {
   const moves = risks.chance(0.5)
   const drawn = (market: ListedMarket): ListedMarket => moves ? withRisk(market, risks) : market
   const markets = {
-    first: simMarkets.map((market, index) => drawn(atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`)))),
-    later: drawn(further(random))
+    first: simMarkets.map((market, index) =>
+      withLiquidation(
+        drawn(atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`))),
+        means,
+        random.split(`liquidation/${index}`)
+      )
+    ),
+    later: withLiquidation(drawn(further(random)), means, random.split("liquidation/later"))
   }
   for (const { parameters } of [...markets.first, markets.later]) {
     const wrong = fault(parameters)

@@ -51,7 +51,10 @@ export class Wishes {
   #ordinaryQuantity(market: NaiveMarket): number {
     const perAtom = Math.max(1, market.mark) * Number(market.factor)
     const carry = (this.options.collateral * 1e6 * 10_000) / market.parameters.initialMarginBps
-    return this.clampQuantity(market, (carry * (0.002 + 0.06 * this.random.next() ** 2)) / perAtom)
+    const share = this.random.chance(this.options.ruin?.leverageShare ?? 0)
+      ? 0.2 + 0.8 * this.random.next()
+      : 0.002 + 0.06 * this.random.next() ** 2
+    return this.clampQuantity(market, (carry * share) / perAtom)
   }
 
   side(): "buy" | "sell" {

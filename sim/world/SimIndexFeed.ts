@@ -1,6 +1,7 @@
 /**
  * The source of index prices outside the venue, and the connection over which one process at a time hears it. Each
- * market's price wanders around where it started; what is sent when is drawn from the seed and goes on whether or
+ * market's price wanders around where it started, and where prices are to ruin somebody it goes on in one direction for a while,
+ * or at once to where the next samples agree that it is; what is sent when is drawn from the seed and goes on whether or
  * not anything listens.
  *
  * Fault model: samples come at uneven pauses; one is sent again, at once or later; one arrives late, behind newer
@@ -28,6 +29,14 @@ export interface Behaviour {
   /** How long a market is silent at most; one silence in ten has no end. */
   readonly maxSilenceMs: number
   readonly oddShare: number
+  /** How prices go that ruin somebody. Absent: they only wander. */
+  readonly ruin?: {
+    /** How far a price goes on in its direction with each sample at most, bps. */
+    readonly trendBps: number
+    /** How often a price is somewhere else at once, and how far, bps. The samples after it agree. */
+    readonly gapShare: number
+    readonly gapBps: number
+  }
 }
 
 /** A market as the source knows it. Prices in price atoms. */
@@ -50,6 +59,12 @@ export interface SimIndexFeed {
 
 /** A price stays within this factor of where it started, either way. */
 const widest = 1.2
+/** The same where prices are to ruin somebody. */
+const widestOfRuin = 3
+/** How often a price turns around with a sample. */
+const turnShare = 0.05
+/** When those that agree with a gap are sent, one behind the other: at least a second lies between the second and the last. */
+const agreeingMs = [200, 1_100]
 /** How many silences have no end. */
 const endlessShare = 0.1
 
@@ -83,18 +98,38 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
     const late = (share: number): number => own.chance(share) ? own.next() * behaviour.maxLateMs : 0
     let price = startPriceAtoms
 
+    const way = own.split("way")
+    const { ruin } = behaviour
+    const wide = ruin === undefined ? widest : widestOfRuin
+    let direction = way.chance(0.5) ? 1 : -1
+    /** Pauses until the samples that agree with a gap, while there are any left. */
+    let agreeing: ReadonlyArray<number> = []
+
     const pauseMs = (): number => -Math.log(1 - own.next()) * behaviour.meanPauseMs
+
+    /** Where the price goes besides wandering, as a factor. */
+    const goesOn = (): number => {
+      if (ruin === undefined || agreeing.length > 0) return 1
+      if (way.chance(turnShare)) direction = -direction
+      if (!way.chance(ruin.gapShare)) return 1 + (direction * ruin.trendBps * way.next()) / 10_000
+      agreeing = agreeingMs
+      return 1 + ((way.chance(0.5) ? 1 : -1) * ruin.gapBps * way.next()) / 10_000
+    }
 
     const quote = (): void => {
       if (silent) return
-      const moved = price * (1 + ((2 * own.next() - 1) * behaviour.moveBps) / 10_000)
-      price = Math.min(startPriceAtoms * widest, Math.max(startPriceAtoms / widest, moved))
+      const [agrees, ...further] = agreeing
+      const wanders = 1 + ((2 * own.next() - 1) * (agrees === undefined ? behaviour.moveBps : 0)) / 10_000
+      price = Math.min(startPriceAtoms * wide, Math.max(startPriceAtoms / wide, price * wanders * goesOn()))
       const priceAtoms = own.chance(behaviour.oddShare) ? maxPriceAtoms + own.between(1, 1_000) : Math.max(1, Math.round(price))
       const sample = { marketId, priceAtoms, sourceEpochMs: Math.floor(time.nowEpochMs()) }
       newest.set(marketId, sample)
       send(sample, late(behaviour.lateShare))
       if (own.chance(behaviour.repeatShare)) send(sample, late(0.5))
-      if (!own.chance(behaviour.silenceShare)) time.after(pauseMs(), quote)
+      if (agrees !== undefined) agreeing = further
+      const [next] = agreeing
+      if (next !== undefined) time.after(next, quote)
+      else if (!own.chance(behaviour.silenceShare)) time.after(pauseMs(), quote)
       else if (!own.chance(endlessShare)) time.after(own.next() * behaviour.maxSilenceMs, quote)
     }
     time.after(pauseMs(), quote)
