@@ -246,13 +246,14 @@ export class NaiveLiquidations {
       if (rest === 0) continue
       const { isLeft, size } = this.#deleverage(account, market, rest, price)
       if (isLeft) return true
-      if (size === 0) this.ground.halt(market)
+      if (size < rest) this.ground.halt(market)
     }
   }
 
   /** The insurance fund takes over as much as it can carry: how much. */
   #takeOver(account: NaiveAccount, market: NaiveMarket, quantity: number, price: bigint): number {
-    if (price < 1n || price > BigInt(market.parameters.maxPriceAtoms)) return 0
+    // A fund that never had anything carries nothing.
+    if (this.fund === undefined || price < 1n || price > BigInt(market.parameters.maxPriceAtoms)) return 0
     const size = this.#carried(market, quantity, price)
     if (size === 0) return 0
     const way = quantity > 0 ? 1 : -1
@@ -332,9 +333,10 @@ export class NaiveLiquidations {
       const largest = this.#largest(fund)
       if (equity >= maintenanceMargin || largest === undefined) return false
       const { market, position, price } = largest
-      const { isLeft, size } = this.#deleverage(fund, market, Math.abs(position.quantity), equity < 0n ? price : BigInt(market.mark))
+      const held = Math.abs(position.quantity)
+      const { isLeft, size } = this.#deleverage(fund, market, held, equity < 0n ? price : BigInt(market.mark))
       if (isLeft) return true
-      if (size === 0) this.ground.halt(market)
+      if (size < held) this.ground.halt(market)
     }
   }
 

@@ -317,8 +317,6 @@ export const transfer = (state: State, market: MarketState, from: number, to: nu
   const isSold = positions.quantity(from) > 0
   pass(state, market, from, !isSold, sizeAtoms, priceAtoms)
   pass(state, market, to, isSold, sizeAtoms, priceAtoms)
-  market.marketSequence = state.sequence
-  state.registrySequence = state.sequence
   enforceReduceOnly(state, market, from)
   enforceReduceOnly(state, market, to)
 }
