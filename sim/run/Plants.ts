@@ -272,22 +272,33 @@ const anotherEnvironment: Plant = {
 const rowsOf = ({ newest }: Ground, name: string, bytes: number): number =>
   newest.sections.find((section) => section.name === name)!.bytes.length / bytes
 
-/** A start with room for just what a table remembers, or for one fewer: `section` of the snapshot has its rows, of so many bytes. */
-const roomFor = (table: "orders" | "idempotencyKeys", what: string, section: string, bytes: number): Plant => ({
+/** Orders for which the table must have room: those in its rows, of which one is free for the venue's own. */
+const ordersOf = (ground: Ground): number => {
+  const { bytes } = ground.newest.sections.find(({ name }) => name === "orders.rows")!
+  const rows = bytes.length / rowBytes
+  const numbers = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
+  const held = Array.from({ length: rows }, (_, row) => numbers.getFloat64(row * rowBytes, true)).filter((number) => number >= 0)
+  return Math.max(held.length, rows - 1)
+}
+
+const keysOf = (ground: Ground): number => rowsOf(ground, "idempotency.rows", entryBytes)
+
+/** A start with room for just what a table remembers, or for one fewer. */
+const roomFor = (table: "orders" | "idempotencyKeys", what: string, needed: (ground: Ground) => number): Plant => ({
   what: `a start with room for just the ${what} that are remembered, or for one fewer`,
   plant: (ground) => {
     const { bounds: { idempotencyKeys, orders }, random } = ground
-    const rows = rowsOf(ground, section, bytes)
-    const lacking = rows > 1 && random.chance(0.5) ? 1 : 0
+    const least = needed(ground)
+    const lacking = least > 1 && random.chance(0.5) ? 1 : 0
     return {
       must: lacking === 0 ? "serve" : "CapacityTooSmall",
-      set: { capacity: { orders, idempotencyKeys, [table]: Math.max(1, rows - lacking) } }
+      set: { capacity: { orders, idempotencyKeys, [table]: Math.max(1, least - lacking) } }
     }
   }
 })
 
-const roomForOrders = roomFor("orders", "orders", "orders.rows", rowBytes)
-const roomForKeys = roomFor("idempotencyKeys", "keys", "idempotency.rows", entryBytes)
+const roomForOrders = roomFor("orders", "orders", ordersOf)
+const roomForKeys = roomFor("idempotencyKeys", "keys", keysOf)
 
 /** All that there is to plant. */
 const plants: ReadonlyArray<Plant> = [

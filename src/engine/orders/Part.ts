@@ -59,6 +59,7 @@ const restore = (state: State, from: SectionReader): void => {
     idempotencyKey: from.texts("orders.idempotencyKey"),
     freeHead: from.json("orders.freeHead") as number
   }, capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
+  if (state.orders.size > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, state.orders.size, sequence)
   state.idempotency = Idempotency.restore(
     { rows: from.bytes("idempotency.rows"), more: from.bytes("idempotency.more"), heads: from.ints("idempotency.heads") },
     capacity.idempotencyKeys,
