@@ -158,6 +158,8 @@ export class NaiveVenue {
   readonly accounts: Array<NaiveAccount> = []
   readonly markets: Array<NaiveMarket> = []
   readonly orders = new Map<number, NaiveOrder>()
+  /** Numbers of the venue's own orders: of parts of liquidations, and of what unwinds the insurance fund. */
+  readonly ownOrders = new Set<number>()
   /** What each scope was last decided for. */
   readonly memory = new Map<string, NaiveMemory>()
   /** What scopes were decided for before that, once it had been forgotten. */
@@ -284,6 +286,11 @@ export class NaiveVenue {
   /** When accounts under liquidation and the insurance fund are to be looked at, in the order of the looks. */
   get looks(): ReadonlyArray<{ readonly account: NaiveAccount; readonly atEpochMs: number }> {
     return this.#liquidations.moments
+  }
+
+  /** When an account is looked at next; 0 where it is neither under liquidation nor an insurance fund that holds anything. */
+  nextLookEpochMs(account: NaiveAccount): number {
+    return this.looks.find((look) => look.account === account)?.atEpochMs ?? 0
   }
 
   /** Whether no look is taken for now: under a halt, and while orders beyond a band are left. */
@@ -1247,6 +1254,7 @@ export class NaiveVenue {
       lastSequence: this.sequence,
       endedAtEpochMs: 0
     }
+    this.ownOrders.add(order.number)
     this.#match(order)
     return order.filledNotional
   }

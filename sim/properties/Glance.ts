@@ -3,6 +3,7 @@
  * from it once. Good for as long as the engine stands still.
  */
 import type { AccountView } from "../../src/engine/Accounts.js"
+import { Engine } from "../../src/engine/Engine.js"
 import type {
   BalanceView,
   BookView,
@@ -86,6 +87,12 @@ export class Glance {
   /** When the account's dead-man switch fires; 0 while it is not armed. */
   cancelAllAtEpochMs(account: number): number {
     return this.#reads.cancelAllAtEpochMs(account)
+  }
+
+  /** When the account is looked at next for its liquidation, or to unwind where it is the insurance fund; 0 where it is not. */
+  liquidationEpochMs(account: number): number {
+    if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
+    return this.#reads.state.liquidations.at(account)
   }
 
   /** The order if the engine remembers it and it is this account's. */

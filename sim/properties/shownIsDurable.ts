@@ -31,7 +31,8 @@ export const shownIsDurable: Property<null> = {
     // A refused attempt has an id of its own, and no order; what is told of it in a lookup has its own property.
     if (seen.call.method !== "GET" || endpoint === "lookUpOutcome") return holds
     for (const [, id = ""] of text.matchAll(orders)) {
-      if (!model.orders.has(parseOrderId(id) ?? -1)) return broken(`${endpoint} shows ${id}, which no durable record placed`)
+      const number = parseOrderId(id) ?? -1
+      if (!model.orders.has(number) && !model.ownOrders.has(number)) return broken(`${endpoint} shows ${id}, which no durable record placed`)
     }
     return holds
   }

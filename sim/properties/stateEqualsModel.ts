@@ -1,6 +1,6 @@
 /**
- * Safety (I4, and with it the accept rule, fees and PnL). After every record the engine's orders, positions with
- * their episodes, balances, and what it says of its markets are those of the reference model; from time to time
+ * Safety (I4, and with it the accept rule, fees, PnL and liquidation). After every record the engine's orders, positions with
+ * their episodes, balances, who is under liquidation, and what it says of its markets are those of the reference model; from time to time
  * everything is compared, otherwise what the record touched.
  */
 import { anyMarket } from "../../src/domain/None.js"
@@ -92,7 +92,8 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
   }
   const switchWas = firstDifference(`account ${index}`, [
     ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs],
-    ["display handle", reads.account(index).displayHandle, account.displayHandle]
+    ["display handle", reads.account(index).displayHandle, account.displayHandle],
+    ["next look", reads.liquidationEpochMs(index), model.nextLookEpochMs(account)]
   ])
   if (switchWas !== undefined) return switchWas
   return balanceVerdict(reads.balance(index), account, model)
