@@ -117,7 +117,7 @@ const look = (state: State, account: number): number => {
   Margin.refreshAccount(state, account)
   if (isHealthy(state, account)) return 0
   const next = InsuranceFund.nextSecond(state.atEpochMs)
-  if (isSpared(state, account) || largest(state, account) === none) {
+  if (isSpared(state, account)) {
     state.capacity.reached?.("a liquidation waited for a stale market")
     return next
   }
@@ -145,6 +145,7 @@ const sendPart = (state: State, account: number): void => {
   const sent = state.parts.get(account)
   if (sent !== undefined && sent.lastSecond >= second) return
   const slot = largest(state, account)
+  if (slot === none) return
   const market = markets[positions.market(slot)]!
   const limitAtoms = bankruptcyPrice(state, account, slot)
   if (limitAtoms < 1) return
