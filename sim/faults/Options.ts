@@ -212,7 +212,7 @@ export const intents = [
 ] as const
 export type Intent = (typeof intents)[number]
 
-export const profiles = ["calm", "swarm", "crash", "network", "disk"] as const
+export const profiles = ["calm", "swarm", "crash", "network", "disk", "ruin"] as const
 export type Profile = (typeof profiles)[number]
 
 const baseWeights: Readonly<Record<Intent, number>> = {
@@ -342,7 +342,7 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
 const ruinShare = 0.5
 
 /** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
-const ruinousWeights = { make: 60, take: 60, "market order": 15, "margin edge": 15, flip: 10 } as const
+const ruinousWeights = { make: 60, take: 40, "market order": 40, "margin edge": 20, flip: 6 } as const
 
 /** How often they do anything else, of what traders do otherwise, and how often the operator keeps them from trading. */
 const otherShare = 0.3
@@ -356,12 +356,13 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
     ...ruinousWeights
   },
   meanOperatorMs: random.pick([100, 400]),
+  indexMoveBps: random.pick([5, 30, workload.indexMoveBps]),
   haltShare: workload.haltShare * otherShare,
   statusShare: workload.statusShare * otherShare,
   ruin: {
-    leverageShare: random.pick([0.2, 0.5, 0.9]),
-    trendShare: random.pick([0.2, 0.5, 0.9]),
-    trendBps: random.pick([50, 200, 600])
+    leverageShare: random.pick([0.1, 0.3, 0.6]),
+    trendShare: random.pick([0.05, 0.2, 0.5]),
+    trendBps: random.pick([50, 150, 400])
   }
 })
 
@@ -478,7 +479,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     bounds: bounds(random)
   }
   const ruins = random.split("ruin")
-  const ruining = ruins.chance(ruinShare)
+  const ruining = profile === "ruin" || ruins.chance(ruinShare)
     ? { ...drawn, workload: ruined(drawn.workload, ruins), feed: { ...drawn.feed, ruin: ruinous(ruins) } }
     : drawn
   // That the next segment finds no room shows while half of one is left: of a small one that is filled before it shows.
@@ -527,6 +528,17 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         edges: drawn.edges,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
+      }
+    case "ruin":
+      return {
+        ...drawn,
+        network: quiet.network,
+        disk: quiet.disk,
+        room: { ...drawn.room, meanFullMs: 0 },
+        clock: quiet.clock,
+        process: { ...drawn.process, meanCrashMs: drawn.process.meanCrashMs * 5 },
+        workload: { ...drawn.workload, meanOperatorMs: Math.max(100, drawn.workload.meanOperatorMs) },
+        bounds: { ...drawn.bounds, orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys }
       }
     case "disk":
       return {
