@@ -355,7 +355,9 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
     flood: 0,
     ...ruinousWeights
   },
-  meanOperatorMs: random.pick([100, 400]),
+  // Marks are made once a second: what ruins traders takes many of them.
+  meanPauseMs: random.pick([200, 800, 2_000]),
+  meanOperatorMs: random.pick([200, 600]),
   indexMoveBps: random.pick([5, 30, workload.indexMoveBps]),
   haltShare: workload.haltShare * otherShare,
   statusShare: workload.statusShare * otherShare,
