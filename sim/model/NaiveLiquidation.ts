@@ -95,8 +95,8 @@ const byRank = (one: Ranked, other: Ranked): number => {
 const closable = ({ equity, quantity }: Ranked, market: NaiveMarket, price: bigint): number => {
   const size = Math.abs(quantity)
   const worse = (quantity > 0 ? BigInt(market.mark) - price : price - BigInt(market.mark)) * market.factor
-  if (worse <= 0n) return size
-  return equity <= 0n ? 0 : Number(min(BigInt(size), equity / worse))
+  if (equity < 0n) return 0
+  return worse <= 0n ? size : Number(min(BigInt(size), equity / worse))
 }
 
 /** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */

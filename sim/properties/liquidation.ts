@@ -213,7 +213,7 @@ const rankingOf = (state: State, index: number, isLong: boolean, price: bigint):
     const [over, under] = profit > 0n ? [profit * notional, entry * backing] : [profit * backing, entry * notional]
     const loss = (held.quantity > 0n ? market.mark - price : price - market.mark) * factorOf(market)
     const size = abs(held.quantity)
-    const bearable = loss <= 0n ? size : equity <= 0n ? 0n : equity / loss
+    const bearable = equity < 0n ? 0n : loss <= 0n ? size : equity / loss
     candidates.push({ account, profit, over, under, closable: bearable < size ? bearable : size })
   }
   return candidates.sort(compare)

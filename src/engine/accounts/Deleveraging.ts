@@ -151,10 +151,11 @@ const closable = (state: State, market: MarketState, { account, slot }: RankedEn
   const { accounts, positions } = state
   const quantity = positions.quantity(slot)
   const lossOfOne = (quantity > 0 ? market.mark - priceAtoms : priceAtoms - market.mark) * market.factor
-  if (lossOfOne <= 0) return Math.abs(quantity)
   Margin.refreshAccount(state, account)
   const equity = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
-  return equity <= 0 ? 0 : Math.min(Math.abs(quantity), Math.floor(equity / lossOfOne))
+  // Closed without its bankruptcy price it would be left with nothing but a debt.
+  if (equity < 0) return 0
+  return lossOfOne <= 0 ? Math.abs(quantity) : Math.min(Math.abs(quantity), Math.floor(equity / lossOfOne))
 }
 
 /** How a deleveraging ended: all of the position is closed, the record had its share of them, or nobody was left. */
