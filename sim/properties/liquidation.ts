@@ -61,6 +61,8 @@ interface State {
   halted: boolean
   atEpochMs: number
   deleveraging: Deleveraging | undefined
+  /** The takeover that nothing has followed yet. */
+  taken: { readonly account: number; readonly market: number; readonly price: bigint } | undefined
 }
 
 /** Seconds in a row that may leave an account unhelped: looks are bounded, and wait for what is beyond a band. */
@@ -160,6 +162,7 @@ const bankruptcyPriceOf = (state: State, account: number, index: number): bigint
 }
 
 const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationOrdered" }>): Verdict => {
+  state.taken = undefined
   const verdict = stepVerdict(state, event)
   if (verdict !== holds) return verdict
   const price = bankruptcyPriceOf(state, event.account, event.market)
@@ -179,7 +182,12 @@ const handedOnVerdict = (state: State, event: Extract<DecodedEvent, { event: "Ta
   const isFund = event.account === state.fund
   if (!isFund && 3n * equity >= 2n * required)
     return broken(`${event.event} of account ${event.account}, which has ${equity} of ${required}`)
-  const price = isFund && equity >= 0n ? state.markets[event.market]!.mark : bankruptcyPriceOf(state, event.account, event.market)
+  const anew = isFund && equity >= 0n ? state.markets[event.market]!.mark : bankruptcyPriceOf(state, event.account, event.market)
+  // What the fund leaves of a position goes at the price of all of it.
+  const { taken } = state
+  const isRest = event.event === "DeleveragingBegun" && taken?.account === event.account && taken.market === event.market
+  const price = isRest ? taken.price : anew
+  state.taken = event.event === "TakenOver" ? { account: event.account, market: event.market, price } : undefined
   return price === BigInt(event.priceAtoms)
     ? holds
     : broken(`${event.event} of ${nameOf(state, event.account)} in market ${event.market} at ${event.priceAtoms}, not at ${price}`)
@@ -395,7 +403,8 @@ export const liquidation: Property<State> = {
     halted: false,
     wasHalted: false,
     atEpochMs: 0,
-    deleveraging: undefined
+    deleveraging: undefined,
+    taken: undefined
   }),
   observe: (state, seen) => {
     if (seen._tag !== "Fed") return holds
