@@ -344,6 +344,9 @@ const ruinShare = 0.5
 /** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
 const ruinousWeights = { make: 60, take: 40, "market order": 40, "margin edge": 20, flip: 6 } as const
 
+/** Most USDC that each begins with: what one wins of all others can be counted exactly. */
+const mostToRuin = 400_000_000
+
 /** How often they do anything else, of what traders do otherwise, and how often the operator keeps them from trading. */
 const otherShare = 0.3
 
@@ -355,6 +358,7 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
     flood: 0,
     ...ruinousWeights
   },
+  collateral: Math.min(workload.collateral, mostToRuin),
   // Marks are made once a second: what ruins traders takes many of them.
   meanPauseMs: random.pick([200, 800, 2_000]),
   meanOperatorMs: random.pick([200, 600]),
