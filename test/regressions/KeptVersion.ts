@@ -31,6 +31,8 @@ export type Name =
 
 /** Everything is taken over at the sequence of this snapshot. */
 export const takenOverAt = 48
+/** The same of rules 4, in whose directories marks are made. */
+export const takenOverOfRules4 = 52
 
 /** A minute after the last record of either directory: its own time is told by `venue journal info`. */
 export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {

@@ -8,6 +8,7 @@ import { type Exchange, unpack, withoutRequestId } from "../../scripts/fixtures/
 import * as SimDisk from "../../sim/world/SimDisk.js"
 import type { Response } from "../../src/edge/http/Listener.js"
 import * as Invariants from "../../src/engine/Invariants.js"
+import { schema } from "../../src/engine/Snapshot.js"
 import { Journal } from "../../src/journal/Journal.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
@@ -87,7 +88,7 @@ test("the step is journaled first, with what it began from and came to, and the 
   expect(Invariants.firstBroken(migrated.state)).toBeUndefined()
   const step = await Effect.runPromise((await storeOf(disk)).latestStep)
   if (step === undefined || typeof step === "string") throw new Error(`the step was not kept: ${step}`)
-  expect([step.sequence, step.schema]).toEqual([takenOverAt, 4])
+  expect([step.sequence, step.schema]).toEqual([takenOverAt, schema])
   const kept = await Effect.runPromise(engineOf(step, { orders: 10_000, idempotencyKeys: 10_000 }))
   expect(stateDigest(kept.state)).toBe(stateDigest(migrated.state))
 })

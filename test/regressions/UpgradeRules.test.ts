@@ -1,4 +1,4 @@
-/** What versions 0.2.0 and 0.3.0 left is taken over: its answers, its state, and what follows; what it left undecided is left to it. */
+/** What versions 0.2.0 to 0.4.0 left is taken over: its answers, its state, and what follows; what it left undecided is left to it. */
 import * as fs from "node:fs"
 import * as os from "node:os"
 import * as path from "node:path"
@@ -16,10 +16,10 @@ import { versions } from "../../src/sequencer/Versions.js"
 import { run } from "../cli/Tool.js"
 import * as Kept from "./KeptVersion.js"
 
-describe.each([[2, "0.2.0"], [3, "0.3.0"]] as const)("a directory of rules %i", (rules, program) => {
+describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"]] as const)("a directory of rules %i", (rules, program) => {
   const exchanges = Kept.exchangesOf(`rules-${rules}`)
   const soonAfterMs = Kept.soonAfterMs(exchanges)
-  const { takenOverAt } = Kept
+  const takenOverAt = rules === 4 ? Kept.takenOverOfRules4 : Kept.takenOverAt
   const capacity = { orders: 10_000, idempotencyKeys: 10_000 }
 
   const [alice, bob] = Kept.tradersOf(exchanges) as [Kept.Trader, Kept.Trader]
@@ -46,7 +46,9 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"]] as const)("a directory of rules %i", 
       const isDecidedAgain = request.method === "POST" && again !== undefined
       if (isDecidedAgain) decidedAgain++
       const said = (status: number, body: string) => {
-        const text = Kept.asBefore(withoutRequestId(body))
+        const before = Kept.asBefore(withoutRequestId(body))
+        // The start that rules 4 answered behind had made marks before it did.
+        const text = rules === 4 ? before.replace(/"journalSequence":\d+/, "\"journalSequence\":0") : before
         return [status, isDecidedAgain ? text.replace(/"occurredAtEpochMs":\d+/, "\"occurredAtEpochMs\":0") : text]
       }
       const expected = again ?? first
@@ -95,7 +97,7 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"]] as const)("a directory of rules %i", 
       Kept.writeOut(disk, directory)
       const { code, stderr, stdout } = await run("dist/src/cli/replay.js", ["--data", directory, "--verify"])
       expect([stderr, code]).toEqual(["", 0])
-      expect(stdout).toContain("sequences 1 to 48 are verified by their chain: an earlier version decided them")
+      expect(stdout).toContain(`sequences 1 to ${takenOverAt} are verified by their chain: an earlier version decided them`)
     } finally {
       fs.rmSync(directory, { recursive: true })
     }
