@@ -41,6 +41,7 @@ export interface Ground {
   readonly markets: ReadonlyArray<NaiveMarket>
   /** The time of the record at hand. */
   readonly now: () => number
+  readonly sequence: () => number
   /** Cancels all that the account has open, as many in this record as one record does of a cancel of all orders. */
   readonly cancelAll: (account: NaiveAccount) => void
   /**
@@ -67,10 +68,17 @@ export const bankruptcyPrice = (market: NaiveMarket, quantity: number, equity: b
   return quantity > 0 ? ceilOf(mark * perAtom - share, perAtom) : floorDiv(mark * perAtom + share, perAtom)
 }
 
+/** The positions of one direction in a market in the order in which they are closed, for a second of the market's ticks. */
+interface Ranking {
+  readonly second: number
+  /** The record in which it was made. */
+  readonly sequence: number
+  readonly ranked: ReadonlyArray<NaiveAccount>
+}
+
 /** A counterparty as it is ranked. */
 export interface Ranked {
   readonly account: NaiveAccount
-  readonly quantity: number
   readonly profit: bigint
   readonly entry: bigint
   readonly notional: bigint
@@ -92,7 +100,7 @@ const byRank = (one: Ranked, other: Ranked): number => {
 }
 
 /** How much of a counterparty's position a price may close: what keeps its equity at or above zero. */
-const closable = ({ equity, quantity }: Ranked, market: NaiveMarket, price: bigint): number => {
+const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: bigint): number => {
   const size = Math.abs(quantity)
   const worse = (quantity > 0 ? BigInt(market.mark) - price : price - BigInt(market.mark)) * market.factor
   if (equity < 0n) return 0
@@ -110,6 +118,8 @@ export class NaiveLiquidations {
   fundMomentEpochMs = 0
   /** Positions that were deleveraged in the record at hand. */
   #deleveraged = 0
+  /** The latest of each market and direction. */
+  readonly #rankings = new Map<string, Ranking>()
   /** The market from which on the fund has yet to unwind in the running second. */
   #unwindFrom = 0
 
@@ -289,31 +299,52 @@ export class NaiveLiquidations {
     return enough
   }
 
-  /** The opposite positions of a market in the order in which they are closed. */
-  ranking(market: NaiveMarket, isLong: boolean): ReadonlyArray<Ranked> {
-    return this.ground.accounts
+  /** Ranks what there is in a market against longs, or against shorts. */
+  #rank(market: NaiveMarket, isLong: boolean): Ranking {
+    const ranked = this.ground.accounts
       .flatMap((account) => {
         const position = account.positions.get(market.index)
         if (position === undefined || position.quantity > 0 === isLong) return []
-        const { entryNotional: entry, quantity } = position
         const { equity } = this.#margin(account)
-        return [{ account, quantity, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity }]
+        const { entryNotional: entry } = position
+        return [{ account, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity }]
       })
       .sort(byRank)
+      .map(({ account }) => account)
+    const ranking = { second: market.risk.second, sequence: this.ground.sequence(), ranked }
+    this.#rankings.set(`${market.index}/${isLong}`, ranking)
+    return ranking
   }
 
-  /** Closes so much of a position against the others at a price. */
+  /** The ranking for the running second of a market, made where there is none. */
+  #ranking(market: NaiveMarket, isLong: boolean): Ranking {
+    const latest = this.#rankings.get(`${market.index}/${isLong}`)
+    return latest?.second === market.risk.second ? latest : this.#rank(market, isLong)
+  }
+
+  /** Closes so much of a position against the others at a price. What a ranking of before leaves goes on with one made anew. */
   #deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
+    const latest = this.#ranking(market, isLong)
+    const closed = this.#closeAgainst(latest, account, market, size, price)
+    if (closed.isLeft || closed.size === size || latest.sequence === this.ground.sequence()) return closed
+    const anew = this.#closeAgainst(this.#rank(market, isLong), account, market, size - closed.size, price)
+    return { size: closed.size + anew.size, isLeft: anew.isLeft }
+  }
+
+  #closeAgainst({ ranked }: Ranking, account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
+    const isLong = account.positions.get(market.index)!.quantity > 0
     let left = size
-    for (const other of this.ranking(market, isLong)) {
+    for (const other of ranked) {
       if (left === 0) break
-      const closed = Math.min(left, closable(other, market, price))
+      const held = other.positions.get(market.index)?.quantity ?? 0
+      if (held === 0 || held > 0 === isLong) continue
+      const closed = Math.min(left, closable(held, this.#margin(other).equity, market, price))
       if (closed === 0) continue
       if (this.#deleveraged === this.bounds.deleveraged) return { size: size - left, isLeft: true }
       this.#deleveraged++
       this.ground.change(account, market, isLong ? -closed : closed, price)
-      this.ground.change(other.account, market, isLong ? closed : -closed, price)
+      this.ground.change(other, market, isLong ? closed : -closed, price)
       left -= closed
     }
     return { size: size - left, isLeft: false }

@@ -209,6 +209,7 @@ export class NaiveVenue {
       accounts: this.accounts,
       markets: this.markets,
       now: () => this.atEpochMs,
+      sequence: () => this.sequence,
       met: () => this.#met,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
       send: (account, market, change, limit) => this.#sendOwn(account, market, change, limit),

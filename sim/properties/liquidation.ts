@@ -23,13 +23,18 @@ interface FollowedMarket {
   sourceEpochMs: number
   /** Positions that are not flat, by account. */
   readonly held: Map<number, Held>
+  /** The second in which it was ticked last. */
+  second: number
+  /** The latest rankings, against longs and against shorts. */
+  againstLongs: Ranking | undefined
+  againstShorts: Ranking | undefined
 }
 
-/** A counterparty of a deleveraging, in its place of the ranking. */
-interface Ranked {
-  readonly account: number
-  /** How much of it the price may close. */
-  readonly closable: bigint
+/** The accounts of one direction in a market in their order, for a second of the market's ticks. */
+interface Ranking {
+  readonly second: number
+  readonly sequence: number
+  readonly accounts: ReadonlyArray<number>
 }
 
 /** A deleveraging that is under way. */
@@ -37,10 +42,13 @@ interface Deleveraging {
   readonly account: number
   readonly market: number
   readonly price: bigint
-  readonly ranking: ReadonlyArray<Ranked>
+  readonly isLong: boolean
+  readonly ranking: Ranking
   left: bigint
   /** How many places of the ranking have been passed. */
   passed: number
+  /** The record in which it began. */
+  readonly begunIn: number
 }
 
 interface State {
@@ -58,6 +66,7 @@ interface State {
   wasHalted: boolean
   /** The insurance fund's account, once there is one. */
   fund: number | undefined
+  sequence: number
   halted: boolean
   atEpochMs: number
   deleveraging: Deleveraging | undefined
@@ -200,7 +209,6 @@ interface Candidate {
   readonly profit: bigint
   readonly over: bigint
   readonly under: bigint
-  readonly closable: bigint
 }
 
 /** Whether one comes before another: in profit first, then by the larger score, then the lower account. */
@@ -210,8 +218,7 @@ const compare = (one: Candidate, other: Candidate): number => {
   return left === right ? one.account - other.account : left > right ? -1 : 1
 }
 
-const rankingOf = (state: State, index: number, isLong: boolean, price: bigint): ReadonlyArray<Ranked> => {
-  const market = state.markets[index]!
+const accountsInOrder = (state: State, market: FollowedMarket, isLong: boolean): ReadonlyArray<number> => {
   const candidates: Array<Candidate> = []
   for (const [account, held] of market.held) {
     if (held.quantity > 0n === isLong) continue
@@ -219,22 +226,52 @@ const rankingOf = (state: State, index: number, isLong: boolean, price: bigint):
     const [profit, notional] = [profitOf(market, held), notionalOf(market, held)]
     const [entry, backing] = [atLeastOne(held.entry), atLeastOne(equity)]
     const [over, under] = profit > 0n ? [profit * notional, entry * backing] : [profit * backing, entry * notional]
-    const loss = (held.quantity > 0n ? market.mark - price : price - market.mark) * factorOf(market)
-    const size = abs(held.quantity)
-    const bearable = equity < 0n ? 0n : loss <= 0n ? size : equity / loss
-    candidates.push({ account, profit, over, under, closable: bearable < size ? bearable : size })
+    candidates.push({ account, profit, over, under })
   }
-  return candidates.sort(compare)
+  return candidates.sort(compare).map(({ account }) => account)
+}
+
+/** How much of an account's position a price may close against one of a direction. */
+const closableOf = (state: State, account: number, { isLong, market: index, price }: Deleveraging): bigint => {
+  const market = state.markets[index]!
+  const held = market.held.get(account)
+  if (held === undefined || held.quantity > 0n === isLong) return 0n
+  const { equity } = standingOf(state, account)
+  const loss = (isLong ? price - market.mark : market.mark - price) * factorOf(market)
+  const size = abs(held.quantity)
+  const bearable = equity < 0n ? 0n : loss <= 0n ? size : equity / loss
+  return bearable < size ? bearable : size
+}
+
+/** The ranking that a deleveraging goes by: the latest of the market's second, unless that has been gone through already. */
+const rankingOf = (state: State, market: FollowedMarket, isLong: boolean, isThrough: boolean): Ranking => {
+  const latest = isLong ? market.againstLongs : market.againstShorts
+  if (latest?.second === market.second && !isThrough) return latest
+  const made = { second: market.second, sequence: state.sequence, accounts: accountsInOrder(state, market, isLong) }
+  if (isLong) market.againstLongs = made
+  else market.againstShorts = made
+  return made
 }
 
 const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "DeleveragingBegun" }>): Verdict => {
-  const verdict = handedOnVerdict(state, event)
-  const held = state.markets[event.market]!.held.get(event.account)
+  const { account, market: index } = event
+  const { deleveraging: before } = state
+  // One that begins again in its record has come to the end of a ranking of before.
+  const isThrough = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
+  if (isThrough && before.ranking.sequence === state.sequence) {
+    return broken(`a ranking of market ${index} that was made in record ${state.sequence} is made anew in it`)
+  }
+  const verdict = isThrough ? holds : handedOnVerdict(state, event)
+  const market = state.markets[index]!
+  const held = market.held.get(account)
   if (verdict !== holds || held === undefined) return verdict
+  const isLong = held.quantity > 0n
+  const ranking = rankingOf(state, market, isLong, isThrough)
   const price = BigInt(event.priceAtoms)
-  const ranking = rankingOf(state, event.market, held.quantity > 0n, price)
-  state.deleveraging = { account: event.account, market: event.market, price, ranking, left: BigInt(event.sizeAtoms), passed: 0 }
-  return holds
+  state.deleveraging = { account, market: index, price, isLong, ranking, left: BigInt(event.sizeAtoms), passed: 0, begunIn: state.sequence }
+  return isThrough && price !== before.price
+    ? broken(`${nameOf(state, account)} is deleveraged at ${price} in market ${index}, and was at ${before.price}`)
+    : holds
 }
 
 const deleveragedVerdict = (state: State, event: Extract<DecodedEvent, { event: "Deleveraged" }>): Verdict => {
@@ -243,14 +280,15 @@ const deleveragedVerdict = (state: State, event: Extract<DecodedEvent, { event: 
   if (deleveraging === undefined || deleveraging.account !== event.account || deleveraging.market !== event.market) {
     return broken(`${what} has no deleveraging that began`)
   }
-  const { left, passed, price, ranking } = deleveraging
+  const { left, passed, price, ranking: { accounts } } = deleveraging
   if (BigInt(event.priceAtoms) !== price) return broken(`${what} is closed at ${event.priceAtoms}, not at ${price}`)
-  const place = ranking.findIndex(({ closable }, index) => index >= passed && closable > 0n)
-  const next = ranking[place]
-  if (next === undefined || next.account !== event.counterparty || place + 1 !== event.rank) {
-    return broken(`${what} is number ${event.rank}, and the next is account ${next?.account} as number ${place + 1}`)
+  const place = accounts.findIndex((account, index) => index >= passed && closableOf(state, account, deleveraging) > 0n)
+  const next = accounts[place]
+  if (next === undefined || next !== event.counterparty || place + 1 !== event.rank) {
+    return broken(`${what} is number ${event.rank}, and the next is account ${next} as number ${place + 1}`)
   }
-  const size = next.closable < left ? next.closable : left
+  const closable = closableOf(state, next, deleveraging)
+  const size = closable < left ? closable : left
   if (BigInt(event.sizeAtoms) !== size) return broken(`${what} closes ${event.sizeAtoms}, and may close ${size}`)
   deleveraging.left -= size
   deleveraging.passed = place + 1
@@ -271,8 +309,20 @@ const secondAfter = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000
 const put = (state: State, { command }: Record, event: Extract<DecodedEvent, { event: "MarketPut" }>): void => {
   if (command.kind !== "PutMarket") return
   const known = state.markets[event.market]
-  if (known !== undefined) known.parameters = command.parameters
-  else state.markets[event.market] = { parameters: command.parameters, status: "draft", mark: 0n, sourceEpochMs: 0, held: new Map() }
+  if (known !== undefined) {
+    known.parameters = command.parameters
+    return
+  }
+  state.markets[event.market] = {
+    parameters: command.parameters,
+    status: "draft",
+    mark: 0n,
+    sourceEpochMs: 0,
+    held: new Map(),
+    second: 0,
+    againstLongs: undefined,
+    againstShorts: undefined
+  }
 }
 
 const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
@@ -385,6 +435,11 @@ const noteHelped = (state: State): void => {
   }
 }
 
+/** A tick was every live market's that had none in its second. */
+const noteTicks = (state: State): void => {
+  for (const market of state.markets) if (isLive(state, market)) market.second = Math.floor(state.atEpochMs / 1_000)
+}
+
 /** What an account's liquidation has to do with: after each, those who are due may have been helped. */
 const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet"])
 
@@ -400,6 +455,7 @@ export const liquidation: Property<State> = {
     due: new Map(),
     helped: new Set(),
     fund: undefined,
+    sequence: 0,
     halted: false,
     wasHalted: false,
     atEpochMs: 0,
@@ -414,12 +470,14 @@ export const liquidation: Property<State> = {
     const before = isNewSecond ? secondVerdict(state, endedSecond, record.sequence) : holds
     if (before !== holds) return before
     state.atEpochMs = record.atEpochMs
+    state.sequence = record.sequence
     noteHelped(state)
     for (const event of events) {
       const verdict = follow(state, record, event)
       if (verdict !== holds) return verdict
       if (state.due.size > 0 && changes.has(event.event)) noteHelped(state)
     }
+    if (record.command.kind === "MarkTick") noteTicks(state)
     return recordVerdict(state, record.sequence)
   }
 }
