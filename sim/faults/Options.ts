@@ -70,7 +70,7 @@ export interface Options {
     readonly bulkShare?: number
     /** What ruins traders. Absent from what was kept before: nothing does on purpose. */
     readonly ruin?: {
-      /** How many of their orders are for a large part of all that they could carry. */
+      /** How many of their orders are for a large part of all that they could carry, and how many of those that take for what is left. */
       readonly leverageShare: number
       /** How often an operator's move of an index goes on where the last one went, and how far, bps. */
       readonly trendShare: number
@@ -342,7 +342,7 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
 const ruinShare = 0.5
 
 /** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
-const ruinousWeights = { make: 60, take: 40, "market order": 40, "margin edge": 20, flip: 6 } as const
+const ruinousWeights = { make: 60, take: 60, "market order": 20, "margin edge": 10, flip: 4 } as const
 
 /** Most USDC that each begins with: what one wins of all others can be counted exactly. */
 const mostToRuin = 400_000_000
@@ -366,9 +366,9 @@ const ruined = (workload: Options["workload"], random: SimRandom): Options["work
   haltShare: workload.haltShare * otherShare,
   statusShare: workload.statusShare * otherShare,
   ruin: {
-    leverageShare: random.pick([0.1, 0.3, 0.6]),
-    trendShare: random.pick([0.05, 0.2, 0.5]),
-    trendBps: random.pick([50, 150, 400])
+    leverageShare: random.pick([0.3, 0.6, 0.9]),
+    trendShare: random.pick([0.1, 0.3, 0.6]),
+    trendBps: random.pick([100, 300, 800])
   }
 })
 

@@ -276,14 +276,16 @@ export class NaiveLiquidations {
 
   /** How much of a position the fund can carry: all, or what halving comes to. */
   #carried(market: NaiveMarket, quantity: number, price: bigint): number {
+    const fund = this.fund!
     const does = (size: number): boolean => {
-      const change = quantity > 0 ? size : -size
-      const collateral = this.fund?.collateral ?? 0n
-      const positions = new Map(this.fund?.positions)
-      const traded = trade(positions.get(market.index), change, BigInt(size) * price * market.factor)
-      if (size > 0) positions.set(market.index, traded.position)
-      const after = { open: [], collateral: collateral + (size > 0 ? traded.realized : 0n), positions }
-      const { equity, initialMargin } = marginOf(this.ground.markets, after, undefined)
+      const positions = new Map(fund.positions)
+      let { collateral } = fund
+      if (size > 0) {
+        const traded = trade(positions.get(market.index), quantity > 0 ? size : -size, BigInt(size) * price * market.factor)
+        positions.set(market.index, traded.position)
+        collateral += traded.realized
+      }
+      const { equity, initialMargin } = marginOf(this.ground.markets, { open: [], collateral, positions }, undefined)
       const held = positions.get(market.index)?.quantity ?? 0
       return equity >= initialMargin && Math.abs(held) <= market.parameters.maxPositionQuantityAtoms
     }

@@ -202,7 +202,7 @@ const housework = (commands: Commands, market: NaiveMarket, random: SimRandom): 
 type Directions = Map<number, 1 | -1>
 
 /** How often it turns around with a move. */
-const turnShare = 0.1
+const turnShare = 0.3
 
 /** The next price of an index that goes on in one direction; undefined where it is not to. */
 const trendingPrice = (

@@ -11,10 +11,25 @@ import type { Drafting, Seat } from "./Seat.js"
 export const makeOrder = ({ nextKey, who, wishes }: Seat, intent: Intent): Draft =>
   Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {}))
 
+/** Whatever the book has, up to nearly all that the account can carry. */
+const plunge = (seat: Seat, intent: Intent, market: NaiveMarket, way: "buy" | "sell"): Draft => {
+  const { nextKey, random, who, wishes } = seat
+  const price = wishes.crossing(market, way)
+  const most = affordable(seat, market, way, price)
+  return Calls.place(who, intent, nextKey(), wishes.wish(market, {
+    side: way,
+    timeInForce: "IOC",
+    priceAtoms: price,
+    quantityAtoms: wishes.clampQuantity(market, most * (0.3 + 0.7 * random.next()))
+  }))
+}
+
 /** An order that reaches across the book. */
-export const takeOrder = ({ nextKey, who, wishes }: Seat, intent: Intent): Draft => {
+export const takeOrder = (seat: Seat, intent: Intent): Draft => {
+  const { nextKey, random, who, wishes } = seat
   const market = wishes.tradable()
   const way = wishes.side()
+  if (random.chance(wishes.options.ruin?.leverageShare ?? 0)) return plunge(seat, intent, market, way)
   return Calls.place(who, intent, nextKey(), wishes.wish(market, { side: way, priceAtoms: wishes.crossing(market, way) }))
 }
 

@@ -52,7 +52,7 @@ export class Wishes {
     const perAtom = Math.max(1, market.mark) * Number(market.factor)
     const carry = (this.options.collateral * 1e6 * 10_000) / market.parameters.initialMarginBps
     const share = this.random.chance(this.options.ruin?.leverageShare ?? 0)
-      ? 0.2 + 0.8 * this.random.next()
+      ? 0.05 + 0.4 * this.random.next()
       : 0.002 + 0.06 * this.random.next() ** 2
     return this.clampQuantity(market, (carry * share) / perAtom)
   }
