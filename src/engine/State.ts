@@ -38,6 +38,18 @@ export interface Liquidating {
   deleveraged: number
 }
 
+/** What one record does for liquidations at most. */
+export interface LiquidatedAtOnce {
+  /** Accounts that it looks at. */
+  readonly looks: number
+  /** Resting orders that the venue's own orders may have met before another account is looked at. */
+  readonly met: number
+  /** Positions that it closes by deleveraging. */
+  readonly deleveraged: number
+  /** Markets in which the insurance fund unwinds. */
+  readonly unwound: number
+}
+
 /** The bounds of what the engine remembers. */
 export interface Capacity {
   /** Orders, open or ended less than the retention ago. */
@@ -60,6 +72,8 @@ export interface Capacity {
   readonly endedAtOnce?: number
   /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
   readonly metAtOnce?: number
+  /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
+  readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }

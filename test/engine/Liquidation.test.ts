@@ -6,8 +6,7 @@ import type * as Market from "../../src/domain/Market.js"
 import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
-import { compare, deleveragedAtOnce, type Ranked } from "../../src/engine/accounts/Deleveraging.js"
-import { looksAtOnce } from "../../src/engine/accounts/Liquidation.js"
+import { atOnce, compare, type Ranked } from "../../src/engine/accounts/Deleveraging.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
@@ -370,8 +369,8 @@ describe("a cascade", () => {
     driver.engine.state.events.clear()
     expect(driver.cancel(other, resting).refusal).toBe(0)
     const begun = named(driver, "LiquidationOrdered").map((event) => (event as { account: number }).account)
-    expect(begun).toEqual(accounts.slice(0, looksAtOnce))
-    for (let records = 1; records < Math.ceil(100 / looksAtOnce); records++) {
+    expect(begun).toEqual(accounts.slice(0, atOnce.looks))
+    for (let records = 1; records < Math.ceil(100 / atOnce.looks); records++) {
       expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
       next(driver)
     }
@@ -382,12 +381,12 @@ describe("a cascade", () => {
   test("a deleveraging against many goes on in the next record", () => {
     const { driver } = begin({ maxPositionQuantityAtoms: 1_000_000 })
     const account = driver.account(usdc(2_600))
-    const shorts = Array.from({ length: deleveragedAtOnce + 4 }, () => driver.account(usdc(1_000)))
+    const shorts = Array.from({ length: atOnce.deleveraged + 4 }, () => driver.account(usdc(1_000)))
     for (const short of shorts) hold(driver, account, short, 1_000)
     driver.index(0, 930)
     driver.engine.state.events.clear()
     next(driver)
-    expect(named(driver, "Deleveraged")).toHaveLength(deleveragedAtOnce)
+    expect(named(driver, "Deleveraged")).toHaveLength(atOnce.deleveraged)
     expect(quantityOf(driver, account)).toBe(4_000)
     expect(driver.engine.nextDueEpochMs).toBeLessThanOrEqual(driver.atEpochMs)
     next(driver)

@@ -10,13 +10,14 @@ import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
-import type { State } from "../State.js"
+import type { LiquidatedAtOnce, State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 import { entriesKept, type RankedEntry, type Ranking } from "./Rankings.js"
 import { type Direction, long, short } from "./Triggers.js"
 
-/** Positions that one record closes so, and that it ranks, at most. */
-export const deleveragedAtOnce = 256
+/** What one record does for liquidations, unless the state's bounds say otherwise. */
+export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 256, unwound: 8 }
+/** Positions that one record ranks, at most. */
 const rankedAtOnce = 1_024
 
 /** What of a position it is ranked by. */
@@ -206,7 +207,7 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
     if (!isStill) continue
     const sizeAtoms = Math.min(Math.abs(positions.quantity(slot)), closable(state, market, entry, priceAtoms))
     if (sizeAtoms === 0) continue
-    if (liquidating.deleveraged >= deleveragedAtOnce) {
+    if (liquidating.deleveraged >= (state.capacity.liquidatedAtOnce ?? atOnce).deleveraged) {
       state.capacity.reached?.("a deleveraging went on in the next record")
       return "unfinished"
     }

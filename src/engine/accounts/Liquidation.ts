@@ -17,17 +17,11 @@ import { cancelAll, openOf } from "../orders/Cancel.js"
 import { packFlags } from "../Orders.js"
 import type { State } from "../State.js"
 import * as Bankruptcy from "./Bankruptcy.js"
-import { deleverage } from "./Deleveraging.js"
+import { atOnce, deleverage } from "./Deleveraging.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 import { long, short } from "./Triggers.js"
 import * as Watch from "./Watch.js"
 
-/** Accounts that one record looks at, at most. */
-export const looksAtOnce = 16
-/** Resting orders that the venue's own orders of a record may have met before another account is looked at. */
-const metBeforeTheNext = 256
-/** Markets in which the insurance fund unwinds in one record. */
-const unwoundAtOnce = 8
 /** Where the numbers of the venue's own orders begin among those of a record: clients' batches are shorter. */
 const firstOwnOrder = 32
 
@@ -42,8 +36,9 @@ const parts = 5
 export const run = (state: State): void => {
   const { clearing, halted, liquidating, liquidations } = state
   if (halted || liquidations.size === 0 || clearing.length > 0 || state.settling > 0) return
+  const bounds = state.capacity.liquidatedAtOnce ?? atOnce
   const again: Array<readonly [account: number, atEpochMs: number]> = []
-  while (liquidating.looks < looksAtOnce && state.met < metBeforeTheNext) {
+  while (liquidating.looks < bounds.looks && state.met < bounds.met) {
     const account = liquidations.shiftDue(state.atEpochMs)
     if (account === none) break
     liquidating.looks++
@@ -326,7 +321,7 @@ const lookAtFund = (state: State, fund: number): number => {
 /** Unwinds a fifth of what the fund holds in each market, so many of them in a record; whether none is left for this second. */
 const unwind = (state: State, fund: number): boolean => {
   const { markets, positions } = state
-  let left = unwoundAtOnce
+  let left = (state.capacity.liquidatedAtOnce ?? atOnce).unwound
   for (; state.unwindFrom < markets.length; state.unwindFrom++) {
     const market = markets[state.unwindFrom]!
     const slot = positions.find(fund, market.index)
