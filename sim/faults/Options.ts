@@ -2,6 +2,7 @@
  * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
+import * as Liquidations from "../model/NaiveLiquidation.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
@@ -127,6 +128,8 @@ export interface Bounds {
   /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
   readonly endedAtOnce?: number
   readonly metAtOnce?: number
+  /** What one record does for liquidations at most. Absent from what was kept before: a venue's own. */
+  readonly liquidatedAtOnce?: Liquidations.Bounds
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -422,6 +425,15 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
   roomy.inbox
 ]
 
+/** What one record does for liquidations: so little that something is left, or a venue's own. */
+const liquidated: ReadonlyArray<Liquidations.Bounds> = [
+  { looks: 1, met: 256, deleveraged: 1, unwound: 1 },
+  { looks: 2, met: 2, deleveraged: 256, unwound: 1 },
+  { looks: 16, met: 256, deleveraged: 2, unwound: 2 },
+  Liquidations.venueBounds,
+  Liquidations.venueBounds
+]
+
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
@@ -433,6 +445,7 @@ const bounds = (random: SimRandom): Bounds => {
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
+    liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,

@@ -62,7 +62,13 @@ export interface Ground {
 }
 
 /** The price at which closing a position takes its share of the equity and no more; in whole atoms, against who is closed. */
-export const bankruptcyPrice = (market: NaiveMarket, quantity: number, equity: bigint, own: bigint, all: bigint): bigint => {
+export const bankruptcyPrice = (
+  market: Pick<NaiveMarket, "factor" | "mark">,
+  quantity: number,
+  equity: bigint,
+  own: bigint,
+  all: bigint
+): bigint => {
   const share = floorDiv(equity * own, all)
   const [mark, perAtom] = [BigInt(market.mark), BigInt(Math.abs(quantity)) * market.factor]
   return quantity > 0 ? ceilOf(mark * perAtom - share, perAtom) : floorDiv(mark * perAtom + share, perAtom)

@@ -32,7 +32,8 @@ export const shownIsDurable: Property<null> = {
     if (seen.call.method !== "GET" || endpoint === "lookUpOutcome") return holds
     for (const [, id = ""] of text.matchAll(orders)) {
       const number = parseOrderId(id) ?? -1
-      if (!model.orders.has(number) && !model.ownOrders.has(number)) return broken(`${endpoint} shows ${id}, which no durable record placed`)
+      if (!model.orders.has(number) && !model.ownOrders.has(number))
+        return broken(`${endpoint} shows ${id}, which no durable record placed`)
     }
     return holds
   }

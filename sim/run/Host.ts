@@ -6,6 +6,7 @@ import type { ListedMarket } from "../../src/Bootstrap.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { Reads } from "../../src/engine/Reads.js"
 import type { Capacity } from "../../src/engine/State.js"
+import { venueBounds } from "../model/NaiveLiquidation.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -24,9 +25,11 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */
 export const capacityOf = (options: Options): Capacity => {
-  const { accountParts = 0, endedAtOnce = 256, idempotencyKeys, metAtOnce = 1_024, orders } = boundsOf(options)
+  const { accountParts = 0, endedAtOnce = 256, idempotencyKeys, liquidatedAtOnce = venueBounds, metAtOnce = 1_024, orders } = boundsOf(
+    options
+  )
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept }
-  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, ...fills }
+  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, liquidatedAtOnce, ...fills }
 }
 
 /** How the venue of a run is set up, but for its markets file. */

@@ -73,6 +73,36 @@ interface Connection {
   readonly queue: Queue.Queue<Sample>
 }
 
+/** Where a price goes besides wandering. */
+class Course {
+  #direction: number
+  /** Pauses until the samples that agree with a gap, while there are any left. */
+  #agreeing: ReadonlyArray<number> = []
+
+  constructor(readonly ruin: Behaviour["ruin"], readonly random: SimRandom) {
+    this.#direction = random.chance(0.5) ? 1 : -1
+  }
+
+  /** When the next sample is to agree with the one before; undefined where it need not. */
+  get agreesInMs(): number | undefined {
+    return this.#agreeing[0]
+  }
+
+  /** The next step, as a factor: none where the price is to stay. */
+  next(): number {
+    const { random, ruin } = this
+    if (ruin === undefined) return 1
+    if (this.#agreeing.length > 0) {
+      this.#agreeing = this.#agreeing.slice(1)
+      return 1
+    }
+    if (random.chance(turnShare)) this.#direction = -this.#direction
+    if (!random.chance(ruin.gapShare)) return 1 + (this.#direction * ruin.trendBps * random.next()) / 10_000
+    this.#agreeing = agreeingMs
+    return 1 + ((random.chance(0.5) ? 1 : -1) * ruin.gapBps * random.next()) / 10_000
+  }
+}
+
 /** A source that begins to send now. `time` has its own ties, `random` is its own generator. */
 export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, markets: ReadonlyArray<Quoted>): SimIndexFeed => {
   let connection: Connection | undefined
@@ -98,37 +128,21 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
     const late = (share: number): number => own.chance(share) ? own.next() * behaviour.maxLateMs : 0
     let price = startPriceAtoms
 
-    const way = own.split("way")
-    const { ruin } = behaviour
-    const wide = ruin === undefined ? widest : widestOfRuin
-    let direction = way.chance(0.5) ? 1 : -1
-    /** Pauses until the samples that agree with a gap, while there are any left. */
-    let agreeing: ReadonlyArray<number> = []
+    const course = new Course(behaviour.ruin, own.split("way"))
+    const wide = behaviour.ruin === undefined ? widest : widestOfRuin
 
     const pauseMs = (): number => -Math.log(1 - own.next()) * behaviour.meanPauseMs
 
-    /** Where the price goes besides wandering, as a factor. */
-    const goesOn = (): number => {
-      if (ruin === undefined || agreeing.length > 0) return 1
-      if (way.chance(turnShare)) direction = -direction
-      if (!way.chance(ruin.gapShare)) return 1 + (direction * ruin.trendBps * way.next()) / 10_000
-      agreeing = agreeingMs
-      return 1 + ((way.chance(0.5) ? 1 : -1) * ruin.gapBps * way.next()) / 10_000
-    }
-
     const quote = (): void => {
       if (silent) return
-      const [agrees, ...further] = agreeing
-      const wanders = 1 + ((2 * own.next() - 1) * (agrees === undefined ? behaviour.moveBps : 0)) / 10_000
-      price = Math.min(startPriceAtoms * wide, Math.max(startPriceAtoms / wide, price * wanders * goesOn()))
+      const wanders = 1 + ((2 * own.next() - 1) * (course.agreesInMs === undefined ? behaviour.moveBps : 0)) / 10_000
+      price = Math.min(startPriceAtoms * wide, Math.max(startPriceAtoms / wide, price * wanders * course.next()))
       const priceAtoms = own.chance(behaviour.oddShare) ? maxPriceAtoms + own.between(1, 1_000) : Math.max(1, Math.round(price))
       const sample = { marketId, priceAtoms, sourceEpochMs: Math.floor(time.nowEpochMs()) }
       newest.set(marketId, sample)
       send(sample, late(behaviour.lateShare))
       if (own.chance(behaviour.repeatShare)) send(sample, late(0.5))
-      if (agrees !== undefined) agreeing = further
-      const [next] = agreeing
-      if (next !== undefined) time.after(next, quote)
+      if (course.agreesInMs !== undefined) time.after(course.agreesInMs, quote)
       else if (!own.chance(behaviour.silenceShare)) time.after(pauseMs(), quote)
       else if (!own.chance(endlessShare)) time.after(own.next() * behaviour.maxSilenceMs, quote)
     }
