@@ -266,8 +266,10 @@ export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: numb
   const { makerFeeBps, takerFeeBps } = model.markets[fill.market]!.parameters
   const isTaker = fill.taker.account === account
   const own = isTaker ? fill.taker : fill.maker
-  const cost = numberOf(isTaker ? fill.takerFee : fill.makerFee, moneyScale)
-  const fee = { cost, currency: "USDC", rate: numberOf(isTaker ? takerFeeBps : makerFeeBps, 4) }
+  const paid = isTaker ? fill.takerFee : fill.makerFee
+  // Where nothing was paid there is no rate either: a liquidation has none, whatever the market's is.
+  const rate = paid === 0n ? 0 : numberOf(isTaker ? takerFeeBps : makerFeeBps, 4)
+  const fee = { cost: numberOf(paid, moneyScale), currency: "USDC", rate }
   return {
     ...unified(model, fill),
     side: Order.sides[own.side],
