@@ -195,7 +195,11 @@ class Fall {
     return byClient(operation, account, ++this.serial)
   }
 
-  private place(account: number, entry: Pick<PlaceEntry, "market" | "side" | "priceAtoms" | "quantityAtoms">, timeInForce: Order.TimeInForce) {
+  private place(
+    account: number,
+    entry: Pick<PlaceEntry, "market" | "side" | "priceAtoms" | "quantityAtoms">,
+    timeInForce: Order.TimeInForce
+  ) {
     const outcome = this.do(withFields("PlaceOrders", this.client(Operation.placeV1, account), {
       entries: [{
         ...entry,

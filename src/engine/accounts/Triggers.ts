@@ -6,62 +6,65 @@
  * position is stands in its row as well, in a word that no dump has.
  */
 import { none } from "../../domain/None.js"
-import { grownLength, growInts } from "../Columns.js"
+import { growFloats, grownLength, growInts } from "../Columns.js"
 import type { Positions } from "../Positions.js"
 
 export const long = 0
 export const short = 1
 export type Direction = typeof long | typeof short
 
-/** The positions of one direction in a market: slots, as a heap. Nobody but its owner changes it. */
-export interface Holders {
+/** The positions of one direction in a market: slots, as a heap, and what each is in its order by. Nobody but its owner changes it. */
+interface Holders {
   slots: Int32Array
+  ranks: Float64Array
   count: number
 }
 
 const initialHolders = 16
 
-const nobody: Holders = { slots: new Int32Array(0), count: 0 }
-
 export class Triggers {
   /** By market and direction. */
   private readonly heaps: Array<Holders> = []
-
-  /** Everybody who holds a position of a direction in a market, in no order. */
-  holders(market: number, direction: Direction): Readonly<Holders> {
-    return this.heaps[market * 2 + direction] ?? nobody
-  }
 
   /** Sets a position's trigger, and has it among the holders of its direction; of none where it is flat. */
   set(positions: Positions, slot: number, trigger: number): void {
     const quantity = positions.quantity(slot)
     const heap = positions.market(slot) * 2 + (quantity > 0 ? long : short)
     const place = positions.holderPlace(slot)
-    if (place !== none && (quantity === 0 || positions.holderHeap(slot) !== heap)) this.remove(positions, slot)
+    const isThere = place !== none && quantity !== 0 && positions.holderHeap(slot) === heap
+    if (isThere && positions.trigger(slot) === trigger) return
+    if (place !== none && !isThere) this.remove(positions, slot)
     positions.setTrigger(slot, quantity === 0 ? 0 : trigger)
     if (quantity === 0) return
-    while (this.heaps.length <= heap) this.heaps.push({ slots: new Int32Array(initialHolders), count: 0 })
-    const holders = this.heaps[heap]!
-    let at = positions.holderPlace(slot)
-    if (at === none) {
-      if (holders.count === holders.slots.length) holders.slots = growInts(holders.slots, grownLength(holders.count, holders.count + 1))
-      at = holders.count++
+    const holders = this.holders(heap)
+    const rank = rankOf(heap, trigger)
+    rise(positions, heap, holders, sink(positions, heap, holders, isThere ? place : this.make(holders), slot, rank), slot, rank)
+  }
+
+  private holders(heap: number): Holders {
+    while (this.heaps.length <= heap) {
+      this.heaps.push({ slots: new Int32Array(initialHolders), ranks: new Float64Array(initialHolders), count: 0 })
     }
-    rise(positions, heap, holders, sink(positions, heap, holders, at, slot), slot)
+    return this.heaps[heap]!
+  }
+
+  /** Makes room for one more at the end of a heap, and says where. */
+  private make(holders: Holders): number {
+    const { count } = holders
+    if (count === holders.slots.length) {
+      holders.slots = growInts(holders.slots, grownLength(count, count + 1))
+      holders.ranks = growFloats(holders.ranks, holders.slots.length)
+    }
+    holders.count++
+    return count
   }
 
   /** A position whose trigger a market's mark has reached, or -1: the first of the longs, then of the shorts. */
-  crossed(positions: Positions, market: number, mark: number): number {
-    const longs = this.holders(market, long)
-    if (longs.count > 0) {
-      const slot = longs.slots[0]!
-      if (positions.trigger(slot) >= mark) return slot
-    }
-    const shorts = this.holders(market, short)
-    if (shorts.count === 0) return none
-    const slot = shorts.slots[0]!
-    const trigger = positions.trigger(slot)
-    return trigger !== 0 && trigger <= mark ? slot : none
+  crossed(market: number, mark: number): number {
+    const longs = this.heaps[market * 2 + long]
+    if (longs !== undefined && longs.count > 0 && -longs.ranks[0]! >= mark) return longs.slots[0]!
+    const shorts = this.heaps[market * 2 + short]
+    return shorts !== undefined && shorts.count > 0 && shorts.ranks[0]! <= mark ? shorts.slots[0]! : none
   }
 
   private remove(positions: Positions, slot: number): void {
@@ -69,8 +72,10 @@ export class Triggers {
     const holders = this.heaps[heap]!
     const at = positions.holderPlace(slot)
     positions.setHolderPlace(slot, none, 0)
-    const last = holders.slots[--holders.count]!
-    if (last !== slot) rise(positions, heap, holders, sink(positions, heap, holders, at, last), last)
+    const end = --holders.count
+    const last = holders.slots[end]!
+    const rank = holders.ranks[end]!
+    if (last !== slot) rise(positions, heap, holders, sink(positions, heap, holders, at, last, rank), last, rank)
   }
 
   /** The heaps of restored positions. */
@@ -84,47 +89,44 @@ export class Triggers {
 }
 
 /** What a position is in its heap's order by: the smallest is on top. One that has no trigger comes last. */
-const rankOf = (positions: Positions, heap: number, slot: number): number => {
-  const trigger = positions.trigger(slot)
-  return heap % 2 === long ? -trigger : trigger === 0 ? Number.POSITIVE_INFINITY : trigger
-}
+const rankOf = (heap: number, trigger: number): number => heap % 2 === long ? -trigger : trigger === 0 ? Number.POSITIVE_INFINITY : trigger
 
-/** Whether a position comes before another; of equal ranks that of the lower account, so that no heap's past matters. */
-const isBefore = (positions: Positions, heap: number, one: number, other: number): boolean => {
-  const rank = rankOf(positions, heap, one)
-  const otherRank = rankOf(positions, heap, other)
-  return rank < otherRank || (rank === otherRank && positions.account(one) < positions.account(other))
-}
+/** Whether a position comes before that at a place; of equal ranks that of the lower account, so that no heap's past matters. */
+const isBefore = (positions: Positions, { ranks, slots }: Holders, slot: number, rank: number, at: number): boolean =>
+  rank < ranks[at]! || (rank === ranks[at]! && positions.account(slot) < positions.account(slots[at]!))
 
-const put = (positions: Positions, heap: number, { slots }: Holders, at: number, slot: number): void => {
-  slots[at] = slot
+const put = (positions: Positions, heap: number, holders: Holders, at: number, slot: number, rank: number): void => {
+  holders.slots[at] = slot
+  holders.ranks[at] = rank
   positions.setHolderPlace(slot, at, heap)
 }
 
 /** Finds the place of a slot that is to be at `at` or below: moves those that come before it up. Where it ended. */
-const sink = (positions: Positions, heap: number, holders: Holders, from: number, slot: number): number => {
+const sink = (positions: Positions, heap: number, holders: Holders, from: number, slot: number, rank: number): number => {
+  const { count, ranks, slots } = holders
   let at = from
   for (;;) {
     let below = 2 * at + 1
-    if (below >= holders.count) break
+    if (below >= count) break
     const right = below + 1
-    if (right < holders.count && isBefore(positions, heap, holders.slots[right]!, holders.slots[below]!)) below = right
-    if (!isBefore(positions, heap, holders.slots[below]!, slot)) break
-    put(positions, heap, holders, at, holders.slots[below]!)
+    if (right < count && isBefore(positions, holders, slots[right]!, ranks[right]!, below)) below = right
+    if (isBefore(positions, holders, slot, rank, below)) break
+    put(positions, heap, holders, at, slots[below]!, ranks[below]!)
     at = below
   }
-  put(positions, heap, holders, at, slot)
+  put(positions, heap, holders, at, slot, rank)
   return at
 }
 
 /** The same for one that is to be at `at` or above. */
-const rise = (positions: Positions, heap: number, holders: Holders, from: number, slot: number): void => {
+const rise = (positions: Positions, heap: number, holders: Holders, from: number, slot: number, rank: number): void => {
+  const { ranks, slots } = holders
   let at = from
   while (at > 0) {
     const above = (at - 1) >> 1
-    if (!isBefore(positions, heap, slot, holders.slots[above]!)) break
-    put(positions, heap, holders, at, holders.slots[above]!)
+    if (!isBefore(positions, holders, slot, rank, above)) break
+    put(positions, heap, holders, at, slots[above]!, ranks[above]!)
     at = above
   }
-  put(positions, heap, holders, at, slot)
+  if (at !== from) put(positions, heap, holders, at, slot, rank)
 }
