@@ -3,6 +3,7 @@ import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
 import type { DecodedEvent } from "../../engine/EventLog.js"
+import * as Mark from "../../engine/markets/Mark.js"
 import type { State } from "../../engine/State.js"
 import type { Record } from "../../journal/Record.js"
 import { scopeRead, scopeTrade } from "../../operations/accounts/OpenDemoAccounts.js"
@@ -159,8 +160,30 @@ const liquidationLines = (
   return concerns(who, { orders, accounts, markets }) ? [`${accountName(state, event.account)} ${liquidationStep(state, event)}`] : []
 }
 
+/** What an account holds, at which marks, and what these were made of. */
+const heldBy = (state: State, account: number): ReadonlyArray<string> => {
+  const { markets, positions } = state
+  return markets.flatMap((market) => {
+    const slot = positions.find(account, market.index)
+    if (slot < 0 || positions.quantity(slot) === 0) return []
+    const price = (atoms: number): string => priceOf(state, market.index, atoms)
+    const held = `${sizeOf(state, market.index, positions.quantity(slot))} ${marketName(state, market.index)} at mark ${price(market.mark)}`
+    const inputs = Mark.inputsOf(state, market)
+    // Orders that the record took away behind the mark may have been part of it.
+    if (Mark.ofInputs(inputs) !== market.mark) return [`${held}, index ${price(market.indexPrice)}`]
+    const { high, low, p1, p2, p3 } = inputs
+    return [
+      `${held}, the median of ${price(p1)}, ${price(p2)} and ${price(p3)} within ${price(low)} to ${price(high)} of index ${
+        price(market.indexPrice)
+      }`
+    ]
+  })
+}
+
 const liquidationStep = (state: State, event: Parameters<typeof liquidationLines>[1]): string => {
-  if (event.event === "LiquidationBegun") return `is under liquidation: ${standing(event)}`
+  if (event.event === "LiquidationBegun") {
+    return [`is under liquidation: ${standing(event)}`, ...heldBy(state, event.account)].join("; ")
+  }
   if (event.event === "LiquidationEnded") return `is no longer under liquidation: ${standing(event)}`
   const market = marketName(state, event.market)
   const size = (atoms: number): string => `${sizeOf(state, event.market, atoms)} ${market}`

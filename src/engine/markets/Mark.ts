@@ -125,8 +125,31 @@ const halfUp = (a: bigint, b: bigint): number => Number(floorDiv(2n * a + b, 2n 
 
 const median = (one: number, two: number, three: number): number => Math.max(Math.min(one, two), Math.min(Math.max(one, two), three))
 
+/** What a mark is made of, price atoms. */
+export interface Inputs {
+  /** The index with the running funding until it is paid, the index with the average basis, and the book's own. */
+  readonly p1: number
+  readonly p2: number
+  readonly p3: number
+  /** What the band around the index leaves of them. */
+  readonly low: number
+  readonly high: number
+}
+
+/** What a market's mark is made of as its book stands at a time. */
+export const inputsOf = ({ atEpochMs, books }: State, market: MarketState): Inputs => {
+  const book = books[market.index]!
+  return inputs(market, impactPrice(market, book, Order.buy), impactPrice(market, book, Order.sell), atEpochMs)
+}
+
+/** The mark that inputs come to. */
+export const ofInputs = ({ high, low, p1, p2, p3 }: Inputs): number => Math.min(high, Math.max(low, median(p1, p2, p3)))
+
 /** The mark of a market whose impact prices are `bid` and `ask`, -1 where thin, price atoms. */
-export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs: number): number => {
+export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs: number): number =>
+  ofInputs(inputs(market, bid, ask, atEpochMs))
+
+const inputs = (market: MarketState, bid: number, ask: number, atEpochMs: number): Inputs => {
   const { basis, indexPrice, lastPrice, parameters } = market
   const { fundingIntervalMs, markBandBps, maxPriceAtoms, minPriceAtoms } = parameters
   const toFundingMs = fundingIntervalMs - atEpochMs % fundingIntervalMs
@@ -138,5 +161,5 @@ export const markOf = (market: MarketState, bid: number, ask: number, atEpochMs:
   const p3 = bid === none || ask === none ? indexPrice : median(bid, ask, lastPrice === 0 ? indexPrice : lastPrice)
   const low = Math.max(minPriceAtoms, Math.ceil((indexPrice * (bpsOne - markBandBps)) / bpsOne))
   const high = Math.min(maxPriceAtoms, Math.floor((indexPrice * (bpsOne + markBandBps)) / bpsOne))
-  return Math.min(high, Math.max(low, median(p1, p2, p3)))
+  return { p1, p2, p3, low, high }
 }
