@@ -152,7 +152,7 @@ export class NaiveLiquidations {
     for (const account of accounts) {
       if (account === this.fund || account.liquidation !== undefined || account.positions.size === 0) continue
       if (this.#isHealthy(account)) continue
-      account.liquidation = { momentEpochMs: now(), firstPartEpochMs: 0 }
+      account.liquidation = { momentEpochMs: now(), firstPartEpochMs: 0, partSecond: 0 }
       this.ground.touch(account)
     }
   }
@@ -233,7 +233,7 @@ export class NaiveLiquidations {
 
   #sendPart(account: NaiveAccount, liquidation: NaiveLiquidation): void {
     const atEpochMs = this.ground.now()
-    if (account.partSecond === secondOf(atEpochMs)) return
+    if (liquidation.partSecond === secondOf(atEpochMs)) return
     const largest = this.#largest(account)
     if (largest === undefined || largest.price < 1n) return
     const { market, position, price } = largest
@@ -241,7 +241,7 @@ export class NaiveLiquidations {
     const isOver = liquidation.firstPartEpochMs !== 0 && atEpochMs >= liquidation.firstPartEpochMs + patienceMs
     const size = isOver || valueOf(market, position) <= wholeNotional ? held : Math.ceil(held / fifth)
     if (liquidation.firstPartEpochMs === 0) liquidation.firstPartEpochMs = atEpochMs
-    account.partSecond = secondOf(atEpochMs)
+    liquidation.partSecond = secondOf(atEpochMs)
     const filled = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     const fee = min(ceilDiv(filled * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
     if (fee > 0n) this.ground.pay(account, this.ground.openFund(), fee)

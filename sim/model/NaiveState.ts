@@ -71,6 +71,8 @@ export interface NaiveLiquidation {
   momentEpochMs: number
   /** When its first part was sent; 0 before that. */
   firstPartEpochMs: number
+  /** The second in which the last was. */
+  partSecond: number
 }
 
 export interface NaiveAccount {
@@ -95,8 +97,6 @@ export interface NaiveAccount {
   displayHandle: string
   /** There from when it falls under its maintenance margin until a look finds it healthy, or flat. */
   liquidation: NaiveLiquidation | undefined
-  /** The second in which a part of it was last sent. */
-  partSecond: number
 }
 
 /** How a market's index came to be, and what its book was sampled to. */

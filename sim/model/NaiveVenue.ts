@@ -716,8 +716,7 @@ export class NaiveVenue {
       placed: [],
       cancelAllAtEpochMs: 0,
       displayHandle: "",
-      liquidation: undefined,
-      partSecond: -1
+      liquidation: undefined
     }
     this.accounts.push(account)
     return account

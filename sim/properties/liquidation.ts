@@ -70,6 +70,8 @@ interface State {
   halted: boolean
   atEpochMs: number
   deleveraging: Deleveraging | undefined
+  /** The second in which each had its last part, of those under liquidation. */
+  readonly parts: Map<number, number>
   /** The takeover that nothing has followed yet. */
   taken: { readonly account: number; readonly market: number; readonly price: bigint } | undefined
 }
@@ -172,6 +174,9 @@ const bankruptcyPriceOf = (state: State, account: number, index: number): bigint
 
 const orderedVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationOrdered" }>): Verdict => {
   state.taken = undefined
+  const second = Math.floor(state.atEpochMs / 1_000)
+  if (state.parts.get(event.account) === second) return broken(`account ${event.account} is sent a second part in second ${second}`)
+  state.parts.set(event.account, second)
   const verdict = stepVerdict(state, event)
   if (verdict !== holds) return verdict
   const price = bankruptcyPriceOf(state, event.account, event.market)
@@ -388,6 +393,7 @@ const endedVerdict = (state: State, event: Extract<DecodedEvent, { event: "Liqui
   const { equity, required } = standingOf(state, event.account)
   if (!state.under.delete(event.account)) return broken(`the liquidation of account ${event.account} ends, and never began`)
   state.due.delete(event.account)
+  state.parts.delete(event.account)
   // Of one who holds nothing nothing is required: his equity is not below zero.
   return equity >= required
     ? holds
@@ -460,6 +466,7 @@ export const liquidation: Property<State> = {
     wasHalted: false,
     atEpochMs: 0,
     deleveraging: undefined,
+    parts: new Map(),
     taken: undefined
   }),
   observe: (state, seen) => {
