@@ -9,8 +9,10 @@ import { body, marketId, symbol, touch } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
 
 /** Operations by the names that outcome lookups give them: all that trade. */
-export type Operation = Exclude<LookupName, "set_cancel_all_after" | "set_display_handle">
-export const operations = lookupNames.filter((name): name is Operation => name !== "set_cancel_all_after" && name !== "set_display_handle")
+type Settings = "set_cancel_all_after" | "set_display_handle" | "set_leverage"
+export type Operation = Exclude<LookupName, Settings>
+const settings: ReadonlyArray<LookupName> = ["set_cancel_all_after", "set_display_handle", "set_leverage"] satisfies ReadonlyArray<Settings>
+export const operations = lookupNames.filter((name): name is Operation => !settings.includes(name))
 
 /** A request with the identity under which it may be sent again. */
 export interface Call {

@@ -211,7 +211,8 @@ export const intents = [
   "read",
   "malformed",
   "name itself",
-  "flood"
+  "flood",
+  "set leverage"
 ] as const
 export type Intent = (typeof intents)[number]
 
@@ -255,7 +256,8 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   read: 24,
   malformed: 3,
   "name itself": 1,
-  flood: 0
+  flood: 0,
+  "set leverage": 3
 }
 
 const quiet: Omit<Options, "workload"> = {

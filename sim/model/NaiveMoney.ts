@@ -40,7 +40,7 @@ export const profitOf = (market: NaiveMarket, position: NaivePosition): bigint =
 /** Equity and requirements of an account, with one more order counted as open. */
 export const marginOf = (
   markets: ReadonlyArray<NaiveMarket>,
-  account: Pick<NaiveAccount, "collateral" | "open" | "positions">,
+  account: Pick<NaiveAccount, "collateral" | "open" | "positions"> & Partial<Pick<NaiveAccount, "leverage">>,
   extra: NaiveExtra | undefined
 ): NaiveMargin => {
   let unrealizedPnl = 0n
@@ -77,7 +77,8 @@ export const marginOf = (
     if (extra?.market === market.index) count(extra.side, extra.price, extra.size)
     orderLoss += buyLoss > sellLoss ? buyLoss : sellLoss
     const exposure = Math.max(Math.abs(held + buys), Math.abs(held - sells))
-    if (exposure !== 0) initialMargin += initial(market.parameters, BigInt(exposure) * mark * market.factor)
+    if (exposure !== 0)
+      initialMargin += initial(market.parameters, BigInt(exposure) * mark * market.factor, account.leverage?.get(market.index))
   }
   return {
     equity: account.collateral + unrealizedPnl,
@@ -130,9 +131,13 @@ export const maintenance = (parameters: Market.Parameters, notional: bigint): bi
   return ceilDiv(total, 10_000n)
 }
 
-/** Initial margin of a notional: the market's bps, and never less than one and a half times maintenance. */
-export const initial = (parameters: Market.Parameters, notional: bigint): bigint => {
+/**
+ * Initial margin of a notional: the market's bps, never less than one and a half times maintenance, nor than the account's own
+ * leverage leaves, of which no more counts than the market allows.
+ */
+export const initial = (parameters: Market.Parameters, notional: bigint, leverageX: number | undefined): bigint => {
   const byBps = ceilDiv(notional * BigInt(parameters.initialMarginBps), 10_000n)
   const byMaintenance = ceilDiv(3n * maintenance(parameters, notional), 2n)
-  return byBps > byMaintenance ? byBps : byMaintenance
+  const byLeverage = leverageX === undefined ? 0n : ceilDiv(notional, BigInt(Math.min(leverageX, parameters.maxLeverageX)))
+  return [byBps, byMaintenance, byLeverage].reduce((most, each) => (each > most ? each : most))
 }

@@ -87,6 +87,8 @@ export interface NaiveAccount {
   readonly positions: Map<number, NaivePosition>
   /** What each position that is not flat has been through, by market index. */
   readonly episodes: Map<number, NaiveEpisode>
+  /** The most leverage that it takes, by market index, where it ever said. */
+  readonly leverage: Map<number, number>
   /** Open orders, oldest first. */
   open: Array<NaiveOrder>
   /** Every order it ever placed, oldest first. */

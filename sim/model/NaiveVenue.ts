@@ -601,6 +601,8 @@ export class NaiveVenue {
         return [done(-1)]
       case "SetDisplayHandle":
         return [this.#name(this.accounts[command.account]!, command.chosen)]
+      case "SetLeverage":
+        return [this.#setLeverage(this.accounts[command.account]!, command.market, command.leverageX)]
       case "PutMarket":
         return [this.#putMarket(command.parameters)]
       case "SetMarketStatus": {
@@ -690,6 +692,26 @@ export class NaiveVenue {
     return done(-1)
   }
 
+  #setLeverage(account: NaiveAccount, index: number, leverageX: number): NaiveOutcome {
+    const market = this.#listed(index)
+    if (market === undefined) return refused(Refusal.marketNotFound, -1)
+    const { maxLeverageX } = market.parameters
+    if (leverageX < 1 || leverageX > maxLeverageX) {
+      const bound = String(leverageX < 1 ? 1 : maxLeverageX)
+      return refused(Refusal.leverageOutOfBounds, -1, { limit: bound, actual: String(leverageX), nearest: bound })
+    }
+    const margin = this.margin({ ...account, leverage: new Map(account.leverage).set(index, leverageX) }, undefined)
+    const backing = margin.marginEquity - margin.orderLoss
+    const isExact = [margin.equity, backing, margin.initialMargin].every((atoms) => abs(atoms) <= largestTotal)
+    if (!isExact || backing < margin.initialMargin) {
+      return refused(Refusal.marginInsufficient, -1, isExact ? told(moneyScale, backing, margin.initialMargin) : nothingCompared)
+    }
+    account.leverage.set(index, leverageX)
+    account.lastSequence = this.sequence
+    this.#touchedAccounts.add(account.index)
+    return done(-1)
+  }
+
   #openAccounts({ collateralAtoms, keys }: OpenDemoAccounts): ReadonlyArray<NaiveOutcome> {
     if (collateralAtoms > largestCredit) {
       return keys.map(() => refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, collateralAtoms, largestCredit)))
@@ -712,6 +734,7 @@ export class NaiveVenue {
       openedAtEpochMs: this.atEpochMs,
       positions: new Map(),
       episodes: new Map(),
+      leverage: new Map(),
       open: [],
       placed: [],
       cancelAllAtEpochMs: 0,

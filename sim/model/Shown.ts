@@ -115,7 +115,8 @@ export const compatPositions = (model: NaiveVenue, index: number, symbol: string
     const { priceScale, quantityScale } = market.parameters
     const size = BigInt(Math.abs(model.accounts[index]!.positions.get(market.index)!.quantity))
     const notional = size * BigInt(market.mark) * market.factor
-    const [needed, least] = [initial(market.parameters, notional), maintenance(market.parameters, notional)]
+    const [needed, least] = [initial(market.parameters, notional, model.accounts[index]!.leverage.get(market.index)),
+      maintenance(market.parameters, notional)]
     return {
       id: info["positionId"],
       symbol: symbolOf(market.parameters),

@@ -346,6 +346,8 @@ export const done = (decision: Decision): unknown => {
       const at = wanted.timeoutMs === 0 ? null : atEpochMs + wanted.timeoutMs
       return { version: "external-cancel-all-after/v1", accountId, timeoutMs: wanted.timeoutMs, cancelAtEpochMs: at, ...about }
     }
+    case "SetLeverage":
+      return { version: "external-leverage-set/v1", accountId, marketId: wanted.market, leverageX: wanted.leverageX, ...about }
     case "FenceOutcome":
       return {
         version: "external-outcome-fence/v1",

@@ -85,6 +85,10 @@ export class Glance {
   }
 
   /** When the account's dead-man switch fires; 0 while it is not armed. */
+  leverage(account: number, market: number): number {
+    return this.#reads.leverage(account, market)
+  }
+
   cancelAllAtEpochMs(account: number): number {
     return this.#reads.cancelAllAtEpochMs(account)
   }

@@ -58,6 +58,10 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
       const { displayHandle } = JSON.parse(call.body) as { readonly displayHandle: string }
       return expectMember(what, json, "displayHandle", `${displayHandle}.${Number(json["lastSequence"]).toString(36)}`)
     }
+    case "setLeverage": {
+      const { leverageX } = JSON.parse(call.body) as { readonly leverageX: number }
+      return expectMember(what, json, "leverageX", leverageX)
+    }
     default: {
       const { timeoutMs } = JSON.parse(call.body) as { readonly timeoutMs: number }
       return expectMember(what, json, "cancelAtEpochMs", timeoutMs === 0 ? null : atEpochMs + timeoutMs)
@@ -65,8 +69,8 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
   }
 }
 
-const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter",
-  "setProfile"])
+const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter", "setProfile",
+  "setLeverage"])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
   const description = describe(refusal)

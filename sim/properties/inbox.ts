@@ -32,6 +32,7 @@ export const mayAddRisk = (command: Command): boolean => {
       return command.entries.some((entry) => !entry.reduceOnly)
     case "AmendOrder":
     case "SetDisplayHandle":
+    case "SetLeverage":
       return true
     default:
       return false

@@ -166,6 +166,12 @@ const ofAccount: Readonly<Record<string, (reading: Reading) => Json>> = {
     const { displayHandle } = model.accounts[call.account]!
     return { displayHandle: displayHandle === "" ? null : displayHandle }
   },
+  getLeverage: ({ call, model }) => {
+    const named = decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)
+    const { index, parameters: { maxLeverageX } } = model.markets.find(({ parameters }) => parameters.marketId === named)!
+    const set = model.accounts[call.account]!.leverage.get(index)
+    return { leverageX: Math.min(set ?? maxLeverageX, maxLeverageX), setLeverageX: set ?? null, maxLeverageX }
+  },
   getCancelAllAfter: ({ call, model }) => {
     const at = model.accounts[call.account]!.cancelAllAtEpochMs
     return { armed: at !== 0, cancelAtEpochMs: at === 0 ? null : at }

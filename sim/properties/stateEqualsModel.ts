@@ -86,6 +86,11 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
     ])
     if (verdict !== undefined) return verdict
   }
+  for (const market of model.markets) {
+    const set = reads.leverage(index, market.index)
+    const expected = account.leverage.get(market.index) ?? 0
+    if (set !== expected) return broken(`account ${index} has leverage ${set} in market ${market.index}, ${expected} in the model`)
+  }
   const openOrders = reads.openOrders(index, anyMarket)
   if (openOrders.length !== account.open.length) {
     return broken(`account ${index} has ${openOrders.length} open orders in the engine, ${account.open.length} in the model`)

@@ -261,6 +261,8 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
     case "SetDisplayHandle":
       return members("the profile", json, own(asking))
         ?? (String((json as Json)["displayHandle"]).startsWith(`${wanted.chosen}.`) ? undefined : `the handle is not ${wanted.chosen}`)
+    case "SetLeverage":
+      return members("the leverage", json, { ...own(asking), marketId: wanted.market, leverageX: wanted.leverageX })
     case "PutMarket":
       return operated(json, wanted.kind, wanted.parameters.marketId, asking)
     case "SetMarketStatus":

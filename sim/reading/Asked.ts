@@ -48,6 +48,7 @@ export type Wanted =
   | { readonly kind: "SetCancelAllAfter"; readonly timeoutMs: number }
   | { readonly kind: "FenceOutcome"; readonly key: string | undefined; readonly clientOrderId: string | undefined }
   | { readonly kind: "SetDisplayHandle"; readonly chosen: string }
+  | { readonly kind: "SetLeverage"; readonly market: string; readonly leverageX: number }
   | { readonly kind: "PutMarket"; readonly parameters: Parameters }
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
   | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }

@@ -222,6 +222,9 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
     }
     case "SetDisplayHandle":
       return differing({ chosen: wanted.chosen } satisfies FieldsOf<"SetDisplayHandle">, as("SetDisplayHandle", command))
+    case "SetLeverage":
+      return againstMeanings(find(wanted.market),
+        (place) => ({ market: place?.index ?? none, leverageX: wanted.leverageX }) satisfies FieldsOf<"SetLeverage">, command)
     case "PutMarket":
       return differing(wanted.parameters, as("PutMarket", command).parameters)
     case "SetMarketStatus":

@@ -46,6 +46,7 @@ const routes: ReadonlyArray<Route> = [
   route("listOrders", "key", "/v1/accounts/:account/orders", { marketId: name, status, ...page }, "orders"),
   route("listFills", "key", "/v1/accounts/:account/fills", { marketId: name, ...page }, "fills"),
   route("getProfile", "key", "/v1/accounts/:account/profile"),
+  route("getLeverage", "key", "/v1/accounts/:account/markets/:market/leverage"),
   route("lookUpOutcome", "key", "/v1/accounts/:account/outcomes", { idempotencyKey: visible, clientOrderId }),
   route("getCancelAllAfter", "key", "/v1/accounts/:account/orders/cancel-all-after"),
   route("getCurrentApiKey", "key", "/v1/api-keys/current"),

@@ -65,6 +65,7 @@ const byName: Readonly<Record<Named, Told>> = {
   marginInsufficient: rejected("margin_insufficient", "InsufficientFunds"),
   postOnlyWouldCross: rejected("post_only_would_cross"),
   noLiquidity: rejected("no_liquidity"),
+  leverageOutOfBounds: rejected("leverage_out_of_bounds", "BadRequest"),
   orderNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
   marketInvalid: invalid(),
   marketUnknown: noMarket,

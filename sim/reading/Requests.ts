@@ -233,6 +233,8 @@ const timeout = shape({ timeoutMs: (value) => value === 0 || Bodies.whole(1_000,
 const fenced = shape({}, { idempotencyKey: Bodies.key, clientOrderId: Bodies.clientOrderId })
 const profile = shape({ displayHandle: (value) => typeof value === "string" && /^[A-Za-z0-9_-]{3,20}$/.test(value) })
 
+const leverage = shape({ leverageX: Bodies.whole(1) })
+
 /** What a route under an account reads, once the account is the credential's. */
 const ownAccount = (read: (body: unknown) => Read): Route["read"] => (body, [named = ""], accountId) => {
   const found = read(body)
@@ -258,6 +260,12 @@ const setProfile = ownAccount((body) => {
   const chosen = body["displayHandle"] as string
   return { wanted: { kind: "SetDisplayHandle", chosen }, says: chosen }
 })
+
+const setLeverage: Route["read"] = (body, [named = "", market = ""], accountId) => {
+  if (!fits(body, leverage)) return malformed
+  const leverageX = body["leverageX"] as number
+  return named === accountId ? { wanted: { kind: "SetLeverage", market, leverageX }, says: [market, leverageX] } : foreign(404)
+}
 
 // ---- operators
 
@@ -423,6 +431,7 @@ const routes: ReadonlyArray<Route> = [
   route("POST", "/v1/accounts/*/orders/cancel-all-after", Operation.cancelAllAfterV1, cancelAllAfter),
   route("POST", "/v1/accounts/*/outcomes/fence", Operation.fenceV1, fence),
   route("PUT", "/v1/accounts/*/profile", Operation.setDisplayHandleV1, setProfile),
+  route("PUT", "/v1/accounts/*/markets/*/leverage", Operation.setLeverageV1, setLeverage),
   route("PUT", "/v1/operator/markets/*", Operation.putMarket, putMarket),
   route("PUT", "/v1/operator/markets/*/status", Operation.setMarketStatus, setStatus),
   route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),

@@ -1,4 +1,4 @@
-/** What a trader says and asks without trading: its name, everything that can be read, what became of a request, and that it never will be. */
+/** What a trader says and asks without trading: its name, its leverage, everything that can be read, what became of a request, and that it never will be. */
 import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
@@ -9,6 +9,19 @@ export const asking = {
   read: readAnything,
   "name itself": ({ nextKey, random, who }, intent) =>
     Calls.setProfile(who, intent, nextKey(), random.pick(["patient_maker", "abc", "A-very_long-name-2000", "a.b", "xy"])),
+  "set leverage": ({ model, nextKey, random, who }, intent) => {
+    const { index, parameters: { marketId, maxLeverageX } } = random.pick(model.markets)
+    // What the account can just back, and a step less than that, which it cannot.
+    const account = model.accounts[who.account]!
+    const affords = (leverageX: number): boolean => {
+      const margin = model.margin({ ...account, leverage: new Map(account.leverage).set(index, leverageX) }, undefined)
+      return margin.marginEquity - margin.orderLoss >= margin.initialMargin
+    }
+    let least = 1
+    while (least < maxLeverageX && !affords(least)) least++
+    const leverageX = random.pick([1, 2, 3, least, least, Math.max(1, least - 1), maxLeverageX, maxLeverageX + 1, random.between(1, 60)])
+    return Calls.setLeverage(who, intent, nextKey(), random.chance(0.03) ? "NONE-USDC-PERP" : marketId, leverageX)
+  },
   "look up": ({ clientOrderIdAhead, past, random, who, wishes }) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const draft = past.length === 0 ? undefined : random.pick(past)

@@ -185,6 +185,20 @@ export const setProfile = (who: Identity, intent: string, key: string, displayHa
   method: "PUT"
 })
 
+/** Sets the most leverage that the account takes in a market. */
+export const setLeverage = (who: Identity, intent: string, key: string, marketId: string, leverageX: number): Draft => ({
+  ...trade(
+    who,
+    intent,
+    key,
+    "setLeverage",
+    Operation.setLeverageV1,
+    `/v1/accounts/${who.accountId}/markets/${encodeURIComponent(marketId)}/leverage`,
+    { leverageX }
+  ),
+  method: "PUT"
+})
+
 /** Fences a key or a clientOrderId. */
 export const fence = (
   who: Identity,

@@ -129,6 +129,7 @@ const targets: ReadonlyArray<Target> = [
   target("getBalance", "trader", ofAccount("balance")),
   target("getProfile", "trader", ofAccount("profile")),
   target("listPositions", "trader", ofAccount("positions")),
+  target("getLeverage", "trader", (seat) => ofAccount(`markets/${encoded(idOf(seat))}/leverage`)(seat)),
   target("listOrders", "trader", ofAccount("orders"), ["marketId", "status", ...page]),
   target("listOrders", "trader", ofAccount("orders"), ["marketId", "status", ...page]),
   target("listFills", "trader", ofAccount("fills"), ["marketId", ...page]),

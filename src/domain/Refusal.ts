@@ -81,6 +81,7 @@ export const Refusal = {
   marginInsufficient: 41,
   postOnlyWouldCross: 42,
   noLiquidity: 43,
+  leverageOutOfBounds: 44,
   // Cancels.
   orderNotFound: 50,
   // Fences.
@@ -295,6 +296,14 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     rejected("PostOnlyWouldCross", "post_only_would_cross", "price_atoms", "InvalidOrder", "A post-only order would have traded at once.")],
   [Refusal.noLiquidity,
     rejected("NoLiquidity", "no_liquidity", "price_atoms", "InvalidOrder", "There was nothing to trade against within the price band.")],
+  [Refusal.leverageOutOfBounds,
+    rejected(
+      "LeverageOutOfBounds",
+      "leverage_out_of_bounds",
+      "leverage",
+      "BadRequest",
+      "The leverage is outside of 1 to the market's maxLeverageX."
+    )],
   [Refusal.orderNotFound, {
     name: "OrderNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
     recoveryActions: ["refresh_state"], safeMessage: "There is no such open order.",

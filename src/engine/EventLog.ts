@@ -69,7 +69,8 @@ export const EventFields = {
   Deleveraged: ["account", "counterparty", "market", "sizeAtoms", "priceAtoms", "rank"],
   LiquidationEnded: ["account", "equityAtoms", "maintenanceMarginAtoms"],
   /** The insurance fund sent an order to unwind what it holds. */
-  FundUnwound: ["market", "orderNumber", "quantityAtoms"]
+  FundUnwound: ["market", "orderNumber", "quantityAtoms"],
+  LeverageSet: ["account", "market", "leverageX"]
 } as const
 
 export type EventName = keyof typeof EventFields

@@ -41,12 +41,21 @@ export const maintenance = (tiers: Market.Parameters["maintenanceMarginTiers"], 
   return whole + Math.ceil(parts / bpsOne)
 }
 
-/** Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2))`. */
-export const initial = (parameters: Market.Parameters, notional: number): number => {
+/**
+ * Initial margin of an exposure: `max(ceil(N * initialMarginBps / 10^4), ceil(3 * MM(N) / 2), ceil(N / leverage))`, the last
+ * only where the account has set a leverage; 0 for none.
+ */
+export const initial = (parameters: Market.Parameters, notional: number, leverageX: number): number => {
   const required = maintenance(parameters.maintenanceMarginTiers, notional)
   // Three times the requirement may leave the safe integers where one and a half times does not.
-  return Math.max(bpsCeil(notional, parameters.initialMarginBps), required + Math.ceil(required / 2))
+  const asked = Math.max(bpsCeil(notional, parameters.initialMarginBps), required + Math.ceil(required / 2))
+  // A quotient of a safe integer by L is never rounded onto a whole below it: that is 1 / L away or more, and half a unit in
+  // its last place is less, unless L is a power of two, when nothing is rounded.
+  return leverageX === 0 ? asked : Math.max(asked, Math.ceil(notional / leverageX))
 }
+
+/** The leverage that counts in a market where an account has set one: never more than the market allows by now; 0 for none. */
+export const leverageIn = ({ parameters }: MarketState, leverageX: number): number => Math.min(leverageX, parameters.maxLeverageX)
 
 /** What one market asks of one account; two are reused for all. */
 export class Requirement {
@@ -56,10 +65,11 @@ export class Requirement {
   orderLoss = 0
 }
 
-/** Fills `into` with what a position and open orders in a market come to at its mark. */
+/** Fills `into` with what a position and open orders in a market come to at its mark; `leverageX` is what was set, 0 for none. */
 export const require = (
   into: Requirement,
   market: MarketState,
+  leverageX: number,
   quantity: number,
   entryNotional: number,
   openBuys: number,
@@ -70,7 +80,7 @@ export const require = (
   const exposure = Math.max(Math.abs(quantity + openBuys), Math.abs(quantity - openSells))
   const unit = market.mark * market.factor
   const notional = Math.abs(quantity) * unit
-  into.initialMargin = exposure === 0 ? 0 : initial(market.parameters, exposure * unit)
+  into.initialMargin = exposure === 0 ? 0 : initial(market.parameters, exposure * unit, leverageIn(market, leverageX))
   into.maintenanceMargin = quantity === 0 ? 0 : maintenance(market.parameters.maintenanceMarginTiers, notional)
   into.unrealizedPnl = quantity >= 0 ? notional - entryNotional : entryNotional - notional
   into.orderLoss = Math.max(buyLoss, sellLoss)
@@ -106,6 +116,7 @@ const refreshPosition = (state: State, slot: number): void => {
   require(
     scratch,
     market,
+    positions.leverage(slot),
     positions.quantity(slot),
     positions.entryNotional(slot),
     positions.openBuys(slot),

@@ -91,7 +91,17 @@ const keepsAcceptRule = (
       sellLoss -= loss
     }
   }
-  Margin.require(required, market, filled.quantity, filled.entryNotional, openBuys, openSells, buyLoss, sellLoss)
+  Margin.require(
+    required,
+    market,
+    positions.leverage(slot),
+    filled.quantity,
+    filled.entryNotional,
+    openBuys,
+    openSells,
+    buyLoss,
+    sellLoss
+  )
   const collateral = accounts.collateral(positions.account(slot)) + filled.realizedPnl - feeAtoms
   return Margin.accepts(state, slot, required, collateral, onlyReduces(state, slot, order))
 }

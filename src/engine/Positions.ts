@@ -32,6 +32,10 @@ const heldAtWord = 30
 const holderWord = 31
 const placesNumber = 15
 
+/** A pair's open orders are the lower half of a word and its leverage the upper: both are far below what half a word holds. */
+const openCountMask = 0xffff
+const leverageShift = 16
+
 /** What a fill makes of a position; one is reused for all. */
 export interface Filled {
   quantity: number
@@ -188,11 +192,20 @@ export class Positions {
 
   /** Resting orders of the pair. */
   openCount(slot: number): number {
-    return this.words[slot << 5 | 14]!
+    return this.words[slot << 5 | 14]! & openCountMask
   }
 
   setOpenCount(slot: number, value: number): void {
-    this.setWord(slot, 14, value)
+    this.setWord(slot, 14, this.words[slot << 5 | 14]! & ~openCountMask | value)
+  }
+
+  /** The most leverage that the account takes in the market; 0 where it never said. */
+  leverage(slot: number): number {
+    return this.words[slot << 5 | 14]! >>> leverageShift
+  }
+
+  setLeverage(slot: number, value: number): void {
+    this.setWord(slot, 14, value << leverageShift | this.openCount(slot))
   }
 
   /** The account's next position, or -1. */

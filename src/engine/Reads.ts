@@ -245,6 +245,8 @@ export interface Reads {
   readonly deleveragings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<RankingView>
   /** The insurance fund, with its kept movements since a time, newest first, at most `limit`. */
   readonly insuranceFund: (sinceEpochMs: number, limit: number) => InsuranceFundView
+  /** The most leverage that an account has set in a market; 0 where it has set none. */
+  readonly leverage: (account: number, market: number) => number
   /** At most `depth` levels a side. */
   readonly book: (market: number, depth: number) => BookView
   /** API key by `keyId`, or undefined. */

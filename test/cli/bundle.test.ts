@@ -318,7 +318,7 @@ const allBytes = (file: Buffer): Buffer => {
 }
 
 describe("a redacted bundle", () => {
-  const { accounts, recording, texts } = labelled(51, 500)
+  const { accounts, recording, texts } = labelled(52, 500)
   const kept = 2
   const keptId = recording.accountId(kept)
   const last = recording.sequence

@@ -192,6 +192,7 @@ describe("a snapshot held to replay", () => {
     rare.accounts.setDisplayHandle(0, "a-name")
     rare.leaving.set(0, { reason: 1, before: 64 })
     rare.liquidations.set(1, 1_000)
+    rare.positions.setLeverage(0, 7)
     for (const line of Recorded.canonical(rare)) {
       const [kind, ...words] = line.split(" ")
       const shape = Diff.shapes[kind!]

@@ -216,6 +216,7 @@ export class FakeEngine implements Reads {
   readonly isFenced = () => false
   readonly hasForgotten = () => false
   readonly cancelAllAtEpochMs = () => 0
+  readonly leverage = () => 0
   readonly fills = () => []
   readonly fundings = () => []
   readonly liquidations = () => []

@@ -259,6 +259,17 @@ const rows: ReadonlyArray<Row> = [
       return JSON.parse((await venue.post(alice, "/v1/orders", priceless)).body)
     }
   },
+  {
+    refusal: "leverageOutOfBounds",
+    ask: async (at) => {
+      const { accountId, key } = at.alice
+      const target = `/v1/accounts/${accountId}/markets/${marketId}/leverage`
+      return Fake.json(await at.venue.ask({ method: "PUT", target, body: { leverageX: 11 }, key, idempotencyKey: "leverage" }))
+    },
+    limit: "10",
+    actual: "11",
+    nearest: "10"
+  },
   { refusal: "orderNotFound", ask: (at) => post(at, "/v1/orders/ord_zz/cancel", { accountId: at.alice.accountId, marketId }) },
   {
     refusal: "marketInvalid",
@@ -376,6 +387,7 @@ const forms: Partial<Readonly<Record<Unit, RegExp>>> = {
   money_atoms: /^\d+\.\d{6}$/,
   epoch_ms: /^\d{13}$/,
   count: /^\d+$/,
+  leverage: /^\d+$/,
   market_status: /^[a-z_]+$/
 }
 

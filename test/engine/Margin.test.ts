@@ -18,6 +18,9 @@ const published: Tiers = [
   { notionalThresholdAtoms: usdc(5_000_000), maintenanceMarginBps: 250 }
 ]
 
+/** A schedule that asks for nothing. */
+const free: Tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 0 }]
+
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /** Maintenance margin slice by slice, as the risk rules say it. */
@@ -33,10 +36,11 @@ const naiveMaintenance = (tiers: Tiers, notional: bigint): bigint => {
   return ceilDiv(sum, 10_000n)
 }
 
-const naiveInitial = (market: Market.Parameters, notional: bigint): bigint => {
+const naiveInitial = (market: Market.Parameters, notional: bigint, leverageX: number): bigint => {
   const byBps = ceilDiv(notional * BigInt(market.initialMarginBps), 10_000n)
   const byMaintenance = ceilDiv(3n * naiveMaintenance(market.maintenanceMarginTiers, notional), 2n)
-  return byBps > byMaintenance ? byBps : byMaintenance
+  const byLeverage = leverageX === 0 ? 0n : ceilDiv(notional, BigInt(leverageX))
+  return [byBps, byMaintenance, byLeverage].reduce((most, each) => (each > most ? each : most))
 }
 
 const notionals = fc.oneof(
@@ -86,15 +90,30 @@ describe("formulas", () => {
     )
   })
 
-  test("initial margin is the larger of its two rules, exactly", () => {
+  test("initial margin is the largest of its rules, exactly", () => {
+    const leverages = fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 1_000 }))
     fc.assert(
-      fc.property(tiersArbitrary, notionals, fc.integer({ min: 1, max: 10_000 }), (tiers, notional, initialMarginBps) => {
-        const market = parameters("AAA", { maintenanceMarginTiers: tiers, initialMarginBps })
-        const expected = naiveInitial(market, BigInt(notional))
-        if (expected <= BigInt(Number.MAX_SAFE_INTEGER)) expect(BigInt(Margin.initial(market, notional))).toBe(expected)
-        else expect(Number.isSafeInteger(Margin.initial(market, notional))).toBe(false)
-      }),
+      fc.property(tiersArbitrary, notionals, fc.integer({ min: 1, max: 10_000 }), leverages,
+        (tiers, notional, initialMarginBps, leverageX) => {
+          const market = parameters("AAA", { maintenanceMarginTiers: tiers, initialMarginBps })
+          const expected = naiveInitial(market, BigInt(notional), leverageX)
+          const initial = Margin.initial(market, notional, leverageX)
+          if (expected <= BigInt(Number.MAX_SAFE_INTEGER)) expect(BigInt(initial)).toBe(expected)
+          else expect(Number.isSafeInteger(initial)).toBe(false)
+        }),
       { numRuns: 2_000 }
+    )
+  })
+
+  test("a notional is divided by a leverage exactly, up to the largest there is", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 1_000 }), fc.maxSafeInteger(), fc.integer({ min: -1, max: 1 }), (leverageX, some, off) => {
+        // A multiple of the leverage, and its neighbours.
+        const notional = Math.max(0, Math.min(Number.MAX_SAFE_INTEGER, Math.floor(Math.abs(some) / leverageX) * leverageX + off))
+        const divided = Margin.initial(parameters("AAA", { initialMarginBps: 1, maintenanceMarginTiers: free }), notional, leverageX)
+        expect(BigInt(divided)).toBe(ceilDiv(BigInt(notional), BigInt(leverageX)))
+      }),
+      { numRuns: 5_000 }
     )
   })
 
@@ -103,7 +122,7 @@ describe("formulas", () => {
     [6_000_000, 100, 105_000]
   ])("initial margin of %i USDC at %i bps under the published tiers is %i", (notional, initialMarginBps, margin) => {
     expect(
-      Margin.initial(parameters("AAA", { maintenanceMarginTiers: published, initialMarginBps }), usdc(notional))
+      Margin.initial(parameters("AAA", { maintenanceMarginTiers: published, initialMarginBps }), usdc(notional), 0)
     ).toBe(usdc(margin))
   })
 
@@ -142,7 +161,7 @@ describe("formulas", () => {
     const market = new MarketState(0, parameters("AAA"))
     market.setMark(1000)
     const required = new Margin.Requirement()
-    Margin.require(required, market, quantity, 0, openBuys, openSells, 0, 0)
+    Margin.require(required, market, 0, quantity, 0, openBuys, openSells, 0, 0)
     // 10 % of 0.1 USDC a lot.
     expect(required.initialMargin).toBe(exposure * 10_000)
     expect(required.maintenanceMargin).toBe(Math.abs(quantity) * 5_000)
@@ -338,7 +357,7 @@ const recomputed = (driver: Driver, account: number) => {
     const exposure = buys! > sells! ? buys! : sells!
     sums.pnl += pnl
     if (pnl < 0n) sums.loss += pnl
-    sums.initial += naiveInitial(rules, exposure * unit)
+    sums.initial += naiveInitial(rules, exposure * unit, engine.leverage(account, market))
     sums.maintenance += naiveMaintenance(rules.maintenanceMarginTiers, size * unit)
     sums.orderLoss += open.losses[0]! > open.losses[1]! ? open.losses[0]! : open.losses[1]!
   }

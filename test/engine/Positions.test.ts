@@ -157,7 +157,8 @@ test("accounts and positions that become many keep what was written into them, w
           accounts.setNewestOrder(some, collaterals[some]!)
           positions.setQuantity(other, quantities[other] = 1 + draw(1e9))
           positions.setFeesPaid(other, fees[other] = 1 + draw(1e9))
-          positions.setOpenCount(other, quantities[other]!)
+          positions.setOpenCount(other, quantities[other]! % 201)
+          positions.setLeverage(other, quantities[other]! % 1_001)
           positions.setFundingEpoch(other, quantities[other]!)
           positions.setFundingPaid(other, -fees[other]!)
         }
@@ -178,7 +179,8 @@ test("accounts and positions that become many keep what was written into them, w
       }
       for (const [slot, quantity] of quantities.entries()) {
         same(`quantity of ${slot}`, positions.quantity(slot), quantity)
-        same(`open orders of ${slot}`, positions.openCount(slot), quantity)
+        same(`open orders of ${slot}`, positions.openCount(slot), quantity % 201)
+        same(`leverage of ${slot}`, positions.leverage(slot), quantity % 1_001)
         same(`fees of ${slot}`, positions.feesPaid(slot), fees[slot]!)
         same(`funding epoch of ${slot}`, positions.fundingEpoch(slot), quantity)
         same(`funding of ${slot}`, positions.fundingPaid(slot), fees[slot] === 0 ? 0 : -fees[slot]!)

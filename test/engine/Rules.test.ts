@@ -97,14 +97,17 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
   },
   "maintenance margin": (row) => ({ "Maintenance margin, USDC": shown(Margin.maintenance(tiers, money(row, "Notional, USDC"))) }),
   "initial margin": (row) => ({
-    "Initial margin, USDC": shown(Margin.initial(market(1).parameters, money(row, "Notional, USDC")))
+    "Initial margin, USDC": shown(Margin.initial(market(1).parameters, money(row, "Notional, USDC"), 0))
+  }),
+  leverage: (row) => ({
+    "Initial margin, USDC": shown(Margin.initial(market(1).parameters, money(row, "Notional, USDC"), whole(row, "Leverage")))
   }),
   exposure: (row) => {
     const into = new Margin.Requirement()
     const [position, buys, sells] = [whole(row, "Position"), whole(row, "Open buys"), whole(row, "Open sells")]
-    Margin.require(into, market(6_000_000), position, 0, buys, sells, 0, 0)
+    Margin.require(into, market(6_000_000), 0, position, 0, buys, sells, 0, 0)
     const alone = new Margin.Requirement()
-    Margin.require(alone, market(6_000_000), whole(row, "Exposure"), 0, 0, 0, 0, 0)
+    Margin.require(alone, market(6_000_000), 0, whole(row, "Exposure"), 0, 0, 0, 0, 0)
     expect(alone.initialMargin).toBe(into.initialMargin)
     return { "Initial margin, USDC": shown(into.initialMargin) }
   },

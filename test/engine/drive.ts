@@ -177,6 +177,17 @@ export class Driver {
     })
   }
 
+  leverage(account: number, market: number, leverageX: number): Answer {
+    return this.ask({
+      kind: "SetLeverage",
+      operation: Operation.setLeverageV1,
+      account,
+      idempotencyKey: this.nextKey(),
+      market,
+      leverageX
+    })
+  }
+
   fence(account: number, fencedKey: string, fencedClientOrderId = ""): Answer {
     return this.ask({
       kind: "FenceOutcome",
@@ -282,7 +293,11 @@ export class RandomDriver extends Driver {
   /** What acts on all of an account's orders, now or later, and fences. */
   private withTime(account: number): Outcome {
     const common = { account, idempotencyKey: this.nextKey() }
-    switch (this.below(4)) {
+    switch (this.below(5)) {
+      case 4: {
+        const leverageX = this.chance(10) ? 1 : 5 + this.below(7)
+        return this.send({ kind: "SetLeverage", operation: Operation.setLeverageV1, ...common, market: this.below(2), leverageX })
+      }
       case 0:
         return this.send({ kind: "CancelAllOrders", operation: Operation.cancelAllV1, ...common, market: this.below(3) - 2, raw: "" })
       case 1: {

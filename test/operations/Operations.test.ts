@@ -35,7 +35,9 @@ const journaled: Readonly<Record<string, number>> = {
   PassTime: 14,
   StartVenue: 15,
   SetDisplayHandle: 16,
-  CancelByOperator: 17
+  CancelByOperator: 17,
+  MarkTick: 18,
+  SetLeverage: 19
 }
 
 const journaledRequests: Readonly<Record<string, number>> = {
@@ -51,6 +53,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   cancelAllV2: 10,
   cancelAllAfterV1: 11,
   fenceV1: 12,
+  setDisplayHandleV1: 13,
+  setLeverageV1: 14,
   putMarket: 20,
   setMarketStatus: 21,
   setIndexPrice: 22,
@@ -121,7 +125,7 @@ describe("the declarations", () => {
   test("can be looked up by a client under names of their own: everything it sends but fences", () => {
     const names = requests.flatMap(({ lookup }) => lookup === null ? [] : [lookup])
     expect(new Set(names).size).toBe(names.length)
-    expect(lookedUp).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13])
+    expect(lookedUp).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14])
     expect(lookupNames).toEqual(lookedUp.map((operation) => requests.find(({ code }) => code === operation)!.lookup))
     for (const { declaration, lookup } of requests) {
       if (declaration.keyScope === "account" && declaration.kind !== "FenceOutcome") expect(lookup).not.toBe(null)

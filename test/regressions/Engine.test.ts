@@ -141,7 +141,7 @@ test("initial margin by the maintenance schedule is exact where three times the 
   const tiers = [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 5000 }]
   const notional = 2 ** 53 - 2
   const maintenance = BigInt(notional) / 2n
-  expect(BigInt(Margin.initial(parameters("AAA", { initialMarginBps: 5001, maintenanceMarginTiers: tiers }), notional)))
+  expect(BigInt(Margin.initial(parameters("AAA", { initialMarginBps: 5001, maintenanceMarginTiers: tiers }), notional, 0)))
     .toBe((3n * maintenance + 1n) / 2n)
 })
 

@@ -91,6 +91,10 @@ const nextGiven = (random: SimRandom.SimRandom, model: NaiveVenue, count: number
     const timeoutMs = random.pick([0, 1_000, 1_000, 2_000])
     return { kind: "SetCancelAllAfter", operation: Operation.cancelAllAfterV1, account, idempotencyKey, timeoutMs }
   }
+  if (kind < 0.073) {
+    const leverageX = random.pick([0, 1, 1, 2, 3, 5, 10, 20, 50, 51])
+    return { kind: "SetLeverage", operation: Operation.setLeverageV1, account, idempotencyKey, market: market.index, leverageX }
+  }
   if (kind < 0.075) {
     const fencedKey = random.pick(["", `k${count + random.below(20)}`, `k${random.below(count + 1)}`])
     const fencedClientOrderId = fencedKey === "" ? random.pick(["again", `e${random.below(60)}`]) : ""

@@ -231,6 +231,12 @@ export const shapes: Readonly<Record<string, Shape>> = {
     naming: 1,
     fields: ["before", "reason"]
   },
+  leverage: {
+    group: "Positions",
+    name: ([account, market], state) => `leverage of ${accountName(state, account)} in ${marketName(state, market)}`,
+    naming: 2,
+    fields: ["leverageX"]
+  },
   order: {
     group: "Orders",
     name: ([number]) => Ids.orderId(Number(number)),

@@ -73,6 +73,10 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
         : []
     case "SwitchFired":
       return concerns(who, { accounts: [event.account] }) ? [`dead-man switch fired: ${event.orders} orders cancelled`] : []
+    case "LeverageSet":
+      return concerns(who, { accounts: [event.account], markets: [event.market] })
+        ? [`leverage in ${marketName(state, event.market)} set to ${event.leverageX}`]
+        : []
     case "Fenced":
       return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
     case "LiquidationBegun":

@@ -114,7 +114,8 @@ const byNativeCode: Readonly<Record<string, Constructor>> = {
 const byGuard: Readonly<Record<string, Constructor>> = {
   margin_insufficient: InsufficientFunds,
   market_not_accepting: OnMaintenance,
-  session_cutoff: OnMaintenance
+  session_cutoff: OnMaintenance,
+  leverage_out_of_bounds: BadRequest
 }
 
 type Json = Readonly<Record<string, unknown>>

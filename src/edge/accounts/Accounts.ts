@@ -3,6 +3,7 @@ import { listOrders } from "../orders/listOrders.js"
 import { listAccountLiquidations } from "../markets/listLiquidations.js"
 import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getCurrentApiKey } from "./getCurrentApiKey.js"
+import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
 import { getProfile, setProfile } from "./profile.js"
@@ -17,6 +18,8 @@ export const routes = [
   getCurrentApiKey,
   getProfile,
   setProfile,
+  getLeverage,
+  setLeverage,
   listCompatOwnTrades,
   listCompatPositions,
   getCompatBalance

@@ -44,6 +44,7 @@ const guards = [
   "market_not_accepting",
   "session_cutoff",
   "no_liquidity",
+  "leverage_out_of_bounds",
   "trigger_invalid",
   "fenced",
   "already_seen",

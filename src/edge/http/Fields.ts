@@ -94,6 +94,7 @@ export const sinceAndLimit = { since: optional(SinceText), limit: optional(Compa
 
 /** Paths by what they name. */
 export const AccountPath = Schema.Struct({ accountId: Name })
+export const AccountMarketPath = Schema.Struct({ accountId: Name, marketId: Name })
 export const MarketPath = Schema.Struct({ marketId: Name })
 export const OrderPath = Schema.Struct({ orderId: Name })
 export const SymbolPath = Schema.Struct({ symbol: Name })

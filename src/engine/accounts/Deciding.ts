@@ -1,12 +1,16 @@
-/** How commands about accounts are decided: opening them, crediting them, issuing their keys. */
+/** How commands about accounts are decided: opening them, crediting them, issuing their keys, setting their leverage. */
 import * as Ids from "../../domain/Ids.js"
+import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { AccountOpened, OpenDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import { handleOf } from "../../operations/accounts/SetDisplayHandle.js"
-import { done, type Refused, refused } from "../../operations/Outcome.js"
+import type { SetLeverage } from "../../operations/accounts/SetLeverage.js"
+import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
 
 /** Most accounts a venue may have: everything that grows has a bound. */
@@ -42,6 +46,47 @@ const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArra
   })
 }
 
+const required = new Margin.Requirement()
+
+/**
+ * Sets an account's leverage in a market. It is refused where the account would then have less behind it than is asked for,
+ * whether it had enough before or not.
+ */
+const setLeverage = (state: State, { account, leverageX, market: index }: SetLeverage): Done | Refused => {
+  const market = state.markets[index]
+  if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, none)
+  const { maxLeverageX } = market.parameters
+  if (leverageX < 1 || leverageX > maxLeverageX) {
+    const bound = leverageX < 1 ? 1 : maxLeverageX
+    return refused(Refusal.leverageOutOfBounds, none, bound, leverageX, bound)
+  }
+  const { accounts, positions } = state
+  settleAccount(state, account)
+  Margin.refreshAccount(state, account)
+  const positionsBefore = positions.count
+  const slot = state.touchPosition(account, index)
+  Margin.require(
+    required,
+    market,
+    leverageX,
+    positions.quantity(slot),
+    positions.entryNotional(slot),
+    positions.openBuys(slot),
+    positions.openSells(slot),
+    positions.buyLoss(slot),
+    positions.sellLoss(slot)
+  )
+  if (!Margin.accepts(state, slot, required, accounts.collateral(account), false)) {
+    if (positions.count > positionsBefore) positions.untouch(accounts, slot)
+    return refused(Refusal.marginInsufficient, none, state.availableAtoms, state.requiredAtoms)
+  }
+  positions.setLeverage(slot, leverageX)
+  Margin.changed(state, slot)
+  accounts.setLastSequence(account, state.sequence)
+  state.events.event3(Event.LeverageSet, account, index, leverageX)
+  return done
+}
+
 export const deciders: Deciders<"accounts"> = {
   OpenDemoAccounts: {
     admit: (state, { keys }) => {
@@ -58,5 +103,9 @@ export const deciders: Deciders<"accounts"> = {
       state.accounts.setLastSequence(account, state.sequence)
       return [done]
     }
+  },
+  SetLeverage: {
+    admit: always,
+    decide: (state, command) => [setLeverage(state, command)]
   }
 }

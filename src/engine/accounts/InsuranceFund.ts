@@ -113,7 +113,7 @@ const keepsMargin = (
     filled.realizedPnl = 0
   } else Positions.fill(filled, quantity, entryNotional, buying, sizeAtoms, priceAtoms, market.factor)
   if (Math.abs(filled.quantity) > market.parameters.maxPositionQuantityAtoms) return false
-  Margin.require(required, market, filled.quantity, filled.entryNotional, 0, 0, 0, 0)
+  Margin.require(required, market, 0, filled.quantity, filled.entryNotional, 0, 0, 0, 0)
   const pnlBefore = slot === none ? 0 : positions.unrealizedPnl(slot)
   const marginBefore = slot === none ? 0 : positions.initialMargin(slot)
   const collateral = accounts.collateral(fund) + filled.realizedPnl

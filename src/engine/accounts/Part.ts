@@ -88,6 +88,7 @@ export const part: Part = {
             + `${positions.openCount(slot)} ${positions.fundingEpoch(slot)} ${positions.fundingPaid(slot)} `
             + `${positions.trigger(slot)}`
         )
+        if (positions.leverage(slot) !== 0) feed(`leverage ${account} ${market} ${positions.leverage(slot)}`)
       }
     }
     for (const [account, atEpochMs, parts] of liquidationsOf(state)) {

@@ -51,7 +51,7 @@ export class AccountReads extends MarketReads {
         markPriceAtoms: market.mark,
         unrealizedPnlAtoms: positions.unrealizedPnl(slot),
         notionalAtoms: notional,
-        initialMarginAtoms: Margin.initial(market.parameters, notional),
+        initialMarginAtoms: Margin.initial(market.parameters, notional, Margin.leverageIn(market, positions.leverage(slot))),
         maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
         realizedPnlAtoms: positions.realizedPnl(slot),
         feesPaidAtoms: positions.feesPaid(slot),
@@ -61,6 +61,12 @@ export class AccountReads extends MarketReads {
       })
     }
     return views.sort((one, other) => one.market - other.market)
+  }
+
+  leverage(account: number, market: number): number {
+    const { positions } = this.state
+    const slot = positions.find(account, market)
+    return slot === none ? 0 : positions.leverage(slot)
   }
 
   balance(account: number): BalanceView {

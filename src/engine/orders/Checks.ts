@@ -212,8 +212,9 @@ const backed = (
       sellLoss += loss
     }
   }
+  const leverageX = positions.leverage(slot)
   const position = positions.quantity(slot)
-  Margin.require(required, market, position, positions.entryNotional(slot), openBuys, openSells, buyLoss, sellLoss)
+  Margin.require(required, market, leverageX, position, positions.entryNotional(slot), openBuys, openSells, buyLoss, sellLoss)
   const reduces = onlyReduces(entry, opposed, growing, held)
   return Margin.accepts(state, slot, required, accounts.collateral(positions.account(slot)), reduces)
 }

@@ -78,5 +78,6 @@ export const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) })
   ),
   setProfile: fc.record({ displayHandle: fc.stringMatching(/^[A-Za-z0-9_-]{3,20}$/) }),
+  setLeverage: fc.record({ leverageX: fc.integer({ min: 1, max: 2_000 }) }),
   cancelCompatOrder: fc.record({ symbol: name })
 }

@@ -7,6 +7,7 @@ import { SchemaAST } from "effect"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import * as Contract from "../../../src/edge/Contract.js"
+import * as Example from "../../../src/edge/http/Example.js"
 import { Fault } from "../../../src/edge/http/Shapes.js"
 import * as Fingerprint from "../../../src/operations/Fingerprint.js"
 import * as Order from "../../../src/domain/Order.js"
@@ -283,7 +284,7 @@ test("a request that came before its market gets the same bytes again once the m
     return {
       name,
       method: Contract.endpoints.find((one) => one.name === name)!.method,
-      target: target.replace(/acc_[0-9a-z]+/, alice!.accountId),
+      target: target.replace(/acc_[0-9a-z]+/, alice!.accountId).replace(Example.marketId, marketId),
       body: about(body as Json, alice!.accountId)
     }
   })
@@ -335,6 +336,7 @@ const otherBody = (body: Json): Json => {
   if ("side" in object) return { ...object, side: object["side"] === Order.sides[0] ? Order.sides[1] : Order.sides[0] }
   if ("price" in object) return { ...object, price: "59991.0" }
   if ("displayHandle" in object) return { ...object, displayHandle: "another" }
+  if ("leverageX" in object) return { ...object, leverageX: 7 }
   if ("timeoutMs" in object) return { ...object, timeoutMs: 31_000 }
   if ("idempotencyKey" in object) return { ...object, idempotencyKey: "another" }
   return "symbol" in object ? { ...object, symbol: "OTHER/USDC:USDC" } : { ...object, marketId: "OTHER-USDC-PERP" }

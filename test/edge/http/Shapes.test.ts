@@ -34,6 +34,7 @@ const oddities = fc.oneof(
     "",
     "x".repeat(129),
     0,
+    1,
     -1,
     -0,
     1e400,
