@@ -90,6 +90,32 @@ export const marginOf = (
   }
 }
 
+/**
+ * The mark of a market, within its price bounds, at which an account is under its maintenance margin while all other marks stay
+ * as they are: of a long the highest, of a short the lowest; 0 for none. The further against the position, the less is left.
+ */
+export const liquidationPrice = (markets: ReadonlyArray<NaiveMarket>, account: NaiveAccount, market: NaiveMarket): number => {
+  const { entryNotional, quantity } = account.positions.get(market.index)!
+  const isLong = quantity > 0
+  /** What the position gives less what is asked of it, at a mark. */
+  const own = (mark: number): bigint => {
+    const value = BigInt(Math.abs(quantity)) * BigInt(mark) * market.factor
+    return (isLong ? value - entryNotional : entryNotional - value) - maintenance(market.parameters, value)
+  }
+  const { equity, maintenanceMargin } = marginOf(markets, account, undefined)
+  const rest = equity - maintenanceMargin - own(market.mark)
+  const isUnder = (mark: number): boolean => rest + own(mark) < 0n
+  const { maxPriceAtoms, minPriceAtoms } = market.parameters
+  const priceAt = (steps: number): number => (isLong ? minPriceAtoms + steps : maxPriceAtoms - steps)
+  // The largest number of steps from the worst price at which the account is still under.
+  let found = -1
+  for (let step = 2 ** 31; step >= 1; step /= 2) {
+    const next = found + step
+    if (next <= maxPriceAtoms - minPriceAtoms && isUnder(priceAt(next))) found = next
+  }
+  return found < 0 ? 0 : priceAt(found)
+}
+
 /** Whether a fill does anything but reduce what is held. A flip grows: its second half opens a position. */
 export const grows = (held: number, change: number): boolean => held === 0 || held > 0 === change > 0 || Math.abs(change) > Math.abs(held)
 

@@ -1437,6 +1437,11 @@ export class NaiveVenue {
     return account.positions.get(market.index)?.quantity ?? 0
   }
 
+  /** Whether an account holds a position in a market whose mark does not move, so that nothing may be withdrawn. */
+  isStuck(account: NaiveAccount): boolean {
+    return [...account.positions.keys()].some((market) => this.halted || !Risk.isLive(this.markets[market]!, this.atEpochMs))
+  }
+
   /** Equity and requirements of an account, with one more order counted as open. */
   margin(account: NaiveAccount, extra: NaiveExtra | undefined): NaiveMargin {
     return marginOf(this.markets, account, extra)

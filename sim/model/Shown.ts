@@ -11,7 +11,7 @@ import type { NaiveFill, NaiveMarket, NaiveOrder } from "./NaiveState.js"
 import { remaining } from "./NaiveState.js"
 import * as Risk from "./NaiveRisk.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
-import { initial, maintenance } from "./NaiveMoney.js"
+import { initial, liquidationPrice, maintenance } from "./NaiveMoney.js"
 
 /** Members of a JSON object; those that are undefined are absent. */
 export type Members = { readonly [name: string]: unknown }
@@ -38,17 +38,16 @@ const balanceAtoms = (model: NaiveVenue, index: number) => {
   const account = model.accounts[index]!
   const margin = model.margin(account, undefined)
   const free = margin.marginEquity - margin.orderLoss - margin.initialMargin
-  return { ...margin, collateral: account.collateral, available: free > 0n ? free : 0n }
+  const available = free > 0n ? free : 0n
+  return { ...margin, collateral: account.collateral, available, withdrawable: model.isStuck(account) ? 0n : available }
 }
 
 /** `external-account-balance/v1`. */
 export const balance = (model: NaiveVenue, index: number): Members => {
   const account = model.accounts[index]!
-  const { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available } = balanceAtoms(
-    model,
-    index
-  )
-  const amounts = { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available }
+  const { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available, withdrawable } =
+    balanceAtoms(model, index)
+  const amounts = { collateral, equity, marginEquity, unrealizedPnl, initialMargin, maintenanceMargin, orderLoss, available, withdrawable }
   return {
     version: "external-account-balance/v1",
     accountId: idOf("acc", account.born),
@@ -77,7 +76,9 @@ const position = (model: NaiveVenue, index: number, market: NaiveMarket): Member
   const account = model.accounts[index]!
   const { entryNotional, quantity } = account.positions.get(market.index)!
   const { feesPaid, fundingPaid, lastSequence, openedAtEpochMs, ordinal, realizedPnl } = account.episodes.get(market.index)!
-  const { marketId, priceScale, quantityScale } = market.parameters
+  const { marketId, maxLeverageX, priceScale, quantityScale } = market.parameters
+  const leverage = account.leverage.get(market.index)
+  const liquidated = liquidationPrice(model.markets, account, market)
   const size = BigInt(Math.abs(quantity))
   const value = size * BigInt(market.mark) * market.factor
   return {
@@ -88,6 +89,11 @@ const position = (model: NaiveVenue, index: number, market: NaiveMarket): Member
     ...both("entryNotional", entryNotional, moneyScale),
     ...both("avgEntryPrice", halfUp(entryNotional, size * market.factor), priceScale),
     ...both("markPrice", market.mark, priceScale),
+    ...both("initialMargin", initial(market.parameters, value, leverage), moneyScale),
+    ...both("maintenanceMargin", maintenance(market.parameters, value), moneyScale),
+    leverageX: Math.min(leverage ?? maxLeverageX, maxLeverageX),
+    liquidationPrice: liquidated === 0 ? null : decimalOf(liquidated, priceScale),
+    liquidationPriceAtoms: liquidated === 0 ? null : String(liquidated),
     ...both("unrealizedPnl", quantity > 0 ? value - entryNotional : entryNotional - value, moneyScale),
     ...both("realizedPnl", realizedPnl, moneyScale),
     ...both("feesPaid", feesPaid, moneyScale),
@@ -131,6 +137,10 @@ export const compatPositions = (model: NaiveVenue, index: number, symbol: string
       initialMarginPercentage: Number(needed) / Number(notional),
       maintenanceMargin: numberOf(least, moneyScale),
       maintenanceMarginPercentage: Number(least) / Number(notional),
+      leverage: info["leverageX"],
+      liquidationPrice: info["liquidationPriceAtoms"] === null
+        ? null
+        : numberOf(BigInt(info["liquidationPriceAtoms"] as string), priceScale),
       unrealizedPnl: numberOf(BigInt(info["unrealizedPnlAtoms"] as string), moneyScale),
       realizedPnl: numberOf(BigInt(info["realizedPnlAtoms"] as string), moneyScale),
       marginMode: "cross",

@@ -6,6 +6,7 @@
 import { anyMarket } from "../../src/domain/None.js"
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
+import { liquidationPrice } from "../model/NaiveMoney.js"
 import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -60,6 +61,7 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
     ["maintenance margin", BigInt(view.maintenanceMarginAtoms), margin.maintenanceMargin],
     ["order loss", BigInt(view.orderLossAtoms), margin.orderLoss],
     ["available", BigInt(view.availableAtoms), free > 0n ? free : 0n],
+    ["withdrawable", BigInt(view.withdrawableAtoms), free > 0n && !model.isStuck(account) ? free : 0n],
     ["last sequence", view.lastSequence, account.lastSequence]
   ])
 }
@@ -81,6 +83,7 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
       ["opening time", view.openedAtEpochMs, episode?.openedAtEpochMs],
       ["realised PnL", BigInt(view.realizedPnlAtoms), episode?.realizedPnl],
       ["fees", BigInt(view.feesPaidAtoms), episode?.feesPaid],
+      ["liquidation price", view.liquidationPriceAtoms, liquidationPrice(model.markets, account, model.markets[view.market]!)],
       ["funding", BigInt(view.fundingPaidAtoms), episode?.fundingPaid],
       ["last sequence", view.lastSequence, episode?.lastSequence]
     ])

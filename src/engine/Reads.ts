@@ -82,6 +82,13 @@ export interface PositionView {
   readonly notionalAtoms: number
   readonly initialMarginAtoms: number
   readonly maintenanceMarginAtoms: number
+  /** The most leverage that counts: what the account has set, never more than the market allows. */
+  readonly leverageX: number
+  /**
+   * The mark at which the account comes under its maintenance margin while all other marks stay as they are: at it and beyond;
+   * 0 where there is none within the market's price bounds.
+   */
+  readonly liquidationPriceAtoms: number
   /** Money atoms realised in this episode, before fees. */
   readonly realizedPnlAtoms: number
   /** Money atoms of fees paid in this episode. */
@@ -108,6 +115,8 @@ export interface BalanceView {
   readonly orderLossAtoms: number
   /** max(0, marginEquity - orderLoss - initialMargin). */
   readonly availableAtoms: number
+  /** What could be withdrawn: what is available, and nothing while a position is held in a market that is not live. */
+  readonly withdrawableAtoms: number
   /** The last record that changed this account. */
   readonly lastSequence: number
 }

@@ -100,6 +100,8 @@ const position: Omit<PositionView, "account"> = {
   notionalAtoms: 300_000,
   initialMarginAtoms: 15_000,
   maintenanceMarginAtoms: 7_500,
+  leverageX: 10,
+  liquidationPriceAtoms: 0,
   realizedPnlAtoms: -7,
   feesPaidAtoms: 12,
   fundingPaidAtoms: -3,
@@ -116,6 +118,7 @@ const balance: Omit<BalanceView, "account" | "accountId"> = {
   maintenanceMarginAtoms: 0,
   orderLossAtoms: 0,
   availableAtoms: 0,
+  withdrawableAtoms: 0,
   lastSequence: 1
 }
 

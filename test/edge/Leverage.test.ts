@@ -88,3 +88,23 @@ describe("GET leverage", () => {
     expect(await get(venue, alice, targetOf(alice.accountId, "NO-USDC-PERP"))).toMatchObject({ status: 404, code: "market_not_found" })
   })
 })
+
+test("positions tell what counts and where they come under liquidation, in both families", async () => {
+  const { alice, venue } = await make("100")
+  const [bob] = await venue.traders(1)
+  await put(venue, alice, 8)
+  await venue.place(bob!, { side: "sell", quantity: "2.000" })
+  await venue.place(alice, { quantity: "2.000", timeInForce: "IOC" })
+  const { accountId, key } = alice
+  const [position] = Fake.json(await venue.ask({ target: `/v1/accounts/${accountId}/positions`, key })).positions
+  // 200 USDC held; an eighth of it is more than the market's tenth. At 52.6 equity is 99.9 - 94.8 = 5.1, and 5 % are 5.26.
+  const margins = { initialMargin: "25.000000", initialMarginAtoms: "25000000", maintenanceMargin: "10.000000" }
+  const liquidation = { liquidationPrice: "52.6", liquidationPriceAtoms: "526" }
+  expect(position).toMatchObject({ side: "long", leverageX: 8, ...margins, ...liquidation })
+  const [compat] = Fake.json(await venue.ask({ target: "/v2/positions", key }))
+  expect(compat).toMatchObject({ leverage: 8, initialMargin: 25, liquidationPrice: 52.6, info: position })
+  const [opposite] = Fake.json(await venue.ask({ target: "/v2/positions", key: bob!.key }))
+  expect(opposite).toMatchObject({ side: "short", leverage: 10, liquidationPrice: null, info: { liquidationPriceAtoms: null } })
+  const balance = Fake.json(await venue.ask({ target: `/v1/accounts/${accountId}/balance`, key }))
+  expect(balance).toMatchObject({ available: balance.withdrawable, withdrawable: "74.900000" })
+})

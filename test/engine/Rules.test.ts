@@ -8,6 +8,7 @@ import * as Order from "../../src/domain/Order.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
 import { scoreOf } from "../../src/engine/accounts/Deleveraging.js"
+import { priceOf } from "../../src/engine/accounts/LiquidationPrice.js"
 import * as Margin from "../../src/engine/Margin.js"
 import { owed } from "../../src/engine/markets/Funding.js"
 import { markOf } from "../../src/engine/markets/Mark.js"
@@ -115,6 +116,11 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     const side = row["Side"] === "buy" ? Order.buy : Order.sell
     const loss = Margin.lossAtOnce(market(whole(row, "Mark")), side, whole(row, "Price"), whole(row, "Size"))
     return { "Loss, USDC": shown(loss) }
+  },
+  "liquidation price": (row) => {
+    const at = priceOf({ factor: 1, parameters: market(1).parameters }, whole(row, "Size"), whole(row, "Entry notional"),
+      whole(row, "Beside"))
+    return { "Liquidation price": at === 0 ? "none" : String(at) }
   },
   "bankruptcy price": (row) => {
     const [mark, equity] = [whole(row, "Mark"), whole(row, "Equity")]

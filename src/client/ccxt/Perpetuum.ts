@@ -484,7 +484,7 @@ export class Perpetuum extends Delivery {
       markPrice: number("markPrice"),
       lastPrice: undefined,
       notional: number("notional"),
-      leverage: undefined,
+      leverage: number("leverage"),
       collateral: undefined,
       initialMargin: number("initialMargin"),
       initialMarginPercentage: number("initialMarginPercentage"),
@@ -493,7 +493,7 @@ export class Perpetuum extends Delivery {
       marginRatio: undefined,
       unrealizedPnl: number("unrealizedPnl"),
       realizedPnl: number("realizedPnl"),
-      liquidationPrice: undefined,
+      liquidationPrice: number("liquidationPrice"),
       stopLossPrice: undefined,
       takeProfitPrice: undefined
     })

@@ -27,6 +27,7 @@ const Balance = Schema.Struct({
   ...Fields.pairedSigned("maintenanceMargin"),
   ...Fields.pairedSigned("orderLoss"),
   ...Fields.pairedSigned("available"),
+  ...Fields.paired("withdrawable"),
   lastSequence: Fields.Sequence,
   journalSequence: Fields.Sequence
 }).annotations({ identifier: "AccountBalance" })
@@ -60,6 +61,7 @@ const balance = (state: Reads, account: number): Balance => {
     ...money("maintenanceMargin", view.maintenanceMarginAtoms),
     ...money("orderLoss", view.orderLossAtoms),
     ...money("available", view.availableAtoms),
+    ...money("withdrawable", view.withdrawableAtoms),
     lastSequence: view.lastSequence,
     journalSequence: state.sequence
   }

@@ -20,7 +20,10 @@ import { averagePriceAtoms } from "../orders/OrderText.js"
 import { money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
-/** A position that is not flat. `quantity` is unsigned: `side` says the direction. */
+/**
+ * A position that is not flat. `quantity` is unsigned: `side` says the direction. Margins are those of the position alone, at
+ * mark; the account's margin is crossed.
+ */
 const Position = Schema.Struct({
   positionId: Fields.Text,
   marketId: Fields.Text,
@@ -29,6 +32,14 @@ const Position = Schema.Struct({
   ...Fields.paired("entryNotional"),
   ...Fields.paired("avgEntryPrice"),
   ...Fields.paired("markPrice"),
+  ...Fields.paired("initialMargin"),
+  ...Fields.paired("maintenanceMargin"),
+  leverageX: Fields.Count.annotations({ description: "The most leverage that counts: what was set, or the market's `maxLeverageX`." }),
+  liquidationPrice: Schema.NullOr(Fields.Decimal).annotations({
+    description: "The mark at which the account comes under its maintenance margin while all other marks stay as they are. "
+      + "Null where there is none within the market's price bounds."
+  }),
+  liquidationPriceAtoms: Schema.NullOr(Fields.Atoms),
   ...Fields.pairedSigned("unrealizedPnl"),
   ...Fields.pairedSigned("realizedPnl"),
   ...Fields.pairedSigned("feesPaid"),
@@ -60,6 +71,8 @@ const CompatPosition = Schema.Struct({
   initialMarginPercentage: Fields.Amount,
   maintenanceMargin: Fields.Amount,
   maintenanceMarginPercentage: Fields.Amount,
+  leverage: Fields.Amount,
+  liquidationPrice: Schema.NullOr(Fields.Amount),
   unrealizedPnl: Fields.Signed,
   realizedPnl: Fields.Signed,
   marginMode: Schema.Literal("cross"),
@@ -67,9 +80,16 @@ const CompatPosition = Schema.Struct({
   info: Position
 }).annotations({
   identifier: "CompatPosition",
-  description: "`entryPrice` is rounded half up to the market's grid. Percentages are fractions of `notional`."
+  description: "`entryPrice` is rounded half up to the market's grid. Percentages are fractions of `notional`. "
+    + "`liquidationPrice` holds all other marks still; null where there is none within the market's price bounds."
 })
 type CompatPosition = typeof CompatPosition.Type
+
+/** A liquidation price in both forms; 0 price atoms are none. */
+export const liquidation = ({ priceScale }: Market.Parameters, atoms: number) => ({
+  liquidationPrice: atoms === 0 ? null : Units.formatDecimal(atoms, priceScale),
+  liquidationPriceAtoms: atoms === 0 ? null : String(atoms)
+})
 
 /** One position that is not flat. */
 const position = (market: Market.Parameters, view: PositionView): Position => {
@@ -87,6 +107,10 @@ const position = (market: Market.Parameters, view: PositionView): Position => {
     avgEntryPriceAtoms: String(entryPriceAtoms),
     markPrice: Units.formatDecimal(view.markPriceAtoms, market.priceScale),
     markPriceAtoms: String(view.markPriceAtoms),
+    ...money("initialMargin", view.initialMarginAtoms),
+    ...money("maintenanceMargin", view.maintenanceMarginAtoms),
+    leverageX: view.leverageX,
+    ...liquidation(market, view.liquidationPriceAtoms),
     ...money("unrealizedPnl", view.unrealizedPnlAtoms),
     ...money("realizedPnl", view.realizedPnlAtoms),
     ...money("feesPaid", view.feesPaidAtoms),
@@ -117,6 +141,8 @@ const compatPosition = (market: Market.Parameters, view: PositionView, atEpochMs
     initialMarginPercentage: initialMarginAtoms / notionalAtoms,
     maintenanceMargin: Units.toNumber(maintenanceMarginAtoms, Units.moneyScale),
     maintenanceMarginPercentage: maintenanceMarginAtoms / notionalAtoms,
+    leverage: view.leverageX,
+    liquidationPrice: view.liquidationPriceAtoms === 0 ? null : Units.toNumber(view.liquidationPriceAtoms, market.priceScale),
     unrealizedPnl: Units.toNumber(view.unrealizedPnlAtoms, Units.moneyScale),
     realizedPnl: Units.toNumber(view.realizedPnlAtoms, Units.moneyScale),
     marginMode: "cross",

@@ -5,8 +5,10 @@ import type { AccountView } from "../Accounts.js"
 import { none } from "../../domain/None.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
+import { isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
 import { MarketReads } from "../markets/Reads.js"
+import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
 import type { ApiKeyView, BalanceView, Fill, InsuranceFundView, LiquidationStepView, PositionView } from "../Reads.js"
 
@@ -37,11 +39,13 @@ export class AccountReads extends MarketReads {
     const { state } = this
     const { accounts, positions } = state
     Margin.refreshAccount(state, account)
+    const collateral = accounts.collateral(account) - Funding.pendingOfAccount(state, account)
     const views: Array<PositionView> = []
     for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
       if (positions.quantity(slot) === 0) continue
       const market = state.markets[positions.market(slot)]!
       const notional = Math.abs(positions.quantity(slot)) * market.mark * market.factor
+      const setX = positions.leverage(slot)
       views.push({
         born: positions.born(slot),
         account,
@@ -51,8 +55,10 @@ export class AccountReads extends MarketReads {
         markPriceAtoms: market.mark,
         unrealizedPnlAtoms: positions.unrealizedPnl(slot),
         notionalAtoms: notional,
-        initialMarginAtoms: Margin.initial(market.parameters, notional, Margin.leverageIn(market, positions.leverage(slot))),
+        initialMarginAtoms: Margin.initial(market.parameters, notional, Margin.leverageIn(market, setX)),
         maintenanceMarginAtoms: Margin.maintenance(market.parameters.maintenanceMarginTiers, notional),
+        leverageX: setX === 0 ? market.parameters.maxLeverageX : Margin.leverageIn(market, setX),
+        liquidationPriceAtoms: liquidationPrice(state, slot, collateral),
         realizedPnlAtoms: positions.realizedPnl(slot),
         feesPaidAtoms: positions.feesPaid(slot),
         fundingPaidAtoms: positions.fundingPaid(slot) + Funding.pendingOf(state, slot),
@@ -77,6 +83,7 @@ export class AccountReads extends MarketReads {
     const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
     const initialMargin = accounts.sumInitialMargin(account)
     const orderLoss = accounts.sumOrderLoss(account)
+    const available = Math.max(0, marginEquity - orderLoss - initialMargin)
     return {
       account,
       accountId: this.accountId(account),
@@ -87,9 +94,19 @@ export class AccountReads extends MarketReads {
       initialMarginAtoms: initialMargin,
       maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
       orderLossAtoms: orderLoss,
-      availableAtoms: Math.max(0, marginEquity - orderLoss - initialMargin),
+      availableAtoms: available,
+      withdrawableAtoms: this.holdsInDeadMarket(account) ? 0 : available,
       lastSequence: accounts.lastSequence(account)
     }
+  }
+
+  /** Whether an account holds a position in a market whose mark does not move. */
+  private holdsInDeadMarket(account: number): boolean {
+    const { accounts, atEpochMs, halted, markets, positions } = this.state
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
+    }
+    return false
   }
 
   fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {
