@@ -7,6 +7,9 @@
 import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
 import type { Operation, Outcome } from "../operations/Operations.js"
+import type { OrderDecided } from "../operations/orders/OrderDecided.js"
+import type { PlaceEntry } from "../operations/orders/PlaceOrders.js"
+import type { Refused } from "../operations/Outcome.js"
 import type { AccountView } from "./Accounts.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
@@ -119,6 +122,31 @@ export interface BalanceView {
   readonly withdrawableAtoms: number
   /** The last record that changed this account. */
   readonly lastSequence: number
+}
+
+/** An account's margin with one of its positions, money in money atoms. */
+export interface MarginView {
+  readonly equityAtoms: number
+  readonly marginEquityAtoms: number
+  readonly initialMarginAtoms: number
+  readonly maintenanceMarginAtoms: number
+  readonly orderLossAtoms: number
+  readonly availableAtoms: number
+  /** The position, size atoms, long positive; 0 when flat. */
+  readonly quantityAtoms: number
+  /** As a position's; 0 for none. */
+  readonly liquidationPriceAtoms: number
+}
+
+/** What a placement would come to. */
+export interface PreviewView {
+  /** What would be decided of it, or what refuses it. */
+  readonly outcome: OrderDecided | Refused
+  /** Fees of what it would fill at once. */
+  readonly feesAtoms: number
+  readonly before: MarginView
+  /** Undefined where it is refused. */
+  readonly after: MarginView | undefined
 }
 
 /** Price levels as [priceAtoms, sizeAtoms], best first. */
@@ -256,6 +284,8 @@ export interface Reads {
   readonly insuranceFund: (sinceEpochMs: number, limit: number) => InsuranceFundView
   /** The most leverage that an account has set in a market; 0 where it has set none. */
   readonly leverage: (account: number, market: number) => number
+  /** What a placement of the account would come to at the sequence at hand and at a time. It changes nothing. */
+  readonly preview: (account: number, entry: PlaceEntry, atEpochMs: number) => PreviewView
   /** At most `depth` levels a side. */
   readonly book: (market: number, depth: number) => BookView
   /** API key by `keyId`, or undefined. */

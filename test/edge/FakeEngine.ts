@@ -11,11 +11,13 @@ import type {
   ApiKeyView,
   BalanceView,
   BookView,
+  MarginView,
   MarketView,
   OrderFilter,
   OrderPage,
   OrderView,
   PositionView,
+  PreviewView,
   Reads,
   StatsView
 } from "../../src/engine/Reads.js"
@@ -122,6 +124,17 @@ const balance: Omit<BalanceView, "account" | "accountId"> = {
   lastSequence: 1
 }
 
+const margin: MarginView = {
+  equityAtoms: 1_000_000,
+  marginEquityAtoms: 1_000_000,
+  initialMarginAtoms: 0,
+  maintenanceMarginAtoms: 0,
+  orderLossAtoms: 0,
+  availableAtoms: 1_000_000,
+  quantityAtoms: 0,
+  liquidationPriceAtoms: 0
+}
+
 export class FakeEngine implements Reads {
   sequence = 1
   readonly atEpochMs = at
@@ -220,6 +233,12 @@ export class FakeEngine implements Reads {
   readonly hasForgotten = () => false
   readonly cancelAllAtEpochMs = () => 0
   readonly leverage = () => 0
+  readonly preview = (): PreviewView => ({
+    outcome: Outcome.refused(Refusal.marketNotFound, -1),
+    feesAtoms: 0,
+    before: margin,
+    after: undefined
+  })
   readonly fills = () => []
   readonly fundings = () => []
   readonly liquidations = () => []

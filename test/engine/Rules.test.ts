@@ -61,6 +61,12 @@ const market = (markAtoms: number, change: Partial<Market.Parameters> = {}): Mar
   return state
 }
 
+const liquidationPrice = (row: Row): Row => {
+  const { parameters: rules } = market(1)
+  const at = priceOf({ factor: 1, parameters: rules }, whole(row, "Size"), whole(row, "Entry notional"), whole(row, "Beside"))
+  return { "Liquidation price": at === 0 ? "none" : String(at) }
+}
+
 /** What a row must say, computed from what it starts from. */
 const computed: Readonly<Record<string, (row: Row) => Row>> = {
   notional: (row) => {
@@ -117,11 +123,7 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     const loss = Margin.lossAtOnce(market(whole(row, "Mark")), side, whole(row, "Price"), whole(row, "Size"))
     return { "Loss, USDC": shown(loss) }
   },
-  "liquidation price": (row) => {
-    const at = priceOf({ factor: 1, parameters: market(1).parameters }, whole(row, "Size"), whole(row, "Entry notional"),
-      whole(row, "Beside"))
-    return { "Liquidation price": at === 0 ? "none" : String(at) }
-  },
+  "liquidation price": liquidationPrice,
   "bankruptcy price": (row) => {
     const [mark, equity] = [whole(row, "Mark"), whole(row, "Equity")]
     const [margin, sum] = [whole(row, "MM"), whole(row, "Sum of MM")]

@@ -314,6 +314,12 @@ export class RandomDriver extends Driver {
     }
   }
 
+  /** An account and an order of its, as a step would place it. */
+  draw(): readonly [account: number, entry: PlaceEntry] {
+    const account = this.accounts[this.below(this.accounts.length)]!
+    return [account, this.placement(account, this.entry()).entries[0]!]
+  }
+
   /** One command. */
   step(): Outcome {
     this.atEpochMs += this.chance(1) ? 40_000_000 : this.below(1000)

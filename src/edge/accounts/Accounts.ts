@@ -6,6 +6,7 @@ import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
+import { previewMargin } from "./previewMargin.js"
 import { getProfile, setProfile } from "./profile.js"
 
 /** The routes, in the order in which the reference lists those of one chapter. */
@@ -20,6 +21,7 @@ export const routes = [
   setProfile,
   getLeverage,
   setLeverage,
+  previewMargin,
   listCompatOwnTrades,
   listCompatPositions,
   getCompatBalance

@@ -86,7 +86,7 @@ const CompatPosition = Schema.Struct({
 type CompatPosition = typeof CompatPosition.Type
 
 /** A liquidation price in both forms; 0 price atoms are none. */
-export const liquidation = ({ priceScale }: Market.Parameters, atoms: number) => ({
+export const liquidation = ({ priceScale }: Pick<Market.Parameters, "priceScale">, atoms: number) => ({
   liquidationPrice: atoms === 0 ? null : Units.formatDecimal(atoms, priceScale),
   liquidationPriceAtoms: atoms === 0 ? null : String(atoms)
 })

@@ -115,6 +115,9 @@ export const notSupported = (message: string): Failure => ({
   message
 })
 
+/** A member that this release does not serve. */
+export const memberNotSupported = (member: string): Failure => notSupported(`${member} is not supported here. Nothing was done.`)
+
 /** Part of the contract that this venue does not do in its present configuration. */
 export const operationNotAvailable = (message: string): Failure => ({
   description: {

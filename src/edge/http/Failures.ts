@@ -22,6 +22,9 @@ export const anyKeyRead: Kind = [...publicRead, 401]
 /** What an API key with the scope `read` may read. */
 export const keyedRead: Kind = [...anyKeyRead, 403]
 
+/** The same with a body. */
+export const keyedReadWithBody: Kind = [...keyedRead, 413, 415]
+
 /** A command of an API key: a body, an idempotency key that may conflict, and an account's share of what is remembered. */
 export const command: Kind = [...keyedRead, 409, 413, 415, 429]
 

@@ -57,15 +57,17 @@ interface Declared<E extends AnyEndpoint, L extends Access.Level> {
 
 /** A route that is an Effect. `handler` is made once for each venue. */
 export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
-  { access, endpoint, example, handler, tag }: Declared<E, L> & {
+  { access, endpoint, example, handler, tag, unsupported }: Declared<E, L> & {
     readonly handler: (services: Services) => Executor.Handler<E, L>
+    /** The first member that later releases will take, if the body has one. */
+    readonly unsupported?: (body: unknown) => string | undefined
   }
 ): Route<E> => ({
   endpoint: Access.declare(endpoint, access),
   tag,
   example,
   isHot: false,
-  serve: (services, described, runtime) => Executor.serve(described, handler(services), runtime)
+  serve: (services, described, runtime) => Executor.serve(described, handler(services), runtime, unsupported)
 })
 
 /** What was read of a request once its key and body were found good. */
@@ -97,7 +99,7 @@ const read = <Body extends object>(
   const json = Requests.json(call.request)
   if (Requests.isFailure(json)) return json
   const member = unsupported?.(json.value)
-  if (member !== undefined) return Errors.notSupported(`${member} is not supported here. Nothing was done.`)
+  if (member !== undefined) return Errors.memberNotSupported(member)
   if (call.query !== "") return Errors.invalidRequest("This route takes no query parameter.")
   const idempotencyKey = Requests.idempotencyKey(call.request)
   if (idempotencyKey === undefined) return Requests.idempotencyKeyNeeded

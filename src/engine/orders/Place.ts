@@ -6,7 +6,7 @@ import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
-import type { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
@@ -17,22 +17,42 @@ import type { State } from "../State.js"
 import { check } from "./Checks.js"
 import { decided, own } from "./Remembered.js"
 
+/**
+ * What refuses an entry before its market's own checks, or undefined: nothing of what anybody holds or has open decides it.
+ * Changes nothing. `clientHash` is that of its clientOrderId, where it has one.
+ */
+export const refusedBefore = (
+  state: State,
+  account: number,
+  entry: PlaceEntry,
+  number: number,
+  clientHash: number,
+  atEpochMs: number = state.atEpochMs
+): Refused | undefined => {
+  if (entry.fault !== Refusal.none) return refused(entry.fault, number)
+  const { clientOrderId } = entry
+  if (clientOrderId !== "") {
+    if (state.orders.findClient(account, clientOrderId, clientHash) !== none) return refused(Refusal.clientOrderIdInUse, number)
+    if (state.isClientFenced(account, clientOrderId)) return refused(Refusal.fenceStands, number)
+  }
+  const market = state.markets[entry.market]
+  if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, number)
+  return entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= atEpochMs
+    ? refused(Refusal.expiryPassed, number, atEpochMs, entry.expiresAtEpochMs)
+    : undefined
+}
+
 /** Places one entry of a command and says what it came to. The pool has room. */
 export const place = (state: State, command: PlaceOrders, index: number): OrderDecided | Refused => {
   const entry = command.entries[index]!
   const number = ordinal(state.sequence, index)
-  if (entry.fault !== Refusal.none) return refused(entry.fault, number)
   const { account } = command
   const { clientOrderId } = entry
   const named = clientOrderId !== ""
   const clientHash = named ? state.orders.hashReadClient(account, clientOrderId) : 0
-  if (named && state.orders.findClient(account, clientOrderId, clientHash) !== none) return refused(Refusal.clientOrderIdInUse, number)
-  if (named && state.isClientFenced(account, clientOrderId)) return refused(Refusal.fenceStands, number)
-  const market = state.markets[entry.market]
-  if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, number)
-  if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= state.atEpochMs) {
-    return refused(Refusal.expiryPassed, number, state.atEpochMs, entry.expiresAtEpochMs)
-  }
+  const refusedEarly = refusedBefore(state, account, entry, number, clientHash)
+  if (refusedEarly !== undefined) return refusedEarly
+  const market = state.markets[entry.market]!
   const book = state.books[market.index]!
   settleAccount(state, account)
   Margin.refreshAccount(state, account)

@@ -2,8 +2,10 @@
 import { anyMarket, none } from "../../domain/None.js"
 import { lookedUp } from "../../operations/Operations.js"
 import { AccountReads } from "../accounts/Reads.js"
-import type { OrderFilter, OrderPage, OrderView, RememberedOutcome } from "../Reads.js"
+import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
+import type { OrderFilter, OrderPage, OrderView, PreviewView, RememberedOutcome } from "../Reads.js"
 import { isKeyFenced } from "./Fences.js"
+import { preview } from "./Preview.js"
 
 /** Most orders one page of a listing looks at. */
 const ordersLookedAt = 10_000
@@ -87,6 +89,10 @@ export class OrderReads extends AccountReads {
       found.push(this.orderView(order))
     }
     return { orders: found, nextBefore: order === none ? undefined : last }
+  }
+
+  preview(account: number, entry: PlaceEntry, atEpochMs: number): PreviewView {
+    return preview(this.state, account, entry, Math.max(atEpochMs, this.state.atEpochMs))
   }
 
   cancelAllAtEpochMs(account: number): number {

@@ -1,0 +1,253 @@
+/**
+ * What a placement would come to, without placing it. The rules that decide are run as they stand, on a small state of their
+ * own: of one market, with the accounts that could take part and of their orders those that could be met or trimmed. Of the
+ * state itself nothing is written, and what is copied is no more than the order itself could touch.
+ */
+import { assert } from "../../domain/Assert.js"
+import { ordinal } from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
+import * as Order from "../../domain/Order.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { noFingerprint } from "../../operations/Fingerprint.js"
+import { Principal } from "../../operations/Header.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import { liquidationPrice } from "../accounts/LiquidationPrice.js"
+import { Book } from "../Book.js"
+import * as FundingLog from "../FundingLog.js"
+import * as Margin from "../Margin.js"
+import * as Funding from "../markets/Funding.js"
+import { MarketState } from "../Markets.js"
+import * as Matching from "../Matching.js"
+import { Minutes } from "../Minutes.js"
+import type { MarginView, PreviewView } from "../Reads.js"
+import { State } from "../State.js"
+import { deciders } from "./Deciding.js"
+import { place, refusedBefore } from "./Place.js"
+
+/** The only market of a copy. */
+const here = 0
+
+const commandOf = (account: number, entry: PlaceEntry): PlaceOrders => ({
+  kind: "PlaceOrders",
+  principal: Principal.session,
+  account,
+  apiKey: none,
+  operation: 0,
+  idempotencyKey: "",
+  fingerprint: noFingerprint,
+  entries: [entry]
+})
+
+/** What an entry of an account would come to if it were decided now, as the state stands and at a time. */
+export const preview = (state: State, account: number, entry: PlaceEntry, atEpochMs: number): PreviewView => {
+  const slot = state.positions.find(account, entry.market)
+  Margin.refreshAccount(state, account)
+  const before = marginOf(state, account, slot, state.accounts.collateral(account) - Funding.pendingOfAccount(state, account))
+  const refusal = refusedUnseen(state, account, entry, atEpochMs)
+  if (refusal !== undefined) return { outcome: refusal, feesAtoms: 0, before, after: undefined }
+  // Mostly what is met first is enough; where it was not, or could not be told apart from enough, more is copied.
+  for (let most = 1;; most *= 2) {
+    const copy = new Copy(state, entry, account, atEpochMs, most)
+    const outcome = copy.place(entry)
+    if (copy.wasEnough) return { outcome, ...copy.after(outcome), before }
+  }
+}
+
+/** What refuses an entry without a look at what it would meet: the venue's state, and what names and identities there are. */
+const refusedUnseen = (state: State, account: number, entry: PlaceEntry, atEpochMs: number): Refused | undefined => {
+  if (state.halted) return refused(Refusal.engineHalted, none)
+  const roomless = deciders.PlaceOrders.admit(state, commandOf(account, entry), atEpochMs)
+  if (roomless !== Refusal.none) return refused(roomless, none)
+  const clientHash = entry.clientOrderId === "" ? 0 : state.orders.hashClient(account, entry.clientOrderId)
+  return refusedBefore(state, account, entry, ordinal(state.sequence + 1, 0), clientHash, atEpochMs)
+}
+
+/** An account's margin with its position of a slot, or without one; its sums are up to date. */
+const marginOf = (state: State, account: number, slot: number, collateralAtoms: number): MarginView => {
+  const { accounts, positions } = state
+  const marginEquity = collateralAtoms + accounts.sumUnrealizedLoss(account)
+  const initialMargin = accounts.sumInitialMargin(account)
+  const orderLoss = accounts.sumOrderLoss(account)
+  const quantityAtoms = slot === none ? 0 : positions.quantity(slot)
+  return {
+    equityAtoms: collateralAtoms + accounts.sumUnrealizedPnl(account),
+    marginEquityAtoms: marginEquity,
+    initialMarginAtoms: initialMargin,
+    maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
+    orderLossAtoms: orderLoss,
+    availableAtoms: Math.max(0, marginEquity - orderLoss - initialMargin),
+    quantityAtoms,
+    liquidationPriceAtoms: quantityAtoms === 0 ? 0 : liquidationPrice(state, slot, collateralAtoms)
+  }
+}
+
+/** One market of a state, with what an order of an account could meet there. */
+class Copy {
+  private readonly state: State
+  private readonly market: MarketState
+  /** Accounts of the copy, by those of the state. */
+  private readonly accounts = new Map<number, number>()
+  /** The last order that was copied because it could be met, in the copy; -1 where every one that could be was. */
+  private readonly lastMet: number
+  private readonly taker: number
+
+  constructor(private readonly original: State, entry: PlaceEntry, account: number, atEpochMs: number, most: number) {
+    const met = this.inReach(entry, account, most)
+    const parties = [...new Set([account, ...met.slots.map((order) => original.orders.account(order))])].sort((one, other) => one - other)
+    const slots = parties.map((party) => original.positions.find(party, entry.market))
+    const trimmed = slots.map((slot) => this.trimmable(slot))
+    const orders = met.slots.length + trimmed.reduce((sum, each) => sum + each.length, 0) + 1
+    const { metAtOnce } = original.capacity
+    this.state = new State({ orders, idempotencyKeys: 1, ...(metAtOnce === undefined ? undefined : { metAtOnce }) })
+    this.state.sequence = original.sequence + 1
+    this.state.atEpochMs = atEpochMs
+    this.market = MarketState.restore(here, original.markets[entry.market]!.dump(), new Minutes(), FundingLog.make())
+    this.state.markets.push(this.market)
+    this.state.books.push(new Book(this.state.orders))
+    parties.forEach((party, at) => this.copyAccount(party, slots[at]!))
+    this.taker = this.accounts.get(account)!
+    const copies = new Map<number, number>()
+    // Those that can be met come first, in their order; what is only there to be trimmed lies behind them.
+    for (const order of met.slots) copies.set(order, this.copyOrder(order))
+    for (const order of trimmed.flat()) if (!copies.has(order)) copies.set(order, this.copyOrder(order))
+    // A chain is looked through for what is reduce-only, in its order; the others are in it to be taken out.
+    for (const order of trimmed.flat()) this.chain(copies.get(order)!)
+    for (const order of met.slots) if (!original.orders.reduceOnly(order)) this.chain(copies.get(order)!)
+    this.lastMet = met.isCut ? copies.get(met.slots.at(-1)!)! : none
+  }
+
+  /**
+   * The orders that an entry could meet, as far as to `most` times its own size or what a record meets, and whether there may be
+   * more. The best order of the other side is always among them: it says whether a market order finds anything, and whether a
+   * post-only order rests.
+   */
+  private inReach(entry: PlaceEntry, account: number, most: number): { readonly slots: ReadonlyArray<number>; readonly isCut: boolean } {
+    const { books, capacity, markets, orders } = this.original
+    const mostMet = (capacity.metAtOnce ?? Matching.metAtOnce) * most
+    const book = books[entry.market]!
+    const limitAtoms = Matching.reach(markets[entry.market]!, entry.side, entry.priceAtoms)
+    const slots: Array<number> = []
+    let sizeAtoms = 0
+    let order = book.best(entry.side === Order.buy ? Order.sell : Order.buy)
+    for (; order !== none; order = book.nextSlot(order)) {
+      const crosses = Matching.crosses(entry.side, limitAtoms, orders.priceAtoms(order))
+      if (!crosses && slots.length > 0) return { slots, isCut: false }
+      slots.push(order)
+      if (!crosses) return { slots, isCut: false }
+      if (slots.length > mostMet || sizeAtoms > entry.quantityAtoms * most) return { slots, isCut: true }
+      if (orders.account(order) !== account) sizeAtoms += orders.remaining(order)
+    }
+    return { slots, isCut: false }
+  }
+
+  /** The resting reduce-only orders of a pair, oldest first: a fill may trim them. */
+  private trimmable(slot: number): ReadonlyArray<number> {
+    const { orders, positions } = this.original
+    const found: Array<number> = []
+    if (slot === none || positions.reduceBuys(slot) + positions.reduceSells(slot) === 0) return found
+    for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
+      if (orders.reduceOnly(order)) found.push(order)
+    }
+    return found
+  }
+
+  /** Copies an account as if it had settled its funding, with its position of a slot, and what its other markets sum up to. */
+  private copyAccount(account: number, slot: number): void {
+    const { original, state } = this
+    const { accounts, positions } = state
+    Margin.refreshAccount(original, account)
+    const from = original.accounts
+    const copy = accounts.open(ordinal(1 + this.accounts.size, 0), 0)
+    this.accounts.set(account, copy)
+    accounts.setCollateral(copy, from.collateral(account) - Funding.pendingOfAccount(original, account))
+    accounts.setSumInitialMargin(copy, from.sumInitialMargin(account))
+    accounts.setSumMaintenanceMargin(copy, from.sumMaintenanceMargin(account))
+    accounts.setSumUnrealizedPnl(copy, from.sumUnrealizedPnl(account))
+    accounts.setSumUnrealizedLoss(copy, from.sumUnrealizedLoss(account))
+    accounts.setSumOrderLoss(copy, from.sumOrderLoss(account))
+    accounts.setRiskEpoch(copy, state.riskEpoch)
+    const leaver = original.leaving.get(account)
+    if (leaver !== undefined) state.leaving.set(copy, leaver)
+    const switchAtEpochMs = original.switches.at(account)
+    if (switchAtEpochMs !== 0) state.switches.set(copy, switchAtEpochMs)
+    if (slot === none) return
+    const held = original.positions
+    const pair = state.touchPosition(copy, here)
+    positions.setQuantity(pair, held.quantity(slot))
+    positions.setEntryNotional(pair, held.entryNotional(slot))
+    positions.setOpenBuys(pair, held.openBuys(slot))
+    positions.setOpenSells(pair, held.openSells(slot))
+    positions.setReduceBuys(pair, held.reduceBuys(slot))
+    positions.setReduceSells(pair, held.reduceSells(slot))
+    positions.setOpenCount(pair, held.openCount(slot))
+    positions.setLeverage(pair, held.leverage(slot))
+    positions.setInitialMargin(pair, held.initialMargin(slot))
+    positions.setMaintenanceMargin(pair, held.maintenanceMargin(slot))
+    positions.setUnrealizedPnl(pair, held.unrealizedPnl(slot))
+    positions.setBuyLoss(pair, held.buyLoss(slot))
+    positions.setSellLoss(pair, held.sellLoss(slot))
+  }
+
+  /** Copies a resting order into the book, behind those that were copied before it. */
+  private copyOrder(order: number): number {
+    const { original, state: { books, expiries, orders, positions } } = this
+    const from = original.orders
+    const account = this.accounts.get(from.account(order))!
+    const copy = orders.allocate()
+    assert(copy !== none, "a copy has room for what is copied")
+    orders.write(
+      copy,
+      from.number(order),
+      account,
+      here,
+      from.flags(order),
+      from.priceAtoms(order),
+      from.quantity(order),
+      from.createdAt(order),
+      from.lastSequence(order)
+    )
+    orders.setRemaining(copy, from.remaining(order))
+    orders.setFilled(copy, from.filled(order))
+    orders.setFilledNotional(copy, from.filledNotional(order))
+    orders.setCanceled(copy, from.canceled(order))
+    orders.setPosition(copy, positions.find(account, here))
+    const expiresAtEpochMs = original.expiries.at(order)
+    if (expiresAtEpochMs !== 0) expiries.set(copy, expiresAtEpochMs)
+    books[here]!.insert(copy)
+    return copy
+  }
+
+  /** Puts an order at the young end of its pair's chain. */
+  private chain(order: number): void {
+    const { orders, positions } = this.state
+    const slot = orders.position(order)
+    const last = positions.lastOrder(slot)
+    orders.setAccountPrev(order, last)
+    if (last === none) positions.setFirstOrder(slot, order)
+    else orders.setAccountNext(last, order)
+    positions.setLastOrder(slot, order)
+  }
+
+  /** Places the entry in the copy. Its name is nobody's there. */
+  place(entry: PlaceEntry): OrderDecided | Refused {
+    return place(this.state, commandOf(this.taker, { ...entry, market: here, clientOrderId: "" }), 0)
+  }
+
+  /** Whether nothing behind what was copied can have been met: the last of it still rests. */
+  get wasEnough(): boolean {
+    return this.lastMet === none || this.state.orders.status(this.lastMet) === Order.open
+  }
+
+  /** What the account has come to, and what it paid. */
+  after(outcome: OrderDecided | Refused): Pick<PreviewView, "feesAtoms" | "after"> {
+    const { state, taker } = this
+    if (outcome._tag === "Refused") return { feesAtoms: 0, after: undefined }
+    const fills = state.fills.ofAccount(taker, here, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
+    return {
+      feesAtoms: fills.reduce((sum, fill) => sum + fill.takerFeeAtoms, 0),
+      after: marginOf(state, taker, state.positions.find(taker, here), state.accounts.collateral(taker))
+    }
+  }
+}
