@@ -30,6 +30,7 @@ import { noDefect } from "./noDefect.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
+import { previewsEqualDecisions } from "./previewsEqualDecisions.js"
 import { quantity } from "./quantity.js"
 import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
@@ -63,6 +64,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(idempotency),
   watch(keysLastTheirTime),
   watch(commandsAreAsAsked),
+  watch(previewsEqualDecisions),
   watch(batch),
   watch(cancel),
   watch(roomIsKept),

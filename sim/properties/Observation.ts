@@ -3,6 +3,7 @@
  * look at the engine showed, and what befell the process. Properties know nothing of generators or faults.
  */
 import type { Record } from "../../src/journal/Record.js"
+import type { PreviewView } from "../../src/engine/Reads.js"
 import type { Decided } from "../../src/sequencer/Feed.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
@@ -111,6 +112,8 @@ export type Observation =
     readonly sequence: number
     readonly atEpochMs: number
     readonly answered: Outcome | undefined
+    /** Of a placement of one order that is about to be decided, and nothing else with it: what a preview says of it. */
+    readonly preview: PreviewView | undefined
     readonly model: NaiveVenue
   }
   /** A process starts, under rules and bounds; `markets` are the ids in the markets file that it finds. */

@@ -4,7 +4,8 @@
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { Engine } from "../../src/engine/Engine.js"
-import type { Reads } from "../../src/engine/Reads.js"
+import type { PreviewView, Reads } from "../../src/engine/Reads.js"
+import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { venueBounds } from "../model/NaiveLiquidation.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
@@ -157,9 +158,18 @@ export class Host {
         if (incarnation === this.#incarnation) witness.see({ _tag: "Offered", command, taken })
       },
       taken: (command, sequence, atEpochMs, answered) => {
-        if (incarnation === this.#incarnation) witness.see({ _tag: "Taken", command, sequence, atEpochMs, answered, model })
+        if (incarnation !== this.#incarnation) return
+        const preview = answered === undefined ? this.#previewed(command, atEpochMs) : undefined
+        witness.see({ _tag: "Taken", command, sequence, atEpochMs, answered, preview, model })
       }
     }
+  }
+
+  /** What a preview says of a command that is decided next; undefined where it is no placement of one order, or something is due. */
+  #previewed(command: Command, atEpochMs: number): PreviewView | undefined {
+    const { reads } = this
+    if (!(reads instanceof Engine) || command.kind !== "PlaceOrders" || command.entries.length !== 1) return undefined
+    return reads.nextDueEpochMs <= atEpochMs ? undefined : reads.preview(command.account, command.entries[0]!, atEpochMs)
   }
 
   /** The rules of the process that starts now: those of the last, or of the version after it. */

@@ -1,0 +1,102 @@
+/**
+ * Safety (I12). What a preview says of a placement is what the placement comes to at the same sequence: the order, its fills and
+ * fees, and the account's margin after it, as the reference model has them. Asked in the moment in which a turn of the writer
+ * takes the placement, where nothing else falls due with its record.
+ */
+import type { PreviewView } from "../../src/engine/Reads.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
+import type { NaiveOutcome } from "../model/NaiveState.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Previewed {
+  readonly command: PlaceOrders
+  readonly preview: PreviewView
+}
+
+interface State {
+  /** By the sequence of the record that was to follow. */
+  readonly previews: Map<number, Previewed>
+}
+
+type Pair = readonly [name: string, preview: unknown, model: unknown]
+
+const firstDifference = (what: string, pairs: ReadonlyArray<Pair>): Verdict => {
+  for (const [name, preview, model] of pairs) {
+    if (preview !== model) return broken(`${what}: ${name} is ${String(preview)} in the preview, ${String(model)} in the model`)
+  }
+  return holds
+}
+
+const ofOrder = ({ outcome }: PreviewView, decided: NaiveOutcome): ReadonlyArray<Pair> =>
+  outcome._tag === "Refused" ? [["refusal", outcome.refusal, decided.refusal]] : [
+    ["refusal", Refusal.none, decided.refusal],
+    ["order", outcome.orderNumber, decided.orderNumber],
+    ["status", outcome.status, decided.status],
+    ["cancel reason", outcome.cancelReason, decided.cancelReason],
+    ["filled", outcome.filledAtoms, decided.filled],
+    ["filled notional", BigInt(outcome.filledNotionalAtoms), decided.filledNotional],
+    ["canceled", outcome.canceledAtoms, decided.canceled]
+  ]
+
+const ofAccount = (
+  { after, feesAtoms }: PreviewView,
+  { account: index, entries }: PlaceOrders,
+  fees: bigint,
+  model: NaiveVenue
+): ReadonlyArray<Pair> => {
+  if (after === undefined) return []
+  const account = model.accounts[index]!
+  const margin = model.margin(account, undefined)
+  return [
+    ["fees", BigInt(feesAtoms), fees],
+    ["equity", BigInt(after.equityAtoms), margin.equity],
+    ["margin equity", BigInt(after.marginEquityAtoms), margin.marginEquity],
+    ["initial margin", BigInt(after.initialMarginAtoms), margin.initialMargin],
+    ["maintenance margin", BigInt(after.maintenanceMarginAtoms), margin.maintenanceMargin],
+    ["order loss", BigInt(after.orderLossAtoms), margin.orderLoss],
+    ["position", after.quantityAtoms, account.positions.get(entries[0]!.market)?.quantity ?? 0]
+  ]
+}
+
+const verdictOf = ({ command, preview }: Previewed, seen: Extract<Observation, { readonly _tag: "Committed" }>): Verdict => {
+  const { decision: { fills, outcomes }, model, record } = seen
+  const what = `the preview of record ${record.sequence}`
+  const fees = fills.filter(({ taker }) => taker.account === command.account).reduce((sum, { takerFee }) => sum + takerFee, 0n)
+  return firstDifference(what, [...ofOrder(preview, outcomes[0]!), ...ofAccount(preview, command, fees, model)])
+}
+
+/** A name that is forgotten with the record itself is taken still when it is asked about. */
+const mayBeForgotten = ({ outcome }: PreviewView): boolean =>
+  outcome._tag === "Refused" && (outcome.refusal === Refusal.clientOrderIdInUse || outcome.refusal === Refusal.fenceStands)
+
+export const previewsEqualDecisions: Property<State> = {
+  name: "previews-equal-decisions",
+  invariant: "I12",
+  kind: "safety",
+  initial: () => ({ previews: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.previews.clear()
+        return holds
+      case "Taken":
+        if (seen.command.kind === "PlaceOrders" && seen.preview !== undefined && !mayBeForgotten(seen.preview)) {
+          state.previews.set(seen.sequence + 1, { command: seen.command, preview: seen.preview })
+        }
+        return holds
+      case "Committed": {
+        const { command, sequence } = seen.record
+        const previewed = state.previews.get(sequence)
+        state.previews.delete(sequence)
+        const isSame = previewed !== undefined && command.kind === "PlaceOrders" && command.account === previewed.command.account
+          && command.idempotencyKey === previewed.command.idempotencyKey
+        return isSame ? verdictOf(previewed, seen) : holds
+      }
+      default:
+        return holds
+    }
+  }
+}
