@@ -123,7 +123,10 @@ const look = (state: State, account: number): number => {
     if (isHealthy(state, account)) return 0
     const slot = largest(state, account)
     if (slot === none || !isFarUnder(state, account)) return next
-    if (!closeWhole(state, account, slot, bankruptcyPrice(state, account, slot))) return state.atEpochMs
+    if (!closeWhole(state, account, slot, bankruptcyPrice(state, account, slot))) {
+      Margin.refreshAccount(state, account)
+      return isHealthy(state, account) ? 0 : state.atEpochMs
+    }
   }
 }
 
