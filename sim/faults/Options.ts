@@ -212,7 +212,8 @@ export const intents = [
   "malformed",
   "name itself",
   "flood",
-  "set leverage"
+  "set leverage",
+  "preview"
 ] as const
 export type Intent = (typeof intents)[number]
 
@@ -257,7 +258,8 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   malformed: 3,
   "name itself": 1,
   flood: 0,
-  "set leverage": 3
+  "set leverage": 3,
+  preview: 3
 }
 
 const quiet: Omit<Options, "workload"> = {

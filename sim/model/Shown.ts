@@ -72,6 +72,23 @@ export const compatBalance = (model: NaiveVenue, index: number): Members => {
   }
 }
 
+/** An account's margin as a preview of a placement tells it, with the position in the market of its body. */
+export const accountMargin = (model: NaiveVenue, index: number, body: string): Members => {
+  const { equity, marginEquity, initialMargin, maintenanceMargin, orderLoss, available } = balanceAtoms(model, index)
+  const amounts = { equity, marginEquity, initialMargin, maintenanceMargin, orderLoss, available }
+  const { marketId } = JSON.parse(body) as { readonly marketId: string }
+  const market = model.markets.find(({ parameters }) => parameters.marketId === marketId)!
+  const account = model.accounts[index]!
+  const held = account.positions.get(market.index)
+  const liquidated = held === undefined ? 0 : liquidationPrice(model.markets, account, market)
+  return {
+    ...Object.assign({}, ...Object.entries(amounts).map(([name, atoms]) => both(name, atoms, moneyScale))) as Members,
+    ...both("positionQuantity", held?.quantity ?? 0, market.parameters.quantityScale),
+    liquidationPrice: liquidated === 0 ? null : decimalOf(liquidated, market.parameters.priceScale),
+    liquidationPriceAtoms: liquidated === 0 ? null : String(liquidated)
+  }
+}
+
 const position = (model: NaiveVenue, index: number, market: NaiveMarket): Members => {
   const account = model.accounts[index]!
   const { entryNotional, quantity } = account.positions.get(market.index)!

@@ -166,6 +166,7 @@ const ofAccount: Readonly<Record<string, (reading: Reading) => Json>> = {
     const { displayHandle } = model.accounts[call.account]!
     return { displayHandle: displayHandle === "" ? null : displayHandle }
   },
+  previewMargin: ({ call, model }) => ({ before: Shown.accountMargin(model, call.account, call.body) }),
   getLeverage: ({ call, model }) => {
     const named = decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)
     const { index, parameters: { maxLeverageX } } = model.markets.find(({ parameters }) => parameters.marketId === named)!
@@ -226,6 +227,9 @@ const readingOf = (state: State, call: Call, attempt: number, { json }: Answer, 
   return { call, json, model, stands, market: marketOf(model, path), query: new URLSearchParams(search) }
 }
 
+/** Whether a call only asks: a preview is sent as a placement is. */
+const isRead = ({ endpoint, method }: Call): boolean => method === "GET" || endpoint === "previewMargin"
+
 export const readsEqualModel: Property<State> = {
   name: "reads-equal-model",
   invariant: "I4",
@@ -237,10 +241,10 @@ export const readsEqualModel: Property<State> = {
         state.sequence = seen.record.sequence
         return holds
       case "Asked":
-        if (seen.call.method === "GET") state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
+        if (isRead(seen.call)) state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
         return holds
       case "Answered": {
-        if (seen.answer.status !== 200 || seen.call.method !== "GET") return holds
+        if (seen.answer.status !== 200 || !isRead(seen.call)) return holds
         const reading = readingOf(state, seen.call, seen.attempt, seen.answer, seen.model)
         return reading === undefined ? holds : verdictOf(reading)
       }

@@ -441,6 +441,13 @@ const routes: ReadonlyArray<Route> = [
   route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts)
 ]
 
+/** A preview reads what a placement does, under its account and without a key; it becomes no command. */
+const preview = route("POST", "/v1/accounts/*/margin/preview", Operation.placeV1, (body, params, accountId) => {
+  const read = placeOne(body, params, accountId)
+  const isGood = "wanted" in read || read._tag === "foreign"
+  return isGood && params[0] !== accountId ? foreign(404) : read
+})
+
 /** The parameters of a path on a route; undefined where it is not the route's. */
 const paramsOn = (path: ReadonlyArray<string>, { path: expected }: Route): Params | undefined => {
   if (path.length !== expected.length) return undefined
@@ -493,7 +500,7 @@ const segments = (path: string): ReadonlyArray<string> | undefined => {
 }
 
 /** Whether a path is a route's, with whatever method. */
-const isRoute = (path: ReadonlyArray<string>): boolean => routes.some((each) => paramsOn(path, each) !== undefined)
+const isRoute = (path: ReadonlyArray<string>): boolean => [...routes, preview].some((each) => paramsOn(path, each) !== undefined)
 
 /** What a request is, by its text alone. */
 export const read = (sent: Sent): Reading => {
@@ -501,6 +508,11 @@ export const read = (sent: Sent): Reading => {
   const [target = "", query] = sent.target.split("?")
   const path = segments(target)
   if (path === undefined) return { _tag: "nowhere", status: 400 }
+  const previewed = sent.method === preview.method ? paramsOn(path, preview) : undefined
+  if (previewed !== undefined) {
+    const reading = asked(preview, previewed, { ...sent, idempotencyKey: "none" }, query)
+    return reading._tag === "asked" ? { _tag: "other" } : reading
+  }
   for (const each of routes) {
     if (each.method !== sent.method) continue
     const found = paramsOn(path, each)

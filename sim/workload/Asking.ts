@@ -22,6 +22,13 @@ export const asking = {
     const leverageX = random.pick([1, 2, 3, least, least, Math.max(1, least - 1), maxLeverageX, maxLeverageX + 1, random.between(1, 60)])
     return Calls.setLeverage(who, intent, nextKey(), random.chance(0.03) ? "NONE-USDC-PERP" : marketId, leverageX)
   },
+  preview: ({ random, who, wishes }) => {
+    const market = wishes.tradable()
+    const way = wishes.side()
+    const wish = random.chance(0.2) ? wishes.badWish() : wishes.wish(market, { side: way, priceAtoms: wishes.crossing(market, way) })
+    const draft = Calls.preview(who, wish)
+    return random.chance(0.05) ? { ...draft, target: draft.target.replace(who.accountId, "acc_0") } : draft
+  },
   "look up": ({ clientOrderIdAhead, past, random, who, wishes }) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const draft = past.length === 0 ? undefined : random.pick(past)

@@ -185,6 +185,14 @@ export const setProfile = (who: Identity, intent: string, key: string, displayHa
   method: "PUT"
 })
 
+/** Asks what an order would come to. */
+export const preview = (who: Identity, wish: Wish): Draft => ({
+  ...read(who, "previewMargin", `/v1/accounts/${who.accountId}/margin/preview`, "trader"),
+  method: "POST",
+  body: JSON.stringify(nativeBody(who, wish)),
+  intent: "preview"
+})
+
 /** Sets the most leverage that the account takes in a market. */
 export const setLeverage = (who: Identity, intent: string, key: string, marketId: string, leverageX: number): Draft => ({
   ...trade(
