@@ -247,19 +247,24 @@ export class NaiveLiquidations {
     if (fee > 0n) this.ground.pay(account, this.ground.openFund(), fee)
   }
 
+  /** Whether less than two thirds of its maintenance margin is left. */
+  #isFarUnder(account: NaiveAccount): boolean {
+    const { equity, maintenanceMargin } = this.#margin(account)
+    return 3n * equity < 2n * maintenanceMargin
+  }
+
   // --- takeover and deleveraging -------------------------------------------------------------------------
 
   /** Hands positions on while the account has less than two thirds of its maintenance margin. Whether some of it was left. */
   #handOver(account: NaiveAccount): boolean {
     for (;;) {
-      const { equity, maintenanceMargin } = this.#margin(account)
-      if (3n * equity >= 2n * maintenanceMargin) return false
+      if (!this.#isFarUnder(account)) return false
       const largest = this.#largest(account)
       if (largest === undefined) return false
       const { market, position: { quantity }, price } = largest
       const taken = this.#takeOver(account, market, quantity, price)
       const rest = Math.abs(quantity) - taken
-      if (rest === 0) continue
+      if (rest === 0 || !this.#isFarUnder(account)) continue
       const { isLeft, size } = this.#deleverage(account, market, rest, price)
       if (isLeft) return true
       if (size < rest) this.ground.halt(market)

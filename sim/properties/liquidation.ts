@@ -194,10 +194,10 @@ const handedOnVerdict = (state: State, event: Extract<DecodedEvent, { event: "Ta
   if (verdict !== holds) return verdict
   const { equity, required } = standingOf(state, event.account)
   const isFund = event.account === state.fund
-  // What the fund leaves of a position is deleveraged in any case, at the price of all of it.
+  // What the fund leaves of a position is deleveraged at the price of all of it.
   const { taken } = state
   const isRest = event.event === "DeleveragingBegun" && taken?.account === event.account && taken.market === event.market
-  if (!isFund && !isRest && 3n * equity >= 2n * required)
+  if (!isFund && 3n * equity >= 2n * required)
     return broken(`${event.event} of account ${event.account}, which has ${equity} of ${required}`)
   const anew = isFund && equity >= 0n ? state.markets[event.market]!.mark : bankruptcyPriceOf(state, event.account, event.market)
   const price = isRest ? taken.price : anew

@@ -237,7 +237,9 @@ const trade = (
  */
 const closeWhole = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
   takeOver(state, account, slot, priceAtoms)
-  return state.positions.quantity(slot) === 0 || deleverageOrHalt(state, account, slot, priceAtoms)
+  Margin.refreshAccount(state, account)
+  const isDone = state.positions.quantity(slot) === 0 || !isFarUnder(state, account)
+  return isDone || deleverageOrHalt(state, account, slot, priceAtoms)
 }
 
 const deleverageOrHalt = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
