@@ -114,10 +114,21 @@ export const freshIndex: Version.Exchange["request"] = {
   body: JSON.stringify({ price: "60000.0" })
 }
 
+const pair = (name: string): string => `"${name}":"[^"]*","${name}Atoms":"[^"]*",`
+
+/** What positions tell of their margins, leverage and liquidation price: native ones in a row, behind their mark; and unified ones. */
+const risk = new RegExp(
+  `${pair("initialMargin")}${pair("maintenanceMargin")}"leverageX":\\d+,"liquidationPrice":[^,]*,"liquidationPriceAtoms":[^,]*,`
+    + "|\"leverage\":\\d+,\"liquidationPrice\":[^,]*,",
+  "g"
+)
+
 /** An answer without what was added to it since, and with rates that were not reckoned then as they were told. */
 export const asBefore = (body: string): string =>
   body
     .replaceAll(/"(?:fundingRateBasisMs|fundingRateE9|predictedFundingRateE9|fundingPaid|fundingPaidAtoms)":(?:"[^"]*"|\d+),/g, "")
+    .replaceAll(/"withdrawable":"[^"]*","withdrawableAtoms":"[^"]*",/g, "")
+    .replaceAll(risk, "")
     .replaceAll(/,"stale":(?:true|false)/g, "")
     .replaceAll(/,"staleMarkets":\d+|,"markets":\[\{"marketId":"[^"]*","status":"[^"]*",[^\]]*"indexHeld":(?:true|false)\}\]/g, "")
     .replaceAll(/"predictedFundingRateBps":"1"/g, "\"predictedFundingRateBps\":\"0\"")
