@@ -10,6 +10,7 @@ import { type Asked, familyOf } from "../reading/Asked.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { numberOf } from "../reading/Commands.js"
 import { Markets } from "../reading/Markets.js"
+import { atomsOf } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
 import { difference } from "./Difference.js"
 import type { Observation } from "./Observation.js"
@@ -20,6 +21,13 @@ type Answered = Observation & { readonly _tag: "Answered" }
 /** Whether it names what cannot be an order: that is answered without a record, whatever else its key was used for. */
 const namesNothing = ({ wanted }: Asked): boolean =>
   wanted.kind === "CancelByOperator" && wanted.orderId !== undefined && numberOf(wanted.orderId) < 0
+
+/** Whether it gives a price that the market's grid does not have: that too is answered without a record, in the same code. */
+const isOffGrid = ({ wanted }: Asked, markets: Markets): boolean => {
+  if (wanted.kind !== "SetIndexPrice") return false
+  const market = markets.find(wanted.market, "native")
+  return market !== undefined && typeof atomsOf(wanted.price, market.priceScale) === "string"
+}
 
 /** Whether every entry of a request has its outcome: otherwise the memory is another request's, which others judge. */
 const isOf = (asked: Asked, { outcomes }: NaiveMemory): boolean => {
@@ -65,6 +73,7 @@ const answered = (markets: Markets, { answer, call, memory, model }: Answered): 
   if (reading._tag !== "asked" || memory === undefined || !isOf(reading.asked, memory)) return holds
   if (call.credential !== "trader" && call.credential !== "operator") return holds
   const { asked } = reading
+  if (isOffGrid(asked, markets)) return holds
   const what = `${call.target} with ${call.body} under key ${call.idempotencyKey}`
   const decision: Told.Decision = {
     asked,

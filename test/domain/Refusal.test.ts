@@ -34,7 +34,8 @@ const guards = [
   "position_stranded",
   "index_out_of_order",
   "index_held",
-  "account_share"
+  "account_share",
+  "leverage_out_of_bounds"
 ]
 
 const compatNames = [
@@ -122,6 +123,7 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     IndexPriceHeld: "price_atoms",
     IndexPriceInvalid: "price_atoms",
     IndexPriceOutOfOrder: "epoch_ms",
+    LeverageOutOfBounds: "leverage",
     AccountTotalLimit: "money_atoms",
     PositionStranded: "size_atoms"
   })

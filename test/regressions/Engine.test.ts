@@ -117,15 +117,18 @@ test("a margin refusal for totals that are not exact says the same whatever was 
   const refusedAfter = (prepare: (driver: Driver, account: number) => void) => {
     const driver = new Driver()
     driver.market(extreme, 500_000)
-    driver.market({ ...extreme, marketId: "BBB-USDC-PERP", baseAsset: "BBB" }, 1000)
+    driver.market({ ...extreme, marketId: "BBB-USDC-PERP", baseAsset: "BBB", indexStaleMs: 10_000 }, 1000)
     const [one, other] = [driver.account(2 ** 52), driver.account(2 ** 52)]
     prepare(driver, other)
     // Long at 1,000 against the other; then the mark is a thousand times that, and profit alone leaves the safe integers.
     driver.place(other, { market: 1, side: Order.sell, priceAtoms: 1000, quantityAtoms: 4_000_000_000 })
     driver.place(one, { market: 1, side: Order.buy, priceAtoms: 1000, quantityAtoms: 4_000_000_000 })
     driver.place(one, { market: 0, side: Order.buy, priceAtoms: 1, quantityAtoms: 8_000_000_000 })
+    driver.index(0, 1_000_000)
     driver.index(1, 1_000_000)
-    return driver.place(one, { market: 1, side: Order.buy, priceAtoms: 1, quantityAtoms: 5_000_000_000 })
+    // Nobody is liquidated through a market whose index is stale.
+    driver.atEpochMs += 10_000
+    return driver.place(one, { market: 0, side: Order.buy, priceAtoms: 1, quantityAtoms: 1_000_000_000 })
   }
   const plain = refusedAfter(() => {})
   const other = refusedAfter((driver, account) => {
