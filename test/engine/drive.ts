@@ -104,6 +104,14 @@ export class Driver {
     this.send({ kind: "MarkTick" })
   }
 
+  /** Lets the record come that the engine waits for, at its time. */
+  pass(): void {
+    const { engine } = this
+    const due = Math.min(engine.nextDueEpochMs, engine.nextTickEpochMs(this.atEpochMs))
+    if (due !== Number.POSITIVE_INFINITY) this.atEpochMs = Math.max(this.atEpochMs, due)
+    this.send({ kind: engine.nextTickEpochMs(this.atEpochMs) <= this.atEpochMs ? "MarkTick" : "PassTime" })
+  }
+
   account(collateralAtoms: number): number {
     const idempotencyKey = this.nextKey()
     const keys = [grant(`key_${idempotencyKey}`)]
@@ -360,5 +368,53 @@ export class RandomDriver extends Driver {
     const outcome = this.run(this.placement(account, ...entries))
     for (const entry of outcome.entries) if (entry._tag === "OrderDecided") this.numbers.push([account, entry.orderNumber])
     return outcome
+  }
+}
+
+/**
+ * A driver of traders who are ruined: accounts of little money at high leverage in three markets, whose marks jump about. What
+ * it runs is drawn by seed.
+ */
+export class RuinousDriver extends Driver {
+  private readonly next: () => number
+  private readonly marks = [1000, 1000, 1000]
+  private readonly accounts: Array<number> = []
+
+  constructor(seed: number, engine?: Engine) {
+    super(engine)
+    this.next = generator(seed)
+    const maintenanceMarginTiers = [
+      { notionalThresholdAtoms: 0, maintenanceMarginBps: 200 },
+      { notionalThresholdAtoms: 400_000_000, maintenanceMarginBps: 700 }
+    ]
+    for (const base of ["AAA", "BBB", "CCC"]) {
+      this.market(parameters(base, { maintenanceMarginTiers, initialMarginBps: 500, maxLeverageX: 20, liquidationFeeBps: 50 }), 1000)
+    }
+    for (let at = 0; at < 8; at++) this.accounts.push(this.account((20 + this.below(300)) * 1_000_000))
+  }
+
+  below(bound: number): number {
+    return this.next() % bound
+  }
+
+  /** One more command: an order near the mark, a jump of an index with its tick, or what the venue waits for. */
+  step(): void {
+    const what = this.below(10)
+    const market = this.below(3)
+    const mark = this.marks[market]!
+    if (what < 6) {
+      this.place(this.accounts[this.below(8)]!, {
+        market,
+        side: this.below(2) as Order.Side,
+        priceAtoms: Math.max(1, mark + this.below(41) - 20),
+        quantityAtoms: 1 + this.below(8_000),
+        timeInForce: this.below(3) === 0 ? Order.ioc : Order.gtc,
+        reduceOnly: this.below(8) === 0
+      })
+    } else if (what < 8) {
+      const jump = this.below(20) === 0 ? 150 : 25
+      this.marks[market] = Math.min(3000, Math.max(300, mark + this.below(2 * jump + 1) - jump))
+      this.index(market, this.marks[market])
+    } else this.pass()
   }
 }

@@ -76,9 +76,17 @@ const flip = (root: string, manifest: Journals.Manifest): void => {
 }
 
 test("every golden journal is kept, and nothing else", () => {
-  const names = Journals.goldens.map((golden) => golden.name)
-  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual(["README.md", "rules-2", "rules-3", "rules-4", ...names].sort())
-  for (const folder of [Journals.folderOfRules2, Journals.folder]) expect(fs.readdirSync(folder).sort()).toEqual([...names].sort())
+  const namesOf = (rules: number) => Journals.goldens.filter(({ since }) => since <= rules).map((golden) => golden.name)
+  expect(fs.readdirSync(Journals.folderOfRules1).sort()).toEqual([
+    "README.md",
+    "rules-2",
+    "rules-3",
+    "rules-4",
+    "rules-5",
+    ...namesOf(1)
+  ].sort())
+  expect(fs.readdirSync(Journals.folderOfRules2).sort()).toEqual(namesOf(2).sort())
+  expect(fs.readdirSync(Journals.folder).sort()).toEqual(namesOf(versions.rules).sort())
 })
 
 describe.each(Journals.goldens)("$name of the present rules", (golden) => {
@@ -181,7 +189,7 @@ test("the recorder never writes over one", () => {
 })
 
 test("together they show what a replay must get right", async () => {
-  const seen = { forgottenOrders: 0, trades: 0, starts: 0, segments: 0 }
+  const seen = { forgottenOrders: 0, trades: 0, starts: 0, segments: 0, liquidations: 0 }
   for (const golden of Journals.goldens) {
     await laidOut(path.join(Journals.folder, golden.name), async (root, manifest) => {
       const { engine } = await replay(root, manifest)
@@ -189,8 +197,9 @@ test("together they show what a replay must get right", async () => {
       if (engine.state.fees.atoms > 0n) seen.trades++
       if (engine.occupancy.orderCapacity < manifest.records && engine.occupancy.orders > 0) seen.forgottenOrders++
       if (engine.state.program === "golden") seen.starts++
+      if (new Set(engine.state.liquidationLog.since(0, 1_000).map(({ step }) => step)).size >= 3) seen.liquidations++
     })
   }
-  expect(seen).toMatchObject({ trades: 3, forgottenOrders: 1, starts: 3 })
+  expect(seen).toMatchObject({ trades: 4, forgottenOrders: 1, starts: 4, liquidations: 1 })
   expect(seen.segments).toBeGreaterThan(4)
 })
