@@ -8,7 +8,7 @@ import { isKept, type NaiveMemory } from "../model/NaiveState.js"
 import * as Told from "../model/Told.js"
 import { type Asked, familyOf } from "../reading/Asked.js"
 import { isObject, type Json } from "../reading/Bodies.js"
-import { numberOf } from "../reading/Commands.js"
+import { mayBeMalformed, numberOf } from "../reading/Commands.js"
 import { Markets } from "../reading/Markets.js"
 import { atomsOf } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
@@ -55,6 +55,8 @@ const refused = (decision: Told.Decision, json: unknown, what: string): Verdict 
   const { action, code, guard, status } = Refusals.of(refusal)
   // Another failure, or the same one without the record: what is fenced is refused before it has one.
   if (info["code"] !== code || info["rejectionGuard"] !== guard || guard === "fenced") return holds
+  // A number that is none on the market's grid is refused in the same words, and without a record.
+  if (guard === undefined && mayBeMalformed(decision.asked, (name) => [decision.find(name)])) return holds
   return difference(what, info, {
     version: "external-rest-error/v1",
     requestId: info["requestId"],
