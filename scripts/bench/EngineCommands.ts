@@ -7,6 +7,7 @@
  * The same shape and seed give the same stream, and every command in it needs a record.
  */
 import { assert } from "../../src/domain/Assert.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { type KeyGrant, maxDemoAccounts, scopeRead, scopeTrade } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import { type Header, internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
@@ -163,7 +164,8 @@ const place = (
     selfTradePrevention: Order.cancelResting,
     expiresAtEpochMs: 0,
     fault: Refusal.none,
-    raw: ""
+    raw: "",
+    autoClose: noAutoClose
   }]
 })
 

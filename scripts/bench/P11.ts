@@ -13,6 +13,7 @@ import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
 import { uniform } from "./BookOperations.js"
@@ -67,7 +68,8 @@ class World {
         selfTradePrevention: Order.cancelResting,
         expiresAtEpochMs: 0,
         fault: Refusal.none,
-        raw: ""
+        raw: "",
+        autoClose: noAutoClose
       }]
     }
   }

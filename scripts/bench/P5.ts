@@ -5,6 +5,7 @@
 import * as fs from "node:fs"
 import { Effect, Layer } from "effect"
 import type { Context } from "effect"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { Principal } from "../../src/operations/Header.js"
 import { Operation } from "../../src/operations/Operations.js"
 import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
@@ -48,7 +49,8 @@ const commandOf = (sequence: number): PlaceOrders => {
       selfTradePrevention: 0,
       expiresAtEpochMs: 0,
       fault: 0,
-      raw: ""
+      raw: "",
+      autoClose: noAutoClose
     }]
   }
 }

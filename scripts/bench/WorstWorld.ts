@@ -10,6 +10,7 @@ import { assert } from "../../src/domain/Assert.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, type Outcome, withFields } from "../../src/operations/Operations.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
@@ -48,6 +49,7 @@ export const entry = (terms: Terms): PlaceEntry => ({
   expiresAtEpochMs: 0,
   fault: Refusal.none,
   raw: "",
+  autoClose: noAutoClose,
   ...terms
 })
 

@@ -11,6 +11,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, type Outcome, withFields } from "../../src/operations/Operations.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
@@ -211,7 +212,8 @@ class Fall {
         selfTradePrevention: Order.cancelResting,
         expiresAtEpochMs: 0,
         fault: Refusal.none,
-        raw: ""
+        raw: "",
+        autoClose: noAutoClose
       }]
     }))
     const [came] = outcome.entries

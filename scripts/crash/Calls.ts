@@ -9,9 +9,22 @@ import { body, marketId, symbol, touch } from "../load/Orders.js"
 import type { DemoAccount } from "../load/VenueProcess.js"
 
 /** Operations by the names that outcome lookups give them: all that trade. */
-type Settings = "set_cancel_all_after" | "set_display_handle" | "set_leverage"
+type Settings =
+  | "set_cancel_all_after"
+  | "set_display_handle"
+  | "set_leverage"
+  | "set_auto_close"
+  | "cancel_auto_close"
+  | "cancel_triggers"
 export type Operation = Exclude<LookupName, Settings>
-const settings: ReadonlyArray<LookupName> = ["set_cancel_all_after", "set_display_handle", "set_leverage"] satisfies ReadonlyArray<Settings>
+const settings: ReadonlyArray<LookupName> = [
+  "set_cancel_all_after",
+  "set_display_handle",
+  "set_leverage",
+  "set_auto_close",
+  "cancel_auto_close",
+  "cancel_triggers"
+] satisfies ReadonlyArray<Settings>
 export const operations = lookupNames.filter((name): name is Operation => !settings.includes(name))
 
 /** A request with the identity under which it may be sent again. */

@@ -2,6 +2,7 @@
  * Everything that is drawn before the first step of a run: which faults there are and how often, how busy and
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
+import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -69,6 +70,8 @@ export interface Options {
     readonly weights: Readonly<Record<Intent, number>>
     /** How many of the batches are as long as they may be. Absent from what was kept before it was drawn: a tenth. */
     readonly bulkShare?: number
+    /** How many of the orders bring what closes what they open. Absent from what was kept before it was drawn: none. */
+    readonly autoCloseShare?: number
     /** What ruins traders. Absent from what was kept before: nothing does on purpose. */
     readonly ruin?: {
       /** How many of their orders are for a large part of all that they could carry, and how many of those that take for what is left. */
@@ -130,6 +133,8 @@ export interface Bounds {
   readonly metAtOnce?: number
   /** What one record does for liquidations at most. Absent from what was kept before: a venue's own. */
   readonly liquidatedAtOnce?: Liquidations.Bounds
+  /** The same for triggers. */
+  readonly triggeredAtOnce?: AutoCloses.Bounds
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -213,7 +218,9 @@ export const intents = [
   "name itself",
   "flood",
   "set leverage",
-  "preview"
+  "preview",
+  "set auto-close",
+  "cancel auto-close"
 ] as const
 export type Intent = (typeof intents)[number]
 
@@ -259,7 +266,9 @@ const baseWeights: Readonly<Record<Intent, number>> = {
   "name itself": 1,
   flood: 0,
   "set leverage": 3,
-  preview: 3
+  preview: 3,
+  "set auto-close": 7,
+  "cancel auto-close": 1
 }
 
 const quiet: Omit<Options, "workload"> = {
@@ -329,7 +338,8 @@ const workload = (random: SimRandom): Options["workload"] => {
     haltShare: swarm(random, 0.1),
     statusShare: swarm(random, 0.6),
     weights,
-    bulkShare
+    bulkShare,
+    autoCloseShare: random.split("auto-close").pick([0, 0.1, 0.3, 0.7])
   }
 }
 
@@ -438,6 +448,14 @@ const liquidated: ReadonlyArray<Liquidations.Bounds> = [
   Liquidations.venueBounds
 ]
 
+const triggered: ReadonlyArray<AutoCloses.Bounds> = [
+  { worked: 1, orders: 32, met: 256 },
+  { worked: 256, orders: 1, met: 256 },
+  { worked: 2, orders: 32, met: 1 },
+  AutoCloses.venueBounds,
+  AutoCloses.venueBounds
+]
+
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
@@ -450,6 +468,7 @@ const bounds = (random: SimRandom): Bounds => {
     endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
+    triggeredAtOnce: random.split("triggered").pick(triggered),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,

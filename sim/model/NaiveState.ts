@@ -14,7 +14,7 @@ export const orderRetentionMs = retentionMs + 60_000
 /** An order, from its placement for as long as the model lives. Quantities in size atoms. */
 export interface NaiveOrder {
   /** The venue's own are in no list: a part of a liquidation, and what unwinds the insurance fund. */
-  readonly by: "client" | "liquidation" | "unwinding"
+  readonly by: "client" | "closing" | "liquidation" | "unwinding"
   readonly number: number
   readonly account: number
   readonly market: number

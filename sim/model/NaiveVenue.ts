@@ -8,6 +8,8 @@
  */
 import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
+import type { SetAutoClose } from "../../src/operations/accounts/SetAutoClose.js"
 import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
 import type { CancelByOperator } from "../../src/operations/orders/CancelByOperator.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
@@ -21,6 +23,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
+import * as AutoCloses from "./NaiveAutoClose.js"
 import { type Bounds, NaiveLiquidations, venueBounds } from "./NaiveLiquidation.js"
 import * as Risk from "./NaiveRisk.js"
 import {
@@ -78,7 +81,10 @@ const sum = (sizes: ReadonlyArray<number>): number => sizes.reduce((total, size)
 const crosses = (side: Order.Side, limit: number, price: number): boolean => side === Order.buy ? price <= limit : price >= limit
 
 /** What an incoming order pays: nothing where it is the venue's own. */
-const takerFeeBps = ({ parameters }: NaiveMarket, { by }: NaiveOrder): number => (by === "client" ? parameters.takerFeeBps : 0)
+const takerFeeBps = (
+  { parameters }: NaiveMarket,
+  { by }: NaiveOrder
+): number => (by === "client" || by === "closing" ? parameters.takerFeeBps : 0)
 
 /** Account, operation and key: the scope of an Idempotency-Key. */
 export const scopeOf = (account: number, operation: number, key: string): string => `${account}/${operation}/${key}`
@@ -116,6 +122,10 @@ const told = (
 
 /** The same of whole numbers. */
 const counted = (limit: number, actual: number): NaiveCompared => ({ limit: String(limit), actual: String(actual) })
+
+/** What a fault of triggers compared. */
+const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit, nearest }: AutoCloses.Fault): NaiveCompared =>
+  told(priceScale, limit, actual, nearest)
 
 /** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
@@ -177,6 +187,8 @@ export class NaiveVenue {
   /** The venue's own orders that the record at hand has sent. */
   #sent = 0
   readonly #liquidations: NaiveLiquidations
+  /** What closes positions by itself. */
+  readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
   readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
   /** Whether something was due that the record at hand had no time for. */
@@ -202,9 +214,15 @@ export class NaiveVenue {
   /**
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
-   * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record.
+   * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
    */
-  constructor(readonly fillsKept = 131_072, readonly endedAtOnce = 256, readonly metAtOnce = 1_024, bounds: Bounds = venueBounds) {
+  constructor(
+    readonly fillsKept = 131_072,
+    readonly endedAtOnce = 256,
+    readonly metAtOnce = 1_024,
+    bounds: Bounds = venueBounds,
+    triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds
+  ) {
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
       markets: this.markets,
@@ -212,7 +230,8 @@ export class NaiveVenue {
       sequence: () => this.sequence,
       met: () => this.#met,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
-      send: (account, market, change, limit) => this.#sendOwn(account, market, change, limit),
+      send: (account, market, change, limit) =>
+        this.#sendOwn(account, market, change, limit, limit === undefined ? "unwinding" : "liquidation"),
       change: (account, market, change, price) => this.#exchange(account, market, change, price),
       pay: (from, to, amount) => {
         this.#credit(from, -amount)
@@ -225,6 +244,21 @@ export class NaiveVenue {
       },
       touch: ({ index }) => void this.#touchedAccounts.add(index)
     }, bounds)
+    this.brackets = new AutoCloses.NaiveBrackets({
+      accounts: this.accounts,
+      markets: this.markets,
+      now: () => this.atEpochMs,
+      sequence: () => this.sequence,
+      isHalted: () => this.halted,
+      sent: () => this.#sent,
+      met: () => this.#met,
+      meets: (market, change, limit) => {
+        const side = change > 0 ? Order.buy : Order.sell
+        const best = this.#best(market, opposite(side))
+        return best !== undefined && (limit === 0 || crosses(side, limit, best.price)) && this.#withinBand(market, best.price)
+      },
+      send: (account, market, change, limit) => void this.#sendOwn(account, market, change, limit === 0 ? undefined : limit, "closing")
+    }, triggerBounds)
   }
 
   /** What the record must come to. Records come in order, each once. */
@@ -248,6 +282,7 @@ export class NaiveVenue {
     this.#met = 0
     const outcomes = this.#decide(command)
     this.#liquidations.begin()
+    for (const market of new Set(this.#fills.map(({ market }) => market))) this.brackets.look(this.markets[market]!, 1)
     const scope = scopeOfCommand(command)
     if (scope !== undefined) {
       const resulted = command.kind === "PlaceOrders" || command.kind === "AmendOrder"
@@ -499,7 +534,9 @@ export class NaiveVenue {
     }
     if (!this.halted) this.#doWhatIsTimed(left, this.accounts[account])
     this.#clear()
-    if (!this.areLooksPut) this.#looked.push(...this.#liquidations.look())
+    if (this.areLooksPut) return
+    this.#looked.push(...this.#liquidations.look())
+    this.brackets.run()
   }
 
   #isDue(atEpochMs: number): boolean {
@@ -601,6 +638,8 @@ export class NaiveVenue {
         return [done(-1)]
       case "SetDisplayHandle":
         return [this.#name(this.accounts[command.account]!, command.chosen)]
+      case "SetAutoClose":
+        return [this.#setAutoClose(this.accounts[command.account]!, command)]
       case "SetLeverage":
         return [this.#setLeverage(this.accounts[command.account]!, command.market, command.leverageX)]
       case "PutMarket":
@@ -621,6 +660,7 @@ export class NaiveVenue {
         // The first price is the mark until the first tick.
         if (sampled === undefined && market.mark === 0) market.mark = command.priceAtoms
         this.#clear()
+        if (sampled === undefined) this.brackets.look(market, 2)
         return [sampled === undefined ? done(-1) : this.#refusedSample(market, sampled)]
       }
       case "MarkTick":
@@ -651,6 +691,7 @@ export class NaiveVenue {
     for (const market of this.markets.filter((each) => Risk.isDue(each, this.atEpochMs)).slice(0, tickedAtOnce)) {
       const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
       market.mark = mark
+      this.brackets.lookAtAll(market)
       if (ended !== undefined && ended.rate8h !== 0n) this.#payFunding(market, ended)
     }
     this.#clear()
@@ -690,6 +731,35 @@ export class NaiveVenue {
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
     return done(-1)
+  }
+
+  /** Sets what closes a whole position, in the place of what is armed for it; without triggers it is all cancelled. */
+  #setAutoClose(account: NaiveAccount, { fault, market: index, stopLoss, takeProfit }: SetAutoClose): NaiveOutcome {
+    const market = this.#listed(index)
+    if (index !== anyMarket && market === undefined) return refused(Refusal.marketNotFound, -1)
+    if (fault !== Refusal.none) return refused(fault, -1)
+    if (market === undefined || (takeProfit.priceAtoms === 0 && stopLoss.priceAtoms === 0)) {
+      const canceled = this.brackets.cancel(account.index, market?.index)
+      if (canceled > 0) this.#changed(account)
+      return { ...done(-1), canceled }
+    }
+    const held = this.#quantity(account, market)
+    if (held === 0) return refused(Refusal.reduceOnlyWouldIncrease, -1, told(market.parameters.quantityScale, 0, undefined))
+    const autoClose = { takeProfit, stopLoss }
+    const found = this.brackets.fault(market, held > 0, autoClose, ({ by }) => AutoCloses.priceOf(market, by))
+    if (found !== undefined) return refused(found.refusal, -1, faultTold(market, found))
+    const kept = this.brackets.of(account.index, market.index).filter(({ isOrderOpen }) => isOrderOpen).length
+    if (kept >= AutoCloses.mostBrackets) return refused(Refusal.openOrderLimit, -1, counted(AutoCloses.mostBrackets, kept + 1))
+    const canceled = this.brackets.replace(account.index, market.index)
+    const number = ordinal(this.sequence, 0)
+    this.brackets.add(number, account.index, market.index, held > 0, autoClose, Math.abs(held), false)
+    this.#changed(account)
+    return { ...done(number), canceled, quantity: held }
+  }
+
+  #changed(account: NaiveAccount): void {
+    account.lastSequence = this.sequence
+    this.#touchedAccounts.add(account.index)
   }
 
   #setLeverage(account: NaiveAccount, index: number, leverageX: number): NaiveOutcome {
@@ -828,7 +898,7 @@ export class NaiveVenue {
   // --- placing -------------------------------------------------------------------------------------------
 
   #place(command: PlaceOrders, entry: PlaceEntry, number: number): NaiveOutcome {
-    const found = this.#refusal(command.account, entry)
+    const found = this.#refusal(command.account, entry) ?? this.#refusalOfTriggers(command.account, entry)
     if (found !== undefined) return refused(found.refusal, number, found.compared)
     const order: NaiveOrder = {
       by: "client",
@@ -861,8 +931,34 @@ export class NaiveVenue {
     this.accounts[order.account]!.placed.push(order)
     this.#touch(order)
     if (order.clientOrderId !== "") this.#clientOrderIds.set(`${order.account}/${order.clientOrderId}`, order)
+    const { stopLoss, takeProfit } = entry.autoClose
+    if (takeProfit.priceAtoms !== 0 || stopLoss.priceAtoms !== 0) {
+      this.brackets.add(number, order.account, order.market, order.side === Order.buy, entry.autoClose, 0, true)
+    }
     this.#match(order)
     return stateOf(order)
+  }
+
+  /** The last check of an entry, of what it brings to close what it opens. */
+  #refusalOfTriggers(account: number, { autoClose, market: index, priceAtoms, side, type }: PlaceEntry): Refused | undefined {
+    if (autoClose.takeProfit.priceAtoms === 0 && autoClose.stopLoss.priceAtoms === 0) return undefined
+    const market = this.markets[index]!
+    const count = this.brackets.of(account, index).length
+    if (count >= AutoCloses.mostBrackets) return because(Refusal.openOrderLimit, counted(AutoCloses.mostBrackets, count + 1))
+    const found = this.#triggerFault(market, side, type, priceAtoms, autoClose)
+    return found === undefined ? undefined : because(found.refusal, faultTold(market, found))
+  }
+
+  /** What is wrong with an order's triggers: they are compared with its limit, or with the price that each names. */
+  #triggerFault(
+    market: NaiveMarket,
+    side: Order.Side,
+    type: Order.Type,
+    price: number,
+    autoClose: AutoClose
+  ): AutoCloses.Fault | undefined {
+    return this.brackets.fault(market, side === Order.buy, autoClose,
+      ({ by }) => type === Order.limit ? price : AutoCloses.priceOf(market, by))
   }
 
   /** The first check that the entry fails, in the published order. */
@@ -1044,6 +1140,9 @@ export class NaiveVenue {
     const { postOnly, reduceOnly, side, timeInForce, type } = order
     const found = this.#refusalInMarket(without, market, { side, type, timeInForce, price, quantity, total, postOnly, reduceOnly })
     if (found !== undefined) return refused(found.refusal, orderNumber, found.compared)
+    const bracket = this.brackets.all.find(({ number }) => number === orderNumber)
+    const invalid = bracket === undefined ? undefined : this.#triggerFault(market, side, type, price, bracket.autoClose)
+    if (invalid !== undefined) return refused(invalid.refusal, orderNumber, faultTold(market, invalid))
     const keepsPlace = price === order.price && quantity <= remaining(order)
     if (!keepsPlace || quantity < remaining(order)) market.bookSequence = this.sequence
     order.price = price
@@ -1190,7 +1289,9 @@ export class NaiveVenue {
       this.feesCollected += fee
       fees.push(fee)
       this.#liveThrough(account, market, signed(order.side, size), traded.realized, fee)
+      const before = this.#quantity(account, market)
       this.#hold(account, market, traded.position)
+      this.brackets.opened(order.number, before, traded.position.quantity)
       order.filled += size
       order.filledNotional += notional
       this.#touch(order)
@@ -1199,6 +1300,7 @@ export class NaiveVenue {
         if (order.canceled > 0) order.cancelReason = CancelReason.reduceOnlyExceeded
       }
     }
+    if (taker.by === "closing") this.brackets.closed(size)
     market.lastPrice = maker.price
     market.bookSequence = this.sequence
     this.#show(market)
@@ -1249,9 +1351,9 @@ export class NaiveVenue {
   }
 
   /** Sends an immediate order of the venue's own for an account; the notional that it filled. */
-  #sendOwn(account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined): bigint {
+  #sendOwn(account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined, by: NaiveOrder["by"]): bigint {
     const order: NaiveOrder = {
-      by: limit === undefined ? "unwinding" : "liquidation",
+      by,
       number: ordinal(this.sequence, firstOwnOrder + this.#sent++),
       account: account.index,
       market: market.index,
@@ -1318,6 +1420,7 @@ export class NaiveVenue {
         }
       }
     }
+    this.brackets.hold(account, market)
   }
 
   // --- cancelling ----------------------------------------------------------------------------------------
@@ -1420,6 +1523,7 @@ export class NaiveVenue {
     if (market.resting.includes(order)) market.bookSequence = this.sequence
     market.resting = market.resting.filter((other) => other !== order)
     account.open = account.open.filter((other) => other !== order)
+    this.brackets.orderEnded(order.number)
   }
 
   #touch(order: NaiveOrder): void {

@@ -10,6 +10,8 @@ import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import type { NaiveFill, NaiveMarket, NaiveOrder } from "./NaiveState.js"
 import { remaining } from "./NaiveState.js"
 import * as Risk from "./NaiveRisk.js"
+import type { Trigger } from "../../src/operations/accounts/AutoClose.js"
+import type { NaiveBracket } from "./NaiveAutoClose.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { initial, liquidationPrice, maintenance } from "./NaiveMoney.js"
 
@@ -201,6 +203,40 @@ export const order = (model: NaiveVenue, of: NaiveOrder): Members => {
     updatedAtEpochMs: of.updatedAtEpochMs
   }
 }
+
+/** One trigger. */
+const trigger = ({ by, limitAtoms, priceAtoms }: Trigger, scale: number): Members | undefined =>
+  priceAtoms === 0 ? undefined : {
+    ...both("triggerPrice", priceAtoms, scale),
+    triggerBy: ["mark", "last", "index"][by],
+    ...(limitAtoms === 0 ? {} : both("limitPrice", limitAtoms, scale))
+  }
+
+const bracket = (model: NaiveVenue, of: NaiveBracket): Members => {
+  const { marketId, priceScale, quantityScale } = model.markets[of.market]!.parameters
+  return {
+    triggerId: idOf("trg", of.number),
+    marketId,
+    side: of.isLong ? "long" : "short",
+    ...both("quantity", of.quantity, quantityScale),
+    takeProfit: trigger(of.autoClose.takeProfit, priceScale),
+    stopLoss: trigger(of.autoClose.stopLoss, priceScale),
+    status: of.quantity === 0 ? "pending" : of.again === 0 ? "armed" : "waiting",
+    orderId: of.cameWithOrder ? idOf("ord", of.number) : undefined,
+    createdAtEpochMs: of.createdAtEpochMs,
+    lastSequence: of.lastSequence
+  }
+}
+
+/** `external-trigger-list/v1`, of one market where it is named. */
+export const triggers = (model: NaiveVenue, index: number, marketId: string | null): Members => ({
+  version: "external-trigger-list/v1",
+  accountId: idOf("acc", model.accounts[index]!.born),
+  triggers: model.markets
+    .filter(({ parameters }) => marketId === null || parameters.marketId === marketId)
+    .flatMap((market) => model.brackets.of(index, market.index).map((each) => bracket(model, each))),
+  journalSequence: model.sequence
+})
 
 /** An order in the unified shape. */
 export const compatOrder = (model: NaiveVenue, of: NaiveOrder): Members => {

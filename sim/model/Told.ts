@@ -4,8 +4,8 @@
  */
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { Asked, AskedCancel, AskedOrder, Wanted } from "../reading/Asked.js"
-import { numberOf as orderNumberOf } from "../reading/Commands.js"
+import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Wanted } from "../reading/Asked.js"
+import { numberOf as orderNumberOf, pricesOf } from "../reading/Commands.js"
 import type { Place } from "../reading/Markets.js"
 import { atomsOf } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
@@ -56,6 +56,12 @@ const offGrid = (text: string, scale: number): NaiveCompared => {
   }
 }
 
+/** The price of a trigger that is none on the grid, as it was sent. */
+const oddPrice = (autoClose: AskedAutoClose, { priceScale }: Place): NaiveCompared | undefined => {
+  const odd = pricesOf(autoClose).find((price) => [0, "too large"].includes(atomsOf(price, priceScale)))
+  return odd === undefined ? undefined : { actual: odd }
+}
+
 /** What a refusal compared that was found before the record, in the request itself; undefined where the record found it. */
 const comparedBefore = (order: AskedOrder, outcome: NaiveOutcome, place: Place | undefined): NaiveCompared | undefined => {
   if (place === undefined) return undefined
@@ -70,6 +76,8 @@ const comparedBefore = (order: AskedOrder, outcome: NaiveOutcome, place: Place |
       return price === "too large" || (price === 0 && order.type === "market") ? { actual: order.price! } : undefined
     case Refusal.quantityOutOfBounds:
       return quantity === "too large" ? { actual: order.quantity } : undefined
+    case Refusal.triggerInvalid:
+      return order.autoClose === undefined ? undefined : oddPrice(order.autoClose, place)
     default:
       return undefined
   }
@@ -110,6 +118,18 @@ const nativeTerms = (order: AskedOrder): Members => ({
   selfTradePrevention: order.selfTradePrevention
 })
 
+/** A trigger as it is told. */
+const triggerOf = ({ by, limit, price }: AskedTrigger, { priceScale }: Place): Members => ({
+  ...both("triggerPrice", atomsOf(price, priceScale) as number, priceScale),
+  triggerBy: by,
+  ...(limit === undefined ? {} : both("limitPrice", atomsOf(limit, priceScale) as number, priceScale))
+})
+
+const autoClosed = ({ stopLoss, takeProfit }: AskedAutoClose, place: Place): Members => ({
+  takeProfit: takeProfit === undefined ? undefined : triggerOf(takeProfit, place),
+  stopLoss: stopLoss === undefined ? undefined : triggerOf(stopLoss, place)
+})
+
 const acceptedOrder = (decision: Decision, order: AskedOrder, outcome: NaiveOutcome, place: Place): Members => {
   const { atEpochMs } = decision.memory
   return {
@@ -119,6 +139,7 @@ const acceptedOrder = (decision: Decision, order: AskedOrder, outcome: NaiveOutc
     ...(outcome.price === 0 ? {} : both("price", outcome.price, place.priceScale)),
     ...progress(outcome, place),
     expiresAtEpochMs: order.expiresAtEpochMs === 0 ? undefined : order.expiresAtEpochMs,
+    autoClose: order.autoClose === undefined ? undefined : autoClosed(order.autoClose, place),
     createdAtEpochMs: atEpochMs,
     updatedAtEpochMs: atEpochMs
   }
@@ -346,6 +367,25 @@ export const done = (decision: Decision): unknown => {
       const at = wanted.timeoutMs === 0 ? null : atEpochMs + wanted.timeoutMs
       return { version: "external-cancel-all-after/v1", accountId, timeoutMs: wanted.timeoutMs, cancelAtEpochMs: at, ...about }
     }
+    case "SetAutoClose": {
+      const { autoClose, market } = wanted
+      const { canceled, orderNumber, quantity } = outcomes[0]!
+      if (autoClose === undefined) {
+        return { version: "external-triggers-canceled/v1", accountId, marketId: market, canceledTriggers: canceled, ...about }
+      }
+      const place = decision.find(market!)!
+      return {
+        version: "external-auto-close/v1",
+        accountId,
+        triggerId: idOf("trg", orderNumber),
+        marketId: market,
+        side: quantity > 0 ? "long" : "short",
+        ...both("quantity", Math.abs(quantity), place.quantityScale),
+        ...autoClosed(autoClose, place),
+        replacedTriggers: canceled,
+        ...about
+      }
+    }
     case "SetLeverage":
       return { version: "external-leverage-set/v1", accountId, marketId: wanted.market, leverageX: wanted.leverageX, ...about }
     case "FenceOutcome":
@@ -384,6 +424,12 @@ const marketOf = (wanted: Wanted): string | undefined => "market" in wanted ? wa
 export const refusal = ({ asked: { wanted }, find, memory }: Decision): NaiveCompared => {
   const outcome = memory.outcomes.find((each) => !accepted(each))!
   if (wanted.kind === "PlaceOrders") return compared(wanted.orders[0]!, outcome, find(wanted.orders[0]!.market))
+  if (wanted.kind === "SetAutoClose") {
+    const { autoClose, market } = wanted
+    const place = market === undefined ? undefined : find(market)
+    const isOdd = outcome.refusal === Refusal.triggerInvalid && autoClose !== undefined && place !== undefined
+    return (isOdd ? oddPrice(autoClose, place) : undefined) ?? outcome.compared
+  }
   if (wanted.kind !== "AmendOrder") return outcome.compared
   const place = find(marketOf(wanted)!)
   if (place === undefined) return outcome.compared

@@ -7,6 +7,7 @@ import { Engine } from "../../src/engine/Engine.js"
 import type {
   BalanceView,
   BookView,
+  BracketView,
   Fill,
   MarketView,
   OrderView,
@@ -87,6 +88,11 @@ export class Glance {
   /** When the account's dead-man switch fires; 0 while it is not armed. */
   leverage(account: number, market: number): number {
     return this.#reads.leverage(account, market)
+  }
+
+  /** What closes an account's positions by itself. */
+  brackets(account: number, market: number): ReadonlyArray<BracketView> {
+    return this.#reads.brackets(account, market)
   }
 
   cancelAllAtEpochMs(account: number): number {

@@ -58,6 +58,12 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
       const { displayHandle } = JSON.parse(call.body) as { readonly displayHandle: string }
       return expectMember(what, json, "displayHandle", `${displayHandle}.${Number(json["lastSequence"]).toString(36)}`)
     }
+    case "setAutoClose":
+      return expectMember(what, json, "replacedTriggers", outcome.canceled)
+        ?? expectMember(what, json, "quantityAtoms", String(Math.abs(outcome.quantity)))
+    case "cancelAutoClose":
+    case "cancelTriggers":
+      return expectMember(what, json, "canceledTriggers", outcome.canceled)
     case "setLeverage": {
       const { leverageX } = JSON.parse(call.body) as { readonly leverageX: number }
       return expectMember(what, json, "leverageX", leverageX)
@@ -70,7 +76,7 @@ const venueVerdict = (what: string, call: Call, json: Json, outcome: NaiveOutcom
 }
 
 const ofVenue: ReadonlySet<string> = new Set(["cancelAllOrders", "cancelAllCompatOrders", "fenceOutcome", "setCancelAllAfter", "setProfile",
-  "setLeverage"])
+  "setLeverage", "setAutoClose", "cancelAutoClose", "cancelTriggers"])
 
 const refusedVerdict = (what: string, json: Json, refusal: Refusal): Verdict => {
   const description = describe(refusal)

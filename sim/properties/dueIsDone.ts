@@ -21,6 +21,9 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
     }
   }
   const look = model.areLooksPut ? undefined : model.looks.find((each) => each.atEpochMs <= atEpochMs)
+  if (look === undefined && !model.areLooksPut && model.brackets.nextEpochMs <= atEpochMs) {
+    return model.brackets.isBehind && model.atEpochMs > atEpochMs ? undefined : "a trigger has fired or is to be armed again"
+  }
   return look === undefined ? undefined : `a look at account ${look.account.index} was due at ${look.atEpochMs}`
 }
 

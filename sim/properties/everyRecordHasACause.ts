@@ -73,9 +73,10 @@ const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveD
   if (expiries.length > 0) state.deadlines = [...state.deadlines, ...expiries]
 }
 
-/** Notes when accounts under liquidation, and the insurance fund, are to be looked at. */
-const noteLooks = (state: State, { looks }: NaiveVenue): void => {
-  const moments = looks.map(({ atEpochMs }) => atEpochMs)
+/** Notes when accounts under liquidation, and the insurance fund, are to be looked at, and brackets armed or worked off. */
+const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): void => {
+  const again = Math.max(atEpochMs, brackets.nextEpochMs)
+  const moments = [...looks.map((look) => look.atEpochMs), ...(again === Number.POSITIVE_INFINITY ? [] : [again])]
   if (moments.length > 0) state.deadlines = [...new Set([...state.deadlines, ...moments])]
 }
 

@@ -34,13 +34,15 @@ interface Reading {
   readonly query: URLSearchParams
 }
 
-/** A native order record; one that has changed since is not compared. */
+/** A native order record, but for what closes by itself what it opens, which ends without it; one that has changed since is not compared. */
 const orderVerdict = (json: Json, model: NaiveVenue, account: number): Verdict => {
   const number = parseOrderId(String(json["orderId"]))
   const order = number === undefined ? undefined : model.orders.get(number)
   if (order === undefined || order.account !== account)
     return broken(`account ${account} was shown ${String(json["orderId"])}, which is not its order`)
-  return json["lastSequence"] === order.lastSequence ? difference(String(json["orderId"]), json, Shown.order(model, order)) : holds
+  return json["lastSequence"] === order.lastSequence
+    ? difference(String(json["orderId"]), without(json, ["autoClose"]), Shown.order(model, order))
+    : holds
 }
 
 /** An order of the compatibility layer, likewise. */
@@ -50,7 +52,7 @@ const compatOrderVerdict = (json: Json, model: NaiveVenue, account: number): Ver
   const verdict = orderVerdict(info, model, account)
   const order = model.orders.get(parseOrderId(String(info["orderId"])) ?? -1)
   if (verdict !== undefined || order === undefined || info["lastSequence"] !== order.lastSequence) return verdict
-  return difference(String(info["orderId"]), json, Shown.compatOrder(model, order))
+  return difference(String(info["orderId"]), { ...json, info: without(info, ["autoClose"]) }, Shown.compatOrder(model, order))
 }
 
 const each = (items: unknown, verdictOf: (item: Json) => Verdict): Verdict => {
@@ -125,6 +127,8 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   getCompatBalance: ({ call, model }) => Shown.compatBalance(model, call.account),
   listPositions: ({ call, model }) => Shown.positions(model, call.account),
   listCompatPositions: ({ call, model, query }) => Shown.compatPositions(model, call.account, query.get("symbol")),
+  getAutoClose: ({ call, model }) => Shown.triggers(model, call.account, decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)),
+  listTriggers: ({ call, model, query }) => Shown.triggers(model, call.account, query.get("marketId")),
   getStats: ({ market, model }) => Shown.stats(model, market!),
   getCompatStats: ({ market, model }) => Shown.compatStats(model, market!),
   getCompatTicker: ({ market, model }) => Shown.ticker(model, market!),

@@ -1,6 +1,6 @@
 /**
  * Safety (I15). A reduce-only order never opens or grows a position, neither when it trades nor by what rests
- * of it; and an immediate one that fits the position is never refused as growing it, nor as too small where it closes all.
+ * of it, and what is armed to close a position never exceeds it; and an immediate one that fits the position is never refused as growing it, nor as too small where it closes all.
  */
 import { anyMarket } from "../../src/domain/None.js"
 import { ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
@@ -49,6 +49,15 @@ export const reduceOnly: Property<State> = {
     for (const account of accounts) {
       const held = new Map<number, number>()
       for (const position of seen.reads.positions(account)) held.set(position.market, position.quantityAtoms)
+      const armed = new Map<number, number>()
+      for (const bracket of seen.reads.brackets(account, anyMarket)) {
+        if (bracket.quantityAtoms === 0) continue
+        const size = held.get(bracket.market) ?? 0
+        const sum = (armed.get(bracket.market) ?? 0) + bracket.quantityAtoms
+        armed.set(bracket.market, sum)
+        if (size === 0 || bracket.isLong !== size > 0) return broken(`bracket ${bracket.number} is armed beside a position of ${size}`)
+        if (sum > Math.abs(size)) return broken(`brackets of account ${account} are armed for ${sum} beside a position of ${size}`)
+      }
       const resting = new Map<string, number>()
       for (const order of seen.reads.openOrders(account, anyMarket)) {
         if (!order.reduceOnly) continue

@@ -66,6 +66,32 @@ const balanceVerdict = (view: BalanceView, account: NaiveAccount, model: NaiveVe
   ])
 }
 
+/** What closes an account's positions by itself. */
+const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Verdict => {
+  const views = reads.brackets(account, anyMarket)
+  const expected = model.markets.flatMap((market) => model.brackets.of(account, market.index))
+  if (views.length !== expected.length) {
+    return broken(`account ${account} has ${views.length} brackets in the engine, ${expected.length} in the model`)
+  }
+  for (let index = 0; index < views.length; index++) {
+    const view = views[index]!
+    const bracket = expected[index]!
+    const verdict = firstDifference(`bracket ${bracket.number} of account ${account}`, [
+      ["number", view.number, bracket.number],
+      ["market", view.market, bracket.market],
+      ["direction", view.isLong, bracket.isLong],
+      ["quantity", view.quantityAtoms, bracket.quantity],
+      ["came with an order", view.cameWithOrder, bracket.cameWithOrder],
+      ["armed again at", view.againAtEpochMs, bracket.again],
+      ["triggers", JSON.stringify(view.autoClose), JSON.stringify(bracket.autoClose)],
+      ["created at", view.createdAtEpochMs, bracket.createdAtEpochMs],
+      ["last sequence", view.lastSequence, bracket.lastSequence]
+    ])
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
 const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdict => {
   const account = model.accounts[index]
   if (account === undefined) return holds
@@ -98,6 +124,8 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
   if (openOrders.length !== account.open.length) {
     return broken(`account ${index} has ${openOrders.length} open orders in the engine, ${account.open.length} in the model`)
   }
+  const bracketsWere = bracketsVerdict(reads, model, index)
+  if (bracketsWere !== undefined) return bracketsWere
   const switchWas = firstDifference(`account ${index}`, [
     ["dead-man switch", reads.cancelAllAtEpochMs(index), account.cancelAllAtEpochMs],
     ["display handle", reads.account(index).displayHandle, account.displayHandle],
@@ -256,6 +284,10 @@ export const stateEqualsModel: Property<State> = {
     }
     for (const account of seen.decision?.touchedAccounts ?? []) {
       const verdict = accountVerdict(seen.reads, seen.model, account)
+      if (verdict !== undefined) return verdict
+    }
+    for (const account of new Set(seen.model.brackets.all.map(({ account }) => account))) {
+      const verdict = bracketsVerdict(seen.reads, seen.model, account)
       if (verdict !== undefined) return verdict
     }
     const minute = Math.floor(seen.model.atEpochMs / 60_000)

@@ -2,7 +2,7 @@
  * What answers repeat of the requests that they answer, and what reads show of the orders that were asked for: the same
  * sides, prices, sizes, names and markets, in the forms of the contract.
  */
-import type { Asked, AskedCancel, AskedOrder, Wanted } from "./Asked.js"
+import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Wanted } from "./Asked.js"
 import { isObject, type Json } from "./Bodies.js"
 import type { Place } from "./Markets.js"
 import { atomsOf, decimalOf, shortest } from "./Numbers.js"
@@ -103,6 +103,29 @@ const isOwn = (what: string, json: Json, { accountId, idempotencyKey }: Asking):
 
 const own = ({ accountId, idempotencyKey }: Asking): Json => ({ accountId, idempotencyKey })
 
+/** One trigger as it is told: its prices in both forms, each as it was asked for. */
+const isTrigger = (what: string, json: unknown, asked: AskedTrigger | undefined, { priceScale }: Place): Said => {
+  if (asked === undefined) return json === undefined ? undefined : `${what} is ${JSON.stringify(json)}, and was not asked for`
+  if (!isObject(json)) return `${what} is ${JSON.stringify(json)}`
+  return isPair(what, json, "triggerPrice", "triggerPriceAtoms", asked.price, priceScale)
+    ?? is(what, json, "triggerBy", asked.by)
+    ?? isPair(what, json, "limitPrice", "limitPriceAtoms", asked.limit, priceScale)
+}
+
+const isAutoClose = (what: string, json: Json, { stopLoss, takeProfit }: AskedAutoClose, place: Place | undefined): Said =>
+  place === undefined
+    ? `${what} is in no market`
+    : isTrigger(`${what}, its take-profit`, json["takeProfit"], takeProfit, place)
+      ?? isTrigger(`${what}, its stop-loss`, json["stopLoss"], stopLoss, place)
+
+/** What closes by itself what an order opens; `isKept` where it must be told. */
+const isClosing = (what: string, json: Json, { autoClose }: AskedOrder, place: Place, isKept: boolean): Said => {
+  const told = json["autoClose"]
+  if (autoClose === undefined) return is(what, json, "autoClose", undefined)
+  if (told === undefined && !isKept) return undefined
+  return isObject(told) ? isAutoClose(what, told, autoClose, place) : `${what}: autoClose is ${JSON.stringify(told)}`
+}
+
 // ---- placements
 
 const acceptedOrder = (what: string, json: Json, order: AskedOrder, place: Place, asking: Asking): Said =>
@@ -112,6 +135,7 @@ const acceptedOrder = (what: string, json: Json, order: AskedOrder, place: Place
     ?? isPrice(what, json, order.price, place)
     ?? isQuantity(what, json, order.quantity, place)
     ?? is(what, json, "expiresAtEpochMs", order.expiresAtEpochMs === 0 ? undefined : order.expiresAtEpochMs)
+    ?? isClosing(what, json, order, place, true)
     ?? pairs(what, json, place)
 
 /** What a refusal for bounds or for the grid compared: the order's own price or quantity, in canonical decimals where it has atoms. */
@@ -261,6 +285,11 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
     case "SetDisplayHandle":
       return members("the profile", json, own(asking))
         ?? (String((json as Json)["displayHandle"]).startsWith(`${wanted.chosen}.`) ? undefined : `the handle is not ${wanted.chosen}`)
+    case "SetAutoClose":
+      return members("what closes by itself", json, { ...own(asking), marketId: wanted.market })
+        ?? (wanted.autoClose === undefined
+          ? undefined
+          : isAutoClose("what closes by itself", json as Json, wanted.autoClose, asking.find(wanted.market!)))
     case "SetLeverage":
       return members("the leverage", json, { ...own(asking), marketId: wanted.market, leverageX: wanted.leverageX })
     case "PutMarket":
@@ -299,9 +328,11 @@ export const shownOtherwise = (what: string, json: Json, placed: Placed): Said =
     ?? isOfCharacter(what, json, order, "orderType")
     ?? (amended ? undefined : isPrice(what, json, order.price, place) ?? isQuantity(what, json, order.quantity, place))
     ?? (json["expiresAtEpochMs"] === undefined ? undefined : is(what, json, "expiresAtEpochMs", order.expiresAtEpochMs))
+    ?? isClosing(what, json, order, place, false)
     ?? pairs(what, json, place)
 }
 
 /** The answer with every number that repeats a request's spelling in its shortest form: two spellings of one request differ in nothing else. */
 export const unspelled = (text: string): string =>
-  text.replace(/"(price|quantity|actual)":"(\d+(?:\.\d+)?)"/g, (_, name: string, decimal: string) => `"${name}":"${shortest(decimal)}"`)
+  text.replace(/"(price|quantity|actual|triggerPrice|limitPrice)":"(\d+(?:\.\d+)?)"/g, (_, name: string, decimal: string) =>
+    `"${name}":"${shortest(decimal)}"`)

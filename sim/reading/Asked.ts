@@ -5,6 +5,20 @@ import type { Kind, Operation } from "../../src/operations/Operations.js"
 /** The family of the route: ids and decimal texts, or symbols and numbers. */
 export type Family = "native" | "compat"
 
+/** A take-profit or a stop-loss as it was asked for. */
+export interface AskedTrigger {
+  /** Plain decimals, as they were sent; the limit undefined where there is none. */
+  readonly price: string
+  readonly by: "mark" | "last" | "index"
+  readonly limit: string | undefined
+}
+
+/** At least one of them. */
+export interface AskedAutoClose {
+  readonly takeProfit: AskedTrigger | undefined
+  readonly stopLoss: AskedTrigger | undefined
+}
+
 /** An order as it was asked for, with what the contract says of members that were left out. */
 export interface AskedOrder {
   /** The market's id, or on `/v2` its symbol. */
@@ -25,6 +39,9 @@ export interface AskedOrder {
   readonly selfTradePrevention: "cancel_resting" | "cancel_incoming" | "cancel_both"
   /** 0 for never. */
   readonly expiresAtEpochMs: number
+  /** What is to close by itself what it opens, and the same as it was sent. */
+  readonly autoClose: AskedAutoClose | undefined
+  readonly sentAutoClose: unknown
 }
 
 export interface AskedCancel {
@@ -48,6 +65,13 @@ export type Wanted =
   | { readonly kind: "SetCancelAllAfter"; readonly timeoutMs: number }
   | { readonly kind: "FenceOutcome"; readonly key: string | undefined; readonly clientOrderId: string | undefined }
   | { readonly kind: "SetDisplayHandle"; readonly chosen: string }
+  /** Without a market: of all of them. Without triggers it is cancelled. */
+  | {
+    readonly kind: "SetAutoClose"
+    readonly market: string | undefined
+    readonly autoClose: AskedAutoClose | undefined
+    readonly sentAutoClose: unknown
+  }
   | { readonly kind: "SetLeverage"; readonly market: string; readonly leverageX: number }
   | { readonly kind: "PutMarket"; readonly parameters: Parameters }
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }

@@ -7,7 +7,8 @@ import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
 import type { Header } from "../../src/operations/Header.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
-import type { Asked, AskedCancel, AskedKind, AskedOrder, Family, Unasked, Wanted } from "./Asked.js"
+import type { AutoClose, Trigger } from "../../src/operations/accounts/AutoClose.js"
+import type { Asked, AskedAutoClose, AskedCancel, AskedKind, AskedOrder, AskedTrigger, Family, Unasked, Wanted } from "./Asked.js"
 import type { Meanings, Place } from "./Markets.js"
 import { atomsOf, type Atoms } from "./Numbers.js"
 
@@ -64,9 +65,44 @@ const types = { limit: 0, market: 1 } as const
 const timesInForce = { GTC: 0, IOC: 1 } as const
 const selfTradePreventions = { cancel_resting: 0, cancel_incoming: 1, cancel_both: 2 } as const
 
+const triggerBys = { mark: 0, last: 1, index: 2 } as const
+
+/** Triggers as their market's grid has them: a price of zero, or one that no atoms can say, is none. */
+interface Triggers {
+  readonly fault: Refusal
+  readonly autoClose: AutoClose
+}
+
+const noTrigger: Trigger = { priceAtoms: 0, by: 0, limitAtoms: 0 }
+const noAutoClose: AutoClose = { takeProfit: noTrigger, stopLoss: noTrigger }
+
+/** The prices of triggers in the order in which they are looked at. */
+export const pricesOf = ({ stopLoss, takeProfit }: AskedAutoClose): ReadonlyArray<string> =>
+  [takeProfit?.price, takeProfit?.limit, stopLoss?.price, stopLoss?.limit].filter((each) => each !== undefined)
+
+const triggers = (place: Place | undefined, asked: AskedAutoClose | undefined): Triggers | "malformed" => {
+  if (asked === undefined) return { fault: Refusal.none, autoClose: noAutoClose }
+  if (place === undefined) return { fault: Refusal.marketNotFound, autoClose: noAutoClose }
+  const atoms = pricesOf(asked).map((price) => atomsOf(price, place.priceScale))
+  const odd = atoms.find((each) => typeof each === "string" || each === 0)
+  if (odd !== undefined && !place.listed) return { fault: Refusal.marketNotFound, autoClose: noAutoClose }
+  if (odd === "too fine") return "malformed"
+  if (odd !== undefined) return { fault: Refusal.triggerInvalid, autoClose: noAutoClose }
+  const trigger = (each: AskedTrigger | undefined): Trigger =>
+    each === undefined ? noTrigger : {
+      priceAtoms: atomsOf(each.price, place.priceScale) as number,
+      by: triggerBys[each.by],
+      limitAtoms: each.limit === undefined ? 0 : atomsOf(each.limit, place.priceScale) as number
+    }
+  return { fault: Refusal.none, autoClose: { takeProfit: trigger(asked.takeProfit), stopLoss: trigger(asked.stopLoss) } }
+}
+
 const placed = (order: AskedOrder, family: Family, place: Place | undefined): PlaceEntry | "malformed" => {
   const grid = onGrid(place, family, order.price, order.quantity, order.type === "market")
-  if (grid === "malformed") return grid
+  const closes = triggers(place, order.autoClose)
+  if (grid === "malformed" || closes === "malformed") return "malformed"
+  const fault = grid.fault === Refusal.none ? closes.fault : grid.fault
+  const sent = [order.market, order.sentPrice ?? null, order.sentQuantity, ...(order.autoClose === undefined ? [] : [order.sentAutoClose])]
   return {
     market: place?.index ?? none,
     clientOrderId: order.clientOrderId,
@@ -79,8 +115,9 @@ const placed = (order: AskedOrder, family: Family, place: Place | undefined): Pl
     reduceOnly: order.reduceOnly,
     selfTradePrevention: selfTradePreventions[order.selfTradePrevention],
     expiresAtEpochMs: order.expiresAtEpochMs,
-    fault: grid.fault,
-    raw: grid.fault === Refusal.none ? "" : JSON.stringify([order.market, order.sentPrice ?? null, order.sentQuantity])
+    fault,
+    raw: fault === Refusal.none ? "" : JSON.stringify(sent),
+    autoClose: closes.autoClose
   }
 }
 
@@ -133,6 +170,16 @@ const canceledAll = (
 ): FieldsOf<"CancelAllOrders"> => {
   if (market === undefined) return { market: anyMarket, raw: "" }
   return place === undefined ? { market: none, raw: market } : { market: place.index, raw: "" }
+}
+
+const autoClosed = (
+  { autoClose, market, sentAutoClose }: Wanted & { readonly kind: "SetAutoClose" },
+  place: Place | undefined
+): FieldsOf<"SetAutoClose"> | "malformed" => {
+  const closes = triggers(place, autoClose)
+  if (closes === "malformed") return closes
+  const raw = closes.fault === Refusal.none ? "" : JSON.stringify([market, sentAutoClose])
+  return { market: market === undefined ? anyMarket : place?.index ?? none, ...closes.autoClose, fault: closes.fault, raw }
 }
 
 const canceledByOperator = (
@@ -222,6 +269,8 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
     }
     case "SetDisplayHandle":
       return differing({ chosen: wanted.chosen } satisfies FieldsOf<"SetDisplayHandle">, as("SetDisplayHandle", command))
+    case "SetAutoClose":
+      return againstMeanings(wanted.market === undefined ? [undefined] : find(wanted.market), (place) => autoClosed(wanted, place), command)
     case "SetLeverage":
       return againstMeanings(find(wanted.market),
         (place) => ({ market: place?.index ?? none, leverageX: wanted.leverageX }) satisfies FieldsOf<"SetLeverage">, command)
@@ -267,6 +316,8 @@ export const mayBeMalformed = ({ wanted }: Asked, find: Find): boolean => {
       return wanted.orders.some((order) => any(order.market, (place) => placed(order, wanted.family, place)))
     case "AmendOrder":
       return any(wanted.market, (place) => amended(wanted, place))
+    case "SetAutoClose":
+      return wanted.market !== undefined && any(wanted.market, (place) => autoClosed(wanted, place))
     case "SetIndexPrice":
       return any(wanted.market, (place) => indexed(wanted, place))
     default:

@@ -47,6 +47,8 @@ const routes: ReadonlyArray<Route> = [
   route("listFills", "key", "/v1/accounts/:account/fills", { marketId: name, ...page }, "fills"),
   route("getProfile", "key", "/v1/accounts/:account/profile"),
   route("getLeverage", "key", "/v1/accounts/:account/markets/:market/leverage"),
+  route("getAutoClose", "key", "/v1/accounts/:account/positions/:market/auto-close"),
+  route("listTriggers", "key", "/v1/accounts/:account/triggers", { marketId: name }),
   route("lookUpOutcome", "key", "/v1/accounts/:account/outcomes", { idempotencyKey: visible, clientOrderId }),
   route("getCancelAllAfter", "key", "/v1/accounts/:account/orders/cancel-all-after"),
   route("getCurrentApiKey", "key", "/v1/api-keys/current"),

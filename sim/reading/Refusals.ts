@@ -66,6 +66,7 @@ const byName: Readonly<Record<Named, Told>> = {
   postOnlyWouldCross: rejected("post_only_would_cross"),
   noLiquidity: rejected("no_liquidity"),
   leverageOutOfBounds: rejected("leverage_out_of_bounds", "BadRequest"),
+  triggerInvalid: rejected("trigger_invalid"),
   orderNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
   marketInvalid: invalid(),
   marketUnknown: noMarket,

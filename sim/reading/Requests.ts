@@ -4,7 +4,7 @@
  */
 import type { Parameters, RiskParameters } from "../../src/domain/Market.js"
 import { Operation } from "../../src/operations/Operations.js"
-import type { Asked, AskedCancel, AskedOrder, Family, Reading, Wanted } from "./Asked.js"
+import type { Asked, AskedAutoClose, AskedCancel, AskedOrder, AskedTrigger, Family, Reading, Wanted } from "./Asked.js"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, listFits, shape } from "./Bodies.js"
 import * as Queries from "./Queries.js"
@@ -40,6 +40,41 @@ const malformed: Read = { _tag: "malformed" }
 const unsupported: Read = { _tag: "unsupported" }
 const foreign = (...statuses: ReadonlyArray<number>): Read => ({ _tag: "foreign", statuses })
 
+// ---- take-profits and stop-losses
+
+const triggerBody = shape({ triggerPrice: Bodies.decimal }, {
+  triggerBy: Bodies.oneOf("mark", "last", "index"),
+  limitPrice: Bodies.decimal
+})
+const trigger = (value: unknown): boolean => fits(value, triggerBody)
+const autoCloseBody = shape({}, { takeProfit: trigger, stopLoss: trigger })
+
+/** Whether a body has a take-profit or a stop-loss, and nothing else. */
+const closes = (value: unknown): value is Json => fits(value, autoCloseBody) && Object.keys(value).length > 0
+
+const triggerMeaning = (body: unknown): AskedTrigger | undefined => {
+  if (body === undefined) return undefined
+  const { limitPrice, triggerBy = "mark", triggerPrice } = body as {
+    readonly triggerPrice: string
+    readonly triggerBy?: AskedTrigger["by"]
+    readonly limitPrice?: string
+  }
+  return { price: triggerPrice, by: triggerBy, limit: limitPrice }
+}
+
+const closeMeaning = ({ stopLoss, takeProfit }: Json): AskedAutoClose => ({
+  takeProfit: triggerMeaning(takeProfit),
+  stopLoss: triggerMeaning(stopLoss)
+})
+
+/** Without the ways in which the same numbers can be written. */
+const closeSaid = (autoClose: AskedAutoClose | undefined): unknown =>
+  autoClose === undefined
+    ? null
+    : [autoClose.takeProfit, autoClose.stopLoss].map((each) =>
+      each === undefined ? null : [shortest(each.price), each.by, each.limit === undefined ? null : shortest(each.limit)]
+    )
+
 // ---- placing
 
 const sides = Bodies.oneOf("buy", "sell")
@@ -57,7 +92,8 @@ const nativeOrder = shape({
   postOnly: Bodies.flag,
   reduceOnly: Bodies.flag,
   selfTradePrevention: Bodies.oneOf("cancel_resting", "cancel_incoming", "cancel_both"),
-  expiresAtEpochMs: Bodies.whole(1)
+  expiresAtEpochMs: Bodies.whole(1),
+  autoClose: closes
 })
 const compatParams = shape({}, { clientOrderId: Bodies.clientOrderId, postOnly: Bodies.flag, reduceOnly: Bodies.flag })
 const params = (value: unknown): boolean => fits(value, compatParams)
@@ -81,6 +117,8 @@ const nativeMeaning = (body: Json): AskedOrder | undefined => {
   if (isMarket && timeInForce === "GTC") return undefined
   const isImmediate = isMarket || timeInForce === "IOC"
   if (isImmediate && (postOnly === true || expiresAtEpochMs !== undefined)) return undefined
+  const sentAutoClose = body["autoClose"]
+  if (body["reduceOnly"] === true && sentAutoClose !== undefined) return undefined
   return {
     market: body["marketId"] as string,
     clientOrderId: body["clientOrderId"] as string,
@@ -94,7 +132,9 @@ const nativeMeaning = (body: Json): AskedOrder | undefined => {
     postOnly: postOnly ?? false,
     reduceOnly: (body["reduceOnly"] as boolean | undefined) ?? false,
     selfTradePrevention: (body["selfTradePrevention"] as AskedOrder["selfTradePrevention"] | undefined) ?? "cancel_resting",
-    expiresAtEpochMs: expiresAtEpochMs ?? 0
+    expiresAtEpochMs: expiresAtEpochMs ?? 0,
+    autoClose: sentAutoClose === undefined ? undefined : closeMeaning(sentAutoClose as Json),
+    sentAutoClose
   }
 }
 
@@ -121,16 +161,16 @@ const compatMeaning = (body: Json): AskedOrder | undefined => {
     postOnly,
     reduceOnly,
     selfTradePrevention: "cancel_resting",
-    expiresAtEpochMs: 0
+    expiresAtEpochMs: 0,
+    autoClose: undefined,
+    sentAutoClose: undefined
   }
 }
 
 /** Orders without the ways in which the same numbers can be written. */
-const saidOf = ({ price, quantity, sentPrice: _price, sentQuantity: _quantity, ...rest }: AskedOrder): unknown => [
-  rest,
-  price === undefined ? null : shortest(price),
-  shortest(quantity)
-]
+const saidOf = (
+  { autoClose, price, quantity, sentAutoClose: _autoClose, sentPrice: _price, sentQuantity: _quantity, ...rest }: AskedOrder
+): unknown => [rest, price === undefined ? null : shortest(price), shortest(quantity), closeSaid(autoClose)]
 
 const placement = (family: Family, batch: boolean, orders: ReadonlyArray<AskedOrder | undefined>): Read => {
   const good = orders.filter((order) => order !== undefined)
@@ -147,7 +187,6 @@ const saysTimeInForce = (value: unknown): boolean =>
 const isForeign = (accountId: string) => (entry: Json): boolean => entry["accountId"] !== accountId
 
 const placeOne: Route["read"] = (body, _, accountId) => {
-  if (hasMember(body, "autoClose")) return unsupported
   if (!fits(body, nativeOrder)) return malformed
   const order = nativeMeaning(body)
   if (order === undefined) return malformed
@@ -157,8 +196,6 @@ const placeOne: Route["read"] = (body, _, accountId) => {
 const batchOf = (body: unknown): unknown => isObject(body) && Object.keys(body).length === 1 ? body["orders"] : undefined
 
 const placeMany: Route["read"] = (body, _, accountId) => {
-  const sent = isObject(body) ? body["orders"] : undefined
-  if (hasMember(body, "autoClose") || (Array.isArray(sent) && sent.some((each) => hasMember(each, "autoClose")))) return unsupported
   const entries = batchOf(body)
   if (!listFits(entries, 32, nativeOrder)) return malformed
   const placed = placement("native", true, entries.map(nativeMeaning))
@@ -406,6 +443,21 @@ const isNothing = (body: unknown): boolean => body === undefined || (isObject(bo
 const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
   isNothing(body) ? { wanted: { kind }, says: null } : malformed
 
+// ---- what closes by itself
+
+const setAutoClose: Route["read"] = (body, [named = "", market = ""], accountId) => {
+  if (!closes(body)) return malformed
+  const autoClose = closeMeaning(body)
+  const says = [market, closeSaid(autoClose)]
+  return named === accountId ? { wanted: { kind: "SetAutoClose", market, autoClose, sentAutoClose: body }, says } : foreign(404)
+}
+
+const cancelAutoClose: Route["read"] = (body, [named = "", market], accountId) => {
+  if (!isNothing(body)) return malformed
+  const wanted = { kind: "SetAutoClose", market, autoClose: undefined, sentAutoClose: undefined } as const
+  return named === accountId ? { wanted, says: market ?? null } : foreign(404)
+}
+
 // ---- routes
 
 const route = (method: string, path: string, operation: Operation, read: Route["read"], takesBody = true): Route => ({
@@ -432,6 +484,9 @@ const routes: ReadonlyArray<Route> = [
   route("POST", "/v1/accounts/*/outcomes/fence", Operation.fenceV1, fence),
   route("PUT", "/v1/accounts/*/profile", Operation.setDisplayHandleV1, setProfile),
   route("PUT", "/v1/accounts/*/markets/*/leverage", Operation.setLeverageV1, setLeverage),
+  route("PUT", "/v1/accounts/*/positions/*/auto-close", Operation.setAutoCloseV1, setAutoClose),
+  route("DELETE", "/v1/accounts/*/positions/*/auto-close", Operation.cancelAutoCloseV1, cancelAutoClose, false),
+  route("DELETE", "/v1/accounts/*/triggers", Operation.cancelTriggersV1, cancelAutoClose, false),
   route("PUT", "/v1/operator/markets/*", Operation.putMarket, putMarket),
   route("PUT", "/v1/operator/markets/*/status", Operation.setMarketStatus, setStatus),
   route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),

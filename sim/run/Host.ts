@@ -7,6 +7,7 @@ import { Engine } from "../../src/engine/Engine.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
+import * as AutoCloses from "../model/NaiveAutoClose.js"
 import { venueBounds } from "../model/NaiveLiquidation.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
@@ -26,11 +27,17 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */
 export const capacityOf = (options: Options): Capacity => {
-  const { accountParts = 0, endedAtOnce = 256, idempotencyKeys, liquidatedAtOnce = venueBounds, metAtOnce = 1_024, orders } = boundsOf(
-    options
-  )
+  const {
+    accountParts = 0,
+    endedAtOnce = 256,
+    idempotencyKeys,
+    liquidatedAtOnce = venueBounds,
+    metAtOnce = 1_024,
+    orders,
+    triggeredAtOnce = AutoCloses.venueBounds
+  } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept }
-  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, liquidatedAtOnce, ...fills }
+  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, liquidatedAtOnce, triggeredAtOnce, ...fills }
 }
 
 /** How the venue of a run is set up, but for its markets file. */

@@ -1,4 +1,7 @@
-/** What a trader says and asks without trading: its name, its leverage, everything that can be read, what became of a request, and that it never will be. */
+/**
+ * What a trader says and asks without trading: its name, its leverage, what closes its positions, everything that can be read, what
+ * became of a request, and that it never will be.
+ */
 import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
@@ -29,6 +32,16 @@ export const asking = {
     const draft = Calls.preview(who, wish)
     return random.chance(0.05) ? { ...draft, target: draft.target.replace(who.accountId, "acc_0") } : draft
   },
+  "set auto-close": ({ model, nextKey, random, who, wishes }, intent) => {
+    const position = wishes.closing()
+    const market = position === undefined || random.chance(0.03) ? random.pick(model.markets) : position.market
+    const isLong = position === undefined ? random.chance(0.5) : position.side === "sell"
+    const from = random.pick([market.mark, market.mark, market.lastPrice, market.risk.index])
+    const marketId = random.chance(0.02) ? "NONE-USDC-PERP" : market.parameters.marketId
+    return Calls.setAutoClose(who, intent, nextKey(), marketId, wishes.autoClose(market, isLong, from))
+  },
+  "cancel auto-close": ({ model, nextKey, random, who }, intent) =>
+    Calls.cancelAutoClose(who, intent, nextKey(), random.chance(0.3) ? undefined : random.pick(model.markets).parameters.marketId),
   "look up": ({ clientOrderIdAhead, past, random, who, wishes }) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const draft = past.length === 0 ? undefined : random.pick(past)

@@ -20,6 +20,18 @@ export interface Identity {
   readonly apiKey: string
 }
 
+/** A take-profit or a stop-loss as a client writes it. */
+export interface WishedTrigger {
+  readonly triggerPrice: string
+  readonly triggerBy?: "mark" | "last" | "index"
+  readonly limitPrice?: string
+}
+
+export interface WishedAutoClose {
+  readonly takeProfit?: WishedTrigger
+  readonly stopLoss?: WishedTrigger
+}
+
 /** An order as a trader thinks of it. Atoms are on the market's grid; prices and quantities may be out of bounds. */
 export interface Wish {
   readonly market: Parameters
@@ -34,6 +46,7 @@ export interface Wish {
   readonly selfTradePrevention?: "cancel_resting" | "cancel_incoming" | "cancel_both"
   readonly clientOrderId: string
   readonly expiresAtEpochMs?: number
+  readonly autoClose?: WishedAutoClose
   /** Sent in place of the decimal of the atoms: for values off the grid. */
   readonly priceText?: string
   readonly quantityText?: string
@@ -83,7 +96,8 @@ export const nativeBody = (who: Identity, wish: Wish) => ({
   ...(wish.postOnly === undefined ? {} : { postOnly: wish.postOnly }),
   ...(wish.reduceOnly === undefined ? {} : { reduceOnly: wish.reduceOnly }),
   ...(wish.selfTradePrevention === undefined ? {} : { selfTradePrevention: wish.selfTradePrevention }),
-  ...(wish.expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs: wish.expiresAtEpochMs })
+  ...(wish.expiresAtEpochMs === undefined ? {} : { expiresAtEpochMs: wish.expiresAtEpochMs }),
+  ...(wish.autoClose === undefined ? {} : { autoClose: wish.autoClose })
 })
 
 /** The compatibility layer's body of an order. */
@@ -206,6 +220,32 @@ export const setLeverage = (who: Identity, intent: string, key: string, marketId
   ),
   method: "PUT"
 })
+
+/** Sets what closes a position in a market. */
+export const setAutoClose = (who: Identity, intent: string, key: string, marketId: string, autoClose: WishedAutoClose): Draft => ({
+  ...trade(
+    who,
+    intent,
+    key,
+    "setAutoClose",
+    Operation.setAutoCloseV1,
+    `/v1/accounts/${who.accountId}/positions/${encodeURIComponent(marketId)}/auto-close`,
+    autoClose
+  ),
+  method: "PUT"
+})
+
+/** Cancels what closes the account's positions; without a market: in all of them. */
+export const cancelAutoClose = (who: Identity, intent: string, key: string, marketId: string | undefined): Draft => {
+  const [endpoint, operation, path] = marketId === undefined
+    ? ["cancelTriggers", Operation.cancelTriggersV1, "triggers"] as const
+    : ["cancelAutoClose", Operation.cancelAutoCloseV1, `positions/${encodeURIComponent(marketId)}/auto-close`] as const
+  return {
+    ...trade(who, intent, key, endpoint, operation, `/v1/accounts/${who.accountId}/${path}`, {}),
+    method: "DELETE",
+    body: ""
+  }
+}
 
 /** Fences a key or a clientOrderId. */
 export const fence = (

@@ -130,6 +130,8 @@ const targets: ReadonlyArray<Target> = [
   target("getProfile", "trader", ofAccount("profile")),
   target("listPositions", "trader", ofAccount("positions")),
   target("getLeverage", "trader", (seat) => ofAccount(`markets/${encoded(idOf(seat))}/leverage`)(seat)),
+  target("getAutoClose", "trader", (seat) => ofAccount(`positions/${encoded(idOf(seat))}/auto-close`)(seat)),
+  target("listTriggers", "trader", ofAccount("triggers"), ["marketId"]),
   target("listOrders", "trader", ofAccount("orders"), ["marketId", "status", ...page]),
   target("listOrders", "trader", ofAccount("orders"), ["marketId", "status", ...page]),
   target("listFills", "trader", ofAccount("fills"), ["marketId", ...page]),

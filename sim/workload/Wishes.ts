@@ -6,7 +6,7 @@ import type { Options } from "../faults/Options.js"
 import type { NaiveAccount, NaiveMarket, NaiveOrder } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Identity, Wish } from "./Calls.js"
+import { decimal, type Identity, type Wish, type WishedAutoClose, type WishedTrigger } from "./Calls.js"
 import * as Spelling from "./Spelling.js"
 
 /** What one trader wishes for next, drawn from its generator. */
@@ -70,7 +70,7 @@ export class Wishes {
   wish(market: NaiveMarket, change: Partial<Wish>): Wish {
     const way = change.side ?? this.side()
     const steps = Math.floor(12 * this.random.next() ** 2)
-    return {
+    return this.#closing(market, {
       market: market.parameters,
       side: way,
       type: "limit",
@@ -81,7 +81,35 @@ export class Wishes {
         ? { selfTradePrevention: this.random.pick(["cancel_resting", "cancel_incoming", "cancel_both"] as const) }
         : {}),
       ...change
+    })
+  }
+
+  /** A trigger some steps from a price, on the side where it may lie, or now and then on the other. */
+  #trigger(market: NaiveMarket, from: number, isAbove: boolean): WishedTrigger {
+    const { priceScale } = market.parameters
+    const steps = this.random.pick([0, 1, 1, 2, 3, 5, 8])
+    const price = this.clampPrice(market, from + (isAbove === this.random.chance(0.97) ? 1 : -1) * this.unit(market) * steps)
+    const limit = this.clampPrice(market, price + this.unit(market) * this.random.between(-4, 4))
+    return {
+      triggerPrice: this.random.chance(0.02) ? this.random.pick(Spelling.edgesOf(priceScale)) : decimal(price, priceScale),
+      ...(this.random.chance(0.7) ? { triggerBy: this.random.pick(["mark", "last", "index"] as const) } : {}),
+      ...(this.random.chance(0.3) ? { limitPrice: decimal(limit, priceScale) } : {})
     }
+  }
+
+  /** What closes a position of a direction, with triggers around a price. */
+  autoClose(market: NaiveMarket, isLong: boolean, from: number): WishedAutoClose {
+    const takeProfit = { takeProfit: this.#trigger(market, from, isLong) }
+    const stopLoss = { stopLoss: this.#trigger(market, from, !isLong) }
+    return this.random.pick([takeProfit, stopLoss, { ...takeProfit, ...stopLoss }])
+  }
+
+  /** The same wish, now and then with what closes what it opens. */
+  #closing(market: NaiveMarket, wish: Wish): Wish {
+    const { autoCloseShare = 0 } = this.options
+    if (autoCloseShare === 0 || wish.reduceOnly === true || !this.random.chance(autoCloseShare)) return wish
+    const from = wish.type === "market" || wish.priceAtoms === 0 ? market.mark : wish.priceAtoms
+    return { ...wish, autoClose: this.autoClose(market, wish.side === "buy", from) }
   }
 
   /** A price at the mark or beyond it, where the other side of the book is. */

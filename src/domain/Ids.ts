@@ -30,6 +30,9 @@ export const parseAccountId = (id: string): number | undefined => parse("acc_", 
 export const insuranceFundId = "acc_insurance"
 export const insuranceFundBorn = Number.parseInt("insurance", 36)
 
+/** `trg_...` of a bracket's number. */
+export const triggerId = (bracketNumber: number): string => text("trg_", bracketNumber)
+
 /** `pos_...` of an episode's birth ordinal. */
 export const positionId = (born: number): string => text("pos_", born)
 

@@ -35,6 +35,13 @@ export const names = [
   "the insurance fund unwound",
   "the insurance fund was deleveraged",
   "a liquidation ended",
+  // Take-profit and stop-loss.
+  "a trigger sent its order",
+  "a trigger found nothing within its limit",
+  "a trigger left a rest that is armed again",
+  "triggers were left to be worked off with the next record",
+  "a bracket was done",
+  "a bracket was trimmed",
   // What is due.
   "a dead-man switch fired",
   "an order expired",

@@ -82,6 +82,7 @@ export const Refusal = {
   postOnlyWouldCross: 42,
   noLiquidity: 43,
   leverageOutOfBounds: 44,
+  triggerInvalid: 45,
   // Cancels.
   orderNotFound: 50,
   // Fences.
@@ -303,6 +304,14 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "leverage",
       "BadRequest",
       "The leverage is outside of 1 to the market's maxLeverageX."
+    )],
+  [Refusal.triggerInvalid,
+    rejected(
+      "TriggerInvalid",
+      "trigger_invalid",
+      "price_atoms",
+      "InvalidOrder",
+      "A trigger lies on the wrong side of the price that it waits for, or outside the market's bounds."
     )],
   [Refusal.orderNotFound, {
     name: "OrderNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,

@@ -65,6 +65,11 @@ export class Deadlines {
     return key
   }
 
+  /** The earliest key, which is due by then; undefined when none is. It stays in. */
+  firstDue(atEpochMs: number): number | undefined {
+    return this.earliest > atEpochMs ? undefined : this.keys[0]
+  }
+
   /** Keys and times, in the order in which they are due. */
   entries(): Array<readonly [key: number, atEpochMs: number]> {
     return this.keys

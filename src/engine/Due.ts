@@ -2,7 +2,7 @@
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
  * moment. Neither is due while the engine is halted; they are as soon as the halt lifts. Then what the price band has left
  * behind goes, and funding that is owed is settled, under a halt too: there is no moment at which either may wait. Last come
- * looks at accounts under liquidation.
+ * looks at accounts under liquidation, and behind them the triggers that have fired.
  *
  * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
  * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
@@ -12,6 +12,7 @@
  */
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
+import * as AutoClose from "./accounts/AutoClose.js"
 import * as Liquidation from "./accounts/Liquidation.js"
 import * as Watch from "./accounts/Watch.js"
 import * as Funding from "./markets/Funding.js"
@@ -35,6 +36,7 @@ export const run = (state: State, account: number = none): void => {
   Band.clear(state)
   Funding.settleSome(state)
   Liquidation.run(state)
+  AutoClose.run(state)
 }
 
 const isSwitchDue = ({ atEpochMs, switches }: State, account: number): boolean =>
@@ -72,7 +74,7 @@ export const isWaiting = ({ atEpochMs, expiries, halted, switches }: State): boo
 export const nextEpochMs = (state: State): number => {
   if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0 || Watch.isBehind(state)) return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : Math.min(state.switches.earliest, state.expiries.earliest)
-  return Math.min(timed, Liquidation.nextEpochMs(state), forgettingEpochMs(state))
+  return Math.min(timed, Liquidation.nextEpochMs(state), AutoClose.nextEpochMs(state), forgettingEpochMs(state))
 }
 
 /** Between two records that come for nothing but the forgetting of keys. */

@@ -13,6 +13,7 @@ import { type Command, type Outcome, pack } from "../operations/Operations.js"
 import { Packed, refusedCode } from "../operations/Outcome.js"
 import * as Admission from "./Admission.js"
 import { decide } from "./Deciders.js"
+import * as AutoClose from "./accounts/AutoClose.js"
 import * as Watch from "./accounts/Watch.js"
 import * as Due from "./Due.js"
 import { Event, type EventLog } from "./EventLog.js"
@@ -60,6 +61,7 @@ export class Engine extends OrderReads implements Reads {
     if (state.capacity.reached !== undefined && Due.isWaiting(state)) state.capacity.reached("something fell due under a halt")
     const entries = decide(state, command)
     Watch.run(state)
+    AutoClose.noteTrades(state)
     while (packed.length < entries.length) packed.push(new Packed())
     for (let index = 0; index < entries.length; index++) pack(entries[index]!, packed[index]!)
     state.idempotency.remember(command, sequence, atEpochMs, packed, entries.length)

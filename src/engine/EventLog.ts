@@ -70,7 +70,25 @@ export const EventFields = {
   LiquidationEnded: ["account", "equityAtoms", "maintenanceMarginAtoms"],
   /** The insurance fund sent an order to unwind what it holds. */
   FundUnwound: ["market", "orderNumber", "quantityAtoms"],
-  LeverageSet: ["account", "market", "leverageX"]
+  LeverageSet: ["account", "market", "leverageX"],
+  /** A bracket that has nothing to close yet; a trigger of price 0 is none. */
+  BracketOpened: [
+    "bracket",
+    "account",
+    "market",
+    "direction",
+    "takeProfitAtoms",
+    "takeProfitBy",
+    "takeProfitLimitAtoms",
+    "stopLossAtoms",
+    "stopLossBy",
+    "stopLossLimitAtoms"
+  ],
+  BracketResized: ["bracket", "account", "market", "quantityAtoms"],
+  /** `kind` is 0 for the take-profit, 1 for the stop-loss; an order number of -1 says that nothing rested within its limit. */
+  TriggerFired: ["bracket", "account", "market", "kind", "orderNumber", "quantityAtoms", "limitAtoms", "priceAtoms"],
+  /** `quantityAtoms` is what it still had to close. */
+  BracketEnded: ["bracket", "account", "market", "reason", "quantityAtoms"]
 } as const
 
 export type EventName = keyof typeof EventFields

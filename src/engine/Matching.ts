@@ -6,6 +6,7 @@ import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { mulDivCeil } from "../domain/Units.js"
+import * as Bracketing from "./accounts/Bracketing.js"
 import type { Book } from "./Book.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"
@@ -121,7 +122,9 @@ const applyFill = (
   if (!orders.reduceOnly(order)) {
     Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
   }
+  const before = state.positions.quantity(slot)
   applyToPosition(state, market, slot, filled, sizeAtoms, feeAtoms)
+  if (state.brackets.size > 0) Bracketing.armOpened(state, orders.number(order), before, filled.quantity)
 }
 
 /**
@@ -185,6 +188,7 @@ const end = (state: State, order: number, status: Order.Status, reason: Order.Ca
   orders.setLastSequence(order, state.sequence)
   state.expiries.remove(order)
   state.pushEnded(order)
+  if (state.brackets.size > 0) Bracketing.endOrder(state, orders.number(order))
   events.event5(Event.OrderEnded, orders.number(order), status, reason, orders.filled(order), orders.canceled(order))
 }
 
@@ -281,7 +285,7 @@ export const cancelResting = (state: State, order: number, reason: Order.CancelR
 }
 
 /**
- * Holds resting reduce-only orders to the position: cumulatively per side at most |q|, newest trimmed first,
+ * Holds resting reduce-only orders and brackets to the position: each cumulatively per side at most |q|, newest trimmed first,
  * all of the growing side. Called after every fill of the account, so that none of them can ever grow it.
  */
 const enforceReduceOnly = (state: State, market: MarketState, slot: number): void => {
@@ -289,6 +293,7 @@ const enforceReduceOnly = (state: State, market: MarketState, slot: number): voi
   const quantity = positions.quantity(slot)
   if (positions.reduceBuys(slot) > Math.max(0, -quantity)) trim(state, market, slot, Order.buy, Math.max(0, -quantity))
   if (positions.reduceSells(slot) > Math.max(0, quantity)) trim(state, market, slot, Order.sell, Math.max(0, quantity))
+  if (state.brackets.size > 0) Bracketing.trim(state, slot)
 }
 
 const trim = (state: State, market: MarketState, slot: number, side: Order.Side, allowedAtoms: number): void => {
@@ -337,8 +342,11 @@ const pass = (state: State, market: MarketState, slot: number, buying: boolean, 
   applyToPosition(state, market, slot, takerFilled, sizeAtoms, 0)
 }
 
-/** How the venue's own orders trade: without a fee, and those that liquidate without the accept rule. */
-export type Taker = "client" | "liquidation" | "unwinding"
+/**
+ * How orders trade: a client's, and those that close a position for him, with a fee; the venue's own without one; those that
+ * liquidate without the accept rule.
+ */
+export type Taker = "client" | "closing" | "liquidation" | "unwinding"
 
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
@@ -360,7 +368,7 @@ export const matchTaker = (
   const takerAccount = orders.account(taker)
   const limitAtoms = reach(market, side, orders.priceAtoms(taker))
   const { makerFeeBps } = market.parameters
-  const takerFeeBps = kind === "client" ? market.parameters.takerFeeBps : 0
+  const takerFeeBps = kind === "client" || kind === "closing" ? market.parameters.takerFeeBps : 0
   const isBehind = Leaving.isBehind(state)
   const mostMet = state.capacity.metAtOnce ?? metAtOnce
   const onlyReducing = accepting(market, state.atEpochMs) === "reduce_only"
@@ -431,6 +439,7 @@ export const matchTaker = (
     orders.setFilledNotional(taker, orders.filledNotional(taker) + notional)
     applyFill(state, market, makerSlot, maker, makerFilled, sizeAtoms, makerFee)
     applyFill(state, market, takerSlot, taker, takerFilled, sizeAtoms, takerFee)
+    if (state.closing !== undefined) Bracketing.close(state, state.closing, sizeAtoms)
     if (makerLeft === 0) {
       unlink(state, makerSlot, maker)
       endFilled(state, maker)
@@ -453,6 +462,7 @@ export const matchTaker = (
     market.bookSequence = state.sequence
     market.marketSequence = state.sequence
     state.registrySequence = state.sequence
+    if (state.brackets.size > 0) state.traded.add(market.index)
     enforceReduceOnly(state, market, makerSlot)
     enforceReduceOnly(state, market, takerSlot)
     if (orders.remaining(taker) === 0) return "Filled"

@@ -6,6 +6,7 @@
  */
 import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
+import type { AutoClose } from "../operations/accounts/AutoClose.js"
 import type { Operation, Outcome } from "../operations/Operations.js"
 import type { OrderDecided } from "../operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../operations/orders/PlaceOrders.js"
@@ -63,8 +64,27 @@ export interface OrderView {
   readonly idempotencyKey: string
   /** When a resting order is cancelled by itself; 0 for never, and once it has ended. */
   readonly expiresAtEpochMs: number
+  /** What closes by itself what it opens, while it is open or any of that is armed. */
+  readonly autoClose: AutoClose
   readonly createdAtEpochMs: number
   readonly updatedAtEpochMs: number
+  readonly lastSequence: number
+}
+
+/** What closes a part of a position by itself. */
+export interface BracketView {
+  /** Of one that came with an order the order's number. */
+  readonly number: number
+  readonly market: number
+  /** The direction of the position that it closes. */
+  readonly isLong: boolean
+  /** What it closes at most; 0 while its order has opened nothing that is left. */
+  readonly quantityAtoms: number
+  readonly cameWithOrder: boolean
+  /** When it is armed again, after its order left a rest; 0 where it does not wait. */
+  readonly againAtEpochMs: number
+  readonly autoClose: AutoClose
+  readonly createdAtEpochMs: number
   readonly lastSequence: number
 }
 
@@ -274,6 +294,8 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
+  /** What closes an account's positions by itself, by market, then oldest first; in one market unless `anyMarket`. */
+  readonly brackets: (account: number, market: number) => ReadonlyArray<BracketView>
   /** Kept steps of liquidations in a market since a time, newest first, at most `limit`. */
   readonly liquidations: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
   /** The same of those that an account had a side of. */

@@ -4,6 +4,7 @@ import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
+import { type Bracket, Brackets } from "./accounts/Brackets.js"
 import { Rankings } from "./accounts/Rankings.js"
 import { Triggers } from "./accounts/Triggers.js"
 import { Book } from "./Book.js"
@@ -33,6 +34,7 @@ export interface Parts {
 /** Counts of one record: looks at accounts, orders of the venue's own, positions that were ranked, and closed by deleveraging. */
 export interface Liquidating {
   looks: number
+  /** Those that triggers sent among them. */
   orders: number
   ranked: number
   deleveraged: number
@@ -48,6 +50,16 @@ export interface LiquidatedAtOnce {
   readonly deleveraged: number
   /** Markets in which the insurance fund unwinds. */
   readonly unwound: number
+}
+
+/** What one record does for triggers at most. */
+export interface TriggeredAtOnce {
+  /** Triggers that it works off, and brackets that it arms again. */
+  readonly worked: number
+  /** Orders of the venue's own that it sends in all, those of liquidations among them, before another trigger is worked off. */
+  readonly orders: number
+  /** Resting orders that these may have met before another trigger is worked off. */
+  readonly met: number
 }
 
 /** The bounds of what the engine remembers. */
@@ -74,6 +86,8 @@ export interface Capacity {
   readonly metAtOnce?: number
   /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
   readonly liquidatedAtOnce?: LiquidatedAtOnce
+  /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
+  readonly triggeredAtOnce?: TriggeredAtOnce
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }
@@ -143,6 +157,8 @@ export class State extends Values {
   readonly liquidationLog = LiquidationLog.make()
   readonly fundLog = LiquidationLog.makeFundLog()
   rankings = new Rankings()
+  /** What closes positions by itself. */
+  brackets = new Brackets()
 
   // What follows is no state: it is made anew as records are applied.
 
@@ -154,6 +170,11 @@ export class State extends Values {
   readonly crossing: Array<number> = []
   /** What the record at hand has done for liquidations so far. */
   readonly liquidating: Liquidating = { looks: 0, orders: 0, ranked: 0, deleveraged: 0 }
+
+  /** The bracket whose order is being matched. */
+  closing: Bracket | undefined = undefined
+  /** Markets in which the record at hand has traded while there were brackets, by index. */
+  readonly traded = new Set<number>()
 
   /** Markets in which orders may lie beyond the price band, by index. What `Band.note` finds in the books. */
   readonly clearing: Array<number> = []

@@ -9,6 +9,8 @@
 import { assert } from "../domain/Assert.js"
 import type { SelfTradePrevention, Side, TimeInForce, Type } from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
+import type { TriggerBy } from "../domain/Trigger.js"
+import { noAutoClose, noTrigger, type Trigger } from "../operations/accounts/AutoClose.js"
 import type { Field, Fields } from "../operations/Field.js"
 import { type Command, type Kind, of, ofCode } from "../operations/Operations.js"
 import type { CancelEntry, CancelOrders } from "../operations/orders/CancelOrders.js"
@@ -133,7 +135,8 @@ export const declared = (fields: Fields): Payload => ({
 // ---- by hand
 
 // An entry of a placement is five items: market, clientOrderId, flags, priceAtoms, quantityAtoms; where
-// `flagFault` is set two more follow: fault, raw; and where `flagExpires` is set one: expiresAtEpochMs.
+// `flagFault` is set two more follow: fault, raw; where `flagExpires` is set one: expiresAtEpochMs; and where `flagAutoClose` is
+// set six: price, kind of price and limit of the take-profit and of the stop-loss.
 const flagSell = 1
 const flagMarket = 2
 const flagIoc = 4
@@ -142,22 +145,32 @@ const flagReduceOnly = 16
 const flagFault = 32
 const selfTradePreventionShift = 6
 const flagExpires = 256
-const flagsEnd = 512
+const flagAutoClose = 512
+const flagsEnd = 1024
 
 const encodePlace = (command: PlaceOrders): string => {
   let text = "["
   for (const entry of command.entries) {
     const faulty = entry.fault !== Refusal.none || entry.raw !== ""
+    const closes = entry.autoClose !== noAutoClose && (says(entry.autoClose.takeProfit) || says(entry.autoClose.stopLoss))
     const flags = entry.side * flagSell + entry.type * flagMarket + entry.timeInForce * flagIoc
       + (entry.postOnly ? flagPostOnly : 0) + (entry.reduceOnly ? flagReduceOnly : 0) + (faulty ? flagFault : 0)
       + (entry.selfTradePrevention << selfTradePreventionShift) + (entry.expiresAtEpochMs !== 0 ? flagExpires : 0)
+      + (closes ? flagAutoClose : 0)
     text += `${text === "[" ? "" : ","}${whole(entry.market)},${quote(entry.clientOrderId)},${flags}`
       + `,${whole(entry.priceAtoms)},${whole(entry.quantityAtoms)}`
     if (faulty) text += `,${whole(entry.fault)},${quote(entry.raw)}`
     if (entry.expiresAtEpochMs !== 0) text += `,${whole(entry.expiresAtEpochMs)}`
+    if (closes) text += `,${trigger(entry.autoClose.takeProfit)},${trigger(entry.autoClose.stopLoss)}`
   }
   return text + "]"
 }
+
+/** Whether any number of a trigger is not as it is without one. */
+const says = ({ by, limitAtoms, priceAtoms }: Trigger): boolean =>
+  !Object.is(priceAtoms, noTrigger.priceAtoms) || by !== noTrigger.by || !Object.is(limitAtoms, noTrigger.limitAtoms)
+
+const trigger = ({ by, limitAtoms, priceAtoms }: Trigger): string => `${whole(priceAtoms)},${by},${whole(limitAtoms)}`
 
 const encodeCancel = (command: CancelOrders): string => {
   let text = "["
@@ -174,7 +187,9 @@ const decodePlace = (items: Items): ReadonlyArray<PlaceEntry> => {
     if (flags < 0 || flags >= flagsEnd) throw new Malformed("unknown order flags")
     const faulty = (flags & flagFault) !== 0
     const expires = (flags & flagExpires) !== 0
+    const closes = (flags & flagAutoClose) !== 0
     const next = at + (faulty ? 7 : 5)
+    const after = expires ? next + 1 : next
     entries.push({
       market: integer(items, at),
       clientOrderId: string(items, at + 1),
@@ -188,12 +203,21 @@ const decodePlace = (items: Items): ReadonlyArray<PlaceEntry> => {
       selfTradePrevention: preventions[(flags >> selfTradePreventionShift) & 3] ?? malformed("an unknown self-trade prevention"),
       expiresAtEpochMs: expires ? integer(items, next) : 0,
       fault: faulty ? refusal(items, at + 5) : Refusal.none,
-      raw: faulty ? string(items, at + 6) : ""
+      raw: faulty ? string(items, at + 6) : "",
+      autoClose: closes ? { takeProfit: triggerAt(items, after), stopLoss: triggerAt(items, after + 3) } : noAutoClose
     })
-    at = expires ? next + 1 : next
+    at = closes ? after + 6 : after
   }
   return entries
 }
+
+const triggerAt = (items: Items, at: number): Trigger => ({
+  priceAtoms: integer(items, at),
+  by: triggerBys[integer(items, at + 1)] ?? malformed("an unknown kind of price"),
+  limitAtoms: integer(items, at + 2)
+})
+
+const triggerBys: ReadonlyArray<TriggerBy> = [0, 1, 2]
 
 const preventions: ReadonlyArray<SelfTradePrevention> = [0, 1, 2]
 

@@ -6,6 +6,7 @@
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
+import { SetAutoClose } from "./accounts/SetAutoClose.js"
 import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import { SetLeverage } from "./accounts/SetLeverage.js"
 import * as Fingerprint from "./Fingerprint.js"
@@ -34,7 +35,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick },
-  accounts: { OpenDemoAccounts, SetDisplayHandle, SetLeverage },
+  accounts: { OpenDemoAccounts, SetAutoClose, SetDisplayHandle, SetLeverage },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
 } as const
 

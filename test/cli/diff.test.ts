@@ -8,6 +8,8 @@ import * as Verify from "../../src/cli/replay/Verify.js"
 import * as Ids from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as EngineSnapshot from "../../src/engine/Snapshot.js"
+import { Bracket } from "../../src/engine/accounts/Brackets.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { ApiKeys } from "../../src/engine/accounts/ApiKeys.js"
 import type { State } from "../../src/engine/State.js"
 import { Journal } from "../../src/journal/Journal.js"
@@ -192,7 +194,13 @@ describe("a snapshot held to replay", () => {
     rare.accounts.setDisplayHandle(0, "a-name")
     rare.leaving.set(0, { reason: 1, before: 64 })
     rare.liquidations.set(1, 1_000)
-    rare.positions.setLeverage(0, 7)
+    const slot = rare.touchPosition(0, 0)
+    rare.positions.setLeverage(slot, 3)
+    const stopLoss = { priceAtoms: 900, by: 0, limitAtoms: 0 } as const
+    const bracket = new Bracket(1, 0, 0, slot, 0, { ...noAutoClose, stopLoss }, false, 1_000, 1)
+    rare.brackets.add(bracket)
+    rare.brackets.arm(bracket)
+    rare.brackets.note(0, 0, 900)
     for (const line of Recorded.canonical(rare)) {
       const [kind, ...words] = line.split(" ")
       const shape = Diff.shapes[kind!]

@@ -11,6 +11,7 @@ import type {
   ApiKeyView,
   BalanceView,
   BookView,
+  BracketView,
   MarginView,
   MarketView,
   OrderFilter,
@@ -162,6 +163,10 @@ export class FakeEngine implements Reads {
   private readonly held = new Map<number, OrderView>()
 
   // ---- reads
+
+  brackets(): ReadonlyArray<BracketView> {
+    return []
+  }
 
   findAccount(id: string): number {
     return this.accounts.indexOf(id)

@@ -270,6 +270,18 @@ const rows: ReadonlyArray<Row> = [
     actual: "11",
     nearest: "10"
   },
+  {
+    refusal: "triggerInvalid",
+    ask: (at) => post(at, "/v1/orders", order(at.alice, { autoClose: { stopLoss: { triggerPrice: "101.0" } } })),
+    limit: "100.0",
+    actual: "101.0",
+    nearest: "99.9"
+  },
+  {
+    refusal: "triggerInvalid",
+    ask: (at) => post(at, "/v1/orders", order(at.alice, { autoClose: { takeProfit: { triggerPrice: "0" } } })),
+    actual: "0"
+  },
   { refusal: "orderNotFound", ask: (at) => post(at, "/v1/orders/ord_zz/cancel", { accountId: at.alice.accountId, marketId }) },
   {
     refusal: "marketInvalid",

@@ -423,12 +423,23 @@ const rows: ReadonlyArray<Row> = [
     status: 404,
     code: "market_not_found"
   },
-  { why: "autoClose", ask: (f) => place(f, { body: Fake.order(f, { autoClose: {} }) }), status: 501, code: "not_supported" },
   {
-    why: "autoClose, in a batch, among other mistakes",
-    ask: (f) => place(f, { target: "/v1/orders/batch", body: { orders: [{ autoClose: 1 }] } }),
-    status: 501,
-    code: "not_supported"
+    why: "autoClose without a trigger",
+    ask: (f) => place(f, { body: Fake.order(f, { autoClose: {} }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "autoClose with a reduce-only order",
+    ask: (f) => place(f, { body: Fake.order(f, { reduceOnly: true, autoClose: { stopLoss: { triggerPrice: "90.0" } } }) }),
+    status: 400,
+    code: "invalid_request"
+  },
+  {
+    why: "a trigger with too many decimals",
+    ask: (f) => place(f, { body: Fake.order(f, { autoClose: { stopLoss: { triggerPrice: "90.00001" } } }) }),
+    status: 400,
+    code: "invalid_request"
   },
   {
     why: "timeInForce at the top",

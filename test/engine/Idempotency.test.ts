@@ -8,6 +8,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { forgottenAtOnce, retentionMs } from "../../src/engine/Idempotency.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { type Command, Operation, refusalOf } from "../../src/operations/Operations.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { type AnyGiven, complete, grant, orderAnswerOf } from "./commands.js"
@@ -81,7 +82,8 @@ describe("another body under the same key", () => {
     selfTradePrevention: 0,
     expiresAtEpochMs: 0,
     fault: 0,
-    raw: ""
+    raw: "",
+    autoClose: noAutoClose
   }
   const changes: ReadonlyArray<Partial<PlaceEntry>> = [
     { market: 1 },

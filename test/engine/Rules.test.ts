@@ -6,6 +6,9 @@ import type * as Market from "../../src/domain/Market.js"
 import { notionalFactor } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
+import { type AutoClose, noAutoClose } from "../../src/operations/accounts/AutoClose.js"
+import { Bracket, Brackets } from "../../src/engine/accounts/Brackets.js"
+import { type Direction, long, short } from "../../src/engine/accounts/Triggers.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
 import { scoreOf } from "../../src/engine/accounts/Deleveraging.js"
 import { priceOf } from "../../src/engine/accounts/LiquidationPrice.js"
@@ -14,7 +17,7 @@ import { owed } from "../../src/engine/markets/Funding.js"
 import { markOf } from "../../src/engine/markets/Mark.js"
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Positions from "../../src/engine/Positions.js"
-import { parameters } from "./drive.js"
+import { Driver, parameters } from "./drive.js"
 
 const rules = fs.readFileSync("src/engine/RULES.md", "utf8")
 
@@ -65,6 +68,47 @@ const liquidationPrice = (row: Row): Row => {
   const { parameters: rules } = market(1)
   const at = priceOf({ factor: 1, parameters: rules }, whole(row, "Size"), whole(row, "Entry notional"), whole(row, "Beside"))
   return { "Liquidation price": at === 0 ? "none" : String(at) }
+}
+
+const bracketOf = (number: number, slot: number, direction: Direction, triggers: Partial<AutoClose>): Bracket =>
+  new Bracket(number, 0, 0, slot, direction, { ...noAutoClose, ...triggers }, false, 0, 0)
+
+/** A position of an account against another, with brackets of so much, after a fill of its own. */
+const bracketsAfter = (position: number, brackets: ReadonlyArray<number>, fill: number): ReadonlyArray<number> => {
+  const driver = new Driver()
+  driver.market(parameters("BTC"), 1000)
+  const [account, other] = [driver.account(1_000_000_000), driver.account(1_000_000_000)]
+  const trade = (size: number): void => {
+    driver.place(other, { side: size > 0 ? Order.sell : Order.buy, quantityAtoms: Math.abs(size) })
+    driver.place(account, { side: size > 0 ? Order.buy : Order.sell, quantityAtoms: Math.abs(size) })
+  }
+  trade(position)
+  const { state } = driver.engine
+  brackets.forEach((quantity, index) => {
+    const bracket = bracketOf(index + 1, state.positions.find(account, 0), position > 0 ? long : short, {})
+    state.brackets.add(bracket)
+    bracket.quantityAtoms = quantity
+  })
+  trade(fill)
+  return state.brackets.all().map(({ quantityAtoms }) => quantityAtoms)
+}
+
+const firing = (row: Row): Row => {
+  const brackets = new Brackets()
+  const trigger = { priceAtoms: whole(row, "Price"), by: 0, limitAtoms: 0 } as const
+  const triggers = row["Trigger"] === "take-profit" ? { takeProfit: trigger } : { stopLoss: trigger }
+  const bracket = bracketOf(1, 0, row["Position"] === "long" ? long : short, triggers)
+  brackets.add(bracket)
+  brackets.arm(bracket)
+  brackets.note(0, 0, whole(row, "Named price"))
+  return { Fires: brackets.isBehind ? "yes" : "no" }
+}
+
+const trimming = (row: Row): Row => {
+  const position = whole(row, "Position before")
+  const fill = whole(row, "Fill")
+  const after = bracketsAfter(position, row["Brackets"]!.split(", ").map(Number), fill)
+  return { "Position after": String(position + fill), "Brackets after": after.join(", ") }
 }
 
 /** What a row must say, computed from what it starts from. */
@@ -140,6 +184,8 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     })
     return { Score: String(Number(score.toFixed(4))) }
   },
+  triggers: firing,
+  brackets: trimming,
   band: (row) => {
     const { bandHigh, bandLow } = market(whole(row, "Mark"), { priceBandBps: whole(row, "priceBandBps") })
     return { Lowest: String(bandLow), Highest: String(bandHigh) }

@@ -2,6 +2,7 @@
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Engine } from "../../src/engine/Engine.js"
+import { type AutoClose, noAutoClose, noTrigger, type Trigger } from "../../src/operations/accounts/AutoClose.js"
 import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import { type Answer, answerOf, type AnyGiven, complete, completeAny, grant, type OrderAnswer, orderAnswerOf } from "./commands.js"
@@ -196,6 +197,21 @@ export class Driver {
     })
   }
 
+  /** Sets what closes an account's position in a market by itself; without triggers it is cancelled. */
+  autoClose(account: number, market: number, autoClose: Partial<AutoClose>): Answer {
+    return this.ask({
+      kind: "SetAutoClose",
+      operation: Operation.setAutoCloseV1,
+      account,
+      idempotencyKey: this.nextKey(),
+      market,
+      ...noAutoClose,
+      ...autoClose,
+      fault: 0,
+      raw: ""
+    })
+  }
+
   fence(account: number, fencedKey: string, fencedClientOrderId = ""): Answer {
     return this.ask({
       kind: "FenceOutcome",
@@ -222,7 +238,8 @@ export const plain: PlaceEntry = {
   selfTradePrevention: Order.cancelResting,
   expiresAtEpochMs: 0,
   fault: 0,
-  raw: ""
+  raw: "",
+  autoClose: noAutoClose
 }
 
 /** A generator of 32-bit numbers (mulberry32), so that streams are the same everywhere. */
@@ -266,6 +283,7 @@ export class RandomDriver extends Driver {
   private entry(): Partial<PlaceEntry> {
     const market = this.chance(15) ? Order.market : Order.limit
     const immediate = market === Order.market || this.chance(15)
+    const reduceOnly = this.chance(25)
     return {
       market: this.below(2),
       clientOrderId: this.chance(30) ? `c${this.below(50)}` : "",
@@ -275,10 +293,22 @@ export class RandomDriver extends Driver {
       priceAtoms: market === Order.market && this.chance(70) ? 0 : this.around - 120 + this.below(240),
       quantityAtoms: 1 + this.below(this.chance(5) ? 200_000 : 3_000),
       postOnly: !immediate && this.chance(15),
-      reduceOnly: this.chance(25),
+      reduceOnly,
+      autoClose: !reduceOnly && this.chance(10) ? this.closing() : noAutoClose,
       selfTradePrevention: this.below(3) as Order.SelfTradePrevention,
       expiresAtEpochMs: this.chance(8) ? this.atEpochMs + this.below(20_000) : 0
     }
+  }
+
+  /** What closes what is long or what is short, by any price. */
+  private closing(): AutoClose {
+    const trigger = (way: number): Trigger => ({
+      priceAtoms: this.around + way * (1 + this.below(40)),
+      by: this.below(3) as Trigger["by"],
+      limitAtoms: this.chance(20) ? this.around + this.below(61) - 30 : 0
+    })
+    const way = this.chance(50) ? 1 : -1
+    return { takeProfit: trigger(way), stopLoss: this.chance(70) ? trigger(-way) : noTrigger }
   }
 
   /** Amends one of the newest orders: its price, its quantity, or both. */
@@ -301,7 +331,18 @@ export class RandomDriver extends Driver {
   /** What acts on all of an account's orders, now or later, and fences. */
   private withTime(account: number): Outcome {
     const common = { account, idempotencyKey: this.nextKey() }
-    switch (this.below(5)) {
+    switch (this.below(6)) {
+      case 5: {
+        const closing = this.chance(20) ? noAutoClose : this.closing()
+        return this.send({
+          kind: "SetAutoClose",
+          ...common,
+          market: this.below(3) - (this.chance(20) ? 2 : 0),
+          ...closing,
+          fault: 0,
+          raw: ""
+        })
+      }
       case 4: {
         const leverageX = this.chance(10) ? 1 : 5 + this.below(7)
         return this.send({ kind: "SetLeverage", operation: Operation.setLeverageV1, ...common, market: this.below(2), leverageX })

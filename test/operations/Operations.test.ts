@@ -125,7 +125,7 @@ describe("the declarations", () => {
   test("can be looked up by a client under names of their own: everything it sends but fences", () => {
     const names = requests.flatMap(({ lookup }) => lookup === null ? [] : [lookup])
     expect(new Set(names).size).toBe(names.length)
-    expect(lookedUp).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14])
+    expect(lookedUp).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17])
     expect(lookupNames).toEqual(lookedUp.map((operation) => requests.find(({ code }) => code === operation)!.lookup))
     for (const { declaration, lookup } of requests) {
       if (declaration.keyScope === "account" && declaration.kind !== "FenceOutcome") expect(lookup).not.toBe(null)

@@ -15,7 +15,7 @@ const linesOf = ({ state }: Engine): ReadonlyArray<string> => {
 test("every line counts, also of a state that is longer than what is digested at once", () => {
   const driver = new RandomDriver(5, Engine.make({ orders: 20_000, idempotencyKeys: 20_000 }))
   const seen = new Set<string>()
-  for (const steps of [0, 10, 3_000]) {
+  for (const steps of [0, 10, 4_000]) {
     for (let step = 0; step < steps; step++) driver.step()
     const lines = linesOf(driver.engine)
     const digest = stateDigest(driver.engine.state)

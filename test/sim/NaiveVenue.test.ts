@@ -1,5 +1,6 @@
 /** The engine and the naive model are given the same records and must come to the same, by properties that know neither. */
 import { expect, test } from "vitest"
+import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { type Command, isTrading, Operation, type Outcome } from "../../src/operations/Operations.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import * as Order from "../../src/domain/Order.js"
@@ -57,7 +58,8 @@ const drawEntry = (
       ? Math.max(1, model.atEpochMs + random.between(-20, 3_000))
       : 0,
     fault: 0,
-    raw: ""
+    raw: "",
+    autoClose: noAutoClose
   }
 }
 

@@ -156,8 +156,18 @@ const described = (state: State, fields: Fields, values: Named, market: number):
   return told.length === 0 ? "" : ` (${told.join(", ")})`
 }
 
+/** The fields of a record that say something; undefined where all of them are as nothing. */
+const recordText = (state: State, fields: Fields, values: Named, market: number): string | undefined => {
+  const told = Object.entries(fields).flatMap(([name, field]) => {
+    const text = values[name] === 0 ? undefined : fieldText(state, field, values[name], market)
+    return text === undefined ? [] : [`${name.replace(/Atoms$/, "")} ${text}`]
+  })
+  return told.length === 0 ? undefined : told.join(" ")
+}
+
 const fieldText = (state: State, field: Field<unknown>, value: unknown, market: number): string | undefined => {
   if (field.mark === "secret") return undefined
+  if (field.shape.type === "record" && field.mark === "plain") return recordText(state, field.shape.fields, value as Named, market)
   if (typeof value === "string") return value === "" ? undefined : value
   if (typeof value !== "number" || field.shape.type !== "whole") return undefined
   switch (field.mark) {

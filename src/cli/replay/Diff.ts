@@ -237,6 +237,34 @@ export const shapes: Readonly<Record<string, Shape>> = {
     naming: 2,
     fields: ["leverageX"]
   },
+  bracket: {
+    group: "Positions",
+    name: ([number]) => Ids.triggerId(Number(number)),
+    naming: 1,
+    fields: [
+      "account",
+      "market",
+      "direction",
+      "quantityAtoms",
+      "cameWithOrder",
+      "isOrderOpen",
+      "againAtEpochMs",
+      "createdAtEpochMs",
+      "lastSequence",
+      "takeProfitAtoms",
+      "takeProfitBy",
+      "takeProfitLimitAtoms",
+      "stopLossAtoms",
+      "stopLossBy",
+      "stopLossLimitAtoms"
+    ]
+  },
+  reached: {
+    group: "Markets",
+    name: ([heap], state) => `triggers that have fired in ${marketName(state, String(Math.floor(Number(heap) / 6)))}, heap ${heap}`,
+    naming: 1,
+    fields: ["to"]
+  },
   order: {
     group: "Orders",
     name: ([number]) => Ids.orderId(Number(number)),

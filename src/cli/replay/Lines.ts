@@ -2,6 +2,8 @@
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
+import { triggerPrices } from "../../domain/Trigger.js"
+import { bracketEnds } from "../../engine/accounts/Bracketing.js"
 import type { DecodedEvent } from "../../engine/EventLog.js"
 import * as Mark from "../../engine/markets/Mark.js"
 import type { State } from "../../engine/State.js"
@@ -77,6 +79,11 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
       return concerns(who, { accounts: [event.account], markets: [event.market] })
         ? [`leverage in ${marketName(state, event.market)} set to ${event.leverageX}`]
         : []
+    case "BracketOpened":
+    case "BracketResized":
+    case "TriggerFired":
+    case "BracketEnded":
+      return bracketLines(state, event, who)
     case "Fenced":
       return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
     case "LiquidationBegun":
@@ -134,6 +141,47 @@ const orderLines = (
       return [
         `${id} changed to ${size(event.quantityAtoms)} at ${priceOf(state, market, event.priceAtoms)}, ${size(event.remainingAtoms)} left`
       ]
+  }
+}
+
+const bracketLines = (
+  state: State,
+  event: Event<"BracketOpened" | "BracketResized" | "TriggerFired" | "BracketEnded">,
+  who: Who
+): ReadonlyArray<string> => {
+  const { account, bracket, market } = event
+  const orders = event.event === "TriggerFired" ? [bracket, event.orderNumber] : [bracket]
+  return concerns(who, { orders, accounts: [account], markets: [market] })
+    ? [`${Ids.triggerId(bracket)} of ${accountName(state, account)} in ${marketName(state, market)} ${bracketChange(state, event)}`]
+    : []
+}
+
+const triggerNames = ["take-profit", "stop-loss"] as const
+
+const bracketChange = (state: State, event: Parameters<typeof bracketLines>[1]): string => {
+  const price = (atoms: number): string => priceOf(state, event.market, atoms)
+  const size = (atoms: number): string => sizeOf(state, event.market, atoms)
+  const trigger = (name: string, atoms: number, by: number, limit: number): ReadonlyArray<string> =>
+    atoms === 0 ? [] : [`${name} at ${named(by, triggerPrices)} ${price(atoms)}${limit === 0 ? "" : `, limit ${price(limit)}`}`]
+  switch (event.event) {
+    case "BracketOpened":
+      return `is to close what is ${event.direction === 0 ? "long" : "short"}: ${
+        [
+          ...trigger(triggerNames[0], event.takeProfitAtoms, event.takeProfitBy, event.takeProfitLimitAtoms),
+          ...trigger(triggerNames[1], event.stopLossAtoms, event.stopLossBy, event.stopLossLimitAtoms)
+        ].join("; ")
+      }`
+    case "BracketResized":
+      return `closes ${size(event.quantityAtoms)} from now on`
+    case "TriggerFired": {
+      const what = `fired its ${named(event.kind, triggerNames)} at ${price(event.priceAtoms)} for ${size(event.quantityAtoms)}`
+      const limit = event.limitAtoms === 0 ? "" : ` at ${price(event.limitAtoms)} or better`
+      return event.orderNumber < 0
+        ? `${what}: nothing rests within its limit, it is armed again with the next second`
+        : `${what}, by ${Ids.orderId(event.orderNumber)}${limit}`
+    }
+    case "BracketEnded":
+      return `ended (${named(event.reason, bracketEnds)}), with ${size(event.quantityAtoms)} not closed`
   }
 }
 

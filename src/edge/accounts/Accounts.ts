@@ -1,6 +1,7 @@
 /** Every route of the capability: what an account has, its orders among it, and the key that asks. */
 import { listOrders } from "../orders/listOrders.js"
 import { listAccountLiquidations } from "../markets/listLiquidations.js"
+import { cancelAutoClose, cancelTriggers, getAutoClose, listTriggers, setAutoClose } from "./autoClose.js"
 import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { getLeverage, setLeverage } from "./leverage.js"
@@ -22,6 +23,11 @@ export const routes = [
   getLeverage,
   setLeverage,
   previewMargin,
+  getAutoClose,
+  setAutoClose,
+  cancelAutoClose,
+  listTriggers,
+  cancelTriggers,
   listCompatOwnTrades,
   listCompatPositions,
   getCompatBalance

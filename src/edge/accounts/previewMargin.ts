@@ -136,10 +136,9 @@ export const previewMargin = Route.effect({
     .setPath(Fields.AccountPath)
     .setPayload(NewOrder.PlaceOrderBody)
     .addSuccess(MarginPreview)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 501))
+    .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "What a placement would come to, and the account's margin after it; nothing is placed"),
   example: { target: `/v1/accounts/${Example.accountId}/margin/preview`, body: NewOrder.example },
-  unsupported: NewOrder.unsupportedMember,
   handler: ({ now, state }) => ({ key, path: { accountId }, payload }) =>
     withAccount(state, key, accountId, (account) => {
       if (payload.accountId !== accountId) return fail(Errors.refused(Refusal.Refusal.keyAccountMismatch))

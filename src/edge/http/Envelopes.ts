@@ -46,6 +46,7 @@ const guards = [
   "no_liquidity",
   "leverage_out_of_bounds",
   "trigger_invalid",
+  "trigger_invalid",
   "fenced",
   "already_seen",
   "expiry_passed",

@@ -102,17 +102,12 @@ const noBody = (call: Call): typeof absent | Errors.Failure => {
     : Errors.invalidRequest("This route takes no body.")
 }
 
-/** The first member of a body that later releases will take, if it has one: looked for before anything else. */
-type Unsupported = (body: unknown) => string | undefined
-
 /** What the endpoint declares of a request, decoded; a failure for the first part that is wrong, in the order of the hot routes. */
-const read = (call: Call, unsupported: Unsupported | undefined): Record<string, unknown> | Errors.Failure => {
+const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   const { endpoint, request } = call
   const headers = endpoint.headersSchema
   const json = endpoint.payloadSchema === undefined ? noBody(call) : Requests.json(request)
   if (Requests.isFailure(json)) return json
-  const member = unsupported?.(json.value)
-  if (member !== undefined) return Errors.memberNotSupported(member)
   const query = Requests.query(call.query)
   if (Requests.isFailure(query)) return query
   if (endpoint.urlParamsSchema === undefined && Object.keys(query).length > 0) {
@@ -137,8 +132,7 @@ const read = (call: Call, unsupported: Unsupported | undefined): Record<string, 
 export const serve = (
   endpoint: Described,
   handler: (input: never) => Effect.Effect<unknown, Errors.Failure>,
-  runtime: Runtime.Runtime<never>,
-  unsupported?: Unsupported
+  runtime: Runtime.Runtime<never>
 ): (call: Call, caller: Caller) => void => {
   const success = endpoint.answers.get(200)
   assert(success !== undefined, "an endpoint has a success")
@@ -150,7 +144,7 @@ export const serve = (
     call.services.barrier.whenDurable(call.services.state.sequence, answer)
   }
   return (call, { key }) => {
-    const input = read(call, unsupported)
+    const input = read(call)
     if (Requests.isFailure(input)) return call.fail(input)
     const effect = Effect.suspend(() => handle({ ...input, key }))
     Runtime.runCallback(runtime)(effect, {

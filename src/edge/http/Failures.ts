@@ -25,10 +25,13 @@ export const keyedRead: Kind = [...anyKeyRead, 403]
 /** The same with a body. */
 export const keyedReadWithBody: Kind = [...keyedRead, 413, 415]
 
-/** A command of an API key: a body, an idempotency key that may conflict, and an account's share of what is remembered. */
-export const command: Kind = [...keyedRead, 409, 413, 415, 429]
+/** A command of an API key without a body: an idempotency key that may conflict, and an account's share of what is remembered. */
+export const commandWithoutBody: Kind = [...keyedRead, 409, 429]
 
-/** A command that places orders: it may ask for what is not supported. */
+/** The same with a body. */
+export const command: Kind = [...commandWithoutBody, 413, 415]
+
+/** A command of the compatibility layer that places orders: it may ask for what is not supported. */
 export const placement: Kind = [...command, 501]
 
 /** An operator's command without a body; 404 where the venue has no operator token, too. */

@@ -57,17 +57,15 @@ interface Declared<E extends AnyEndpoint, L extends Access.Level> {
 
 /** A route that is an Effect. `handler` is made once for each venue. */
 export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
-  { access, endpoint, example, handler, tag, unsupported }: Declared<E, L> & {
+  { access, endpoint, example, handler, tag }: Declared<E, L> & {
     readonly handler: (services: Services) => Executor.Handler<E, L>
-    /** The first member that later releases will take, if the body has one. */
-    readonly unsupported?: (body: unknown) => string | undefined
   }
 ): Route<E> => ({
   endpoint: Access.declare(endpoint, access),
   tag,
   example,
   isHot: false,
-  serve: (services, described, runtime) => Executor.serve(described, handler(services), runtime, unsupported)
+  serve: (services, described, runtime) => Executor.serve(described, handler(services), runtime)
 })
 
 /** What was read of a request once its key and body were found good. */

@@ -28,6 +28,8 @@ type Check = (value: unknown) => string | undefined
 export interface Member {
   readonly check: Check
   readonly feed: (into: Canonical, value: never) => void
+  /** Whether bodies were remembered before they had it: left out, it counts nothing, so that theirs are the same bodies still. */
+  readonly isAdded?: boolean
 }
 
 const member = <A>(check: Check, feed: (into: Canonical, value: A) => void): Member => ({ check, feed })
@@ -40,6 +42,7 @@ interface Counted {
   readonly key: string
   readonly feed: Member["feed"]
   readonly otherwise: Otherwise | undefined
+  readonly isAdded: boolean
 }
 
 /** The members of an object, and which of them it must have. */
@@ -60,7 +63,7 @@ export const shape = (
   return {
     members: new Map(members),
     required: Object.keys(required),
-    counted: members.map(([key, { feed }]) => ({ key, feed, otherwise: otherwise[key] }))
+    counted: members.map(([key, { feed, isAdded = false }]) => ({ key, feed, otherwise: otherwise[key], isAdded }))
   }
 }
 
@@ -129,6 +132,9 @@ export const oneOf = (names: ReadonlyArray<string>): Member => {
 /** An object within an object: it is checked apart, and counts by its own members. Left out, it is an empty one. */
 export const nested = (inner: Shape): Member => member<object>(() => undefined, (into, value) => feedShape(into, inner, value))
 
+/** The last member of a shape that was added behind those that bodies had. */
+export const added = (member: Member): Member => ({ ...member, isAdded: true })
+
 /** A list within an object: it is checked apart, and counts by its entries. */
 export const entries = (inner: Shape): Member =>
   member<ReadonlyArray<object>>(() => undefined, (into, value) => feedList(into, inner, value))
@@ -137,10 +143,15 @@ export const entries = (inner: Shape): Member =>
 const feedShape = (into: Canonical, { counted }: Shape, body: object): void => {
   const values = body as Readonly<Record<string, unknown>>
   for (let index = 0; index < counted.length; index++) {
-    const { feed, key, otherwise } = counted[index]!
+    const { feed, isAdded, key, otherwise } = counted[index]!
     const value = values[key] ?? otherwise?.(values as never)
-    if (value === undefined) into.absent()
-    else feed(into, value as never)
+    if (value === undefined) {
+      if (!isAdded) into.absent()
+      continue
+    }
+    // What is there says so: an entry that follows must not read like it.
+    if (isAdded) into.flag(true)
+    feed(into, value as never)
   }
 }
 

@@ -1,6 +1,7 @@
 /** An order as a placement of the compatibility layer says it: its schema, its hand-written decoder, and its way onto the grid. */
 import * as Schema from "effect/Schema"
 import * as Order from "../../domain/Order.js"
+import { noAutoClose } from "../../operations/accounts/AutoClose.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
 import * as Example from "../http/Example.js"
@@ -135,7 +136,8 @@ export const prepare = (state: Reads, body: CreateOrderBody): Prepared => {
       selfTradePrevention: Order.cancelResting,
       expiresAtEpochMs: 0,
       fault: grid.fault,
-      raw: grid.fault === Refusal.none ? "" : JSON.stringify([body.symbol, body.price ?? null, body.amount])
+      raw: grid.fault === Refusal.none ? "" : JSON.stringify([body.symbol, body.price ?? null, body.amount]),
+      autoClose: noAutoClose
     }
   }
 }

@@ -7,23 +7,26 @@ import type * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import * as Fields from "../http/Fields.js"
 import * as Requests from "../http/Requests.js"
-import { boolean, type Broken, carries, clientOrderId, decimal, epochMs, Fault, faultOf, name, oneOf, shape } from "../http/Shapes.js"
+import { added, boolean, type Broken, clientOrderId, decimal, epochMs, Fault, faultOf, name, nested, oneOf, shape } from "../http/Shapes.js"
+import * as AutoCloseBody from "./AutoCloseBody.js"
 import * as Grid from "./Grid.js"
 import type { Prepared } from "./Placing.js"
-
-/** Members that later releases will take: refused with 501 `not_supported` wherever they appear, never ignored. */
-const unsupportedMembers: ReadonlyArray<string> = ["autoClose"]
 
 interface Rules {
   readonly orderType: "limit" | "market"
   readonly timeInForce?: "GTC" | "IOC"
   readonly price?: string
   readonly postOnly?: boolean
+  readonly reduceOnly?: boolean
+  readonly autoClose?: unknown
   readonly expiresAtEpochMs?: number
 }
 
 /** The first rule between the members of a placement that is broken, with the member to blame; undefined when none is. */
 const brokenRule = (body: Rules): Broken | undefined => {
+  if (body.reduceOnly === true && body.autoClose !== undefined) {
+    return { field: "autoClose", message: "a reduce-only order opens nothing that could be closed" }
+  }
   if (body.orderType === "limit") {
     if (body.price === undefined) return { field: "price", message: "a limit order needs a price" }
     if (body.postOnly === true && body.timeInForce === "IOC") {
@@ -52,12 +55,13 @@ export const PlaceOrderBody = Schema.Struct({
   postOnly: Fields.optional(Schema.Boolean),
   reduceOnly: Fields.optional(Schema.Boolean),
   selfTradePrevention: Fields.optional(Fields.SelfTradePrevention),
-  expiresAtEpochMs: Fields.optional(Fields.FutureEpochMs)
+  expiresAtEpochMs: Fields.optional(Fields.FutureEpochMs),
+  autoClose: Fields.optional(AutoCloseBody.AutoCloseBody)
 }).pipe(Schema.filter((body) => brokenRule(body)?.message, { jsonSchema: {} })).annotations({
   identifier: "PlaceOrderBody",
   description: "A limit order needs `price` and defaults to GTC; a market order is IOC and `price` is its worst price. "
     + "`expiresAtEpochMs` is for GTC orders: what rests then is cancelled (`expired`). "
-    + "`autoClose` is refused with 501 not_supported for now."
+    + "`autoClose` closes by itself what the order opens, fill by fill; it is not for reduce-only orders."
 })
 export type PlaceOrderBody = typeof PlaceOrderBody.Type
 
@@ -74,7 +78,8 @@ export const placeShape = shape({
   postOnly: boolean,
   reduceOnly: boolean,
   selfTradePrevention: oneOf(Order.selfTradePreventions),
-  expiresAtEpochMs: epochMs
+  expiresAtEpochMs: epochMs,
+  autoClose: added(nested(AutoCloseBody.autoCloseShape))
 }, {
   timeInForce: (body: PlaceOrderBody) => body.orderType === "market" ? "IOC" : "GTC",
   postOnly: () => false,
@@ -86,19 +91,11 @@ export const placeShape = shape({
 export const fault = (value: unknown, at: string): Fault | undefined => {
   const found = faultOf(value, placeShape, at)
   if (found !== undefined) return found
+  const { autoClose } = value as PlaceOrderBody
+  const unclosed = autoClose === undefined ? undefined : AutoCloseBody.fault(autoClose, at === "" ? "autoClose" : `${at}.autoClose`)
+  if (unclosed !== undefined) return unclosed
   const broken = brokenRule(value as PlaceOrderBody)
   return broken === undefined ? undefined : new Fault(at === "" ? broken.field : `${at}.${broken.field}`, broken.message)
-}
-
-/** The first member of a placement, alone or in a batch, that later releases will take; undefined when there is none. */
-export const unsupportedMember = (value: unknown): string | undefined => {
-  for (const member of unsupportedMembers) {
-    if (carries(value, member)) return member
-  }
-  const orders = carries(value, "orders") ? value["orders"] : undefined
-  return Array.isArray(orders)
-    ? unsupportedMembers.find((member) => orders.some((entry) => carries(entry, member)))
-    : undefined
 }
 
 /** Step 7 of a native order: too many decimals are the client's mistake, anything that no atoms can say is out of bounds. */
@@ -108,9 +105,13 @@ export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepare
   const type = body.orderType === "limit" ? Order.limit : Order.market
   const grid = Grid.ofDecimals(view, body.price, body.quantity, type === Order.limit ? "refused_by_engine" : "is_none", at)
   if (Requests.isFailure(grid)) return grid
+  const closes = AutoCloseBody.onGrid(view, body.autoClose, `${at}autoClose.`)
+  if (Requests.isFailure(closes)) return closes
+  const { comparison, fault } = grid.fault === Refusal.none ? closes : grid
+  const sent = [body.marketId, body.price ?? null, body.quantity, ...(body.autoClose === undefined ? [] : [body.autoClose])]
   return {
     market: view?.parameters,
-    comparison: grid.comparison,
+    comparison,
     entry: {
       market: index,
       clientOrderId: body.clientOrderId,
@@ -123,8 +124,9 @@ export const prepare = (state: Reads, body: PlaceOrderBody, at: string): Prepare
       reduceOnly: body.reduceOnly === true,
       selfTradePrevention: stpCode(body.selfTradePrevention),
       expiresAtEpochMs: body.expiresAtEpochMs ?? 0,
-      fault: grid.fault,
-      raw: grid.fault === Refusal.none ? "" : JSON.stringify([body.marketId, body.price ?? null, body.quantity])
+      fault,
+      raw: fault === Refusal.none ? "" : JSON.stringify(sent),
+      autoClose: closes.autoClose
     }
   }
 }

@@ -1,6 +1,7 @@
 /** The native order record, as every answer that shows one has it. */
 import * as Schema from "effect/Schema"
 import * as Fields from "../http/Fields.js"
+import { AutoCloseRecord } from "./AutoCloseBody.js"
 
 /** Which order an answer speaks of, where it stands, and what last changed it. */
 export const identity = {
@@ -32,6 +33,7 @@ export const orderFields = {
   reduceOnly: Schema.Boolean,
   selfTradePrevention: Fields.SelfTradePrevention,
   expiresAtEpochMs: Fields.optional(Fields.EpochMs),
+  autoClose: Fields.optional(AutoCloseRecord),
   createdAtEpochMs: Fields.EpochMs,
   updatedAtEpochMs: Fields.EpochMs
 }

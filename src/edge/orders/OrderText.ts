@@ -11,6 +11,7 @@ import * as Units from "../../domain/Units.js"
 import type { OrderView } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 import { quote } from "../http/Json.js"
+import * as AutoCloseBody from "./AutoCloseBody.js"
 
 /** What of a market an order's text needs. */
 export type Scales = Pick<Market.Parameters, "marketId" | "priceScale" | "quantityScale">
@@ -28,6 +29,7 @@ export type Terms = Pick<
   | "selfTradePrevention"
   | "clientOrderId"
   | "expiresAtEpochMs"
+  | "autoClose"
 >
 
 /** Where an order stands. */
@@ -95,6 +97,7 @@ export const members = (
     + `,"postOnly":${terms.postOnly},"reduceOnly":${terms.reduceOnly}`
     + `,"selfTradePrevention":"${Order.selfTradePreventions[terms.selfTradePrevention]}"`
     + (terms.expiresAtEpochMs === 0 ? "" : `,"expiresAtEpochMs":${terms.expiresAtEpochMs}`)
+    + AutoCloseBody.text(terms.autoClose, priceScale)
     + `,"createdAtEpochMs":${createdAtEpochMs},"updatedAtEpochMs":${updatedAtEpochMs}`
 }
 

@@ -13,6 +13,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
+import { noAutoClose } from "../../operations/accounts/AutoClose.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { OrderView } from "../../engine/Reads.js"
@@ -67,7 +68,8 @@ const amended = (
   idempotencyKey: string
 ): string => {
   const { priceAtoms, quantityAtoms } = decided
-  const terms: OrderText.Terms = { ...view, priceAtoms, quantityAtoms, expiresAtEpochMs: 0 }
+  // The same request is told the same later, when neither may be kept any more.
+  const terms: OrderText.Terms = { ...view, priceAtoms, quantityAtoms, expiresAtEpochMs: 0, autoClose: noAutoClose }
   const { atEpochMs, sequence } = outcome
   return `{"version":"external-amend-order/v1","accepted":true,`
     + OrderText.members(accountId, market, terms, decided, idempotencyKey, sequence, view.createdAtEpochMs, atEpochMs)

@@ -36,10 +36,9 @@ export const placeOrder = Route.hot({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(NewOrder.PlaceOrderBody)
     .addSuccess(OrderRecord)
-    .addError(Failures.native(Failures.placement, 404, 422))
+    .addError(Failures.native(Failures.command, 404, 422))
     .annotate(OpenApi.Summary, "Place one order"),
   example: { target: "/v1/orders", body: NewOrder.example },
-  unsupported: NewOrder.unsupportedMember,
   feed: feeds(NewOrder.placeShape),
   decode: (body) => NewOrder.fault(body, "") ?? (body as NewOrder.PlaceOrderBody),
   run: (call, admitted) => {

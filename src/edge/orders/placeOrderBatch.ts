@@ -106,10 +106,9 @@ export const placeOrderBatch = Route.hot({
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(PlaceBatchBody)
     .addSuccess(PlaceBatchResult)
-    .addError(Failures.native(Failures.placement, 404))
+    .addError(Failures.native(Failures.command, 404))
     .annotate(OpenApi.Summary, "Place 1..32 orders of one account in one writer turn"),
   example: { target: "/v1/orders/batch", body: { orders: [NewOrder.example] } },
-  unsupported: NewOrder.unsupportedMember,
   decode,
   feed: feeds(batchShape),
   run: (call, admitted) => {

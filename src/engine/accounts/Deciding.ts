@@ -1,4 +1,7 @@
-/** How commands about accounts are decided: opening them, crediting them, issuing their keys, setting their leverage. */
+/**
+ * How commands about accounts are decided: opening them, crediting them, issuing their keys, setting their leverage and what
+ * closes their positions.
+ */
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
@@ -12,6 +15,7 @@ import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
+import { setAutoClose } from "./AutoClose.js"
 
 /** Most accounts a venue may have: everything that grows has a bound. */
 const maxAccounts = 1_000_000
@@ -107,5 +111,9 @@ export const deciders: Deciders<"accounts"> = {
   SetLeverage: {
     admit: always,
     decide: (state, command) => [setLeverage(state, command)]
+  },
+  SetAutoClose: {
+    admit: always,
+    decide: (state, command) => [setAutoClose(state, command)]
   }
 }

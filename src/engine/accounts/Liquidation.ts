@@ -3,7 +3,6 @@
  * part of its largest position is sold into the book, and where that does not save it the insurance fund takes positions over
  * and the rest is deleveraged. Each look at an account is a bounded step of a record, so that nobody waits for a cascade.
  */
-import { ordinal } from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
@@ -14,16 +13,13 @@ import { isLive } from "../markets/Freshness.js"
 import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import { cancelAll, openOf } from "../orders/Cancel.js"
-import { packFlags } from "../Orders.js"
 import type { State } from "../State.js"
 import * as Bankruptcy from "./Bankruptcy.js"
 import { atOnce, deleverage } from "./Deleveraging.js"
 import * as InsuranceFund from "./InsuranceFund.js"
+import { nextNumber, trade } from "./OwnOrders.js"
 import { long, short } from "./Triggers.js"
 import * as Watch from "./Watch.js"
-
-/** Where the numbers of the venue's own orders begin among those of a record: clients' batches are shorter. */
-const firstOwnOrder = 32
 
 /** A position of at most this notional is liquidated whole, money atoms: 100,000 USDC. */
 const wholeUpTo = 100_000_000_000
@@ -203,32 +199,6 @@ const chargeFee = (state: State, account: number, market: MarketState, notional:
   state.events.event2(Event.CollateralChanged, account, collateral)
   InsuranceFund.take(state, fee, Movement.liquidationFee, market.index)
   return fee
-}
-
-const nextNumber = (state: State): number => ordinal(state.sequence, firstOwnOrder + state.liquidating.orders++)
-
-/**
- * Sends an immediate order of the venue's own that takes from a position, without a fee. It is gone with its record: no list
- * has it, and it takes no room in the table of orders.
- */
-const trade = (
-  state: State,
-  market: MarketState,
-  slot: number,
-  number: number,
-  sizeAtoms: number,
-  limitAtoms: number,
-  kind: Matching.Taker
-): { readonly filledAtoms: number; readonly filledNotional: number } => {
-  const { atEpochMs, orders, positions, sequence } = state
-  const side = positions.quantity(slot) > 0 ? Order.sell : Order.buy
-  const order = orders.allocateOwn()
-  const flags = packFlags(side, Order.limit, Order.ioc, false, true, Order.cancelResting)
-  orders.write(order, number, positions.account(slot), market.index, flags, limitAtoms, sizeAtoms, atEpochMs, sequence)
-  Matching.matchTaker(state, market, state.books[market.index]!, slot, order, kind)
-  const filled = { filledAtoms: orders.filled(order), filledNotional: orders.filledNotional(order) }
-  orders.release(order)
-  return filled
 }
 
 /**

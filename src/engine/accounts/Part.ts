@@ -3,8 +3,9 @@ import { Accounts } from "../Accounts.js"
 import type { Part } from "../Part.js"
 import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
+import { Brackets, numbersOf } from "./Brackets.js"
 import { Rankings } from "./Rankings.js"
-import { Triggers } from "./Triggers.js"
+import { long, short, Triggers } from "./Triggers.js"
 import * as Watch from "./Watch.js"
 import { ApiKeys } from "./ApiKeys.js"
 
@@ -47,6 +48,8 @@ export const part: Part = {
     into.column("accounts.liquidationLog", state.liquidationLog.dump())
     into.column("accounts.fundLog", state.fundLog.dump())
     into.column("accounts.rankings", state.rankings.dump())
+    into.column("accounts.brackets", state.brackets.dump())
+    into.json("accounts.bracketsReached", state.brackets.allReached())
   },
   restore: (state, from) => {
     const totals = from.json("accounts.totals") as Totals
@@ -71,6 +74,11 @@ export const part: Part = {
     state.fundLog.restore(from.floats("accounts.fundLog"))
     state.rankings = Rankings.restore(from.floats("accounts.rankings"))
     state.triggers = Triggers.restore(state.positions)
+    state.brackets = Brackets.restore(
+      from.floats("accounts.brackets"),
+      from.json("accounts.bracketsReached") as ReturnType<Brackets["allReached"]>,
+      (account, market) => state.positions.find(account, market)
+    )
     for (const market of state.markets) Watch.note(state, market)
   },
   canonical: (state, feed) => {
@@ -97,9 +105,11 @@ export const part: Part = {
     feed(`log liquidations ${state.liquidationLog.dump().join(" ")}`)
     feed(`log fund ${state.fundLog.dump().join(" ")}`)
     feed(`log rankings ${state.rankings.dump().join(" ")}`)
+    for (const bracket of state.brackets.all()) feed(`bracket ${numbersOf(bracket).join(" ")}`)
+    for (const [heap, to] of state.brackets.allReached()) feed(`reached ${heap} ${to}`)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
   },
-  firstBroken: (state) => conservation(state) ?? zeroSum(state)
+  firstBroken: (state) => conservation(state) ?? zeroSum(state) ?? bracketsFit(state)
 }
 
 /** Conservation: collaterals + fees + funding under way + entry-notional imbalance = credits, to the atom. */
@@ -131,6 +141,20 @@ const zeroSum = (state: State): string | undefined => {
     }
     if (longs !== shorts) return `${market.parameters.marketId} has ${longs} long and ${shorts} short`
     if (longs !== market.openInterest) return `${market.parameters.marketId} keeps open interest ${market.openInterest} of ${longs}`
+  }
+  return undefined
+}
+
+/** Brackets close a position that there is, and no more of it than there is. */
+const bracketsFit = ({ brackets, positions }: State): string | undefined => {
+  const sums = new Map<number, number>()
+  for (const { direction, number, quantityAtoms, slot } of brackets.all()) {
+    if (quantityAtoms === 0) continue
+    const quantity = positions.quantity(slot)
+    if (quantity === 0 || direction !== (quantity > 0 ? long : short)) return `bracket ${number} is armed beside a position of ${quantity}`
+    const sum = (sums.get(slot) ?? 0) + quantityAtoms
+    if (sum > Math.abs(quantity)) return `brackets are armed for ${sum} beside a position of ${quantity}`
+    sums.set(slot, sum)
   }
   return undefined
 }

@@ -2,19 +2,33 @@
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type { AccountView } from "../Accounts.js"
-import { none } from "../../domain/None.js"
+import { anyMarket, none } from "../../domain/None.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import { isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
 import { MarketReads } from "../markets/Reads.js"
+import type { Bracket } from "./Brackets.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
-import type { ApiKeyView, BalanceView, Fill, InsuranceFundView, LiquidationStepView, PositionView } from "../Reads.js"
+import { long } from "./Triggers.js"
+import type { ApiKeyView, BalanceView, BracketView, Fill, InsuranceFundView, LiquidationStepView, PositionView } from "../Reads.js"
 
 const stepView = (step: LiquidationStep & { readonly ordinal: number }): LiquidationStepView => ({
   ...step,
   step: stepKinds[step.step] as StepKind
+})
+
+const bracketView = (bracket: Bracket): BracketView => ({
+  number: bracket.number,
+  market: bracket.market,
+  isLong: bracket.direction === long,
+  quantityAtoms: bracket.quantityAtoms,
+  cameWithOrder: bracket.cameWithOrder,
+  againAtEpochMs: bracket.againAtEpochMs,
+  autoClose: bracket.triggers,
+  createdAtEpochMs: bracket.createdAtEpochMs,
+  lastSequence: bracket.lastSequence
 })
 
 export class AccountReads extends MarketReads {
@@ -67,6 +81,15 @@ export class AccountReads extends MarketReads {
       })
     }
     return views.sort((one, other) => one.market - other.market)
+  }
+
+  brackets(account: number, market: number): ReadonlyArray<BracketView> {
+    const { accounts, brackets, positions } = this.state
+    const views: Array<BracketView> = []
+    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+      if (market === anyMarket || positions.market(slot) === market) views.push(...brackets.of(slot).map(bracketView))
+    }
+    return views.sort((one, other) => one.market - other.market || one.number - other.number)
   }
 
   leverage(account: number, market: number): number {

@@ -10,6 +10,8 @@ import { Refusal } from "../../domain/Refusal.js"
 import { bpsOne } from "../../domain/Units.js"
 import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
+import * as Trigger from "../../domain/Trigger.js"
+import * as AutoClose from "../accounts/AutoClose.js"
 import * as Watch from "../accounts/Watch.js"
 import { Event } from "../EventLog.js"
 import type { MarketState } from "../Markets.js"
@@ -48,6 +50,7 @@ export const take = (state: State, market: MarketState, { priceAtoms, sourceEpoc
   state.events.event3(Event.IndexPriceSet, market.index, priceAtoms, sourceAt)
   // The first price of a market is its mark until its first tick.
   if (market.mark === 0) moveMark(state, market, priceAtoms)
+  AutoClose.note(state, market, Trigger.index)
   return undefined
 }
 

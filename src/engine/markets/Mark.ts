@@ -12,6 +12,7 @@
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { bpsOne } from "../../domain/Units.js"
+import * as AutoClose from "../accounts/AutoClose.js"
 import type { Book } from "../Book.js"
 import { basisSamples, type MarketState } from "../Markets.js"
 import * as Band from "../orders/Band.js"
@@ -75,6 +76,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   }
   const mark = markOf(market, bid, ask, atEpochMs)
   if (mark !== market.mark) Index.moveMark(state, market, mark)
+  AutoClose.noteAll(state, market)
 }
 
 /** Takes a sample of the basis and of the premium. A thin side counts as the index. */

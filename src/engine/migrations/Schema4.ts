@@ -1,7 +1,8 @@
 /**
- * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation. Under those rules nobody was liquidated, so
- * every account is to be held to its maintenance margin from the first record on.
+ * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation, take-profit and stop-loss. Under those rules
+ * nobody was liquidated, so every account is to be held to its maintenance margin from the first record on.
  */
+import { Brackets } from "../accounts/Brackets.js"
 import { Rankings } from "../accounts/Rankings.js"
 import * as LiquidationLog from "../LiquidationLog.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
@@ -19,5 +20,7 @@ export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Secti
   into.column("accounts.liquidationLog", LiquidationLog.make().dump())
   into.column("accounts.fundLog", LiquidationLog.makeFundLog().dump())
   into.column("accounts.rankings", new Rankings().dump())
+  into.column("accounts.brackets", new Brackets().dump())
+  into.json("accounts.bracketsReached", [])
   return into.sections
 }

@@ -5,6 +5,8 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { AmendOrder } from "../../operations/orders/AmendOrder.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
+import { noAutoClose } from "../../operations/accounts/AutoClose.js"
+import { triggerFaultOf } from "../accounts/AutoClose.js"
 import { Event } from "../EventLog.js"
 import { settleAccount } from "../markets/Funding.js"
 import * as Margin from "../Margin.js"
@@ -52,7 +54,9 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
   // The checks see the account without the order, and so does nobody else: nothing happens in between.
   Matching.withdrawOpen(state, market, slot, order, before)
   positions.setOpenCount(slot, positions.openCount(slot) - 1)
+  const autoClose = state.brackets.find(command.orderNumber)?.triggers ?? noAutoClose
   const refusal = check(state, market, book, slot, entry, quantityAtoms, command.orderNumber)
+    ?? triggerFaultOf(market, entry, autoClose, command.orderNumber)
   positions.setOpenCount(slot, positions.openCount(slot) + 1)
   Matching.offerOpen(state, market, slot, order, before)
   if (refusal !== undefined) return refusal

@@ -7,6 +7,8 @@ import { Refusal } from "../../domain/Refusal.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import { isSet } from "../../operations/accounts/AutoClose.js"
+import * as AutoClose from "../accounts/AutoClose.js"
 import { Event } from "../EventLog.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
@@ -59,6 +61,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
   const positionsBefore = state.positions.count
   const slot = state.touchPosition(account, market.index)
   const refusal = check(state, market, book, slot, entry, entry.quantityAtoms, number)
+    ?? AutoClose.attachedFault(state, market, slot, entry, entry.autoClose, number)
   if (refusal !== undefined) {
     if (state.positions.count > positionsBefore) state.positions.untouch(state.accounts, slot)
     return refusal
@@ -105,6 +108,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
     entry.priceAtoms,
     entry.quantityAtoms
   )
+  if (isSet(entry.autoClose)) AutoClose.attach(state, market, slot, entry.side, entry.autoClose, number)
   const stop = Matching.matchTaker(state, market, book, slot, order)
   Matching.settleTaker(state, market, book, slot, order, stop)
   if (entry.expiresAtEpochMs !== 0 && orders.status(order) === Order.open) state.expiries.set(order, entry.expiresAtEpochMs)

@@ -188,6 +188,7 @@ class Copy {
     positions.setUnrealizedPnl(pair, held.unrealizedPnl(slot))
     positions.setBuyLoss(pair, held.buyLoss(slot))
     positions.setSellLoss(pair, held.sellLoss(slot))
+    for (const bracket of original.brackets.of(slot)) state.brackets.add(bracket.copyFor(copy, here, pair))
   }
 
   /** Copies a resting order into the book, behind those that were copied before it. */

@@ -1,5 +1,6 @@
 /** What is read of orders: as they are, by identity, in listings, and what was decided under a key. */
 import { anyMarket, none } from "../../domain/None.js"
+import { noAutoClose } from "../../operations/accounts/AutoClose.js"
 import { lookedUp } from "../../operations/Operations.js"
 import { AccountReads } from "../accounts/Reads.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
@@ -33,6 +34,7 @@ export class OrderReads extends AccountReads {
       clientOrderId: orders.clientOrderId[order]!,
       idempotencyKey: orders.idempotencyKey[order]!,
       expiresAtEpochMs: this.state.expiries.at(order),
+      autoClose: this.state.brackets.find(orders.number(order))?.triggers ?? noAutoClose,
       createdAtEpochMs: orders.createdAt(order),
       updatedAtEpochMs: orders.updatedAt(order),
       lastSequence: orders.lastSequence(order)

@@ -1,6 +1,7 @@
 /** Places 1..32 orders of one account in one writer turn; an entry's refusal changes no sibling. */
 import * as Order from "../../domain/Order.js"
 import { Refusal } from "../../domain/Refusal.js"
+import * as AutoClose from "../accounts/AutoClose.js"
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -32,7 +33,9 @@ const entry = {
   /** A refusal the edge already knows (unknown market, off the grid, beyond any bound); the engine decides nothing else for it. */
   fault: Field.code<Refusal>(Object.values(Refusal)),
   /** With a fault: what the client sent in the offending fields, for whoever looks into it later. Otherwise empty. */
-  raw: Field.text("as_sent")
+  raw: Field.text("as_sent"),
+  /** What closes by itself what the order opens; never with `reduceOnly`. */
+  autoClose: Field.record(AutoClose.fields)
 }
 
 export type PlaceEntry = Field.Values<typeof entry>

@@ -11,6 +11,15 @@ const decimal = fc.oneof(
   fc.tuple(fc.nat(), fc.nat()).map(([whole, part]) => `${whole}.${part}`)
 )
 const present = { requiredKeys: [] as [] }
+const trigger = fc.tuple(
+  fc.record({ triggerPrice: decimal }),
+  fc.record({ triggerBy: fc.constantFrom("mark", "last", "index"), limitPrice: decimal }, present)
+).map(([required, optional]) => ({ ...required, ...optional }))
+const autoClose = fc.oneof(
+  fc.record({ takeProfit: trigger }),
+  fc.record({ stopLoss: trigger }),
+  fc.record({ takeProfit: trigger, stopLoss: trigger })
+)
 const place = fc.oneof(
   fc.tuple(
     fc.record({
@@ -44,7 +53,10 @@ const place = fc.oneof(
     }),
     fc.record({ timeInForce: fc.constant("IOC"), price: decimal, postOnly: fc.constant(false) }, present)
   )
-).map(([required, optional]) => ({ ...required, ...optional }))
+).chain(([required, optional]) =>
+  ("reduceOnly" in optional && optional.reduceOnly === true ? fc.constant({}) : fc.record({ autoClose }, present))
+    .map((closing) => ({ ...required, ...optional, ...closing }))
+)
 const amount = fc.oneof(fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }), fc.nat())
 const params = fc.record({ clientOrderId, postOnly: fc.boolean(), reduceOnly: fc.boolean() }, present)
 const createEntry = fc.tuple(
@@ -78,6 +90,7 @@ export const valid: Readonly<Record<string, fc.Arbitrary<unknown>>> = {
     fc.record({ idempotencyKey: fc.constantFrom("a", "~!\"", "k".repeat(255)) })
   ),
   setProfile: fc.record({ displayHandle: fc.stringMatching(/^[A-Za-z0-9_-]{3,20}$/) }),
+  setAutoClose: autoClose,
   setLeverage: fc.record({ leverageX: fc.integer({ min: 1, max: 2_000 }) }),
   cancelCompatOrder: fc.record({ symbol: name })
 }

@@ -69,10 +69,12 @@ const defaultsOf = (object: Members, at: Path): Members => {
     return { timeInForce, postOnly: false, reduceOnly: false, selfTradePrevention: "cancel_resting" }
   }
   if (isCompatOrder(object)) return { params: { postOnly: false, reduceOnly: false } }
+  if ("triggerPrice" in object) return { triggerBy: "mark" }
   return isParams(at) ? { postOnly: false, reduceOnly: false } : {}
 }
 
-const isDecimal = (key: string, value: Json): value is string => (key === "price" || key === "quantity") && typeof value === "string"
+const decimals: ReadonlyArray<string> = ["price", "quantity", "triggerPrice", "limitPrice"]
+const isDecimal = (key: string, value: Json): value is string => decimals.includes(key) && typeof value === "string"
 
 /** A decimal without the zeros behind its last digit. */
 const shortest = (decimal: string): string => decimal.includes(".") ? decimal.replace(/\.?0+$/, "") : decimal
@@ -336,6 +338,7 @@ const otherBody = (body: Json): Json => {
   if ("side" in object) return { ...object, side: object["side"] === Order.sides[0] ? Order.sides[1] : Order.sides[0] }
   if ("price" in object) return { ...object, price: "59991.0" }
   if ("displayHandle" in object) return { ...object, displayHandle: "another" }
+  if ("takeProfit" in object) return { takeProfit: { triggerPrice: "60001.0" } }
   if ("leverageX" in object) return { ...object, leverageX: 7 }
   if ("timeoutMs" in object) return { ...object, timeoutMs: 31_000 }
   if ("idempotencyKey" in object) return { ...object, idempotencyKey: "another" }

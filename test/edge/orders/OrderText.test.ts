@@ -4,6 +4,7 @@ import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as Market from "../../../src/domain/Market.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
+import { noAutoClose } from "../../../src/operations/accounts/AutoClose.js"
 import type { Outcome } from "../../../src/operations/Operations.js"
 import { refused as refusedOf } from "../../../src/operations/Outcome.js"
 import type { OrderDecided } from "../../../src/operations/orders/OrderDecided.js"
@@ -25,6 +26,8 @@ const code = <Code extends number>(...codes: ReadonlyArray<Code>) => fc.constant
 const visible = fc.integer({ min: 0x21, max: 0x7e }).map((at) => String.fromCharCode(at))
 const text = fc.string({ minLength: 1, maxLength: 255, unit: visible })
 
+const triggers = fc.record({ priceAtoms: fc.oneof(fc.constant(0), atoms), by: code(0, 1, 2), limitAtoms: fc.oneof(fc.constant(0), atoms) })
+
 const entries: fc.Arbitrary<PlaceEntry> = fc.record({
   market: fc.constant(0),
   clientOrderId: fc.stringMatching(/^[A-Za-z0-9._:-]{0,64}$/),
@@ -38,7 +41,8 @@ const entries: fc.Arbitrary<PlaceEntry> = fc.record({
   selfTradePrevention: code(0, 1, 2),
   expiresAtEpochMs: fc.oneof(fc.constant(0), fc.nat()),
   fault: fc.constant(Refusal.none),
-  raw: fc.constant("")
+  raw: fc.constant(""),
+  autoClose: fc.oneof(fc.constant(noAutoClose), fc.record({ takeProfit: triggers, stopLoss: triggers }))
 })
 
 /** A decision that leaves nothing unaccounted for: filled, cancelled and remaining make up the quantity. */

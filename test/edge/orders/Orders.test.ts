@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest"
 import { Refusal } from "../../../src/domain/Refusal.js"
 import * as Fingerprint from "../../../src/operations/Fingerprint.js"
+import { noAutoClose } from "../../../src/operations/accounts/AutoClose.js"
 import { Principal } from "../../../src/operations/Header.js"
 import { Operation } from "../../../src/operations/Operations.js"
 import type { PlaceOrders } from "../../../src/operations/orders/PlaceOrders.js"
@@ -38,7 +39,8 @@ describe("native placement", () => {
         selfTradePrevention: 2,
         expiresAtEpochMs: 0,
         fault: 0,
-        raw: ""
+        raw: "",
+        autoClose: noAutoClose
       }]
     })
   })

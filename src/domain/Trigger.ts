@@ -1,0 +1,8 @@
+/** Prices that a trigger may name. In commands, journal and engine they are small integers; their names face clients. */
+
+/** What a trigger goes by, by code. */
+export const triggerPrices = ["mark", "last", "index"] as const
+export const mark = 0
+export const last = 1
+export const index = 2
+export type TriggerBy = 0 | 1 | 2
