@@ -68,6 +68,32 @@ describe("ccxt class", () => {
     expect(await maker.fetchStatus()).toMatchObject({ status: "ok", info: { status: "ready" } })
   })
 
+  /** A share of the other market's mark, on its grid. */
+  const around = async (share: number): Promise<number> => {
+    const { markPrice } = await maker.fetchTicker(otherSymbol)
+    return Number(maker.priceToPrecision(otherSymbol, markPrice! * share))
+  }
+
+  it("a position is closed by itself: by what an order brings, and by what is set for all of it", async () => {
+    const [low, under, bidPrice, offerPrice, limit, over, high] = await Promise.all([0.9, 0.95, 0.999, 1.001, 1.04, 1.05, 1.1].map(around))
+    await maker.createOrder(otherSymbol, "limit", "sell", 0.02, offerPrice)
+    const bought = await taker.createOrder(otherSymbol, "limit", "buy", 0.02, offerPrice, {
+      stopLoss: { triggerPrice: low, triggerPriceType: "last" },
+      takeProfit: high
+    })
+    expect(bought).toMatchObject({ status: "closed", filled: 0.02, info: { autoClose: { stopLoss: { triggerBy: "last" } } } })
+    const stop = await taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { stopLossPrice: under })
+    expect(stop).toMatchObject({ status: "open", side: "sell", reduceOnly: true, amount: 0.02, stopLossPrice: under })
+    const profit = await taker.createOrder(otherSymbol, "limit", "sell", 0.02, limit, { triggerPrice: over, reduceOnly: true })
+    expect(profit).toMatchObject({ takeProfitPrice: over, info: { replacedTriggers: 1, takeProfit: { triggerBy: "mark" } } })
+    const half = taker.createOrder(otherSymbol, "market", "sell", 0.01, undefined, { stopLossPrice: under })
+    await expect(half).rejects.toThrow("closes a whole position")
+    await maker.createOrder(otherSymbol, "limit", "buy", 0.02, bidPrice)
+    await taker.createOrder(otherSymbol, "market", "sell", 0.02, undefined, { reduceOnly: true })
+    const { accountId } = bought.info as { readonly accountId: string }
+    expect(await taker.request("v1/accounts/{accountId}/triggers", "private", "GET", { accountId })).toMatchObject({ triggers: [] })
+  })
+
   it("an order's life: placed, seen, amended, cancelled", async () => {
     const placed = await rest(maker, 100, 0.02, { clientOrderId: "life-1", postOnly: true })
     Structures.order(maker, placed, symbol)

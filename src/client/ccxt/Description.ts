@@ -49,6 +49,9 @@ export const served = [
   "fetchTradingFees"
 ] as const
 
+/** Where what closes a position is set. */
+export const autoClosePath = "v1/accounts/{accountId}/positions/{marketId}/auto-close"
+
 /** Where an order is changed. */
 export const editOrderPath = "v1/orders/{orderId}/amend"
 
@@ -71,6 +74,8 @@ export const api = {
     get: [
       "v1/api-keys/current",
       "v1/accounts/{accountId}/outcomes",
+      autoClosePath,
+      "v1/accounts/{accountId}/triggers",
       "v2/orders",
       "v2/orders/{orderId}",
       "v2/trades",
@@ -87,7 +92,9 @@ export const api = {
       "v2/order",
       "v2/orders/{orderId}/cancel",
       "v2/orders/cancel-all"
-    ]
+    ],
+    put: [autoClosePath],
+    delete: [autoClosePath, "v1/accounts/{accountId}/triggers"]
   }
 }
 
@@ -116,12 +123,12 @@ export const features = {
       sandbox: false,
       createOrder: {
         marginMode: false,
-        triggerPrice: false,
-        triggerPriceType: undefined,
+        triggerPrice: true,
+        triggerPriceType: { last: true, mark: true, index: true },
         triggerDirection: false,
-        stopLossPrice: false,
-        takeProfitPrice: false,
-        attachedStopLossTakeProfit: undefined,
+        stopLossPrice: true,
+        takeProfitPrice: true,
+        attachedStopLossTakeProfit: { triggerPriceType: { last: true, mark: true, index: true }, price: true },
         timeInForce: { IOC: true, FOK: false, PO: true, GTD: false },
         hedged: false,
         trailing: false,

@@ -40,6 +40,7 @@ import {
   type TradingFeeInterface,
   type TradingFees
 } from "ccxt"
+import * as Closing from "./Closing.js"
 import { Delivery } from "./Delivery.js"
 import * as Description from "./Description.js"
 import { entryErrorName } from "./Refusals.js"
@@ -49,12 +50,7 @@ export type { Details, Refused } from "./Refusals.js"
 
 /** Members of `params` that the library knows and this venue has nothing for: refused here, so that none is lost in silence. */
 const unservedParams = [
-  "triggerPrice",
   "stopPrice",
-  "stopLossPrice",
-  "takeProfitPrice",
-  "stopLoss",
-  "takeProfit",
   "trailingAmount",
   "trailingPercent",
   "cost"
@@ -248,7 +244,10 @@ export class Perpetuum extends Delivery {
   /**
    * Places one order, and answers with what was decided, fills included. `params`: `clientOrderId`,
    * `timeInForce` (`GTC`, `IOC`, `PO`), `postOnly`, `reduceOnly`, `selfTradePrevention`, `expiresAtEpochMs`,
-   * `idempotencyKey`. A market order's `price` is its worst price.
+   * `stopLoss`, `takeProfit`, `idempotencyKey`. A market order's `price` is its worst price.
+   *
+   * With `stopLossPrice` or `takeProfitPrice`, or with `triggerPrice` and `reduceOnly`, it places none: it sets what closes the
+   * whole position, in the place of all that is set for it.
    */
   override async createOrder(
     symbol: string,
@@ -259,6 +258,7 @@ export class Perpetuum extends Delivery {
     params: Dict = {}
   ): Promise<Order> {
     const { idempotencyKey, ...terms }: Dict = params
+    if (Closing.isClosing(terms)) return await this.setClosing({ symbol, type, side, amount, price, params: terms }, idempotencyKey)
     const order = await this.nativeOrder({ symbol, type, side, amount, price, params: terms })
     const response = await this.request("v1/orders", "private", "POST", this.identified(order, idempotencyKey))
     return this.parseOrder(this.asDict(response), this.market(symbol))
@@ -560,6 +560,40 @@ export class Perpetuum extends Delivery {
 
   // Requests.
 
+  /** Sets the take-profit and the stop-loss of a whole position: the amount must be all of it. */
+  private async setClosing(request: OrderRequest, idempotencyKey: unknown): Promise<Order> {
+    const { amount, params = {}, price, side, symbol, type } = request
+    Closing.check(params)
+    const market = await this.loadMarket(symbol)
+    const position = await this.fetchPosition(symbol)
+    const held = this.numberToString(position.contracts ?? 0)
+    if (
+      position.side === undefined || side !== (position.side === "long" ? "sell" : "buy") || amount === undefined
+      || !Precise.stringEq(this.numberToString(amount), held)
+    ) {
+      throw new InvalidOrder(`${this.id} a stop loss or take profit closes a whole position: ${held} in ${market.symbol}`)
+    }
+    const limit = type === "market" ? undefined : price
+    const body = Closing.autoClose(params, position, limit, (value) => this.onGrid(value as Num, market, "price"))
+    const target = { accountId: await this.loadAccountId(), marketId: market.id, ...body }
+    const response = this.asDict(await this.request(Description.autoClosePath, "private", "PUT", this.identified(target, idempotencyKey)))
+    return this.safeOrder({
+      info: response,
+      id: this.safeString(response, "triggerId"),
+      timestamp: this.safeInteger(response, "decidedAtEpochMs"),
+      datetime: this.iso8601(this.safeInteger(response, "decidedAtEpochMs")),
+      symbol: market.symbol,
+      type,
+      side,
+      amount: this.safeString(response, "quantity"),
+      filled: "0",
+      reduceOnly: true,
+      status: "open",
+      takeProfitPrice: this.safeNumber(this.safeDict(response, "takeProfit"), "triggerPrice"),
+      stopLossPrice: this.safeNumber(this.safeDict(response, "stopLoss"), "triggerPrice")
+    }, market)
+  }
+
   private async listOrders(
     status: string | undefined,
     symbol: Str,
@@ -593,7 +627,9 @@ export class Perpetuum extends Delivery {
     for (const name of unservedParams) {
       if (params[name] !== undefined) throw new NotSupported(`${this.id} orders do not take ${name}`)
     }
+    if (Closing.isClosing(params)) throw new NotSupported(`${this.id} closes positions by createOrder alone, not in batches`)
     const market = await this.loadMarket(symbol)
+    const autoClose = Closing.attached(params, (value) => this.onGrid(value as Num, market, "price"))
     const [isPostOnly, others] = this.handlePostOnly(type === "market", false, { ...params, timeInForce })
     const rest: Dict = others
     const wanted = this.safeStringUpper(rest, "timeInForce")
@@ -610,7 +646,8 @@ export class Perpetuum extends Delivery {
       ...(request.price === undefined ? undefined : { price: this.onGrid(request.price, market, "price") }),
       quantity: this.onGrid(request.amount, market, "amount"),
       ...(isPostOnly === true ? { postOnly: true } : undefined),
-      ...this.omit(rest, ["timeInForce", "postOnly"])
+      ...(autoClose === undefined ? undefined : { autoClose }),
+      ...this.omit(rest, ["timeInForce", "postOnly", "stopLoss", "takeProfit"])
     }
   }
 

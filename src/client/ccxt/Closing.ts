@@ -1,0 +1,69 @@
+/** Take-profit and stop-loss, from the library's terms to the venue's: of an order, and of a whole position. */
+import { ArgumentsRequired, type Dict, InvalidOrder, NotSupported, type Num, type Position } from "ccxt"
+
+/** Members of `params` by which an order closes a position when a price is reached. */
+const closing = ["triggerPrice", "stopLossPrice", "takeProfitPrice"] as const
+
+/** Whether an order is none, but closes a whole position when a price is reached. */
+export const isClosing = (params: Dict): boolean => closing.some((name) => params[name] !== undefined)
+
+/** Prices that a trigger may go by, in the library's names. */
+const priceTypes = ["mark", "last", "index"]
+
+/** Gives a price as the venue takes it. */
+type Priced = (value: unknown) => string
+
+const triggerBy = (type: unknown): Dict => {
+  if (type === undefined) return {}
+  if (!priceTypes.includes(type as string)) throw new NotSupported(`triggers go by ${priceTypes.join(", ")}, not ${String(type)}`)
+  return { triggerBy: type }
+}
+
+const trigger = (price: unknown, type: unknown, limit: unknown, priced: Priced): Dict => ({
+  triggerPrice: priced(price),
+  ...triggerBy(type),
+  ...(limit === undefined ? undefined : { limitPrice: priced(limit) })
+})
+
+/** One of an order's own, as the library has it: `{ triggerPrice, price?, triggerPriceType? }`, or a price alone. */
+const own = (name: string, value: unknown, priced: Priced): Dict | undefined => {
+  if (value === undefined) return undefined
+  if (typeof value !== "object" || value === null) return trigger(value, undefined, undefined, priced)
+  const { price, triggerPrice, triggerPriceType, type: _type, ...rest } = value as Dict
+  const [odd] = Object.keys(rest)
+  if (odd !== undefined) throw new NotSupported(`a ${name} does not take ${odd}`)
+  if (triggerPrice === undefined) throw new ArgumentsRequired(`a ${name} requires a triggerPrice`)
+  return trigger(triggerPrice, triggerPriceType, price, priced)
+}
+
+/** `autoClose` of an order with the library's `stopLoss` and `takeProfit`; undefined where it has neither. */
+export const attached = ({ stopLoss, takeProfit }: Dict, priced: Priced): Dict | undefined => {
+  if (stopLoss === undefined && takeProfit === undefined) return undefined
+  return {
+    ...(takeProfit === undefined ? undefined : { takeProfit: own("takeProfit", takeProfit, priced) }),
+    ...(stopLoss === undefined ? undefined : { stopLoss: own("stopLoss", stopLoss, priced) })
+  }
+}
+
+/** Refuses what closes no position when a price is reached. */
+export const check = ({ reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice }: Dict): void => {
+  if (triggerPrice === undefined) return
+  if (reduceOnly !== true) throw new NotSupported("a triggerPrice closes a position, with reduceOnly, and opens none")
+  if (stopLossPrice !== undefined || takeProfitPrice !== undefined) throw new InvalidOrder("a triggerPrice stands alone")
+}
+
+/** What closes a position, with `limit` as the worst price of either. A `triggerPrice` is what its side of the mark makes it. */
+export const autoClose = (params: Dict, { markPrice, side }: Position, limit: Num, priced: Priced): Dict => {
+  const { reduceOnly: _reduceOnly, stopLossPrice, takeProfitPrice, triggerPrice, triggerPriceType, ...rest } = params
+  const [odd] = Object.keys(rest).filter((name) => name !== "clientOrderId")
+  if (odd !== undefined) throw new NotSupported(`what closes a position does not take ${odd}`)
+  const made = (price: unknown): Dict => trigger(price, triggerPriceType, limit, priced)
+  if (triggerPrice === undefined) {
+    return {
+      ...(takeProfitPrice === undefined ? undefined : { takeProfit: made(takeProfitPrice) }),
+      ...(stopLossPrice === undefined ? undefined : { stopLoss: made(stopLossPrice) })
+    }
+  }
+  const isAbove = Number(triggerPrice) > (markPrice ?? 0)
+  return isAbove === (side === "long") ? { takeProfit: made(triggerPrice) } : { stopLoss: made(triggerPrice) }
+}
