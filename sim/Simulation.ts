@@ -79,8 +79,15 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { endedAtOnce, liquidatedAtOnce, metAtOnce, triggeredAtOnce } = boundsOf(world.options)
-    this.model = new NaiveVenue(world.options.edges?.fillsKept, endedAtOnce, metAtOnce, liquidatedAtOnce, triggeredAtOnce)
+    const { endedAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = boundsOf(world.options)
+    this.model = new NaiveVenue(
+      world.options.edges?.fillsKept,
+      endedAtOnce,
+      metAtOnce,
+      liquidatedAtOnce,
+      triggeredAtOnce,
+      noticeMs
+    )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))

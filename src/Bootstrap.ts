@@ -119,7 +119,7 @@ const missing = (reads: Reads, parameters: Market.Parameters): ReadonlyArray<Com
   const known = reads.findMarket(parameters.marketId)
   const market = known < 0 ? reads.marketCount : known
   const key = `bootstrap/${parameters.marketId}`
-  const put = withFields("PutMarket", byOperator(Operation.putMarket, key), { parameters })
+  const put = withFields("PutMarket", byOperator(Operation.putMarket, key), { parameters, effectiveAtEpochMs: 0 })
   const list = withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `${key}/backfilling`), { market, status: "backfilling" })
   const open = withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `${key}/open`), { market, status: "open" })
   if (known < 0) return [put, list, open]

@@ -115,7 +115,7 @@ export const opening = ({ accounts, markets }: Shape): Array<Command> => {
   const commands: Array<Command> = [withFields("OpenVenue", internal(Principal.venue), { environment: "development", ...versions })]
   for (let market = 0; market < markets; market++) {
     commands.push(
-      withFields("PutMarket", byOperator(Operation.putMarket, `put-${market}`), { parameters: parameters(market) }),
+      withFields("PutMarket", byOperator(Operation.putMarket, `put-${market}`), { parameters: parameters(market), effectiveAtEpochMs: 0 }),
       withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `backfill-${market}`), { market, status: "backfilling" }),
       withFields("SetMarketStatus", byOperator(Operation.setMarketStatus, `open-${market}`), { market, status: "open" }),
       withFields("SetIndexPrice", internal(Principal.feed), { market, priceAtoms: mid, sourceEpochMs: 0 })

@@ -155,12 +155,18 @@ const kinds: ReadonlyArray<Kind> = [
   {
     name: "a minimum that would strand 100,000 positions",
     command: (world) =>
-      withFields("PutMarket", world.byOperator(Operation.putMarket), { parameters: { ...parameters(held), minQuantityAtoms: 3 } })
+      withFields("PutMarket", world.byOperator(Operation.putMarket), {
+        parameters: { ...parameters(held), minQuantityAtoms: 3 },
+        effectiveAtEpochMs: 0
+      })
   },
   {
     name: "a maximum that would strand 100,000 positions",
     command: (world) =>
-      withFields("PutMarket", world.byOperator(Operation.putMarket), { parameters: { ...parameters(held), maxQuantityAtoms: 1 } })
+      withFields("PutMarket", world.byOperator(Operation.putMarket), {
+        parameters: { ...parameters(held), maxQuantityAtoms: 1 },
+        effectiveAtEpochMs: 0
+      })
   },
   {
     name: "an amendment",

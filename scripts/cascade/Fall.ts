@@ -174,7 +174,7 @@ class Fall {
   }
 
   private openMarket(market: number): void {
-    this.do(withFields("PutMarket", this.byOperator(Operation.putMarket), { parameters: parameters(market) }))
+    this.do(withFields("PutMarket", this.byOperator(Operation.putMarket), { parameters: parameters(market), effectiveAtEpochMs: 0 }))
     for (const status of ["backfilling", "open"] as const) {
       this.do(withFields("SetMarketStatus", this.byOperator(Operation.setMarketStatus), { market, status }))
     }

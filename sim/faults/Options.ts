@@ -131,6 +131,8 @@ export interface Bounds {
   /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
   readonly endedAtOnce?: number
   readonly metAtOnce?: number
+  /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
+  readonly noticeMs?: number
   /** What one record does for liquidations at most. Absent from what was kept before: a venue's own. */
   readonly liquidatedAtOnce?: Liquidations.Bounds
   /** The same for triggers. */
@@ -467,6 +469,7 @@ const bounds = (random: SimRandom): Bounds => {
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
+    noticeMs: random.split("notice").pick([0, 1_000, 1_000, 10_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
     inbox: random.pick(inboxes),

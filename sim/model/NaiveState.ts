@@ -141,6 +141,10 @@ export interface NaiveMarket {
   status: Market.Status
   mark: number
   risk: NaiveRisk
+  /** Parameters that it takes by itself at a time. */
+  announced: { readonly effectiveAtEpochMs: number; readonly parameters: Market.Parameters } | undefined
+  /** The largest position limit before the present one under which something may be held. */
+  widest: number
   lastPrice: number
   /** The last record in which an order came to rest here, left, or became smaller or larger; 0 before the first. */
   bookSequence: number
@@ -170,6 +174,13 @@ export interface NaiveCompared {
   readonly nearest?: string
 }
 
+/** What an announcement of parameters is told to come to. */
+export interface NaiveAnnounced {
+  readonly effectiveAtEpochMs: number
+  readonly underInitialMargin: number
+  readonly underMaintenanceMargin: number
+}
+
 /** What one entry must have come to. */
 export interface NaiveOutcome {
   readonly refusal: Refusal
@@ -185,6 +196,8 @@ export interface NaiveOutcome {
   readonly canceled: number
   /** Of an operator's cancel: how many of those it meant are open behind it. */
   readonly left: number
+  /** Of announced parameters when they take effect, and how many holders would be under their margins at once. */
+  readonly announced?: NaiveAnnounced
   /** The order's price and total as decided; 0 on refusals. */
   readonly price: number
   readonly quantity: number

@@ -29,6 +29,7 @@ import * as Risk from "./NaiveRisk.js"
 import {
   isKept,
   type NaiveAccount,
+  type NaiveAnnounced,
   type NaiveCompared,
   type NaiveDay,
   type NaiveDecision,
@@ -215,13 +216,15 @@ export class NaiveVenue {
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
+   * `noticeMs`: how long before tighter margins take effect they are announced at least.
    */
   constructor(
     readonly fillsKept = 131_072,
     readonly endedAtOnce = 256,
     readonly metAtOnce = 1_024,
     bounds: Bounds = venueBounds,
-    triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds
+    triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
+    readonly noticeMs = 86_400_000
   ) {
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
@@ -532,7 +535,10 @@ export class NaiveVenue {
       if (left === 0) break
       this.#leaving.delete(index)
     }
-    if (!this.halted) this.#doWhatIsTimed(left, this.accounts[account])
+    if (!this.halted) {
+      this.#doWhatIsTimed(left, this.accounts[account])
+      this.#takeAnnounced()
+    }
     this.#clear()
     if (this.areLooksPut) return
     this.#looked.push(...this.#liquidations.look())
@@ -643,7 +649,7 @@ export class NaiveVenue {
       case "SetLeverage":
         return [this.#setLeverage(this.accounts[command.account]!, command.market, command.leverageX)]
       case "PutMarket":
-        return [this.#putMarket(command.parameters)]
+        return [this.#putMarket(command.parameters, command.effectiveAtEpochMs)]
       case "SetMarketStatus": {
         const market = this.markets[command.market]
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
@@ -815,30 +821,47 @@ export class NaiveVenue {
     return account
   }
 
-  #putMarket(parameters: Market.Parameters): NaiveOutcome {
+  #putMarket(parameters: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
     if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
-    if (known === undefined) {
-      const market: NaiveMarket = {
-        index: this.markets.length,
-        parameters: Market.inOrder(parameters),
-        factor: BigInt(Market.notionalFactor(parameters)),
-        status: "draft",
-        mark: 0,
-        risk: Risk.noRisk(),
-        lastPrice: 0,
-        bookSequence: 0,
-        sequence: 0,
-        resting: [],
-        trades: []
-      }
-      this.markets.push(market)
-      this.#show(market)
-      return done(-1)
-    }
+    if (known === undefined) return effectiveAtEpochMs === 0 ? this.#newMarket(parameters) : refused(Refusal.marketUnknown, -1)
+    const isPresent = Object.entries(known.parameters).every(([name, value]) =>
+      JSON.stringify(value) === JSON.stringify(parameters[name as keyof Market.Parameters])
+    )
+    if (effectiveAtEpochMs !== 0 && !isPresent) return this.#announce(known, parameters, effectiveAtEpochMs)
     if (!this.#mayChange(known, parameters)) return refused(Refusal.marketInvalid, -1)
+    if (this.#asksMore(known, parameters)) return this.#tooEarly(undefined)
     const stranded = this.#stranded(known, parameters)
     if (stranded !== undefined) return refused(Refusal.positionStranded, -1, stranded)
+    known.announced = undefined
+    this.#takeParameters(known, parameters)
+    this.#clear()
+    return done(-1)
+  }
+
+  #newMarket(parameters: Market.Parameters): NaiveOutcome {
+    const market: NaiveMarket = {
+      index: this.markets.length,
+      parameters: Market.inOrder(parameters),
+      factor: BigInt(Market.notionalFactor(parameters)),
+      status: "draft",
+      mark: 0,
+      risk: Risk.noRisk(),
+      announced: undefined,
+      widest: 0,
+      lastPrice: 0,
+      bookSequence: 0,
+      sequence: 0,
+      resting: [],
+      trades: []
+    }
+    this.markets.push(market)
+    this.#show(market)
+    return done(-1)
+  }
+
+  #takeParameters(known: NaiveMarket, parameters: Market.Parameters): void {
+    known.widest = this.#isEmpty(known) ? 0 : Math.max(known.widest, known.parameters.maxPositionQuantityAtoms)
     const { priceScale } = known.parameters
     // A price that is none in the market as it is from now on is forgotten: there is no mark until the index speaks again.
     const { maxPriceAtoms, minPriceAtoms } = parameters
@@ -851,8 +874,47 @@ export class NaiveVenue {
     known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = Market.inOrder(parameters)
     this.#show(known)
-    this.#clear()
-    return done(-1)
+  }
+
+  /** What is announced must lie a notice ahead: the earliest time that would pass. */
+  #tooEarly(effectiveAtEpochMs: number | undefined): NaiveOutcome {
+    const earliest = String(this.atEpochMs + this.noticeMs)
+    const actual = effectiveAtEpochMs === undefined ? {} : { actual: String(effectiveAtEpochMs) }
+    return refused(Refusal.noticeRequired, -1, { limit: earliest, nearest: earliest, ...actual })
+  }
+
+  #announce(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
+    const now = market.parameters
+    const stays = ["priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
+    if (stays.some((name) => next[name] !== now[name]) || next.minQuantityAtoms > now.minQuantityAtoms) {
+      return refused(Refusal.marketInvalid, -1)
+    }
+    if (effectiveAtEpochMs < this.atEpochMs + this.noticeMs) return this.#tooEarly(effectiveAtEpochMs)
+    market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
+    this.#show(market)
+    return { ...done(-1), announced: { effectiveAtEpochMs, ...this.touched(market, next) } }
+  }
+
+  /** How many accounts with a position in a market would be under their margins if it had other parameters now. */
+  touched(market: NaiveMarket, parameters: Market.Parameters): Omit<NaiveAnnounced, "effectiveAtEpochMs"> {
+    const markets = this.markets.map((each) => each === market ? { ...market, parameters } : each)
+    const margins = this.accounts
+      .filter((account) => this.#quantity(account, market) !== 0 && account !== this.#liquidations.fund)
+      .map((account) => marginOf(markets, account, undefined))
+    return {
+      underInitialMargin: margins.filter(({ initialMargin, marginEquity, orderLoss }) => marginEquity - orderLoss < initialMargin).length,
+      underMaintenanceMargin: margins.filter(({ equity, maintenanceMargin }) => equity < maintenanceMargin).length
+    }
+  }
+
+  /** The parameters whose time has come are the market's from here on. */
+  #takeAnnounced(): void {
+    for (const market of this.markets) {
+      if (market.announced === undefined || market.announced.effectiveAtEpochMs > this.atEpochMs) continue
+      const { parameters } = market.announced
+      market.announced = undefined
+      this.#takeParameters(market, parameters)
+    }
   }
 
   /**
@@ -871,22 +933,33 @@ export class NaiveVenue {
       : undefined
   }
 
-  /** Scales stay from when it left draft; while anybody has anything in it, bounds and margins get no tighter. */
+  #isEmpty(market: NaiveMarket): boolean {
+    return market.resting.length === 0 && this.accounts.every((account) => !account.positions.has(market.index))
+  }
+
+  /** Scales stay from when it left draft; while anybody has anything in it, its price bounds get no tighter. */
   #mayChange(market: NaiveMarket, next: Market.Parameters): boolean {
     const now = market.parameters
     if (market.status === "draft") return true
     if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
-    if (market.resting.length === 0 && this.accounts.every((account) => !account.positions.has(market.index))) return true
-    const needsNoMore = (notional: bigint): boolean => maintenance(next, notional) <= maintenance(now, notional)
+    if (this.#isEmpty(market)) return true
+    // Every size that may be held by now has a notional that can be counted.
+    const largest = BigInt(next.maxPriceAtoms) * BigInt(Math.max(market.widest, next.maxPositionQuantityAtoms)) * market.factor
+    return next.minPriceAtoms <= now.minPriceAtoms && next.maxPriceAtoms >= now.maxPriceAtoms && largest <= largestTotal
+  }
+
+  /** Whether parameters ask more of somebody who has anything in a market. */
+  #asksMore(market: NaiveMarket, next: Market.Parameters): boolean {
+    const now = market.parameters
+    if (market.status === "draft" || this.#isEmpty(market)) return false
+    const needsMore = (notional: bigint): boolean => maintenance(next, notional) > maintenance(now, notional)
     const thresholds = [...now.maintenanceMarginTiers, ...next.maintenanceMarginTiers].map((tier) => BigInt(tier.notionalThresholdAtoms))
     const lastBps = ({ maintenanceMarginTiers }: Market.Parameters): number => maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
-    return next.minPriceAtoms <= now.minPriceAtoms
-      && next.maxPriceAtoms >= now.maxPriceAtoms
-      && next.maxPositionQuantityAtoms >= now.maxPositionQuantityAtoms
-      && next.initialMarginBps <= now.initialMarginBps
-      && next.maxLeverageX >= now.maxLeverageX
-      && thresholds.every(needsNoMore)
-      && lastBps(next) <= lastBps(now)
+    return next.maxPositionQuantityAtoms < now.maxPositionQuantityAtoms
+      || next.initialMarginBps > now.initialMarginBps
+      || next.maxLeverageX < now.maxLeverageX
+      || thresholds.some(needsMore)
+      || lastBps(next) > lastBps(now)
   }
 
   /** What the public is told of a market changes in this record. */

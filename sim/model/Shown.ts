@@ -347,8 +347,27 @@ export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: numb
 
 // --- markets ---------------------------------------------------------------------------------------------
 
+/** What traders go by, and what may be announced. */
+const terms = ({ quantityScale, ...parameters }: Market.Parameters): Members => ({
+  minQuantity: decimalOf(parameters.minQuantityAtoms, quantityScale),
+  maxQuantity: decimalOf(parameters.maxQuantityAtoms, quantityScale),
+  maxPositionQuantity: decimalOf(parameters.maxPositionQuantityAtoms, quantityScale),
+  initialMarginBps: parameters.initialMarginBps,
+  maintenanceMarginTiers: parameters.maintenanceMarginTiers.map((tier) => ({
+    notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
+    maintenanceMarginBps: tier.maintenanceMarginBps
+  })),
+  maxLeverageX: parameters.maxLeverageX,
+  makerFeeBps: parameters.makerFeeBps,
+  takerFeeBps: parameters.takerFeeBps,
+  priceBandBps: parameters.priceBandBps
+})
+
 /** A market's snapshot but for its digest, which covers every market at once. */
-export const market = (model: NaiveVenue, { index, lastPrice, parameters, sequence, status }: NaiveMarket): Members => {
+export const market = (
+  model: NaiveVenue,
+  { announced, index, lastPrice, parameters, sequence, status }: NaiveMarket
+): Members => {
   const { priceScale, quantityScale } = parameters
   return {
     version: "external-market-snapshot/v1",
@@ -365,18 +384,10 @@ export const market = (model: NaiveVenue, { index, lastPrice, parameters, sequen
       quantityScale,
       minPrice: decimalOf(parameters.minPriceAtoms, priceScale),
       maxPrice: decimalOf(parameters.maxPriceAtoms, priceScale),
-      minQuantity: decimalOf(parameters.minQuantityAtoms, quantityScale),
-      maxQuantity: decimalOf(parameters.maxQuantityAtoms, quantityScale),
-      maxPositionQuantity: decimalOf(parameters.maxPositionQuantityAtoms, quantityScale),
-      initialMarginBps: parameters.initialMarginBps,
-      maintenanceMarginTiers: parameters.maintenanceMarginTiers.map((tier) => ({
-        notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
-        maintenanceMarginBps: tier.maintenanceMarginBps
-      })),
-      maxLeverageX: parameters.maxLeverageX,
-      makerFeeBps: parameters.makerFeeBps,
-      takerFeeBps: parameters.takerFeeBps,
-      priceBandBps: parameters.priceBandBps,
+      ...terms(parameters),
+      ...(announced === undefined
+        ? {}
+        : { announced: { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) } }),
       settlementAsset: "USDC",
       symbol: symbolOf(parameters),
       lastPriceAtoms: String(lastPrice),

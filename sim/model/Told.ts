@@ -404,7 +404,7 @@ export const done = (decision: Decision): unknown => {
       return { version: "operator-cancel/v1", orderId, accountId: ofAccount, marketId, canceledOrders, remainingOrders, ...about }
     }
     case "PutMarket":
-      return operated(decision, wanted.kind, wanted.parameters.marketId)
+      return { ...operated(decision, wanted.kind, wanted.parameters.marketId), announced: outcomes[0]!.announced }
     case "SetMarketStatus":
     case "SetIndexPrice":
       return operated(decision, wanted.kind, wanted.market)

@@ -10,6 +10,7 @@
 import { CancelReason, ioc, market as marketOrder, sell } from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Decided, DecodedEvent } from "../../src/sequencer/Feed.js"
+import { type Announced, parametersFrom } from "./Announced.js"
 import * as FedBook from "./FedBook.js"
 import type { Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -26,6 +27,8 @@ interface State {
   readonly book: FedBook.FedBook
   /** By market. */
   readonly bands: Array<Band>
+  /** Parameters that markets are to take. */
+  readonly announced: Announced
   /** Markets in which orders lay beyond their edge after the last record. */
   readonly unclear: Set<number>
 }
@@ -110,8 +113,9 @@ const shownVerdict = ({ model, reads }: Extract<Observation, { _tag: "Inspected"
 }
 
 const follow = (state: State, { command }: Decided["record"], event: DecodedEvent): Verdict => {
-  if (event.event === "MarketPut" && command.kind === "PutMarket") {
-    const bps = BigInt(command.parameters.priceBandBps)
+  const parameters = parametersFrom(state.announced, command, event)
+  if (parameters !== undefined && "market" in event) {
+    const bps = BigInt(parameters.priceBandBps)
     state.bands[event.market] = { mark: state.bands[event.market]?.mark ?? 0n, bps }
   }
   if (event.event === "MarkSet") state.bands[event.market]!.mark = BigInt(event.priceAtoms)
@@ -123,7 +127,7 @@ export const band: Property<State> = {
   name: "best-prices-lie-inside-the-band",
   invariant: "I3",
   kind: "safety",
-  initial: () => ({ book: FedBook.make(), bands: [], unclear: new Set() }),
+  initial: () => ({ book: FedBook.make(), bands: [], announced: new Map(), unclear: new Set() }),
   observe: (state, seen) => {
     if (seen._tag === "Inspected") return shownVerdict(seen)
     if (seen._tag !== "Fed") return holds

@@ -20,6 +20,8 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
       }
     }
   }
+  const late = model.markets.find(({ announced }) => announced !== undefined && announced.effectiveAtEpochMs <= atEpochMs)
+  if (late !== undefined) return `the parameters announced of market ${late.index} were due at ${late.announced!.effectiveAtEpochMs}`
   const look = model.areLooksPut ? undefined : model.looks.find((each) => each.atEpochMs <= atEpochMs)
   if (look === undefined && !model.areLooksPut && model.brackets.nextEpochMs <= atEpochMs) {
     return model.brackets.isBehind && model.atEpochMs > atEpochMs ? undefined : "a trigger has fired or is to be armed again"

@@ -66,6 +66,8 @@ const verdictOf = (state: State, record: Record, decision: NaiveDecision, model:
 /** Notes when something that the record decided is to be due. */
 const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveDecision): void => {
   if (command.kind === "SetCancelAllAfter" && command.timeoutMs > 0) state.deadlines = [...state.deadlines, atEpochMs + command.timeoutMs]
+  const announced = outcomes[0]?.announced
+  if (announced !== undefined) state.deadlines = [...state.deadlines, announced.effectiveAtEpochMs]
   if (command.kind !== "PlaceOrders") return
   const expiries = command.entries.flatMap((entry, index) =>
     entry.expiresAtEpochMs > 0 && outcomes[index]!.refusal === Refusal.none ? [entry.expiresAtEpochMs] : []

@@ -5,6 +5,7 @@
  */
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
+import { type Announced, parametersFrom } from "./Announced.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface MarketOfFunding {
@@ -19,6 +20,7 @@ interface MarketOfFunding {
 
 interface State {
   readonly markets: Map<number, MarketOfFunding>
+  readonly announced: Announced
 }
 
 const per8Hours = 1_000_000_000n * 28_800_000n
@@ -56,13 +58,17 @@ const begin = (state: State, event: Extract<DecodedEvent, { event: "FundingSet" 
 const follow = (state: State, { command }: Record, event: DecodedEvent): Verdict => {
   switch (event.event) {
     case "MarketPut":
-      if (command.kind === "PutMarket") {
-        const { fundingIntervalMs, priceScale, quantityScale } = command.parameters
+    case "MarketAnnounced":
+    case "MarketTookEffect": {
+      const parameters = parametersFrom(state.announced, command, event)
+      if (parameters !== undefined) {
+        const { fundingIntervalMs, priceScale, quantityScale } = parameters
         const market = of(state, event.market)
         market.factor = 10n ** BigInt(6 - priceScale - quantityScale)
         market.intervalMs = BigInt(fundingIntervalMs)
       }
       return holds
+    }
     case "PositionChanged": {
       const { held, owed } = of(state, event.market)
       if ((owed.get(event.account) ?? 0n) !== 0n) {
@@ -91,7 +97,7 @@ export const funding: Property<State> = {
   name: "funding-is-paid-once-to-the-atom",
   invariant: "I14",
   kind: "safety",
-  initial: () => ({ markets: new Map() }),
+  initial: () => ({ markets: new Map(), announced: new Map() }),
   observe: (state, seen) => {
     if (seen._tag !== "Fed") return holds
     for (const event of seen.decided.events) {

@@ -8,6 +8,7 @@ import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
+import { type Announced, parametersFrom } from "./Announced.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface Held {
@@ -53,6 +54,8 @@ interface Deleveraging {
 
 interface State {
   readonly markets: Array<FollowedMarket>
+  /** Parameters that markets are to take. */
+  readonly announced: Announced
   readonly collateral: Map<number, bigint>
   /** Who is under liquidation. */
   readonly under: Set<number>
@@ -311,15 +314,18 @@ const followPosition = (state: State, event: Extract<DecodedEvent, { event: "Pos
 
 const secondAfter = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
 
-const put = (state: State, { command }: Record, event: Extract<DecodedEvent, { event: "MarketPut" }>): void => {
-  if (command.kind !== "PutMarket") return
+type Put = Extract<DecodedEvent, { event: "MarketPut" | "MarketAnnounced" | "MarketTookEffect" }>
+
+const put = (state: State, { command }: Record, event: Put): void => {
+  const parameters = parametersFrom(state.announced, command, event)
+  if (parameters === undefined) return
   const known = state.markets[event.market]
   if (known !== undefined) {
-    known.parameters = command.parameters
+    known.parameters = parameters
     return
   }
   state.markets[event.market] = {
-    parameters: command.parameters,
+    parameters,
     status: "draft",
     mark: 0n,
     sourceEpochMs: 0,
@@ -333,6 +339,8 @@ const put = (state: State, { command }: Record, event: Extract<DecodedEvent, { e
 const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
   switch (event.event) {
     case "MarketPut":
+    case "MarketAnnounced":
+    case "MarketTookEffect":
       put(state, record, event)
       return holds
     case "MarketStatusSet":
@@ -455,6 +463,7 @@ export const liquidation: Property<State> = {
   kind: "safety",
   initial: () => ({
     markets: [],
+    announced: new Map(),
     collateral: new Map(),
     under: new Set(),
     unhelped: new Map(),

@@ -73,7 +73,7 @@ export type Wanted =
     readonly sentAutoClose: unknown
   }
   | { readonly kind: "SetLeverage"; readonly market: string; readonly leverageX: number }
-  | { readonly kind: "PutMarket"; readonly parameters: Parameters }
+  | { readonly kind: "PutMarket"; readonly parameters: Parameters; readonly effectiveAtEpochMs: number }
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
   | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }
   | { readonly kind: "HaltEngine" | "ResumeEngine" }

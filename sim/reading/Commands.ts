@@ -276,6 +276,7 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
         (place) => ({ market: place?.index ?? none, leverageX: wanted.leverageX }) satisfies FieldsOf<"SetLeverage">, command)
     case "PutMarket":
       return differing(wanted.parameters, as("PutMarket", command).parameters)
+        ?? differing({ effectiveAtEpochMs: wanted.effectiveAtEpochMs }, as("PutMarket", command))
     case "SetMarketStatus":
       return againstMeanings(find(wanted.market),
         (place) => place === undefined ? "malformed" : { market: place.index, status: wanted.status }, command)

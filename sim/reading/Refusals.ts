@@ -75,7 +75,8 @@ const byName: Readonly<Record<Named, Told>> = {
   accountTotalLimit: invalid(),
   positionStranded: invalid("position_stranded"),
   indexPriceOutOfOrder: invalid("index_out_of_order"),
-  indexPriceHeld: invalid("index_held")
+  indexPriceHeld: invalid("index_held"),
+  noticeRequired: invalid("notice_required")
 }
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))

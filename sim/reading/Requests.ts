@@ -336,7 +336,8 @@ const marketBody = shape({
   impactNotional: Bodies.decimal,
   fundingIntervalMs: Bodies.whole(0),
   fundingCapE9: Bodies.whole(0),
-  liquidationFeeBps: Bodies.whole(0)
+  liquidationFeeBps: Bodies.whole(0),
+  effectiveAtEpochMs: Bodies.whole(1)
 })
 const statusBody = shape({
   status: Bodies.oneOf("draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only")
@@ -359,7 +360,7 @@ type MarketBody =
     | "takerFeeBps"
   >
   & Partial<Pick<Parameters, "logoUrl" | "priceBandBps" | Exclude<keyof RiskParameters, "impactNotionalAtoms">>>
-  & { readonly impactNotional?: string }
+  & { readonly effectiveAtEpochMs?: number; readonly impactNotional?: string }
   & Readonly<Record<"minPrice" | "maxPrice" | "minQuantity" | "maxQuantity" | "maxPositionQuantity", string>>
   & { readonly maintenanceMarginTiers: ReadonlyArray<Json> }
 
@@ -367,8 +368,17 @@ type MarketBody =
 const putMarket: Route["read"] = (body, [marketId = ""]) => {
   const assets = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/.exec(marketId)
   if (assets === null || !fits(body, marketBody)) return malformed
-  const { impactNotional, maintenanceMarginTiers, maxPrice, maxPositionQuantity, maxQuantity, minPrice, minQuantity, ...rest } =
-    body as unknown as MarketBody
+  const {
+    effectiveAtEpochMs = 0,
+    impactNotional,
+    maintenanceMarginTiers,
+    maxPrice,
+    maxPositionQuantity,
+    maxQuantity,
+    minPrice,
+    minQuantity,
+    ...rest
+  } = body as unknown as MarketBody
   const { makerFeeBps, maxLeverageX, priceBandBps = 1_000, priceScale, quantityScale, takerFeeBps } = rest
   const isWithin = makerFeeBps <= 1_000 && takerFeeBps <= 1_000 && maxLeverageX >= 1 && maxLeverageX <= 1_000
     && priceBandBps >= 1 && priceBandBps <= 9_999
@@ -406,7 +416,8 @@ const putMarket: Route["read"] = (body, [marketId = ""]) => {
     quoteAsset,
     settlementAsset: "USDC"
   }
-  return { wanted: { kind: "PutMarket", parameters }, says: Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1) }
+  const says = Object.entries({ ...parameters, effectiveAtEpochMs }).sort(([a], [b]) => a < b ? -1 : 1)
+  return { wanted: { kind: "PutMarket", parameters, effectiveAtEpochMs }, says }
 }
 
 const setStatus: Route["read"] = (body, [market = ""]) => {

@@ -33,11 +33,12 @@ export const capacityOf = (options: Options): Capacity => {
     idempotencyKeys,
     liquidatedAtOnce = venueBounds,
     metAtOnce = 1_024,
+    noticeMs = 86_400_000,
     orders,
     triggeredAtOnce = AutoCloses.venueBounds
   } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept }
-  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, liquidatedAtOnce, triggeredAtOnce, ...fills }
+  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, noticeMs, liquidatedAtOnce, triggeredAtOnce, ...fills }
 }
 
 /** How the venue of a run is set up, but for its markets file. */

@@ -35,6 +35,35 @@ const atEdges = (now: Parameters, random: SimRandom): ReadonlyArray<Partial<Para
 /** How often a change is to what lies at an edge. */
 const edgeShare = 0.2
 
+/** The market with more margin asked for, or less to be held, as an operator announces it. What is not valid is refused. */
+export const tighter = (now: Parameters, random: SimRandom): Parameters => {
+  const { initialMarginBps, maintenanceMarginTiers: tiers, maxLeverageX, maxPositionQuantityAtoms, maxQuantityAtoms } = now
+  const asked = Math.min(10_000, initialMarginBps * random.pick([2, 3, 5]) + random.below(10))
+  const leverage = Math.min(maxLeverageX, Math.floor(10_000 / asked))
+  const needed = Math.max(0, Math.floor(asked * random.pick([0.4, 0.7, 0.95])) - tiers[0]!.maintenanceMarginBps)
+  const held = Math.max(now.minQuantityAtoms, Math.floor(maxPositionQuantityAtoms * random.pick([0.9, 0.3, 0.01])))
+  const ways: ReadonlyArray<() => Partial<Parameters>> = [
+    () => ({ initialMarginBps: asked, maxLeverageX: leverage }),
+    () => ({
+      initialMarginBps: asked,
+      maxLeverageX: leverage,
+      maintenanceMarginTiers: moved(tiers, 1, needed),
+      markBandBps: Math.min(now.markBandBps, 1)
+    }),
+    () => ({
+      initialMarginBps: asked,
+      maxLeverageX: leverage,
+      maintenanceMarginTiers: moved(tiers, 1, needed),
+      markBandBps: 0,
+      priceBandBps: random.pick([150, 700])
+    }),
+    () => ({ maxLeverageX: Math.max(1, Math.floor(maxLeverageX * random.pick([0.2, 0.5]))) }),
+    () => ({ maxPositionQuantityAtoms: held, maxQuantityAtoms: Math.min(maxQuantityAtoms, held) }),
+    () => changed(now, random)
+  ]
+  return { ...now, ...random.pick(ways)() }
+}
+
 /** One of the ways in which an operator may want a market otherwise. What is not valid, or not allowed now, is refused. */
 export const changed = (now: Parameters, random: SimRandom): Parameters => {
   const { initialMarginBps, maintenanceMarginTiers: tiers, maxPriceAtoms, maxPositionQuantityAtoms, maxQuantityAtoms } = now

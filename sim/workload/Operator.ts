@@ -68,6 +68,9 @@ const malformedShare = 0.06
 /** How many of its past commands it remembers, to repeat them. */
 const memorySize = 20
 
+/** How many of the other parameters that it gives a market are announced. */
+const announcedShare = 0.5
+
 /** What an operator may name to cancel. */
 interface Selection {
   readonly orderId?: string
@@ -93,6 +96,12 @@ class Commands {
   put(parameters: Parameters): Calls.Draft {
     const { marketId } = parameters
     return this.#draft("put market", "putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, Calls.marketBody(parameters))
+  }
+
+  announce(parameters: Parameters, effectiveAtEpochMs: number): Calls.Draft {
+    const { marketId } = parameters
+    const body = { ...Calls.marketBody(parameters), effectiveAtEpochMs }
+    return this.#draft("announce parameters", "putMarket", "PutMarket", "PUT", `/v1/operator/markets/${marketId}`, body)
   }
 
   setStatus(marketId: string, status: Status): Calls.Draft {
@@ -229,6 +238,21 @@ const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workloa
   return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + wayUp * step))
 }
 
+/** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
+const announcement = (commands: Commands, parameters: Parameters, { model, time }: Desk, random: SimRandom): Calls.Draft => {
+  const notice = model.noticeMs + random.pick([-1_000, 0, 500, 1_000, 3_000]) + random.below(100)
+  const effectiveAtEpochMs = Math.max(1, Math.floor(time.nowEpochMs()) + notice)
+  return commands.announce(random.chance(0.1) ? parameters : Changes.tighter(parameters, random), effectiveAtEpochMs)
+}
+
+/** A market with other parameters, put or announced. */
+const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, notices: SimRandom): Calls.Draft => {
+  const { parameters } = random.pick(desk.model.markets)
+  return notices.chance(announcedShare)
+    ? announcement(commands, parameters, desk, notices)
+    : commands.put(Changes.changed(parameters, random))
+}
+
 export const make = (
   desk: Desk,
   token: string,
@@ -242,6 +266,7 @@ export const make = (
   const past: Array<Calls.Draft> = []
   const trend = random.split("trend")
   const directions: Directions = new Map()
+  const notices = random.split("notices")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -287,8 +312,7 @@ export const make = (
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))
     } else if (random.chance(edges?.parametersShare ?? 0)) {
-      const { parameters } = random.pick(desk.model.markets)
-      desk.issue(remembered(commands.put(Changes.changed(parameters, random))), next)
+      desk.issue(remembered(otherParameters(commands, desk, random, notices)), next)
     } else {
       moveIndex()
       next()

@@ -117,6 +117,15 @@ const names = Object.keys(fields) as ReadonlyArray<keyof Parameters>
 export const inOrder = (parameters: Parameters): Parameters =>
   Object.fromEntries(names.map((name) => [name, parameters[name]])) as unknown as Parameters
 
+/** Whether parameters are the same in every member. */
+export const isSame = (one: Parameters, other: Parameters): boolean =>
+  names.every((name) => name === "maintenanceMarginTiers" || one[name] === other[name])
+  && one.maintenanceMarginTiers.length === other.maintenanceMarginTiers.length
+  && one.maintenanceMarginTiers.every((tier, index) => {
+    const { maintenanceMarginBps, notionalThresholdAtoms } = other.maintenanceMarginTiers[index]!
+    return tier.notionalThresholdAtoms === notionalThresholdAtoms && tier.maintenanceMarginBps === maintenanceMarginBps
+  })
+
 /** Parameters as a markets file lists them: those of the risk rules may be left out. */
 export const ListedParameters = Schema.transform(
   Schema.Struct({

@@ -22,6 +22,7 @@ export const names = [
   "an interval ended without a payment",
   // Liquidation.
   "an account fell under its maintenance margin",
+  "announced parameters took effect",
   "accounts were left to be looked at with the next record",
   "a part of a position was liquidated",
   "a liquidation found no taker",

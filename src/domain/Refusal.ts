@@ -95,7 +95,8 @@ export const Refusal = {
   accountTotalLimit: 64,
   positionStranded: 65,
   indexPriceOutOfOrder: 66,
-  indexPriceHeld: 67
+  indexPriceHeld: 67,
+  noticeRequired: 68
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -350,6 +351,15 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "size_atoms",
       "A position is held that could not be closed within these quantity bounds.",
       "position_stranded"
+    )
+  ],
+  [
+    Refusal.noticeRequired,
+    invalid(
+      "NoticeRequired",
+      "epoch_ms",
+      "Positions or orders are open: tighter margins are announced, with a time of effect at least the notice period ahead.",
+      "notice_required"
     )
   ]
 ])

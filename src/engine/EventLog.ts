@@ -88,7 +88,11 @@ export const EventFields = {
   /** `kind` is 0 for the take-profit, 1 for the stop-loss; an order number of -1 says that nothing rested within its limit. */
   TriggerFired: ["bracket", "account", "market", "kind", "orderNumber", "quantityAtoms", "limitAtoms", "priceAtoms"],
   /** `quantityAtoms` is what it still had to close. */
-  BracketEnded: ["bracket", "account", "market", "reason", "quantityAtoms"]
+  BracketEnded: ["bracket", "account", "market", "reason", "quantityAtoms"],
+  /** Parameters were announced, or withdrawn: at 0. How many holders would be under their margins now. */
+  MarketAnnounced: ["market", "effectiveAtEpochMs", "underInitialMargin", "underMaintenanceMargin"],
+  /** What was announced of a market is what it has from here on. */
+  MarketTookEffect: ["market"]
 } as const
 
 export type EventName = keyof typeof EventFields

@@ -7,6 +7,12 @@ import { Minutes } from "./Minutes.js"
 /** Samples of the book's basis that the mark averages over. */
 export const basisSamples = 30
 
+/** Parameters with the time from which they hold. */
+export interface Announcement {
+  readonly effectiveAtEpochMs: number
+  readonly parameters: Market.Parameters
+}
+
 /**
  * What of a market's index, mark and funding a snapshot holds, and every value of it: what is added here is kept, digested
  * and restored at once.
@@ -39,6 +45,10 @@ export class MarketRisk {
   paidIndex = 0
   /** The interval that the last payment was for, milliseconds. */
   paidIntervalMs = 0
+  /** Parameters that the market takes by itself at a time; null where none are announced. */
+  announced: Announcement | null = null
+  /** The largest position limit before the present one under which what is held may have been taken, size atoms; 0 for none. */
+  widestPositionAtoms = 0
 }
 
 /** What of a market a snapshot holds, beside its minutes. */

@@ -17,6 +17,8 @@ import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundMovement, LiquidationStep, MovementKind, StepKind } from "./LiquidationLog.js"
+import type { Touched } from "./markets/Announced.js"
+import type { Announcement } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
 export type { RankingView, Fill, FundingView }
@@ -36,7 +38,9 @@ export interface MarketView {
   readonly change24hBps: number
   /** The last record that changed the book as sent. */
   readonly bookSequence: number
-  /** The last record that changed the market's snapshot (status, parameters, last price). */
+  /** Parameters that the market takes by itself at a time; undefined where none are announced. */
+  readonly announced: Announcement | undefined
+  /** The last record that changed the market's snapshot (status, parameters, what is announced, last price). */
   readonly marketSequence: number
 }
 
@@ -262,6 +266,8 @@ export interface Reads {
   readonly findSymbol: (symbol: string) => number
   readonly marketCount: number
   readonly market: (market: number) => MarketView
+  /** Whom announced parameters of a market would touch at present marks; undefined where none are. */
+  readonly touched: (market: number) => Touched | undefined
   /** The last record that changed any market's snapshot: the registry's sequence. */
   readonly registrySequence: number
   /** The order if the venue remembers it and it is this account's. */

@@ -88,6 +88,8 @@ export interface Capacity {
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
+  /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
+  readonly noticeMs?: number
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }
@@ -168,6 +170,8 @@ export class State extends Values {
   readonly changedAccounts = new Set<number>()
   /** Markets whose mark has crossed triggers, by index. */
   readonly crossing: Array<number> = []
+  /** Markets of which parameters are announced, by when they take effect, then by index. */
+  readonly announcements: Array<number> = []
   /** What the record at hand has done for liquidations so far. */
   readonly liquidating: Liquidating = { looks: 0, orders: 0, ranked: 0, deleveraged: 0 }
 

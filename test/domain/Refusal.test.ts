@@ -27,13 +27,16 @@ const guards = [
   "position_limit",
   "market_not_accepting",
   "no_liquidity",
+  "trigger_invalid",
   // Added by this venue.
   "expiry_passed",
   "fenced",
   "already_seen",
+  "leverage_out_of_bounds",
   "position_stranded",
   "index_out_of_order",
   "index_held",
+  "notice_required",
   "account_share",
   "leverage_out_of_bounds"
 ]
@@ -125,7 +128,8 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     IndexPriceOutOfOrder: "epoch_ms",
     LeverageOutOfBounds: "leverage",
     AccountTotalLimit: "money_atoms",
-    PositionStranded: "size_atoms"
+    PositionStranded: "size_atoms",
+    NoticeRequired: "epoch_ms"
   })
 })
 

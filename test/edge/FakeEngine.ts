@@ -136,6 +136,14 @@ const margin: MarginView = {
   liquidationPriceAtoms: 0
 }
 
+const marketChanged = (market: number): EntryOutcome => ({
+  _tag: "MarketChanged",
+  market,
+  effectiveAtEpochMs: 0,
+  underInitialMargin: 0,
+  underMaintenanceMargin: 0
+})
+
 export class FakeEngine implements Reads {
   sequence = 1
   readonly atEpochMs = at
@@ -201,6 +209,7 @@ export class FakeEngine implements Reads {
       indexSourceEpochMs: at,
       change24hBps: -12,
       bookSequence: this.bookSequence,
+      announced: undefined,
       marketSequence: 1
     }
   }
@@ -238,6 +247,7 @@ export class FakeEngine implements Reads {
   readonly hasForgotten = () => false
   readonly cancelAllAtEpochMs = () => 0
   readonly leverage = () => 0
+  readonly touched = () => undefined
   readonly preview = (): PreviewView => ({
     outcome: Outcome.refused(Refusal.marketNotFound, -1),
     feesAtoms: 0,
@@ -290,12 +300,12 @@ export class FakeEngine implements Reads {
       case "OpenDemoAccounts":
         return this.openAccounts(command)
       case "PutMarket":
-        return [{ _tag: "MarketChanged", market: this.findMarket(command.parameters.marketId) }]
+        return [marketChanged(this.findMarket(command.parameters.marketId))]
       case "SetMarketStatus":
         this.markets[command.market]!.status = command.status
-        return [{ _tag: "MarketChanged", market: command.market }]
+        return [marketChanged(command.market)]
       case "SetIndexPrice":
-        return [{ _tag: "MarketChanged", market: command.market }]
+        return [marketChanged(command.market)]
       default:
         return [Outcome.done]
     }

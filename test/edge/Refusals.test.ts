@@ -315,6 +315,23 @@ const rows: ReadonlyArray<Row> = [
     nearest: "0.005"
   },
   {
+    refusal: "noticeRequired",
+    ask: async (at) => {
+      await at.venue.place(at.alice, { price: "90.0" })
+      const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)
+      return at.operator("PUT", `/v1/operator/markets/${marketId}`, {
+        ...putBody,
+        underlyingSymbol: market.underlyingSymbol,
+        maxPrice: "10000.0",
+        maxPositionQuantity: "1.0",
+        effectiveAtEpochMs: at.venue.atEpochMs + 1
+      })
+    },
+    limit: "1700086400000",
+    actual: "1700000000001",
+    nearest: "1700086400000"
+  },
+  {
     refusal: "indexPriceOutOfOrder",
     ask: (at) =>
       at.operator("PUT", `/v1/operator/markets/${marketId}/index-price`, { price: "100.0", sourceEpochMs: at.venue.atEpochMs - 3_600_000 }),

@@ -111,6 +111,21 @@ const trimming = (row: Row): Row => {
   return { "Position after": String(position + fill), "Brackets after": after.join(", ") }
 }
 
+const announcedMargins = (row: Row): Row => {
+  const [collateral, notional] = [money(row, "Collateral, USDC"), money(row, "Notional, USDC")]
+  const announced = parameters("BTC", {
+    initialMarginBps: whole(row, "initialMarginBps"),
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: whole(row, "maintenanceMarginBps") }]
+  })
+  const [asked, needed] = [Margin.initial(announced, notional, 0), Margin.maintenance(announced.maintenanceMarginTiers, notional)]
+  return {
+    "Initial margin, USDC": shown(asked),
+    "Maintenance margin, USDC": shown(needed),
+    "Under initial": collateral < asked ? "yes" : "no",
+    "Under maintenance": collateral < needed ? "yes" : "no"
+  }
+}
+
 /** What a row must say, computed from what it starts from. */
 const computed: Readonly<Record<string, (row: Row) => Row>> = {
   notional: (row) => {
@@ -189,7 +204,8 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
   band: (row) => {
     const { bandHigh, bandLow } = market(whole(row, "Mark"), { priceBandBps: whole(row, "priceBandBps") })
     return { Lowest: String(bandLow), Highest: String(bandHigh) }
-  }
+  },
+  "announced margins": announcedMargins
 }
 
 describe("worked numbers", () => {

@@ -5,6 +5,7 @@
 import { none } from "../../src/domain/None.js"
 import * as crypto from "node:crypto"
 import type { Refusal } from "../../src/domain/Refusal.js"
+import type { Fields } from "../../src/operations/Field.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
 import { type Header, Principal } from "../../src/operations/Header.js"
 import { type Command, type CommandOfKind, type EntryOutcome, type Kind, of, refusalOf } from "../../src/operations/Operations.js"
@@ -15,7 +16,11 @@ import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
 export type Given<K extends Kind> =
   & { readonly kind: K }
   & Partial<Pick<Header, "account" | "apiKey" | "operation" | "idempotencyKey">>
-  & Omit<CommandOfKind<K>, "kind" | keyof Header>
+  & Omit<CommandOfKind<K>, "kind" | keyof Header | Added>
+  & Partial<Pick<CommandOfKind<K>, Added & keyof CommandOfKind<K>>>
+
+/** Fields that records did not always have: a test that is not about one leaves it out. */
+type Added = "effectiveAtEpochMs"
 
 /** Any command as a test says it. */
 export type AnyGiven = { readonly [K in Kind]: Given<K> }[Kind]
@@ -28,17 +33,21 @@ export type AnyGiven = { readonly [K in Kind]: Given<K> }[Kind]
 export const complete = <K extends Kind>(given: Given<K>): CommandOfKind<K> => {
   const declaration = of(given)
   const { account = none, apiKey = none, idempotencyKey = "" } = given
+  const added = Object.fromEntries(
+    Object.entries(declaration.fields as Fields).flatMap(([name, { before }]) => before === undefined ? [] : [[name, before]])
+  )
+  const values = { ...added, ...given }
   const [request] = Object.values(declaration.requests)
   const principal = principalOf(declaration.principals, apiKey, idempotencyKey)
   const withoutRequest = request === undefined || principal === Principal.feed
   return {
-    ...given,
+    ...values,
     principal,
     account,
     apiKey,
     idempotencyKey,
     operation: given.operation ?? (withoutRequest ? 0 : request.code),
-    fingerprint: idempotencyKey === "" ? Fingerprint.noFingerprint : Fingerprint.ofFields(declaration.fields, { ...given })
+    fingerprint: idempotencyKey === "" ? Fingerprint.noFingerprint : Fingerprint.ofFields(declaration.fields, values)
   } as unknown as CommandOfKind<K>
 }
 

@@ -19,7 +19,11 @@ const outcome = (refusal: Refusal, more: Partial<Outcome> = {}): Outcome => ({
   atEpochMs: 1,
   refusal: Refusal.none,
   replayed: false,
-  entries: [refusal === Refusal.none ? { _tag: "MarketChanged", market: 0 } : refused(refusal, -1)],
+  entries: [
+    refusal === Refusal.none
+      ? { _tag: "MarketChanged", market: 0, effectiveAtEpochMs: 0, underInitialMargin: 0, underMaintenanceMargin: 0 }
+      : refused(refusal, -1)
+  ],
   ...more
 })
 

@@ -54,6 +54,8 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "IndexPriceHeld":
     case "MarkSet":
     case "FundingSet":
+    case "MarketAnnounced":
+    case "MarketTookEffect":
       return concerns(who, { markets: [event.market] })
         ? [`${marketName(state, event.market)} ${marketChange(state, event)}`]
         : []
@@ -297,11 +299,27 @@ const accountChange = (state: State, event: Parameters<typeof accountLines>[1]):
 
 const marketChange = (
   state: State,
-  event: Event<"MarketPut" | "MarketStatusSet" | "IndexPriceSet" | "IndexPriceHeld" | "MarkSet" | "FundingSet">
+  event: Event<
+    | "MarketPut"
+    | "MarketStatusSet"
+    | "IndexPriceSet"
+    | "IndexPriceHeld"
+    | "MarkSet"
+    | "FundingSet"
+    | "MarketAnnounced"
+    | "MarketTookEffect"
+  >
 ): string => {
   switch (event.event) {
     case "MarketPut":
       return event.created === 1 ? "created" : "updated"
+    case "MarketAnnounced":
+      return event.effectiveAtEpochMs === 0
+        ? "takes back what was announced"
+        : `announces parameters for ${Format.time(event.effectiveAtEpochMs)}; by now ${event.underInitialMargin} holders would be under`
+          + ` their initial and ${event.underMaintenanceMargin} under their maintenance margin`
+    case "MarketTookEffect":
+      return "has the parameters that were announced"
     case "MarketStatusSet":
       return `is ${named(event.status, Market.statuses)}`
     case "IndexPriceHeld":

@@ -53,6 +53,7 @@ const guards = [
   "position_stranded",
   "index_out_of_order",
   "index_held",
+  "notice_required",
   "account_share"
 ] as const
 export const Guard = Schema.Literal(...guards)

@@ -20,6 +20,20 @@ export const MarginTiers = Schema.Array(Schema.Struct({
   maintenanceMarginBps: Fields.Count
 }))
 
+/** Parameters that a market takes by itself at a time: those that what is held or ordered may depend on. */
+export const AnnouncedTerms = Schema.Struct({
+  effectiveAtEpochMs: Fields.EpochMs,
+  minQuantity: Fields.Decimal,
+  maxQuantity: Fields.Decimal,
+  maxPositionQuantity: Fields.Decimal,
+  initialMarginBps: Fields.Count,
+  maintenanceMarginTiers: MarginTiers,
+  maxLeverageX: Fields.Count,
+  makerFeeBps: Fields.Count,
+  takerFeeBps: Fields.Count,
+  priceBandBps: Fields.Count
+}).annotations({ identifier: "AnnouncedTerms" })
+
 const MarketDetails = Schema.Struct({
   marketId: Fields.Text,
   underlyingSymbol: Schema.String,
@@ -40,6 +54,9 @@ const MarketDetails = Schema.Struct({
   makerFeeBps: Fields.Count,
   takerFeeBps: Fields.Count,
   priceBandBps: Fields.Count,
+  announced: Fields.optional(AnnouncedTerms).annotations({
+    description: "What the market changes to at a time that is to come; absent where nothing is announced."
+  }),
   settlementAsset: Fields.Text,
   symbol: Fields.Text.annotations({ description: "The market's name in the compatibility layer." }),
   lastPriceAtoms: Fields.Atoms,
@@ -66,9 +83,30 @@ export const MarketSnapshot = Schema.Struct({
 }).annotations({ identifier: "MarketSnapshot" })
 export type MarketSnapshot = typeof MarketSnapshot.Type
 
+/** Of parameters those that may be announced and that traders go by. */
+const terms = ({ quantityScale, ...parameters }: Market.Parameters) => ({
+  minQuantity: Units.formatDecimal(parameters.minQuantityAtoms, quantityScale),
+  maxQuantity: Units.formatDecimal(parameters.maxQuantityAtoms, quantityScale),
+  maxPositionQuantity: Units.formatDecimal(parameters.maxPositionQuantityAtoms, quantityScale),
+  initialMarginBps: parameters.initialMarginBps,
+  maintenanceMarginTiers: parameters.maintenanceMarginTiers.map((tier) => ({
+    notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
+    maintenanceMarginBps: tier.maintenanceMarginBps
+  })),
+  maxLeverageX: parameters.maxLeverageX,
+  makerFeeBps: parameters.makerFeeBps,
+  takerFeeBps: parameters.takerFeeBps,
+  priceBandBps: parameters.priceBandBps
+})
+
+/** What is announced of a market; undefined where nothing is. */
+export const announcedTerms = ({ announced }: MarketView): typeof AnnouncedTerms.Type | undefined =>
+  announced === undefined ? undefined : { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) }
+
 const details = (view: MarketView): MarketSnapshot["market"] => {
   const { parameters } = view
   const { priceScale, quantityScale } = parameters
+  const announced = announcedTerms(view)
   return {
     marketId: parameters.marketId,
     underlyingSymbol: parameters.underlyingSymbol,
@@ -80,18 +118,8 @@ const details = (view: MarketView): MarketSnapshot["market"] => {
     quantityScale,
     minPrice: Units.formatDecimal(parameters.minPriceAtoms, priceScale),
     maxPrice: Units.formatDecimal(parameters.maxPriceAtoms, priceScale),
-    minQuantity: Units.formatDecimal(parameters.minQuantityAtoms, quantityScale),
-    maxQuantity: Units.formatDecimal(parameters.maxQuantityAtoms, quantityScale),
-    maxPositionQuantity: Units.formatDecimal(parameters.maxPositionQuantityAtoms, quantityScale),
-    initialMarginBps: parameters.initialMarginBps,
-    maintenanceMarginTiers: parameters.maintenanceMarginTiers.map((tier) => ({
-      notionalThresholdAtoms: String(tier.notionalThresholdAtoms),
-      maintenanceMarginBps: tier.maintenanceMarginBps
-    })),
-    maxLeverageX: parameters.maxLeverageX,
-    makerFeeBps: parameters.makerFeeBps,
-    takerFeeBps: parameters.takerFeeBps,
-    priceBandBps: parameters.priceBandBps,
+    ...terms(parameters),
+    ...(announced === undefined ? undefined : { announced }),
     settlementAsset: parameters.settlementAsset,
     symbol: Market.symbol(parameters),
     lastPriceAtoms: String(view.lastPriceAtoms),

@@ -3,6 +3,7 @@
  * without an operator token.
  */
 import { cancelByOperator } from "./cancelByOperator.js"
+import { getAnnounced } from "./getAnnounced.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
@@ -13,6 +14,7 @@ import { setMarketStatus } from "./setMarketStatus.js"
 /** The routes, in the order in which the reference lists them. */
 export const routes = [
   putMarket,
+  getAnnounced,
   setMarketStatus,
   setIndexPrice,
   openIndexStream,

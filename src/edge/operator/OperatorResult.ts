@@ -1,12 +1,19 @@
 /** What an operator's command answers. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import type { Command } from "../../operations/Operations.js"
+import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
 import type * as Errors from "../http/Errors.js"
 import * as Fields from "../http/Fields.js"
 import * as Submission from "../http/Submission.js"
+
+/** When announced parameters hold, and whom they would have touched at the marks of the record that announced them. */
+const Announced = Schema.Struct({
+  effectiveAtEpochMs: Fields.EpochMs,
+  underInitialMargin: Fields.Count.annotations({ description: "Accounts with a position that would be under their initial margin." }),
+  underMaintenanceMargin: Fields.Count.annotations({ description: "Accounts with a position that would be liquidated." })
+}).annotations({ identifier: "AnnouncedMarketResult" })
 
 export const OperatorResult = Schema.Struct({
   version: Schema.Literal("operator-result/v1"),
@@ -14,7 +21,8 @@ export const OperatorResult = Schema.Struct({
   idempotencyKey: Schema.String,
   marketId: Fields.optional(Fields.Text),
   sequence: Fields.Sequence,
-  decidedAtEpochMs: Fields.EpochMs
+  decidedAtEpochMs: Fields.EpochMs,
+  announced: Fields.optional(Announced)
 }).annotations({ identifier: "OperatorResult" })
 export type OperatorResult = typeof OperatorResult.Type
 
@@ -34,5 +42,14 @@ export const operated = (
     idempotencyKey: command.idempotencyKey,
     ...(marketId === undefined ? undefined : { marketId }),
     sequence: outcome.sequence,
-    decidedAtEpochMs: outcome.atEpochMs
+    decidedAtEpochMs: outcome.atEpochMs,
+    ...announcedBy(outcome)
   }))
+
+/** What a command announced, if it did. */
+const announcedBy = (outcome: Outcome): Pick<OperatorResult, "announced"> => {
+  const decided = Submission.decidedEntry(outcome, 0)
+  if (decided._tag !== "MarketChanged" || decided.effectiveAtEpochMs === 0) return {}
+  const { effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin } = decided
+  return { announced: { effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin } }
+}

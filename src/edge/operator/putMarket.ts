@@ -40,7 +40,10 @@ export const PutMarketBody = Schema.Struct({
   impactNotional: Fields.optional(Fields.DecimalInput),
   fundingIntervalMs: Fields.optional(Fields.Count),
   fundingCapE9: Fields.optional(Fields.Count),
-  liquidationFeeBps: Fields.optional(Fields.Count)
+  liquidationFeeBps: Fields.optional(Fields.Count),
+  effectiveAtEpochMs: Fields.optional(Fields.FutureEpochMs.annotations({
+    description: "Announces the parameters for this time, at least 24 hours ahead, in place of what was announced before."
+  }))
 }).annotations({ identifier: "PutMarketBody" })
 export type PutMarketBody = typeof PutMarketBody.Type
 
@@ -133,7 +136,10 @@ export const putMarket = Route.effect({
     .setPayload(PutMarketBody)
     .addSuccess(OperatorResult)
     .addError(Failures.native(Failures.operatorWithBody))
-    .annotate(OpenApi.Summary, "Create a market in draft, or update one"),
+    .annotate(OpenApi.Summary, "Create a market in draft, update one, or announce an update")
+    .annotate(OpenApi.Description, "While anybody has a position or an order, tighter margins are only taken with notice: without "
+      + "`effectiveAtEpochMs`, or with one that is too early, 400 `notice_required` tells the earliest as `nearest`. Every later "
+      + "request that is taken withdraws what was announced; so does one with the present parameters."),
   example: {
     target: `/v1/operator/markets/${Example.marketId}`,
     body: {
@@ -153,16 +159,11 @@ export const putMarket = Route.effect({
       takerFeeBps: 5
     }
   },
-  handler: (services) => ({ headers, path, payload }) => {
+  handler: (services) => ({ headers, path, payload: { effectiveAtEpochMs = 0, ...payload } }) => {
     const market = parameters(path.marketId, payload)
-    return typeof market === "string"
-      ? fail(Errors.invalidRequest(`${market}.`))
-      : operated(
-        services,
-        "put_market",
-        command("PutMarket", Operation.putMarket, headers, Market.withoutDefaults(market), { parameters: market }),
-        path.marketId,
-        market
-      )
+    if (typeof market === "string") return fail(Errors.invalidRequest(`${market}.`))
+    const sent = { ...Market.withoutDefaults(market), ...(effectiveAtEpochMs === 0 ? undefined : { effectiveAtEpochMs }) }
+    const putting = command("PutMarket", Operation.putMarket, headers, sent, { parameters: market, effectiveAtEpochMs })
+    return operated(services, "put_market", putting, path.marketId, market)
   }
 })

@@ -4,6 +4,7 @@ import * as FundingLog from "../FundingLog.js"
 import { type MarketDump, MarketState } from "../Markets.js"
 import { Minutes } from "../Minutes.js"
 import { holds, type Part } from "../Part.js"
+import * as Announced from "./Announced.js"
 
 export const part: Part = {
   encode: (state, into) => {
@@ -22,6 +23,7 @@ export const part: Part = {
       state.marketById.set(dump.parameters.marketId, index)
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
     }
+    Announced.queue(state)
   },
   canonical: (state, feed) => {
     for (const market of state.markets) {

@@ -5,6 +5,7 @@ import * as Order from "../../domain/Order.js"
 import type { Funding } from "../FundingLog.js"
 import type { MarketState } from "../Markets.js"
 import type { BookView, Fill, MarketView, StatsView } from "../Reads.js"
+import { type Touched, touched } from "./Announced.js"
 import { isStale } from "./Freshness.js"
 import { perInterval, runningRate8hE9 } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
@@ -38,8 +39,15 @@ export class MarketReads extends VenueReads {
       indexSourceEpochMs: market.indexSource,
       change24hBps: market.change24hBps(this.state.atEpochMs),
       bookSequence: market.bookSequence,
+      announced: market.announced ?? undefined,
       marketSequence: market.marketSequence
     }
+  }
+
+  touched(index: number): Touched | undefined {
+    const market = this.state.markets[index]
+    assert(market !== undefined, "a market index is one that was made")
+    return market.announced === null ? undefined : touched(this.state, market, market.announced.parameters)
   }
 
   book(market: number, depth: number): BookView {

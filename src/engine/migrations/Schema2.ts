@@ -190,7 +190,7 @@ const outcomeOf = (
     const born = accounts[orderNumber! * accountNumbers + bornAt]
     return born !== undefined && Math.floor(born / Ids.idsPerRecord) === sequence
       ? { _tag: "AccountOpened", account: orderNumber! }
-      : { _tag: "MarketChanged", market: orderNumber! }
+      : { _tag: "MarketChanged", market: orderNumber!, effectiveAtEpochMs: 0, underInitialMargin: 0, underMaintenanceMargin: 0 }
   }
   if (quantityAtoms! > 0) {
     return {

@@ -1,10 +1,12 @@
 /**
- * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation, take-profit and stop-loss. Under those rules
- * nobody was liquidated, so every account is to be held to its maintenance margin from the first record on.
+ * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation, take-profit and stop-loss, and parameters with
+ * notice. Under those rules nobody was liquidated, so every account is to be held to its maintenance margin from the first record
+ * on; and nothing was announced.
  */
 import { Brackets } from "../accounts/Brackets.js"
 import { Rankings } from "../accounts/Rankings.js"
 import * as LiquidationLog from "../LiquidationLog.js"
+import { type MarketDump, MarketRisk } from "../Markets.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
 /** Bytes of an account's row. */
@@ -13,7 +15,12 @@ const accountBytes = 128
 export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {
   const from = new SectionReader(sections)
   const into = new SectionWriter()
-  for (const { bytes, name } of sections) if (name !== "venue.values") into.bytes(name, bytes)
+  const changed = new Set(["venue.values", "markets.values"])
+  for (const { bytes, name } of sections) if (!changed.has(name)) into.bytes(name, bytes)
+  into.json("markets.values", (from.json("markets.values") as ReadonlyArray<MarketDump>).map(({ risk, ...market }): MarketDump => ({
+    ...market,
+    risk: { ...new MarketRisk(), ...risk }
+  })))
   const examining = from.bytes("accounts.rows").length / accountBytes
   into.json("venue.values", { ...from.json("venue.values") as object, examining, unwindFrom: 0 })
   into.json("accounts.liquidations", [])

@@ -1,4 +1,4 @@
-/** Creates a market (in `draft`) or updates one within the rules. */
+/** Creates a market (in `draft`), updates one within the rules, or announces an update. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -47,7 +47,11 @@ export const PutMarket = declare({
   underHalt: "taken",
   keyScope: "venue",
   requests: { putMarket: { code: 20, lookup: null } },
-  fields: { parameters: Field.record(parameters) },
+  fields: {
+    parameters: Field.record(parameters),
+    /** When they take effect; 0: at once, as all did before records said so. */
+    effectiveAtEpochMs: Field.added("epoch_ms", 0)
+  },
   share: () => "operator",
   keeps: "every decision",
   outcome: MarketChanged

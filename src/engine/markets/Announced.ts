@@ -1,0 +1,127 @@
+/**
+ * Parameters that a market takes with notice: announced by an operator, seen by everybody, and taken by the venue itself once
+ * their time has come. Until then nothing changes; then all accounts are held to them, a bounded number a record.
+ */
+import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import * as InsuranceFund from "../accounts/InsuranceFund.js"
+import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import { MarketState } from "../Markets.js"
+import type { State } from "../State.js"
+import * as Changing from "./Changing.js"
+import * as Funding from "./Funding.js"
+
+/** The shortest notice, milliseconds: a day, so that whoever is touched can act within his waking hours. */
+export const noticeMs = 86_400_000
+
+/** The refusal of what is only taken with notice, and of a notice that is too short: the earliest time that would pass. */
+export const noticeRequired = ({ atEpochMs, capacity }: State, effectiveAtEpochMs: number = Number.NaN): Refused => {
+  const earliest = atEpochMs + (capacity.noticeMs ?? noticeMs)
+  return refused(Refusal.noticeRequired, none, earliest, effectiveAtEpochMs, earliest)
+}
+
+/** Whether parameters may be announced: the grid and the bounds of prices stay, and nothing that is held becomes too small. */
+const mayAnnounce = (now: Market.Parameters, next: Market.Parameters): boolean =>
+  next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
+  && next.minPriceAtoms === now.minPriceAtoms && next.maxPriceAtoms === now.maxPriceAtoms
+  && next.minQuantityAtoms <= now.minQuantityAtoms
+
+/** How many holders of a position would be under their margins, were the parameters the market's. */
+export interface Touched {
+  readonly underInitialMargin: number
+  readonly underMaintenanceMargin: number
+}
+
+const after = new Margin.Requirement()
+
+/** Whom parameters would touch at present marks, the insurance fund left out. It looks at every position of the market. */
+export const touched = (state: State, market: MarketState, next: Market.Parameters): Touched => {
+  const { accounts, positions } = state
+  const then = new MarketState(market.index, next)
+  then.setMark(market.mark)
+  const fund = InsuranceFund.find(state)
+  let underInitialMargin = 0
+  let underMaintenanceMargin = 0
+  for (let at = 0; at < positions.heldCount(market.index); at++) {
+    const slot = positions.heldSlot(market.index, at)
+    const account = positions.account(slot)
+    if (positions.quantity(slot) === 0 || account === fund) continue
+    Margin.refreshAccount(state, account)
+    requireAfter(state, then, slot)
+    const collateral = accounts.collateral(account) - Funding.pendingOfAccount(state, account)
+    const backing = collateral + accounts.sumUnrealizedLoss(account) - accounts.sumOrderLoss(account)
+    const initialMargin = accounts.sumInitialMargin(account) - positions.initialMargin(slot) + after.initialMargin
+    const maintenanceMargin = accounts.sumMaintenanceMargin(account) - positions.maintenanceMargin(slot) + after.maintenanceMargin
+    if (backing < initialMargin) underInitialMargin++
+    if (collateral + accounts.sumUnrealizedPnl(account) < maintenanceMargin) underMaintenanceMargin++
+  }
+  return { underInitialMargin, underMaintenanceMargin }
+}
+
+/** What a position and its orders would need in a market. */
+const requireAfter = ({ positions }: State, then: MarketState, slot: number): void =>
+  Margin.require(
+    after,
+    then,
+    positions.leverage(slot),
+    positions.quantity(slot),
+    positions.entryNotional(slot),
+    positions.openBuys(slot),
+    positions.openSells(slot),
+    positions.buyLoss(slot),
+    positions.sellLoss(slot)
+  )
+
+/** Announces valid parameters of a market in place of what was announced before. */
+export const announce = (
+  state: State,
+  market: MarketState,
+  next: Market.Parameters,
+  effectiveAtEpochMs: number
+): MarketChanged | Refused => {
+  if (!mayAnnounce(market.parameters, next)) return refused(Refusal.marketInvalid, none)
+  if (effectiveAtEpochMs < state.atEpochMs + (state.capacity.noticeMs ?? noticeMs)) return noticeRequired(state, effectiveAtEpochMs)
+  const { underInitialMargin, underMaintenanceMargin } = touched(state, market, next)
+  market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
+  queue(state)
+  Changing.touch(state, market)
+  state.events.event4(Event.MarketAnnounced, market.index, effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin)
+  return { _tag: "MarketChanged", market: market.index, effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin }
+}
+
+/** Withdraws what was announced of a market, if anything was. */
+export const withdraw = (state: State, market: MarketState): void => {
+  if (market.announced === null) return
+  market.announced = null
+  queue(state)
+  state.events.event4(Event.MarketAnnounced, market.index, 0, 0, 0)
+}
+
+/** Lists the markets of which something is announced, the first that takes effect first. */
+export const queue = ({ announcements, markets }: State): void => {
+  announcements.length = 0
+  for (const { announced, index } of markets) if (announced !== null) announcements.push(index)
+  const moment = (index: number): number => markets[index]!.announced!.effectiveAtEpochMs
+  announcements.sort((one, other) => moment(one) - moment(other) || one - other)
+}
+
+/** When the next announced parameters take effect; `Infinity` where none are. */
+export const nextEpochMs = ({ announcements, markets }: State): number =>
+  announcements.length === 0 ? Number.POSITIVE_INFINITY : markets[announcements[0]!]!.announced!.effectiveAtEpochMs
+
+/** Takes the parameters whose time has come. Everybody is held to them from then on. */
+export const takeEffect = (state: State): void => {
+  while (nextEpochMs(state) <= state.atEpochMs) {
+    const market = state.markets[state.announcements.shift()!]!
+    const { parameters } = market.announced!
+    market.announced = null
+    Changing.take(state, market, parameters)
+    state.examining = state.accounts.count
+    state.capacity.reached?.("announced parameters took effect")
+    state.events.event1(Event.MarketTookEffect, market.index)
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * When a market takes other parameters: at once, only with notice, or not at all; and how it takes them. Nobody who holds
+ * anything is asked for more from one record to the next.
+ */
+import * as Market from "../../domain/Market.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { none } from "../../domain/None.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import * as Watch from "../accounts/Watch.js"
+import { Event } from "../EventLog.js"
+import * as Margin from "../Margin.js"
+import type { MarketState } from "../Markets.js"
+import * as Band from "../orders/Band.js"
+import type { State } from "../State.js"
+
+/** Notes that the market's snapshot changed, and so the registry. */
+export const touch = (state: State, market: MarketState): void => {
+  market.marketSequence = state.sequence
+  state.registrySequence = state.sequence
+}
+
+/** Whether nobody has a position or an order in a market. */
+const isEmpty = (state: State, market: MarketState): boolean => market.openInterest === 0 && state.books[market.index]!.orderCount === 0
+
+/** Whether some size needs more margin, or may no longer be held. */
+const asksMore = (now: Market.Parameters, next: Market.Parameters): boolean => {
+  const needsMore = ({ notionalThresholdAtoms }: Market.Parameters["maintenanceMarginTiers"][number]): boolean =>
+    Margin.maintenance(next.maintenanceMarginTiers, notionalThresholdAtoms)
+      > Margin.maintenance(now.maintenanceMarginTiers, notionalThresholdAtoms)
+  return next.maxPositionQuantityAtoms < now.maxPositionQuantityAtoms
+    || next.initialMarginBps > now.initialMarginBps || next.maxLeverageX < now.maxLeverageX
+    || next.maintenanceMarginTiers.some(needsMore) || now.maintenanceMarginTiers.some(needsMore)
+    || next.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps > now.maintenanceMarginTiers.at(-1)!.maintenanceMarginBps
+}
+
+/** Whether what may be held by now has a notional below 2^53 money atoms at every price of the next parameters. */
+const isCountable = ({ factor, widestPositionAtoms }: MarketState, next: Market.Parameters): boolean => {
+  const widest = Math.max(widestPositionAtoms, next.maxPositionQuantityAtoms)
+  return BigInt(next.maxPriceAtoms) * BigInt(widest) * BigInt(factor) < 2n ** 53n
+}
+
+export type When = "at once" | "with notice" | "never"
+
+/** When a market may take parameters that are valid as such. */
+export const whenTaken = (state: State, market: MarketState, next: Market.Parameters): When => {
+  const now = market.parameters
+  if (market.status === "draft") return "at once"
+  if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return "never"
+  if (isEmpty(state, market)) return "at once"
+  if (next.minPriceAtoms > now.minPriceAtoms || next.maxPriceAtoms < now.maxPriceAtoms || !isCountable(market, next)) return "never"
+  return asksMore(now, next) ? "with notice" : "at once"
+}
+
+/**
+ * The refusal of quantity bounds that some position could not be closed within: a higher minimum than it, or a lower
+ * maximum. It names the bound that would pass. Only a bound that gets tighter is looked at, and then every position.
+ */
+export const stranding = ({ positions }: State, market: MarketState, next: Market.Parameters): Refused | undefined => {
+  const now = market.parameters
+  const raises = next.minQuantityAtoms > now.minQuantityAtoms
+  const lowers = next.maxQuantityAtoms < now.maxQuantityAtoms
+  if (market.openInterest === 0 || !raises && !lowers) return undefined
+  const { least, most } = positions.range(market.index)
+  // What was out of the bounds before they changed may stay so: they do not get tighter for it.
+  const lowest = Math.max(least, now.minQuantityAtoms)
+  if (raises && next.minQuantityAtoms > lowest) {
+    return refused(Refusal.positionStranded, none, least, next.minQuantityAtoms, lowest)
+  }
+  const highest = Math.min(most, now.maxQuantityAtoms)
+  return lowers && next.maxQuantityAtoms < highest
+    ? refused(Refusal.positionStranded, none, most, next.maxQuantityAtoms, highest)
+    : undefined
+}
+
+/** Takes other parameters. What the band leaves behind is only noted. */
+export const take = (state: State, market: MarketState, next: Market.Parameters): void => {
+  const before = market.mark
+  market.widestPositionAtoms = isEmpty(state, market)
+    ? 0
+    : Math.max(market.widestPositionAtoms, market.parameters.maxPositionQuantityAtoms)
+  market.setParameters(next)
+  if (market.mark !== before) state.events.event2(Event.MarkSet, market.index, market.mark)
+  state.riskEpoch++
+  Watch.note(state, market)
+  Band.note(state, market)
+  touch(state, market)
+}

@@ -1,0 +1,82 @@
+/** Announced parameters over the real engine. `ask` checks every schema. */
+import { expect, test } from "vitest"
+import { parameters } from "../engine/drive.js"
+import * as Fake from "./FakeVenue.js"
+import { LiveVenue, marketId } from "./LiveVenue.js"
+
+const dayMs = 86_400_000
+
+const make = async () => {
+  const venue = LiveVenue.make()
+  const [alice, bob] = await venue.traders(2, "60")
+  await venue.place(bob!, { side: "sell", quantity: "5.000" })
+  await venue.place(alice!, { quantity: "5.000" })
+  const details = Fake.json(await venue.ask({ target: `/v1/markets/${marketId}` })).market
+  const { maxLeverageX: _, ...risk } = parameters("AAA")
+  const body = {
+    underlyingSymbol: details.underlyingSymbol,
+    marketType: "crypto",
+    priceScale: details.priceScale,
+    quantityScale: details.quantityScale,
+    minPrice: details.minPrice,
+    maxPrice: details.maxPrice,
+    minQuantity: details.minQuantity,
+    maxQuantity: details.maxQuantity,
+    maxPositionQuantity: details.maxPositionQuantity,
+    initialMarginBps: 2000,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 1500 }],
+    maxLeverageX: 5,
+    makerFeeBps: details.makerFeeBps,
+    takerFeeBps: details.takerFeeBps,
+    priceBandBps: details.priceBandBps,
+    indexStaleMs: risk.indexStaleMs,
+    fundingCapE9: risk.fundingCapE9
+  }
+  const put = async (idempotencyKey: string, more: object = {}) => {
+    const response = await venue.ask({
+      method: "PUT",
+      target: `/v1/operator/markets/${marketId}`,
+      body: { ...body, ...more },
+      key: Fake.operatorToken,
+      idempotencyKey
+    })
+    return { ...Fake.json(response), status: response.status }
+  }
+  const announced = async () =>
+    Fake.json(await venue.ask({ target: `/v1/operator/markets/${marketId}/announced`, key: Fake.operatorToken }))
+  const market = async () => Fake.json(await venue.ask({ target: `/v1/markets/${marketId}` }))
+  return { venue, put, announced, market }
+}
+
+test("tighter margins need notice; announced, everybody sees them, and the operator whom they touch", async () => {
+  const { announced, market, put, venue } = await make()
+  const earliest = venue.atEpochMs + dayMs
+  expect(await put("now")).toMatchObject({
+    status: 400,
+    code: "invalid_request",
+    rejectionGuard: "notice_required",
+    nearest: String(earliest)
+  })
+  expect(await announced()).toMatchObject({ version: "operator-announced/v1", marketId, announced: null })
+  expect((await market()).market.announced).toBeUndefined()
+  // 500 USDC of notional with 60 behind it: 100 of initial and 75 of maintenance margin are asked for.
+  const touched = { underInitialMargin: 2, underMaintenanceMargin: 2 }
+  const first = await put("then", { effectiveAtEpochMs: earliest })
+  expect(first).toMatchObject({ status: 200, operation: "put_market", announced: { effectiveAtEpochMs: earliest, ...touched } })
+  const terms = { effectiveAtEpochMs: earliest, initialMarginBps: 2000, maxLeverageX: 5 }
+  expect(await announced()).toMatchObject({ announced: { ...terms, ...touched } })
+  const snapshot = await market()
+  expect(snapshot.market.announced).toMatchObject(terms)
+  expect(snapshot.snapshotSequence).toBe(first.sequence)
+  // The same again is the same answer; another time under the key is another request.
+  expect(await put("then", { effectiveAtEpochMs: earliest })).toEqual(first)
+  expect((await put("then", { effectiveAtEpochMs: earliest + 1 })).status).toBe(409)
+})
+
+test("what is announced of a market that there is not is nothing", async () => {
+  const { venue } = await make()
+  const target = "/v1/operator/markets/NO-USDC-PERP/announced"
+  const response = await venue.ask({ target, key: Fake.operatorToken })
+  expect([response.status, Fake.json(response).code]).toEqual([404, "market_not_found"])
+  expect((await venue.ask({ target: `/v1/operator/markets/${marketId}/announced` })).status).toBe(401)
+})

@@ -1,0 +1,257 @@
+/** Parameters with notice: what is taken at once and what is not, whom it would touch, and how they take effect. */
+import { describe, expect, test } from "vitest"
+import type * as Market from "../../src/domain/Market.js"
+import * as Order from "../../src/domain/Order.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
+import { Event } from "../../src/engine/EventLog.js"
+import { noticeMs } from "../../src/engine/markets/Announced.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
+import { Driver, parameters } from "./drive.js"
+
+const usdc = (amount: number): number => amount * 1_000_000
+
+const tiers = (maintenanceMarginBps: number) => [{ notionalThresholdAtoms: 0, maintenanceMarginBps }]
+
+/** A market without fees, in which a lot at the mark of 100.0 is 0.1 USDC; its index is good for as long as a test goes on. */
+const market = (change: Partial<Market.Parameters> = {}) =>
+  parameters("AAA", {
+    makerFeeBps: 0,
+    takerFeeBps: 0,
+    initialMarginBps: 500,
+    maxLeverageX: 20,
+    maintenanceMarginTiers: tiers(250),
+    indexStaleMs: 10 * 86_400_000,
+    markBandBps: 0,
+    ...change
+  })
+
+const tighter = market({ initialMarginBps: 2000, maxLeverageX: 5, maintenanceMarginTiers: tiers(1000) })
+
+/** Two who hold 1,000 lots, 100 USDC, against each other, with 6 and with 1,000 USDC behind them. */
+const begin = () => {
+  const driver = new Driver()
+  driver.market(market(), 1000)
+  const [weak, strong] = [driver.account(usdc(6)), driver.account(usdc(1000))]
+  driver.place(strong, { side: Order.sell, quantityAtoms: 1000 })
+  driver.place(weak, { quantityAtoms: 1000 })
+  return { driver, strong, weak }
+}
+
+const put = (driver: Driver, next: Market.Parameters, effectiveAtEpochMs = 0) =>
+  driver.ask({ kind: "PutMarket", idempotencyKey: driver.nextKey(), parameters: next, effectiveAtEpochMs })
+
+/** Announces for the earliest time that there is. */
+const announce = (driver: Driver, next = tighter): number => {
+  const at = driver.atEpochMs + noticeMs
+  expect(put(driver, next, at).refusal).toBe(Refusal.none)
+  return at
+}
+
+/** What the record of a time is, as the venue would wake itself for it. */
+const passTo = (driver: Driver, atEpochMs: number): void => {
+  driver.atEpochMs = atEpochMs
+  driver.send({ kind: "PassTime" })
+}
+
+const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  Snapshot.canonical(engine.state, (line) => lines.push(line))
+  return lines
+}
+
+const restored = (driver: Driver): Driver => {
+  const { state } = driver.engine
+  const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
+  copy.atEpochMs = driver.atEpochMs
+  return copy
+}
+
+describe("at once", () => {
+  test.each<readonly [string, Partial<Market.Parameters>]>([
+    ["a higher initial margin", { initialMarginBps: 501, maxLeverageX: 19 }],
+    ["a lower leverage", { maxLeverageX: 19 }],
+    ["a higher maintenance margin", { maintenanceMarginTiers: tiers(251) }],
+    ["a tier above what anybody holds", {
+      maintenanceMarginTiers: [...tiers(250), { notionalThresholdAtoms: usdc(1e6), maintenanceMarginBps: 300 }]
+    }],
+    ["a lower position limit", { maxPositionQuantityAtoms: market().maxPositionQuantityAtoms - 1 }]
+  ])("%s is refused with the earliest time that would pass, and taken with it", (_, change) => {
+    const { driver } = begin()
+    const earliest = driver.atEpochMs + noticeMs
+    expect(put(driver, market(change))).toMatchObject({ refusal: Refusal.noticeRequired, limit: earliest, nearest: earliest })
+    expect(put(driver, market(change), earliest - 1))
+      .toMatchObject({ refusal: Refusal.noticeRequired, limit: earliest, actual: earliest - 1, nearest: earliest })
+    expect(driver.engine.market(0).announced).toBeUndefined()
+    expect(put(driver, market(change), earliest)).toMatchObject({ refusal: Refusal.none, effectiveAtEpochMs: earliest })
+    expect(driver.engine.market(0).parameters).toEqual(market())
+  })
+
+  test("all of it is taken where nobody has anything", () => {
+    const driver = new Driver()
+    driver.market(market(), 1000)
+    expect(put(driver, tighter).refusal).toBe(Refusal.none)
+    expect(driver.engine.market(0).parameters).toEqual(tighter)
+  })
+
+  test("a price bound gets no tighter, with notice or without", () => {
+    const { driver } = begin()
+    for (const at of [0, driver.atEpochMs + noticeMs]) {
+      for (const change of [{ minPriceAtoms: market().minPriceAtoms + 1 }, { maxPriceAtoms: market().maxPriceAtoms - 1 }]) {
+        expect(put(driver, market(change), at).refusal).toBe(Refusal.marketInvalid)
+      }
+    }
+    expect(put(driver, market({ minQuantityAtoms: 2 }), driver.atEpochMs + noticeMs).refusal).toBe(Refusal.marketInvalid)
+    expect(put(driver, market({ priceScale: market().priceScale - 1 }), driver.atEpochMs + noticeMs).refusal).toBe(Refusal.marketInvalid)
+  })
+
+  test("nothing is announced of a market that there is not", () => {
+    const { driver } = begin()
+    const other = { ...market(), marketId: "BBB-USDC-PERP", baseAsset: "BBB" }
+    expect(put(driver, other, driver.atEpochMs + noticeMs).refusal).toBe(Refusal.marketUnknown)
+    expect(driver.engine.findMarket("BBB-USDC-PERP")).toBe(-1)
+  })
+})
+
+describe("an announcement", () => {
+  test("tells whom it would touch, of those who hold a position", () => {
+    const { driver } = begin()
+    // With orders alone nobody is counted.
+    driver.place(driver.account(usdc(6)), { priceAtoms: 999, quantityAtoms: 1000 })
+    const at = driver.atEpochMs + noticeMs
+    const counts = (next: Market.Parameters) => {
+      const { underInitialMargin, underMaintenanceMargin } = put(driver, next, at)
+      expect(driver.engine.touched(0)).toEqual({ underInitialMargin, underMaintenanceMargin })
+      return [underInitialMargin, underMaintenanceMargin]
+    }
+    // 6 USDC behind 100: at 6 % initial margin nobody is short, at 7 % one is, at 7 % maintenance margin he is liquidated.
+    expect(counts(market({ initialMarginBps: 600, maxLeverageX: 16 }))).toEqual([0, 0])
+    expect(counts(market({ initialMarginBps: 700, maxLeverageX: 14 }))).toEqual([1, 0])
+    expect(counts(market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(600) }))).toEqual([1, 0])
+    expect(counts(market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(601) }))).toEqual([1, 1])
+  })
+
+  test("changes nothing before its time, and is the last that counts", () => {
+    const { driver, weak } = begin()
+    const first = announce(driver)
+    driver.atEpochMs += 1000
+    const second = announce(driver, market({ maxLeverageX: 7 }))
+    passTo(driver, first)
+    expect(driver.engine.market(0).parameters).toEqual(market())
+    expect(driver.engine.nextDueEpochMs).toBe(second)
+    passTo(driver, second - 1)
+    expect(driver.engine.market(0).announced?.effectiveAtEpochMs).toBe(second)
+    passTo(driver, second)
+    expect(driver.engine.market(0)).toMatchObject({ parameters: market({ maxLeverageX: 7 }), announced: undefined })
+    expect(driver.engine.state.liquidations.has(weak)).toBe(false)
+  })
+
+  test.each([["announced", 1], ["put", 0]])("is withdrawn by the present parameters, %s", (_, at) => {
+    const { driver } = begin()
+    announce(driver)
+    expect(put(driver, market(), at)).toMatchObject({ refusal: Refusal.none, effectiveAtEpochMs: 0 })
+    expect(driver.engine.market(0).announced).toBeUndefined()
+    expect(driver.engine.touched(0)).toBeUndefined()
+    expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test("stands where what is put after it is refused, and is withdrawn by what is taken", () => {
+    const { driver } = begin()
+    const at = announce(driver)
+    expect(put(driver, market({ maxLeverageX: 19 })).refusal).toBe(Refusal.noticeRequired)
+    expect(driver.engine.market(0).announced?.effectiveAtEpochMs).toBe(at)
+    expect(put(driver, market({ takerFeeBps: 3 })).refusal).toBe(Refusal.none)
+    expect(driver.engine.market(0).announced).toBeUndefined()
+  })
+
+  test("is kept by a snapshot", () => {
+    const { driver, weak } = begin()
+    const at = announce(driver)
+    const copy = restored(driver)
+    expect(canonical(copy)).toEqual(canonical(driver))
+    for (const each of [driver, copy]) passTo(each, at)
+    expect(canonical(copy)).toEqual(canonical(driver))
+    expect(copy.engine.state.liquidations.has(weak)).toBe(true)
+  })
+})
+
+describe("taking effect", () => {
+  test("puts whoever is under the new maintenance margin under liquidation, and nobody else", () => {
+    const { driver, strong, weak } = begin()
+    const at = announce(driver)
+    driver.engine.state.events.clear()
+    passTo(driver, at)
+    const { events, liquidations } = driver.engine.state
+    expect([liquidations.has(weak), liquidations.has(strong)]).toEqual([true, false])
+    expect(events.words.slice(0, 3)).toEqual(Float64Array.of(Event.MarketTookEffect, 1, 0))
+    expect(driver.engine.balance(strong)).toMatchObject({ initialMarginAtoms: usdc(20), maintenanceMarginAtoms: usdc(10) })
+  })
+
+  test("any record at its time does it, before anything of its own", () => {
+    const { driver, weak } = begin()
+    driver.atEpochMs = announce(driver)
+    expect(driver.place(weak, { quantityAtoms: 1, priceAtoms: 990 }).refusal).toBe(Refusal.marginInsufficient)
+    expect(driver.engine.state.liquidations.has(weak)).toBe(true)
+  })
+
+  test("waits for the end of a halt", () => {
+    const { driver, weak } = begin()
+    const at = announce(driver)
+    driver.send({ kind: "HaltEngine", idempotencyKey: "halt" })
+    expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
+    passTo(driver, at + 5_000)
+    expect(driver.engine.market(0).parameters).toEqual(market())
+    driver.send({ kind: "ResumeEngine", idempotencyKey: "resume" })
+    expect(driver.engine.market(0).parameters).toEqual(tighter)
+    expect(driver.engine.state.liquidations.has(weak)).toBe(true)
+  })
+
+  test("looks at everybody in bounded steps", () => {
+    const { driver, weak } = begin()
+    for (let opened = 0; opened < 520; opened++) driver.account(1)
+    passTo(driver, announce(driver))
+    // The newest come first; whoever is left is looked at in the next record, which comes at once.
+    expect(driver.engine.state.liquidations.has(weak)).toBe(false)
+    expect(driver.engine.nextDueEpochMs).toBe(0)
+    const copy = restored(driver)
+    for (const each of [driver, copy]) {
+      passTo(each, driver.atEpochMs)
+      expect(each.engine.state.liquidations.has(weak)).toBe(true)
+    }
+    expect(canonical(copy)).toEqual(canonical(driver))
+  })
+
+  test("leaves a position that is larger than any order, and every price exact that it may have", () => {
+    const { driver, strong, weak } = begin()
+    const small = market({ maxPositionQuantityAtoms: 100, maxQuantityAtoms: 100 })
+    passTo(driver, announce(driver, small))
+    expect(driver.place(weak, { side: Order.sell, quantityAtoms: 101, reduceOnly: true }).refusal).toBe(Refusal.quantityOutOfBounds)
+    expect(driver.place(weak, { quantityAtoms: 1 }).refusal).toBe(Refusal.positionLimit)
+    // The limit of before bounds what is held: no price may rise beyond what it can be counted at.
+    const most = Math.floor((2 ** 53 - 1) / (market().maxPositionQuantityAtoms * driver.engine.state.markets[0]!.factor))
+    const bound = Math.min(most, 2 ** 31 - 2)
+    expect(put(driver, { ...small, maxPriceAtoms: bound + 1 }).refusal).toBe(bound === most ? Refusal.marketInvalid : Refusal.none)
+    expect(put(driver, { ...small, maxPriceAtoms: bound }).refusal).toBe(Refusal.none)
+    for (let closed = 0; closed < 10; closed++) {
+      driver.place(strong, { quantityAtoms: 100 })
+      driver.place(weak, { side: Order.sell, quantityAtoms: 100, reduceOnly: true, timeInForce: Order.ioc })
+    }
+    expect(driver.engine.positions(weak)).toEqual([])
+  })
+
+  test("of several markets the earlier comes first, and of one moment the lower", () => {
+    const { driver } = begin()
+    const names = ["BBB", "CCC"]
+    for (const name of names) driver.market({ ...market(), marketId: `${name}-USDC-PERP`, baseAsset: name }, 1000)
+    const [at, of] = [driver.atEpochMs + noticeMs, (name: string) => ({ ...tighter, marketId: `${name}-USDC-PERP`, baseAsset: name })]
+    put(driver, of("CCC"), at + 5)
+    put(driver, of("BBB"), at + 5)
+    put(driver, tighter, at + 6)
+    expect(driver.engine.state.announcements).toEqual([1, 2, 0])
+    expect(driver.engine.nextDueEpochMs).toBe(at + 5)
+    passTo(driver, at + 5)
+    expect(driver.engine.state.announcements).toEqual([0])
+    passTo(driver, at + 6)
+    expect([0, 1, 2].map((index) => driver.engine.market(index).parameters.initialMarginBps)).toEqual([2000, 2000, 2000])
+  })
+})
