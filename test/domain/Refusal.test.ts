@@ -37,8 +37,7 @@ const guards = [
   "index_out_of_order",
   "index_held",
   "notice_required",
-  "account_share",
-  "leverage_out_of_bounds"
+  "account_share"
 ]
 
 const compatNames = [
@@ -127,6 +126,7 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     IndexPriceInvalid: "price_atoms",
     IndexPriceOutOfOrder: "epoch_ms",
     LeverageOutOfBounds: "leverage",
+    TriggerInvalid: "price_atoms",
     AccountTotalLimit: "money_atoms",
     PositionStranded: "size_atoms",
     NoticeRequired: "epoch_ms"

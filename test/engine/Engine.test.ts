@@ -201,7 +201,7 @@ describe("markets", () => {
     const { account, driver, other } = begin()
     driver.place(other, { side: Order.sell, quantityAtoms: 10 })
     driver.place(account, { quantityAtoms: 10 })
-    expect(put(driver, parameters("AAA", { maxLeverageX: 9 })).refusal).toBe(Refusal.marketInvalid)
+    expect(put(driver, parameters("AAA", { maxLeverageX: 9 })).refusal).toBe(Refusal.noticeRequired)
     driver.place(other, { quantityAtoms: 10 })
     driver.place(account, { side: Order.sell, quantityAtoms: 10 })
     expect(put(driver, parameters("AAA", { maxLeverageX: 9 })).refusal).toBe(Refusal.none)
