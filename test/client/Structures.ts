@@ -4,7 +4,7 @@
  * and its manual, since its package carries no tests.
  */
 import { Precise } from "ccxt"
-import type { Balances, Exchange, Market, Order, OrderBook, Position, Ticker, Trade } from "ccxt"
+import type { Balances, Exchange, FundingRate, Market, Order, OrderBook, Position, Ticker, Trade } from "ccxt"
 import { expect } from "vitest"
 
 type Kind = "string" | "number" | "boolean" | "object" | "array"
@@ -337,4 +337,34 @@ export const balance = (exchange: Exchange, entry: Balances): void => {
     const sum = Precise.stringAdd(text(exchange, column("free")[code]), text(exchange, column("used")[code]))
     expect(sum, `free and used of ${code} sum to the total`).toBe(text(exchange, column("total")[code]))
   }
+}
+
+/** What the library demands of a funding rate. */
+export const fundingRate = (exchange: Exchange, entry: FundingRate, symbol: string): void => {
+  const members = hold("funding rate", entry, {
+    info: "object",
+    symbol: "string",
+    timestamp: "number",
+    datetime: "string",
+    markPrice: "number",
+    indexPrice: "number",
+    fundingRate: "number",
+    fundingTimestamp: "number",
+    fundingDatetime: "string",
+    previousFundingRate: "number",
+    previousFundingTimestamp: "number",
+    previousFundingDatetime: "string",
+    interval: "string"
+  })
+  expect(entry.symbol).toBe(symbol)
+  timed(exchange, "funding rate", members)
+  above("funding rate.markPrice", entry.markPrice, 0)
+  above("funding rate.indexPrice", entry.indexPrice, 0)
+  for (const name of ["fundingRate", "previousFundingRate"]) {
+    expect(Math.abs(Number(members[name])), `${name} is a fraction`).toBeLessThan(1)
+  }
+  expect(exchange.iso8601(entry.fundingTimestamp)).toBe(entry.fundingDatetime)
+  expect(exchange.iso8601(entry.previousFundingTimestamp)).toBe(entry.previousFundingDatetime)
+  expect(entry.fundingTimestamp).toBeGreaterThan(Number(entry.timestamp))
+  expect(entry.previousFundingTimestamp).toBeLessThanOrEqual(Number(entry.timestamp))
 }

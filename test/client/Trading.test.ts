@@ -320,6 +320,45 @@ describe("ccxt class", () => {
     expect(Object.keys(await maker.fetchLeverageTiers([symbol]))).toEqual([symbol])
   })
 
+  it("funding is told for one market, for some, and for all", async () => {
+    const rate = await maker.fetchFundingRate(symbol)
+    Structures.fundingRate(maker, rate, symbol)
+    expect(rate.interval).toBe("1h")
+    expect(rate.fundingTimestamp! - rate.previousFundingTimestamp!).toBe(3_600_000)
+    expect(Object.keys(await maker.fetchFundingRates([otherSymbol]))).toEqual([otherSymbol])
+    const rates = await maker.fetchFundingRates()
+    expect(Object.keys(rates)).toEqual(maker.symbols)
+    for (const [name, one] of Object.entries(rates)) Structures.fundingRate(maker, one, name)
+    expect(await maker.fetchFundingRateHistory(symbol, Number(await maker.fetchTime()))).toEqual([])
+  })
+
+  it("leverage is set, told, and seen on the position", async () => {
+    expect(await taker.fetchLeverage(symbol)).toMatchObject({
+      symbol,
+      marginMode: "cross",
+      longLeverage: 50,
+      shortLeverage: 50,
+      info: { setLeverageX: null }
+    })
+    expect(await taker.setLeverage(5, symbol)).toMatchObject({ marketId: "BTC-USDC-PERP", leverageX: 5 })
+    expect(await taker.fetchLeverage(symbol)).toMatchObject({ longLeverage: 5, shortLeverage: 5, info: { setLeverageX: 5 } })
+    await expect(taker.setLeverage(51, symbol)).rejects.toMatchObject({
+      name: "BadRequest",
+      details: { rejectionGuard: "leverage_out_of_bounds", limit: "50", actual: "51" }
+    })
+    await expect(taker.setLeverage(5)).rejects.toMatchObject({ name: "ArgumentsRequired" })
+
+    // More than the account's money: so there is a price at which it is liquidated.
+    await maker.createLimitSellOrder(symbol, 20, near + 1)
+    await taker.createLimitBuyOrder(symbol, 20, near + 1)
+    const position = await taker.fetchPosition(symbol)
+    Structures.position(taker, position, symbol)
+    expect(position.leverage).toBe(5)
+    expect(position.liquidationPrice).toBeGreaterThan(0)
+    expect(position.liquidationPrice).toBeLessThan(near)
+    expect(position.initialMargin).toBeCloseTo(position.notional! / 5, 5)
+  })
+
   it("the library finds the features of orders", () => {
     expect(maker.featureValue(symbol, "createOrder", "timeInForce")).toMatchObject({ IOC: true, FOK: false, PO: true, GTD: false })
     expect(maker.featureValue(symbol, "createOrders", "max")).toBe(32)

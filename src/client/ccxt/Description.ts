@@ -27,7 +27,11 @@ export const served = [
   "fetchCanceledAndClosedOrders",
   "fetchCanceledOrders",
   "fetchClosedOrders",
+  "fetchFundingRate",
+  "fetchFundingRateHistory",
+  "fetchFundingRates",
   "fetchL2OrderBook",
+  "fetchLeverage",
   "fetchLeverageTiers",
   "fetchMarketLeverageTiers",
   "fetchMarkets",
@@ -46,7 +50,8 @@ export const served = [
   "fetchTime",
   "fetchTrades",
   "fetchTradingFee",
-  "fetchTradingFees"
+  "fetchTradingFees",
+  "setLeverage"
 ] as const
 
 /** Where what closes a position is set. */
@@ -55,6 +60,12 @@ export const autoClosePath = "v1/accounts/{accountId}/positions/{marketId}/auto-
 /** Where an order is changed. */
 export const editOrderPath = "v1/orders/{orderId}/amend"
 
+/** A market's ended funding intervals, newest first. */
+export const fundingPath = "v1/markets/{marketId}/funding"
+
+/** An account's leverage in a market: read and set. */
+export const leveragePath = "v1/accounts/{accountId}/markets/{marketId}/leverage"
+
 /** Routes by section and method. Every one of them counts once against the rate limit. */
 export const api = {
   system: {
@@ -62,6 +73,7 @@ export const api = {
   },
   public: {
     get: [
+      fundingPath,
       "v2/time",
       "v2/markets",
       "v2/markets/{symbol}/book",
@@ -76,6 +88,7 @@ export const api = {
       "v1/accounts/{accountId}/outcomes",
       autoClosePath,
       "v1/accounts/{accountId}/triggers",
+      leveragePath,
       "v2/orders",
       "v2/orders/{orderId}",
       "v2/trades",
@@ -93,7 +106,7 @@ export const api = {
       "v2/orders/{orderId}/cancel",
       "v2/orders/cancel-all"
     ],
-    put: [autoClosePath],
+    put: [autoClosePath, leveragePath],
     delete: [autoClosePath, "v1/accounts/{accountId}/triggers"]
   }
 }

@@ -15,8 +15,12 @@ import {
   ArgumentsRequired,
   ExchangeNotAvailable,
   functions,
+  type FundingRate,
+  type FundingRateHistory,
+  type FundingRates,
   type Int,
   InvalidOrder,
+  type Leverage,
   type LeverageTier,
   type LeverageTiers,
   type Market,
@@ -153,9 +157,7 @@ export class Perpetuum extends Delivery {
 
   override async fetchOpenInterest(symbol: string, params: Dict = {}): Promise<OpenInterest> {
     const market = await this.loadMarket(symbol)
-    const stats = this.asDict(
-      await this.request("v2/markets/{symbol}/stats", "public", "GET", { symbol: market.symbol, ...params })
-    )
+    const stats = await this.fetchStats(market, params)
     return this.safeOpenInterest({
       symbol: market.symbol,
       openInterestAmount: this.safeNumber(stats, "openInterestAmount"),
@@ -164,6 +166,84 @@ export class Perpetuum extends Delivery {
       datetime: this.safeString(stats, "datetime"),
       info: stats
     }, market)
+  }
+
+  /**
+   * `fundingRate` is that of the running interval as its samples stand now, charged at `fundingTimestamp`;
+   * `previousFundingRate` was charged at the end of the last one. Rates are fractions per `interval`; positive: longs pay.
+   */
+  override async fetchFundingRate(symbol: string, params: Dict = {}): Promise<FundingRate> {
+    const market = await this.loadMarket(symbol)
+    return this.parseStatsFunding(await this.fetchStats(market, params), market)
+  }
+
+  /** The funding rates of these markets, or of all of them: one request for each. */
+  override async fetchFundingRates(symbols: Strings = undefined, params: Dict = {}): Promise<FundingRates> {
+    await this.loadMarkets()
+    const rates: Record<string, FundingRate> = {}
+    for (const symbol of this.marketSymbols(symbols) ?? this.symbols) rates[symbol] = await this.fetchFundingRate(symbol, params)
+    return rates
+  }
+
+  private parseStatsFunding(stats: Dict, market: MarketInterface): FundingRate {
+    const native: Dict = this.safeDict(stats, "info", {})
+    const number = (name: string): number => this.safeNumber(stats, name) ?? 0
+    const timestamp = number("timestamp")
+    const fundingTimestamp = number("nextFundingTimestamp")
+    const previousFundingTimestamp = fundingTimestamp - this.safeInteger(native, "fundingIntervalMs", 0)
+    const price = (name: string) => number(name) === 0 ? undefined : { [name]: number(name) }
+    return {
+      info: stats,
+      symbol: market.symbol,
+      // The venue says 0 before there were any.
+      ...price("markPrice"),
+      ...price("indexPrice"),
+      timestamp,
+      datetime: this.iso8601(timestamp) ?? "",
+      // What the venue calls the next rate is the running interval's; the library counts from the one that is charged next.
+      fundingRate: number("nextFundingRate"),
+      fundingTimestamp,
+      fundingDatetime: this.iso8601(fundingTimestamp) ?? "",
+      previousFundingRate: number("fundingRate"),
+      previousFundingTimestamp,
+      previousFundingDatetime: this.iso8601(previousFundingTimestamp) ?? "",
+      interval: this.safeString(stats, "interval", "")
+    }
+  }
+
+  /** Rates of ended intervals, oldest first. The venue keeps the latest 720 of a market and tells the latest 500. */
+  override async fetchFundingRateHistory(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<FundingRateHistory>> {
+    const market = await this.loadMarket(this.required(symbol, "fetchFundingRateHistory"))
+    // The venue tells the newest first, the library wants those from `since` on: then all have to be asked for.
+    const count = since === undefined ? limit : Description.maxListed
+    const response = this.asDict(
+      await this.request(Description.fundingPath, "public", "GET", {
+        marketId: market.id,
+        ...this.listing(since, count),
+        ...params
+      })
+    )
+    return this.parseFundingRateHistories(this.safeList(response, "intervals", []), market, since, limit)
+  }
+
+  override parseFundingRateHistory(interval: Dict, market?: Market): FundingRateHistory {
+    const timestamp = this.safeInteger(interval, "endedAtEpochMs")
+    return {
+      info: interval,
+      symbol: market?.symbol,
+      fundingRate: this.parseNumber(Precise.stringDiv(this.safeString(interval, "fundingRateE9"), "1000000000")),
+      timestamp,
+      datetime: this.iso8601(timestamp)
+    }
+  }
+
+  private async fetchStats(market: MarketInterface, params: Dict): Promise<Dict> {
+    return this.asDict(await this.request("v2/markets/{symbol}/stats", "public", "GET", { symbol: market.symbol, ...params }))
   }
 
   override async fetchTrades(
@@ -351,7 +431,32 @@ export class Perpetuum extends Delivery {
     )
   }
 
+  /** The most leverage that the account takes in a market, a whole number from 1. Its margin is crossed: both sides have the same. */
+  override async setLeverage(leverage: number, symbol: Str = undefined, params: Dict = {}): Promise<Dict> {
+    const market = await this.loadMarket(this.required(symbol, "setLeverage"))
+    return this.asDict(
+      await this.request(Description.leveragePath, "private", "PUT", {
+        accountId: await this.loadAccountId(),
+        marketId: market.id,
+        leverageX: leverage,
+        ...params
+      })
+    )
+  }
+
   // The account's reads.
+
+  /** The most leverage that counts in a market: what was set, or what the market allows. */
+  override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {
+    const market = await this.loadMarket(symbol)
+    const target = { accountId: await this.loadAccountId(), marketId: market.id, ...params }
+    return this.parseLeverage(this.asDict(await this.request(Description.leveragePath, "private", "GET", target)), market)
+  }
+
+  override parseLeverage(leverage: Dict, market?: Market): Leverage {
+    const most = this.safeNumber(leverage, "leverageX")
+    return { info: leverage, symbol: market?.symbol, marginMode: "cross", longLeverage: most, shortLeverage: most }
+  }
 
   override async fetchOrder(id: string, symbol: Str = undefined, params: Dict = {}): Promise<Order> {
     await this.loadMarkets()

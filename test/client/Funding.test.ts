@@ -1,0 +1,84 @@
+/** Funding of ended intervals, as a venue tells that has run for hours. */
+import { describe, expect, it } from "@effect/vitest"
+import { afterAll, beforeAll } from "vitest"
+import { Perpetuum } from "../../src/client/ccxt/Perpetuum.js"
+import { type Answer, ScriptedVenue } from "./ScriptedVenue.js"
+
+const symbol = "BTC/USDC:USDC"
+const hourMs = 3_600_000
+const startEpochMs = 1_767_225_600_000
+
+const answered = (body: object): Answer => ({ status: 200, body: JSON.stringify(body) })
+
+const market = {
+  id: "BTC-USDC-PERP",
+  symbol,
+  base: "BTC",
+  quote: "USDC",
+  settle: "USDC",
+  type: "swap",
+  swap: true,
+  contract: true,
+  precision: { amount: 0.001, price: 0.1 },
+  limits: {},
+  info: {}
+}
+
+/** What the venue tells of the interval that ended so many hours after the start. */
+const interval = (hours: number, fundingRateE9: string) => ({ endedAtEpochMs: startEpochMs + hours * hourMs, fundingRateE9 })
+
+describe("the history of funding rates", () => {
+  let venue: ScriptedVenue
+  let exchange: Perpetuum
+
+  beforeAll(async () => {
+    venue = await ScriptedVenue.start()
+    exchange = new Perpetuum({ hostname: `127.0.0.1:${venue.port}`, enableRateLimit: false })
+    venue.script(answered([market]))
+    await exchange.loadMarkets()
+  })
+
+  afterAll(() => venue.stop())
+
+  const history = { version: "external-funding-history/v1", intervals: [interval(3, "-12500"), interval(2, "0"), interval(1, "4000000")] }
+
+  it("is told oldest first, as fractions per interval", async () => {
+    venue.script(answered(history))
+    expect(await exchange.fetchFundingRateHistory(symbol, undefined, 3)).toEqual([
+      {
+        info: history.intervals[2],
+        symbol,
+        fundingRate: 0.004,
+        timestamp: startEpochMs + hourMs,
+        datetime: "2026-01-01T01:00:00.000Z"
+      },
+      {
+        info: history.intervals[1],
+        symbol,
+        fundingRate: 0,
+        timestamp: startEpochMs + 2 * hourMs,
+        datetime: "2026-01-01T02:00:00.000Z"
+      },
+      {
+        info: history.intervals[0],
+        symbol,
+        fundingRate: -0.0000125,
+        timestamp: startEpochMs + 3 * hourMs,
+        datetime: "2026-01-01T03:00:00.000Z"
+      }
+    ])
+    expect(venue.seen[0]!.url).toBe("/v1/markets/BTC-USDC-PERP/funding?limit=3")
+  })
+
+  it("from a time on is that of its first intervals, although the venue tells the newest first", async () => {
+    venue.script(answered(history))
+    const since = startEpochMs + hourMs
+    const rates = await exchange.fetchFundingRateHistory(symbol, since, 2)
+    expect(rates.map(({ fundingRate }) => fundingRate)).toEqual([0.004, 0])
+    expect(venue.seen[0]!.url).toBe(`/v1/markets/BTC-USDC-PERP/funding?since=${since}&limit=500`)
+  })
+
+  it("is asked of one market", async () => {
+    await expect(exchange.fetchFundingRateHistory()).rejects.toMatchObject({ name: "ArgumentsRequired" })
+  })
+})
