@@ -3,7 +3,12 @@
  * the best 20 levels of the perpetual's book, takers send the recorded trades as immediate-or-cancel orders.
  *
  *   node dist/scripts/tape.js usdm_....gz spot_....gz [--url http://127.0.0.1:8080 | --spawn DIR]
- *     [--speed 1|10|max] [--limit SECONDS] [--market TAPEBTC-USDC-PERP] [--takers 8] [--in-flight 64] [--json FILE]
+ *     [--speed 1|10|max] [--limit SECONDS] [--market TAPEBTC-USDC-PERP] [--takers 8] [--leverage N] [--in-flight 64]
+ *     [--json FILE]
+ *
+ * With `--leverage` one half of the takers buys what was bought and the other sells what was sold, and they get so little money that what
+ * they would hold of that in the middle of the tape is N times it, in a market whose margins are the smallest for that: so the recorded
+ * market itself liquidates some, where it moves enough. The report adds up what came of it.
  *
  * The operator token is OPERATOR_TOKEN, or what a development venue left in DATA_DIR/operator-token. `--spawn` starts a
  * venue of its own over DIR and stops it at the end. Exit 0 when everything adds up, 1 when not, 2 for wrong usage.
@@ -23,7 +28,7 @@ class Usage extends Error {
 }
 
 const usage = "usage: tape FILE... [--url URL | --spawn DIR] [--speed 1|10|max] [--limit SECONDS] "
-  + "[--market BASE-QUOTE-PERP] [--takers N] [--in-flight N] [--json FILE]"
+  + "[--market BASE-QUOTE-PERP] [--takers N] [--leverage N] [--in-flight N] [--json FILE]"
 
 const whole = (name: string, value: string, low: number, high: number): number => {
   const number = Number(value)
@@ -52,7 +57,8 @@ const settings = () => {
       spawn: { type: "string" },
       speed: { type: "string", default: "max" },
       limit: { type: "string" },
-      market: { type: "string", default: Market.defaultMarketId },
+      market: { type: "string" },
+      leverage: { type: "string" },
       takers: { type: "string", default: "8" },
       "in-flight": { type: "string", default: "64" },
       json: { type: "string" }
@@ -62,15 +68,18 @@ const settings = () => {
   const missing = positionals.find((file) => !fs.existsSync(file))
   if (missing !== undefined) throw new Usage(`${missing} does not exist`)
   if (!positionals.map(Capture.kindOf).includes("perpetual")) throw new Usage("no capture of the perpetual (usdm_...) is given")
+  const leverage = values.leverage === undefined ? undefined : whole("leverage", values.leverage, 2, 1_000)
+  const takers = whole("takers", values.takers, leverage === undefined ? 1 : 2, 64)
   return {
     files: positionals,
     url: httpUrl(values.url),
     spawn: values.spawn,
     json: values.json,
-    marketId: values.market,
+    marketId: values.market ?? Market.defaultMarketId(leverage),
+    leverage,
     speed: values.speed === "max" ? Infinity : positive("speed", values.speed),
     limitSeconds: values.limit === undefined ? Infinity : positive("limit", values.limit),
-    takers: whole("takers", values.takers, 1, 64),
+    takers,
     inFlight: whole("in-flight", values["in-flight"], 1, 1_000)
   }
 }

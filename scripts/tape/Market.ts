@@ -1,8 +1,11 @@
 /** The tape's own market and accounts on a venue: made where they are not there yet. */
+import { bpsOne } from "../../src/domain/Units.js"
 import { priceScale, quantityScale } from "./Capture.js"
 import { type Account, decoded, Unexpected, type Venue } from "./Venue.js"
 
-export const defaultMarketId = "TAPEBTC-USDC-PERP"
+/** The market where nobody names one: those with another leverage have other parameters. */
+export const defaultMarketId = (leverage: number | undefined): string =>
+  leverage === undefined ? "TAPEBTC-USDC-PERP" : `TAPE${leverage}X-USDC-PERP`
 
 /** Money of an account, USDC: orders of a whole book and hundreds of coins of position need no more. */
 export const makerCollateral = "1000000000.0"
@@ -26,6 +29,22 @@ const parameters = {
   priceBandBps: 500
 }
 
+/**
+ * The market's parameters. With a leverage its margins are the smallest for it and leave as little room as the rules allow (maintenance
+ * is two thirds of the initial margin), and funding is paid every ten seconds, so that a tape of minutes sees some.
+ */
+const parametersFor = (leverage: number | undefined): object => {
+  if (leverage === undefined) return parameters
+  const initialMarginBps = Math.floor(bpsOne / leverage)
+  return {
+    ...parameters,
+    initialMarginBps,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: Math.floor((2 * initialMarginBps) / 3) }],
+    maxLeverageX: leverage,
+    fundingIntervalMs: 10_000
+  }
+}
+
 /** What of a market a tape needs to know. */
 export interface Terms {
   readonly marketId: string
@@ -35,7 +54,7 @@ export interface Terms {
 
 interface Snapshot {
   readonly status: string
-  readonly market: Terms & { readonly priceScale: number; readonly quantityScale: number }
+  readonly market: Terms & { readonly priceScale: number; readonly quantityScale: number; readonly maxLeverageX: number }
 }
 
 const look = async (venue: Venue, marketId: string): Promise<Snapshot | undefined> => {
@@ -44,9 +63,9 @@ const look = async (venue: Venue, marketId: string): Promise<Snapshot | undefine
   return answer.status === 404 ? undefined : decoded<Snapshot>(call, answer)
 }
 
-const create = async (venue: Venue, marketId: string): Promise<void> => {
+const create = async (venue: Venue, marketId: string, leverage: number | undefined): Promise<void> => {
   const path = `/v1/operator/markets/${marketId}`
-  decoded({ method: "PUT", path }, await venue.operate("put market", "PUT", path, parameters))
+  decoded({ method: "PUT", path }, await venue.operate("put market", "PUT", path, parametersFor(leverage)))
   for (const status of ["backfilling", "open"]) {
     const answer = await venue.operate("set market status", "PUT", `${path}/status`, { status })
     decoded({ method: "PUT", path: `${path}/status` }, answer)
@@ -54,10 +73,10 @@ const create = async (venue: Venue, marketId: string): Promise<void> => {
 }
 
 /** The market, made and opened where the venue has none of that name; throws where one is there that no tape fits. */
-export const prepare = async (venue: Venue, marketId: string): Promise<Terms> => {
+export const prepare = async (venue: Venue, marketId: string, leverage: number | undefined): Promise<Terms> => {
   let found = await look(venue, marketId)
   if (found === undefined) {
-    await create(venue, marketId)
+    await create(venue, marketId, leverage)
     found = await look(venue, marketId)
   }
   if (found === undefined) throw new Unexpected(`${marketId} was made and is not there`)
@@ -68,6 +87,9 @@ export const prepare = async (venue: Venue, marketId: string): Promise<Terms> =>
       `${marketId} has priceScale ${market.priceScale} and quantityScale ${market.quantityScale}, `
         + `a tape has ${priceScale} and ${quantityScale}`
     )
+  }
+  if (leverage !== undefined && market.maxLeverageX !== leverage) {
+    throw new Unexpected(`${marketId} has maxLeverageX ${market.maxLeverageX}, not ${leverage}`)
   }
   return { marketId, makerFeeBps: market.makerFeeBps, takerFeeBps: market.takerFeeBps }
 }

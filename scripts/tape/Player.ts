@@ -8,6 +8,7 @@
  */
 import * as Units from "../../src/domain/Units.js"
 import { type Level, type Message, priceScale, quantityScale } from "./Capture.js"
+import { Turns } from "./Flow.js"
 import { IndexMover } from "./IndexMover.js"
 import { Latencies } from "./Latencies.js"
 import type { Terms } from "./Market.js"
@@ -29,6 +30,8 @@ export interface Options {
   readonly speed: number
   /** Tape time to play, seconds; Infinity: all of it. */
   readonly limitSeconds: number
+  /** Where there is one the venue may liquidate, and so trade with the maker by itself; the takers are split by side then. */
+  readonly leverage: number | undefined
   /** Called after every book step. */
   readonly observe: (player: Player) => void
 }
@@ -102,6 +105,7 @@ export class Player {
   readonly volume = { sentAtoms: 0, filledAtoms: 0 }
   /** Why takers did not get all they asked for. */
   readonly unfilled = new Map<string, number>()
+  private readonly turns: Turns
   private stopping = false
   private firstEpochUs = 0
   private startedMs = 0
@@ -125,6 +129,7 @@ export class Player {
     private readonly options: Options
   ) {
     this.index = new IndexMover(venue, terms.marketId)
+    this.turns = new Turns(takers.length, options.leverage !== undefined)
     this.settlement = new Settlement.Tally(terms)
   }
 
@@ -259,7 +264,8 @@ export class Player {
     const venue = this.seen[side]?.[0]
     const own = this.mirror.best(side === "bid" ? "buy" : "sell")?.priceAtoms
     const better = venue !== undefined && (own === undefined || (side === "bid" ? venue > own : venue < own))
-    return better ? "another account's order is better" : unexplained
+    if (better) return "another account's order is better"
+    return this.options.leverage === undefined ? unexplained : "a liquidation may have traded with the maker"
   }
 
   /** Sends a recorded trade as an immediate-or-cancel order at its price. */
@@ -270,7 +276,8 @@ export class Player {
       this.counts.tradesBeforeBook++
       return
     }
-    const taker = this.takers[this.counts.takerOrders++ % this.takers.length]!
+    const taker = this.takers[this.turns.next(message.takerSide)]!
+    this.counts.takerOrders++
     this.volume.sentAtoms += message.sizeAtoms
     this.tradedSinceSeen = true
     await this.venue.trading.ready()

@@ -3,6 +3,7 @@ import * as Units from "../../src/domain/Units.js"
 import { quantityScale } from "./Capture.js"
 import type { Summary } from "./Latencies.js"
 import { type Player, unexplainedSamples } from "./Player.js"
+import type { Risk } from "./Risk.js"
 import type { Money } from "./Settlement.js"
 import type { TouchReport } from "./Touch.js"
 import type { Venue } from "./Venue.js"
@@ -39,10 +40,12 @@ export interface Report {
   readonly touch: { readonly afterStep: TouchReport; readonly beforeNextStep: TouchReport }
   readonly connectionsLost: number
   readonly askedAgain: number
-  /** Answers that another account's orders changed, and times that the maker's orders were listed anew because of them. */
+  /** Answers that another account's orders or a liquidation changed, and times that the maker's orders were listed anew because of them. */
   readonly surprises: number
   readonly relisted: number
   readonly money: Money | null
+  /** Of a run with a leverage. */
+  readonly risk: Risk | null
   /** Empty when everything adds up. */
   readonly problems: ReadonlyArray<string>
 }
@@ -54,6 +57,7 @@ export interface Parts {
   readonly venue: Venue
   readonly player: Player
   readonly money: Money | undefined
+  readonly risk: Risk | undefined
   readonly problems: ReadonlyArray<string>
 }
 
@@ -109,15 +113,33 @@ export const make = (parts: Parts): Report => {
     surprises: counts.surprises,
     relisted: counts.relisted,
     money: parts.money ?? null,
+    risk: parts.risk ?? null,
     problems: [...parts.problems, ...faults(parts)]
   }
 }
 
 /** USDC of money atoms, which over a whole run may exceed the safe integers. */
 const money = (atoms: bigint): string => {
+  if (atoms < 0n) return `-${money(-atoms)}`
   const digits = String(atoms).padStart(Units.moneyScale + 1, "0")
   return `${digits.slice(0, -Units.moneyScale)}.${digits.slice(-Units.moneyScale)}`
 }
+
+const usdc = (atoms: string): string => money(BigInt(atoms))
+
+const liquidations = (risk: Risk): ReadonlyArray<string> => [
+  `liquidated at ${risk.leverage} times their money (${usdc(risk.collateralAtoms[0])} to ${usdc(risk.collateralAtoms[1])} USDC): `
+  + `${risk.liquidatedAccounts} accounts in ${risk.parts} parts, ${risk.partsFilled} of them filled; `
+  + `${risk.takeovers} takeovers, ${risk.deleveragings} deleveragings, ${risk.exhausted} times nobody was left`,
+  `insurance fund ${usdc(risk.fund.equityBeforeAtoms)} before, ${
+    usdc(risk.fund.equityAtoms)
+  } after with ${risk.fund.openPositions} positions; `
+  + `liquidation fees ${usdc(risk.liquidationFeesAtoms)}`,
+  `funding: ${risk.funding.charged} of ${risk.funding.intervals} intervals were charged; open positions paid ${
+    usdc(risk.funding.paidAtoms)
+  } `
+  + `and received ${usdc(risk.funding.receivedAtoms)}`
+]
 
 const percent = (part: number, whole: number): string => whole === 0 ? "-" : `${(100 * part / whole).toFixed(2)} %`
 
@@ -160,12 +182,13 @@ export const text = (report: Report): string => {
     ...section("latency", table(report.latencies)),
     ...section("behind the tape", table(report.behind)),
     `connections lost ${report.connectionsLost}, asked again ${report.askedAgain}, `
-    + `answers changed by other accounts ${report.surprises}, gaps in the recording ${report.gaps}, `
+    + `answers changed by others ${report.surprises}, gaps in the recording ${report.gaps}, `
     + `trades before the first book ${orders.tradesBeforeBook}`,
+    ...(report.risk === null ? [] : liquidations(report.risk)),
     ...(settled === null ? [] : [
       `positions sum to ${settled.positionsSumAtoms} over ${settled.openPositions} open ones; `
-      + `put in ${money(BigInt(settled.depositedAtoms))}, equity ${money(BigInt(settled.equityAtoms))}, `
-      + `fees ${money(BigInt(settled.feesAtoms))}, rounding ${settled.roundingAtoms} money atoms`
+      + `put in ${usdc(settled.depositedAtoms)}, equity ${usdc(settled.equityAtoms)}, of which the fund gained ${usdc(settled.fundAtoms)}, `
+      + `fees ${usdc(settled.feesAtoms)}, missing ${settled.missingAtoms} money atoms`
     ]),
     ...report.problems.map((problem) => `PROBLEM: ${problem}`),
     report.problems.length === 0 ? "everything adds up" : `${report.problems.length} problems`

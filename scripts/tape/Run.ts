@@ -1,11 +1,14 @@
 /** A whole run on a venue that answers: market and accounts, the tape, the cancelling of everything, the settlement. */
 import * as Units from "../../src/domain/Units.js"
 import * as Capture from "./Capture.js"
+import * as Flow from "./Flow.js"
+import * as Fund from "./Fund.js"
 import * as Market from "./Market.js"
 import { Player } from "./Player.js"
 import * as Report from "./Report.js"
+import * as Risk from "./Risk.js"
 import * as Settlement from "./Settlement.js"
-import { Unexpected, Venue } from "./Venue.js"
+import { type Account, decoded, Unexpected, Venue } from "./Venue.js"
 
 export interface Options {
   readonly url: URL
@@ -17,6 +20,8 @@ export interface Options {
   readonly speed: number
   /** Tape time to play, seconds; Infinity: all of it. */
   readonly limitSeconds: number
+  /** What the takers trade at most, in times of their money; undefined: they have more than they need. */
+  readonly leverage: number | undefined
   /** Requests under way at once, at most. */
   readonly inFlight: number
   /** Whether nobody else trades in the market: then every answer has to be what the run's own orders come to. */
@@ -30,7 +35,42 @@ const runName = (): string => `tape-${Date.now().toString(36)}-${process.pid.toS
 
 const message = (error: unknown): string => error instanceof Error ? error.message : String(error)
 
-const deposited = (collateral: string): bigint => BigInt(Units.parseDecimal(collateral, Units.moneyScale))
+const moneyAtoms = (decimal: string): number => Number(Units.parseDecimal(decimal, Units.moneyScale))
+
+/** The least that a taker gets, money atoms. */
+const leastCollateralAtoms = 10 ** Units.moneyScale
+
+/** What each taker gets: with a leverage, so little that what it would hold in the middle of the tape is that many times it. */
+const takerCollaterals = async ({ files, leverage, limitSeconds, takers }: Options): Promise<ReadonlyArray<number>> => {
+  if (leverage === undefined) return new Array<number>(takers).fill(moneyAtoms(Market.takerCollateral))
+  const usual = await Flow.usualHoldings(Capture.merge(files), takers, limitSeconds)
+  return usual.map((notionalAtoms) => Math.max(leastCollateralAtoms, Math.ceil(notionalAtoms / leverage)))
+}
+
+const openTakers = async (venue: Venue, collaterals: ReadonlyArray<number>): Promise<ReadonlyArray<Account>> => {
+  const accounts: Array<Account> = []
+  for (const [collateral, count] of counted(collaterals)) {
+    accounts.push(...await Market.openAccounts(venue, count, Units.formatDecimal(collateral, Units.moneyScale)))
+  }
+  return accounts
+}
+
+/** Equal neighbours with their number. */
+const counted = (values: ReadonlyArray<number>): ReadonlyArray<readonly [number, number]> => {
+  const runs: Array<[number, number]> = []
+  for (const value of values) {
+    const last = runs.at(-1)
+    if (last !== undefined && last[0] === value) last[1]++
+    else runs.push([value, 1])
+  }
+  return runs
+}
+
+/** The venue's time. */
+const timeOf = async (venue: Venue): Promise<number> => {
+  const call = { operation: "read time", method: "GET", path: "/v2/time" } as const
+  return decoded<{ readonly timestamp: number }>(call, await venue.ask(call)).timestamp
+}
 
 /** A venue that was never there is no connection to wait for. */
 const answering = async (url: URL): Promise<void> => {
@@ -46,9 +86,11 @@ export const run = async (options: Options): Promise<Report.Report> => {
   await answering(options.url)
   const venue = new Venue(options.url, options.operatorToken, runName(), options.inFlight)
   try {
-    const terms = await Market.prepare(venue, options.marketId)
+    const terms = await Market.prepare(venue, options.marketId, options.leverage)
+    const collaterals = await takerCollaterals(options)
     const [maker] = await Market.openAccounts(venue, 1, Market.makerCollateral)
-    const takers = await Market.openAccounts(venue, options.takers, Market.takerCollateral)
+    const takers = await openTakers(venue, collaterals)
+    const before = { atEpochMs: await timeOf(venue), fund: await Fund.read(venue), collaterals }
     const player = new Player(venue, terms, maker!, takers, options)
     options.observe(player)
     try {
@@ -57,36 +99,78 @@ export const run = async (options: Options): Promise<Report.Report> => {
       player.problems.push(`the tape ended early: ${message(error)}`)
     }
     const wallMs = player.elapsedMs
-    const settled = await end(venue, player)
-    const { surprises } = player.counts
-    if (options.alone && surprises > 0) {
-      player.problems.push(`${surprises} answers differ from what the run's own orders come to, and nobody else trades here`)
-    }
-    // With other accounts in between, neither positions nor money of this run's accounts have to add up by themselves.
-    const shared = !options.alone && surprises > 0
+    const ended = await end(venue, player, before, options)
     return Report.make({
       files: options.files,
       speed: options.speed,
       wallMs,
       venue,
       player,
-      money: settled?.money,
-      problems: [...player.problems, ...(shared ? [] : settled?.problems ?? [])]
+      money: ended?.settled.money,
+      risk: ended?.gathered?.risk,
+      problems: [...player.problems, ...problemsOf(options, player, before, ended)]
     })
   } finally {
     venue.close()
   }
 }
 
+/** What was there before the tape. */
+interface Before {
+  readonly atEpochMs: number
+  readonly fund: Fund.Fund
+  readonly collaterals: ReadonlyArray<number>
+}
+
+interface End {
+  readonly settled: Settlement.Settled
+  readonly gathered: Awaited<ReturnType<typeof Risk.gather>> | undefined
+}
+
 /** Leaves nothing open behind, and adds up. */
-const end = async (venue: Venue, player: Player) => {
+const end = async (venue: Venue, player: Player, before: Before, { leverage, marketId }: Options): Promise<End | undefined> => {
   try {
     await player.cancelEverything()
     const accounts = [player.maker, ...player.takers]
-    const depositedAtoms = deposited(Market.makerCollateral) + BigInt(player.takers.length) * deposited(Market.takerCollateral)
-    return await Settlement.settle(venue, accounts, depositedAtoms, player.settlement)
+    const depositedAtoms = moneyAtoms(Market.makerCollateral) + before.collaterals.reduce((sum, each) => sum + each, 0)
+    const settled = await Settlement.settle(venue, accounts, BigInt(depositedAtoms), before.fund)
+    if (leverage === undefined) return { settled, gathered: undefined }
+    const gathered = await Risk.gather(venue, {
+      leverage,
+      collateralsAtoms: before.collaterals.map(BigInt),
+      accounts,
+      marketId,
+      sinceEpochMs: before.atEpochMs,
+      before: before.fund,
+      after: settled.fund
+    })
+    return { settled, gathered }
   } catch (error) {
     player.problems.push(`the end of the run failed: ${message(error)}`)
     return undefined
   }
+}
+
+/** What does not add up at the end, as far as the run's own accounts have to add up by themselves. */
+const problemsOf = (
+  { alone }: Options,
+  { counts: { surprises }, settlement }: Player,
+  before: Before,
+  ended: End | undefined
+): ReadonlyArray<string> => {
+  if (ended === undefined) return []
+  const { gathered, settled } = ended
+  const hasMoved = settled.fund.collateralAtoms !== before.fund.collateralAtoms
+  // With other accounts in between, neither positions nor money of this run's accounts have to.
+  if (!alone && (surprises > 0 || hasMoved)) return []
+  const found = [...settled.problems, ...gathered?.problems ?? []]
+  const liquidated = (gathered?.risk.partsFilled ?? 0) + (gathered?.risk.takeovers ?? 0)
+  if (surprises > 0 && liquidated === 0) {
+    found.push(`${surprises} answers differ from what the run's own orders come to, and nobody else trades here`)
+  }
+  const expected = settlement.makerFeeAtoms + settlement.takerFeeAtoms
+  if (surprises === 0 && liquidated === 0 && String(expected) !== settled.money.feesAtoms) {
+    found.push(`the fills' fees come to ${expected} money atoms, and the venue lists ${settled.money.feesAtoms}`)
+  }
+  return found
 }

@@ -1,14 +1,15 @@
 /**
- * Whether the money adds up after a tape: positions of all its accounts sum to zero, and what their equities lack of
- * what was put in is the fees of the fills, and the rounding against accounts, of which no fill makes more than one
- * money atom on each side.
+ * Whether the money adds up after a tape: positions of all its accounts and of the insurance fund sum to zero, and what they are
+ * worth together lacks exactly the fees of the fills of what was put in. Positions count at their entry notional, of which what is closed
+ * leaves with its rounding: so no mark is in the sums, and they are exact to the money atom.
  */
 import { bpsOne, mulDivCeil } from "../../src/domain/Units.js"
 import * as Market from "../../src/domain/Market.js"
 import { priceScale, quantityScale } from "./Capture.js"
+import * as Fund from "./Fund.js"
 import type { Terms } from "./Market.js"
 import type { Fill } from "./Mirror.js"
-import { type Account, type Call, decoded, type Venue } from "./Venue.js"
+import { type Account, type Call, decoded, pause, Unexpected, type Venue } from "./Venue.js"
 
 const factor = Market.notionalFactor({ priceScale, quantityScale })
 
@@ -39,17 +40,25 @@ export interface Money {
   readonly positionsSumAtoms: number
   readonly openPositions: number
   readonly depositedAtoms: string
+  /** What the accounts are worth together, the fund's change included: as positions cancel out, no mark is in it. */
   readonly equityAtoms: string
+  /** What the insurance fund's part of it is. */
+  readonly fundAtoms: string
+  /** Fees of the accounts' fills, as the venue lists them. */
   readonly feesAtoms: string
-  /** Deposited - equity - fees: what rounding took. */
-  readonly roundingAtoms: string
+  /** Deposited - equity - fees. */
+  readonly missingAtoms: string
 }
 
 interface Balance {
-  readonly equityAtoms: string
+  readonly collateralAtoms: string
 }
 interface Positions {
-  readonly positions: ReadonlyArray<{ readonly marketId: string; readonly side: "long" | "short"; readonly quantityAtoms: string }>
+  readonly positions: Fund.Fund["positions"]
+}
+interface Fills {
+  readonly fills: ReadonlyArray<{ readonly tradeId: string; readonly feeAtoms: string }>
+  readonly nextCursor: string | null
 }
 
 /** Where accounts are read. */
@@ -60,43 +69,124 @@ const ask = async <A>(venue: Reading, account: Account, operation: string, path:
   return decoded<A>(call, await venue.ask(call))
 }
 
-/** Reads every account, and says what does not add up. */
+const fillsPage = (venue: Reading, account: Account, limit: number, cursor = ""): Promise<Fills> =>
+  ask(venue, account, "list fills", `/v1/accounts/${account.accountId}/fills?limit=${limit}${cursor}`)
+
+/** An account's fees, and the newest fill that is in them. */
+interface Fees {
+  readonly feesAtoms: bigint
+  readonly newest: string | undefined
+}
+
+const feesOf = async (venue: Reading, account: Account): Promise<Fees> => {
+  let feesAtoms = 0n
+  let newest: string | undefined
+  for (let cursor = "";;) {
+    const { fills, nextCursor } = await fillsPage(venue, account, 100, cursor)
+    newest ??= fills[0]?.tradeId
+    for (const fill of fills) feesAtoms += BigInt(fill.feeAtoms)
+    if (nextCursor === null) return { feesAtoms, newest }
+    cursor = `&cursor=${encodeURIComponent(nextCursor)}`
+  }
+}
+
+/** All that is summed up, as it was at one record. */
+interface Standing {
+  readonly positions: Fund.Fund["positions"]
+  readonly collateralAtoms: bigint
+  readonly fund: Fund.Fund
+}
+
+/** Reads everything; undefined where the venue decided something meanwhile, or filled more than the fees are known of. */
+const standing = async (
+  venue: Reading,
+  accounts: ReadonlyArray<Account>,
+  known: ReadonlyArray<Fees>
+): Promise<Standing | undefined> => {
+  const { journalSequence } = await Fund.read(venue)
+  const read = await Promise.all(accounts.map(async (account) => {
+    const path = `/v1/accounts/${account.accountId}`
+    const [{ fills }, { positions }, { collateralAtoms }] = await Promise.all([
+      fillsPage(venue, account, 1),
+      ask<Positions>(venue, account, "list positions", `${path}/positions`),
+      ask<Balance>(venue, account, "read balance", `${path}/balance`)
+    ])
+    return { newest: fills[0]?.tradeId, positions, collateralAtoms }
+  }))
+  const fund = await Fund.read(venue)
+  if (fund.journalSequence !== journalSequence || read.some(({ newest }, index) => newest !== known[index]!.newest)) return undefined
+  return {
+    positions: read.flatMap(({ positions }) => positions),
+    collateralAtoms: read.reduce((sum, { collateralAtoms }) => sum + BigInt(collateralAtoms), 0n),
+    fund
+  }
+}
+
+/** What it comes to. The fund counts with what it has more, or less, than before the run. */
+const moneyOf = ({ collateralAtoms, fund, positions }: Standing, before: Fund.Fund, depositedAtoms: bigint, feesAtoms: bigint): Money => {
+  const held = Fund.heldOf(positions)
+  const [heldByFund, heldBefore] = [Fund.heldOf(fund.positions), Fund.heldOf(before.positions)]
+  const fundAtoms = BigInt(fund.collateralAtoms) - BigInt(before.collateralAtoms) + heldByFund.entryAtoms - heldBefore.entryAtoms
+  const equityAtoms = collateralAtoms + held.entryAtoms + fundAtoms
+  return {
+    positionsSumAtoms: held.sizeAtoms + heldByFund.sizeAtoms - heldBefore.sizeAtoms,
+    openPositions: positions.length,
+    depositedAtoms: String(depositedAtoms),
+    equityAtoms: String(equityAtoms),
+    fundAtoms: String(fundAtoms),
+    feesAtoms: String(feesAtoms),
+    missingAtoms: String(depositedAtoms - equityAtoms - feesAtoms)
+  }
+}
+
+const problemsOf = (money: Money): ReadonlyArray<string> => {
+  const problems: Array<string> = []
+  if (money.positionsSumAtoms !== 0)
+    problems.push(`positions of the run's accounts and the fund sum to ${money.positionsSumAtoms} size atoms`)
+  if (money.missingAtoms !== "0") {
+    problems.push(
+      `${money.depositedAtoms} money atoms were put in, ${money.equityAtoms} are there and ${money.feesAtoms} went in fees: `
+        + `${money.missingAtoms} are unaccounted for`
+    )
+  }
+  return problems
+}
+
+export interface Settled {
+  readonly money: Money
+  readonly fund: Fund.Fund
+  readonly problems: ReadonlyArray<string>
+}
+
+/** How often everything is read anew until nothing was decided between the first and the last of it. */
+export interface Patience {
+  readonly attempts: number
+  readonly pauseMs: number
+}
+
+const patience: Patience = { attempts: 30, pauseMs: 200 }
+
+/**
+ * Reads every account and the fund as they are at one record, and says what does not add up. What funding leaves by rounding comes to
+ * the fund a record later: so sums that are not exact are read again too.
+ */
 export const settle = async (
   venue: Reading,
   accounts: ReadonlyArray<Account>,
   depositedAtoms: bigint,
-  tally: Pick<Tally, "count" | "makerFeeAtoms" | "takerFeeAtoms">
-): Promise<{ readonly money: Money; readonly problems: ReadonlyArray<string> }> => {
-  let sum = 0
-  let open = 0
-  let equity = 0n
-  for (const account of accounts) {
-    const { positions } = await ask<Positions>(venue, account, "list positions", `/v1/accounts/${account.accountId}/positions`)
-    for (const { side, quantityAtoms } of positions) {
-      open++
-      sum += side === "long" ? Number(quantityAtoms) : -Number(quantityAtoms)
-    }
-    const balance = await ask<Balance>(venue, account, "read balance", `/v1/accounts/${account.accountId}/balance`)
-    equity += BigInt(balance.equityAtoms)
+  before: Fund.Fund,
+  { attempts, pauseMs }: Patience = patience
+): Promise<Settled> => {
+  let found: Settled | undefined
+  for (let attempt = 1; attempt <= attempts; attempt++) {
+    if (attempt > 1) await pause(pauseMs)
+    const fees = await Promise.all(accounts.map((account) => feesOf(venue, account)))
+    const stood = await standing(venue, accounts, fees)
+    if (stood === undefined) continue
+    const money = moneyOf(stood, before, depositedAtoms, fees.reduce((sum, { feesAtoms }) => sum + feesAtoms, 0n))
+    found = { money, fund: stood.fund, problems: problemsOf(money) }
+    if (found.problems.length === 0) return found
   }
-  const fees = tally.makerFeeAtoms + tally.takerFeeAtoms
-  const rounding = depositedAtoms - equity - fees
-  const problems: Array<string> = []
-  if (sum !== 0) problems.push(`positions of the run's accounts sum to ${sum} size atoms`)
-  if (rounding < 0n || rounding > BigInt(2 * tally.count)) {
-    problems.push(
-      `${depositedAtoms} money atoms were put in, ${equity} are there and ${fees} went in fees: ${rounding} are unaccounted for`
-    )
-  }
-  return {
-    money: {
-      positionsSumAtoms: sum,
-      openPositions: open,
-      depositedAtoms: String(depositedAtoms),
-      equityAtoms: String(equity),
-      feesAtoms: String(fees),
-      roundingAtoms: String(rounding)
-    },
-    problems
-  }
+  if (found === undefined) throw new Unexpected("the venue never stood still for as long as reading its accounts takes")
+  return found
 }

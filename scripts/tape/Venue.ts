@@ -32,7 +32,8 @@ export interface Call {
 const patienceMs = 60_000
 const pauseMs = 50
 
-const pause = (ms: number): Promise<void> =>
+/** Waits by the clock. */
+export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms)
   })

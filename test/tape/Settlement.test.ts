@@ -1,25 +1,60 @@
 import { describe, expect, it } from "vitest"
+import type { Fund } from "../../scripts/tape/Fund.js"
 import type { Answer } from "../../scripts/tape/Lane.js"
 import * as Settlement from "../../scripts/tape/Settlement.js"
 import type { Call } from "../../scripts/tape/Venue.js"
 
 const accounts = ["acc_a", "acc_b"].map((accountId) => ({ accountId, apiKey: `key of ${accountId}` }))
 
+type Position = readonly [side: "long" | "short", quantityAtoms: string, entryNotionalAtoms: string]
+
 interface Held {
-  readonly equityAtoms: string
-  readonly position?: readonly ["long" | "short", string]
+  readonly collateralAtoms: string
+  readonly position?: Position
+  /** Of its fills, newest first. */
+  readonly feesAtoms?: ReadonlyArray<string>
 }
 
-/** A venue that tells of two accounts what it is given. */
-const venue = (held: readonly [Held, Held]) => ({
-  ask: (call: Call): Promise<Answer> => {
-    const index = accounts.findIndex(({ accountId }) => call.path.includes(accountId))
-    const { equityAtoms, position } = held[index]!
-    const positions = position === undefined ? [] : [{ marketId: "X-USDC-PERP", side: position[0], quantityAtoms: position[1] }]
-    const body = call.path.endsWith("/balance") ? { equityAtoms } : { positions }
-    return Promise.resolve({ status: call.bearer === accounts[index]!.apiKey ? 200 : 401, body: JSON.stringify(body) })
-  }
+const positionsOf = (position: Position | undefined) => {
+  if (position === undefined) return []
+  const [side, quantityAtoms, entryNotionalAtoms] = position
+  return [{ marketId: "X-USDC-PERP", side, quantityAtoms, entryNotionalAtoms }]
+}
+
+const fundOf = (collateralAtoms: string, position?: Position): Fund => ({
+  collateralAtoms,
+  equityAtoms: collateralAtoms,
+  positions: positionsOf(position),
+  journalSequence: 7
 })
+
+/** Pages of one fill, so that all of them have to be turned. */
+const fillsFrom = (path: string, fees: ReadonlyArray<string>) => {
+  const at = Number(/cursor=(\d+)/.exec(path)?.[1] ?? 0)
+  const fills = fees.slice(at, at + 1).map((feeAtoms) => ({ tradeId: `trd_${fees.length - at}`, feeAtoms }))
+  return { fills, nextCursor: at + 1 < fees.length ? String(at + 1) : null }
+}
+
+/** A venue that tells of two accounts and of its fund what it is given; `moves`: it decides something between any two reads of the fund. */
+const venue = (held: readonly [Held, Held], fund: Fund, moves = false) => {
+  let sequence = fund.journalSequence
+  return {
+    ask: (call: Call): Promise<Answer> => {
+      if (call.path.startsWith("/v1/insurance-fund")) {
+        if (moves) sequence++
+        return Promise.resolve({ status: 200, body: JSON.stringify({ ...fund, journalSequence: sequence }) })
+      }
+      const index = accounts.findIndex(({ accountId }) => call.path.includes(accountId))
+      const { collateralAtoms, feesAtoms = [], position } = held[index]!
+      const body = call.path.endsWith("/balance")
+        ? { collateralAtoms }
+        : call.path.includes("/fills?")
+        ? fillsFrom(call.path, feesAtoms)
+        : { positions: positionsOf(position) }
+      return Promise.resolve({ status: call.bearer === accounts[index]!.apiKey ? 200 : 401, body: JSON.stringify(body) })
+    }
+  }
+}
 
 describe("a tally of fills", () => {
   it("counts money and rounds the fees of each fill and side up", () => {
@@ -34,32 +69,54 @@ describe("a tally of fills", () => {
 })
 
 describe("a settlement", () => {
-  const tally = { count: 3, makerFeeAtoms: 20n, takerFeeAtoms: 50n }
-  const settle = (one: Held, other: Held) => Settlement.settle(venue([one, other]), accounts, 2_000n, tally)
+  const once = { attempts: 1, pauseMs: 0 }
+  const settle = (one: Held, other: Held, fund = fundOf("0")) =>
+    Settlement.settle(venue([one, other], fund), accounts, 2_000n, fundOf("0"), once)
 
-  it("adds up where positions cancel out and only fees and rounding are gone", async () => {
+  it("adds up where positions cancel out at their entries, and only fees are gone", async () => {
     const { money, problems } = await settle(
-      { equityAtoms: "2100", position: ["long", "9007199254"] },
-      { equityAtoms: "-176", position: ["short", "9007199254"] }
+      { collateralAtoms: "2100", position: ["long", "9007199254", "5000"], feesAtoms: ["40", "5", "5"] },
+      { collateralAtoms: "-176", position: ["short", "9007199254", "5006"], feesAtoms: ["20"] }
     )
     expect(problems).toEqual([])
     expect(money).toEqual({
       positionsSumAtoms: 0,
       openPositions: 2,
       depositedAtoms: "2000",
-      equityAtoms: "1924",
+      equityAtoms: "1930",
+      fundAtoms: "0",
       feesAtoms: "70",
-      roundingAtoms: "6"
+      missingAtoms: "0"
     })
   })
 
+  it("counts what the insurance fund has more than before, its position too", async () => {
+    const before = fundOf("100", ["short", "1", "10"])
+    const after = fundOf("130", ["long", "4", "900"])
+    const held: readonly [Held, Held] = [{ collateralAtoms: "1000" }, { collateralAtoms: "971", position: ["short", "5", "909"] }]
+    const { money, problems } = await Settlement.settle(venue(held, after), accounts, 2_000n, before, once)
+    // The fund: 30 of collateral, -900 of entry, and the -10 that its short is gone of.
+    expect(money).toMatchObject({ fundAtoms: "-880", equityAtoms: "2000", positionsSumAtoms: 0, missingAtoms: "0" })
+    expect(problems).toEqual([])
+  })
+
   it.each([
-    ["positions that do not cancel out", { equityAtoms: "1930", position: ["long", "5"] }, { equityAtoms: "0" }, /sum to 5 size atoms/],
-    ["money from nowhere", { equityAtoms: "1931" }, { equityAtoms: "0" }, /-1 are unaccounted for/],
-    ["money gone beyond rounding", { equityAtoms: "1923" }, { equityAtoms: "0" }, /7 are unaccounted for/]
+    [
+      "positions that do not cancel out",
+      { collateralAtoms: "2005", position: ["long", "5", "5"] },
+      { collateralAtoms: "0" },
+      /sum to 5 size atoms/
+    ],
+    ["money from nowhere", { collateralAtoms: "1931", feesAtoms: ["70"] }, { collateralAtoms: "0" }, /-1 are unaccounted for/],
+    ["money that is gone", { collateralAtoms: "1929", feesAtoms: ["70"] }, { collateralAtoms: "0" }, /1 are unaccounted for/]
   ] satisfies ReadonlyArray<[string, Held, Held, RegExp]>)("finds %s", async (_, one, other, problem) => {
     const { problems } = await settle(one, other)
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatch(problem)
+  })
+
+  it("of a venue that never stands still is none", async () => {
+    const moving = venue([{ collateralAtoms: "1000" }, { collateralAtoms: "1000" }], fundOf("0"), true)
+    await expect(Settlement.settle(moving, accounts, 2_000n, fundOf("0"), { attempts: 3, pauseMs: 0 })).rejects.toThrow(/never stood still/)
   })
 })

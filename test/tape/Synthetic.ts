@@ -43,7 +43,8 @@ const decimal = (atoms: number, scale: number, printed: number): string => (atom
 /** Levels a side that differ from step to step, and the ones beyond that a mirror never shows. */
 const levels = 30
 
-export const captures = (seed: number, steps: number): Captures => {
+/** A market of so many steps; `driftAtoms`: what its price moves by from one to the next, beside the chance in it. */
+export const captures = (seed: number, steps: number, driftAtoms = 0): Captures => {
   const draw = draws(seed)
   const folder = newFolder()
   const perpetual: Array<string> = []
@@ -106,7 +107,7 @@ export const captures = (seed: number, steps: number): Captures => {
   let spotTrades = 0
   for (let step = 0; step < steps; step++) {
     us += 50_000
-    middle += draw(7) - 3
+    middle += draw(7) - 3 + driftAtoms
     depth()
     bookMessages++
     for (let count = draw(4); count > 0; count--) {

@@ -4,6 +4,8 @@ import * as path from "node:path"
 import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, it } from "vitest"
 import { type DemoAccount, VenueProcess } from "../../scripts/load/VenueProcess.js"
+import * as Capture from "../../scripts/tape/Capture.js"
+import * as Flow from "../../scripts/tape/Flow.js"
 import * as Market from "../../scripts/tape/Market.js"
 import type { Report } from "../../scripts/tape/Report.js"
 import * as Run from "../../scripts/tape/Run.js"
@@ -27,7 +29,8 @@ const options = (venue: VenueProcess, files: ReadonlyArray<string>): Run.Options
   url: urlOf(venue),
   operatorToken: tokenOf(venue.dataDir),
   files,
-  marketId: Market.defaultMarketId,
+  marketId: Market.defaultMarketId(undefined),
+  leverage: undefined,
   takers: 3,
   speed: Infinity,
   limitSeconds: Infinity,
@@ -45,7 +48,7 @@ const verify = async (dataDir: string): Promise<void> => {
 const addsUp = (report: Report): void => {
   expect(report.problems).toEqual([])
   expect(report.surprises).toBe(0)
-  expect(report.money).toMatchObject({ positionsSumAtoms: 0 })
+  expect(report.money).toMatchObject({ positionsSumAtoms: 0, missingAtoms: "0" })
   const { afterStep, beforeNextStep } = report.touch
   expect(afterStep.samples).toBe(report.bookSteps)
   expect(afterStep).toMatchObject({ pricesEqual: afterStep.samples, sizesEqual: afterStep.samples, reasons: {} })
@@ -88,7 +91,7 @@ describe("a made-up tape", () => {
     try {
       const first = await Run.run(options(venue, [tape.perpetual, tape.spot]))
       addsUp(first)
-      const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId}/book`, urlOf(venue)))).json()
+      const book = await (await fetch(new URL(`/v1/markets/${Market.defaultMarketId(undefined)}/book`, urlOf(venue)))).json()
       expect(book).toMatchObject({ bids: [], asks: [] })
       const again = await Run.run(options(venue, [tape.perpetual, tape.spot]))
       addsUp(again)
@@ -168,6 +171,48 @@ describe("a made-up tape", () => {
   })
 })
 
+describe("a tape with leverage", () => {
+  it("liquidates takers as its market falls, and every sum is exact", async () => {
+    const tape = keep(Synthetic.captures(7, 160, -8))
+    const venue = await VenueProcess.start(path.join(tape.folder, "data"), settings)
+    // Slow enough that the mark, which is made once a second, sees the fall.
+    const report = await Run.run({
+      ...options(venue, [tape.perpetual, tape.spot]),
+      marketId: Market.defaultMarketId(1_000),
+      leverage: 1_000,
+      speed: 1.5
+    })
+    expect(await venue.stop()).toBe(0)
+    expect(report.problems).toEqual([])
+    expect(report.money).toMatchObject({ positionsSumAtoms: 0, missingAtoms: "0" })
+    const risk = report.risk!
+    expect(risk.leverage).toBe(1_000)
+    expect(risk.liquidatedAccounts).toBeGreaterThan(0)
+    expect(risk.parts + risk.takeovers + risk.deleveragings).toBeGreaterThan(0)
+    expect(risk.fund.equityBeforeAtoms).toBe("0")
+    expect(BigInt(risk.fund.equityAtoms)).toBeGreaterThanOrEqual(0n)
+    await verify(venue.dataDir)
+  })
+
+  it("gives each taker as much as what it would hold asks for", async () => {
+    const tape = keep(Synthetic.captures(8, 60))
+    const usual = await Flow.usualHoldings(Capture.merge([tape.perpetual, tape.spot]), 4, Infinity)
+    expect(usual).toHaveLength(4)
+    for (const notionalAtoms of usual) expect(notionalAtoms).toBeGreaterThan(0)
+    // Nothing is sent before the book is known.
+    expect(await Flow.usualHoldings(Capture.merge([tape.perpetual, tape.spot]), 2, 0.001)).toEqual([0, 0])
+  })
+
+  it.each([
+    ["all in turn", false, 3, [0, 1, 2, 0, 1, 2]],
+    ["one half those that bought, the other those that sold", true, 4, [0, 1, 2, 0, 3, 2]]
+  ])("sends trades to takers: %s", (_, isSplit, takers, expected) => {
+    const turns = new Flow.Turns(takers, isSplit)
+    const sides = ["buy", "buy", "sell", "buy", "sell", "sell"] as const
+    expect(sides.map((side) => turns.next(side))).toEqual(expected)
+  })
+})
+
 /** Rests a large bid above everything that the tape offers. */
 const intrude = async (venue: VenueProcess, account: DemoAccount): Promise<number> => {
   const response = await fetch(new URL("/v1/orders", urlOf(venue)), {
@@ -175,7 +220,7 @@ const intrude = async (venue: VenueProcess, account: DemoAccount): Promise<numbe
     headers: { authorization: `Bearer ${account.apiKey}`, "idempotency-key": "intruder", "content-type": "application/json" },
     body: JSON.stringify({
       accountId: account.accountId,
-      marketId: Market.defaultMarketId,
+      marketId: Market.defaultMarketId(undefined),
       clientOrderId: "intruder",
       side: "buy",
       orderType: "limit",

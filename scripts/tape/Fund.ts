@@ -1,0 +1,35 @@
+/** The insurance fund as the public sees it, as far as a tape needs it. */
+import { decoded, type Venue } from "./Venue.js"
+
+interface Position {
+  readonly marketId: string
+  readonly side: "long" | "short"
+  readonly quantityAtoms: string
+  readonly entryNotionalAtoms: string
+}
+
+export interface Fund {
+  readonly collateralAtoms: string
+  readonly equityAtoms: string
+  readonly positions: ReadonlyArray<Position>
+  readonly journalSequence: number
+}
+
+/** Reads the fund; its movements are told by the steps that caused them. */
+export const read = async (venue: Pick<Venue, "ask">): Promise<Fund> => {
+  const call = { operation: "read fund", method: "GET", path: "/v1/insurance-fund?limit=1" } as const
+  return decoded<Fund>(call, await venue.ask(call))
+}
+
+/** What a list of positions came to: size atoms held, longs less shorts, and their entry notional, shorts' less longs', money atoms. */
+export const heldOf = (
+  positions: ReadonlyArray<Pick<Position, "side" | "quantityAtoms" | "entryNotionalAtoms">>
+): { readonly sizeAtoms: number; readonly entryAtoms: bigint } => {
+  let sizeAtoms = 0
+  let entryAtoms = 0n
+  for (const { entryNotionalAtoms, quantityAtoms, side } of positions) {
+    sizeAtoms += side === "long" ? Number(quantityAtoms) : -Number(quantityAtoms)
+    entryAtoms += side === "long" ? -BigInt(entryNotionalAtoms) : BigInt(entryNotionalAtoms)
+  }
+  return { sizeAtoms, entryAtoms }
+}

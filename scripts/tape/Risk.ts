@@ -1,0 +1,131 @@
+/** What leverage came to in a run: who was liquidated and how, what the insurance fund did, and what funding was paid. */
+import type { Fund } from "./Fund.js"
+import { type Account, decoded, type Venue } from "./Venue.js"
+
+/** Steps that one answer tells at most. */
+const told = 500
+
+/** Money atoms as strings. */
+export interface Risk {
+  readonly leverage: number
+  /** What the takers were given, the least and the most. */
+  readonly collateralAtoms: readonly [least: string, most: string]
+  readonly liquidatedAccounts: number
+  /** Parts of positions sent into the book, and those of them that found somebody. */
+  readonly parts: number
+  readonly partsFilled: number
+  readonly takeovers: number
+  /** Counterparties' parts closed. */
+  readonly deleveragings: number
+  /** Times that nobody was left to close against. */
+  readonly exhausted: number
+  readonly liquidationFeesAtoms: string
+  readonly fund: { readonly equityBeforeAtoms: string; readonly equityAtoms: string; readonly openPositions: number }
+  readonly funding: {
+    readonly intervals: number
+    /** Those with a rate other than 0. */
+    readonly charged: number
+    /** Paid by positions that are still open, and received by them. */
+    readonly paidAtoms: string
+    readonly receivedAtoms: string
+  }
+}
+
+interface Step {
+  readonly stepId: string
+  readonly step: "order" | "takeover" | "deleveraging" | "exhausted"
+  readonly filledQuantityAtoms: string
+  readonly feeAtoms: string
+}
+
+interface OwnStep extends Step {
+  readonly role: "liquidated" | "counterparty"
+}
+
+interface Position {
+  readonly marketId: string
+  readonly fundingPaidAtoms: string
+}
+
+/** What the run knows of itself. */
+export interface Parts {
+  readonly leverage: number
+  readonly collateralsAtoms: ReadonlyArray<bigint>
+  readonly accounts: ReadonlyArray<Account>
+  readonly marketId: string
+  readonly sinceEpochMs: number
+  readonly before: Fund
+  readonly after: Fund
+}
+
+const read = async <A>(venue: Pick<Venue, "ask">, operation: string, path: string, account?: Account): Promise<A> => {
+  const call = { operation, method: "GET", path, ...(account === undefined ? undefined : { bearer: account.apiKey }) } as const
+  return decoded<A>(call, await venue.ask(call))
+}
+
+const sum = (atoms: ReadonlyArray<bigint>): bigint => atoms.reduce((total, each) => total + each, 0n)
+
+/** Each account's own steps: which accounts were liquidated is told to nobody else. */
+const ownSteps = (venue: Pick<Venue, "ask">, { accounts, sinceEpochMs }: Parts): Promise<ReadonlyArray<ReadonlyArray<OwnStep>>> =>
+  Promise.all(accounts.map(async (account) => {
+    const path = `/v1/accounts/${account.accountId}/liquidations?since=${sinceEpochMs}&limit=${told}`
+    return (await read<{ readonly steps: ReadonlyArray<OwnStep> }>(venue, "list own liquidations", path, account)).steps
+  }))
+
+/** What the accounts were told of liquidations that the public was not, or the other way about. */
+const differences = (own: ReadonlyMap<string, Step>, published: ReadonlyArray<Step>): ReadonlyArray<string> => {
+  const missing = published.filter(({ stepId }) => !own.has(stepId))
+  const unpublished = own.size - (published.length - missing.length)
+  const found: Array<string> = []
+  // The insurance fund's own deleveragings have a counterparty among the accounts, who is told of them.
+  if (missing.length > 0) found.push(`${missing.length} published steps of liquidations concern none of the run's accounts`)
+  if (unpublished > 0 && published.length < told) found.push(`${unpublished} steps of liquidations were told to accounts and not published`)
+  return found
+}
+
+/** Reads what leverage came to, and says where what the public is told differs from what the accounts are. */
+export const gather = async (
+  venue: Pick<Venue, "ask">,
+  parts: Parts
+): Promise<{ readonly risk: Risk; readonly problems: ReadonlyArray<string> }> => {
+  const { accounts, after, before, collateralsAtoms, leverage, marketId, sinceEpochMs } = parts
+  const own = await ownSteps(venue, parts)
+  const market = `/v1/markets/${marketId}`
+  const query = `since=${sinceEpochMs}&limit=${told}`
+  const { steps: published } = await read<{ readonly steps: ReadonlyArray<Step> }>(venue, "list liquidations",
+    `${market}/liquidations?${query}`)
+  const { intervals } = await read<{ readonly intervals: ReadonlyArray<{ readonly fundingRateE9: string }> }>(
+    venue,
+    "list funding",
+    `${market}/funding?${query}`
+  )
+  const held = await Promise.all(accounts.map(async (account) => {
+    const path = `/v1/accounts/${account.accountId}/positions`
+    return (await read<{ readonly positions: ReadonlyArray<Position> }>(venue, "list positions", path, account)).positions
+  }))
+  const funding = held.flat().filter((position) => position.marketId === marketId).map(({ fundingPaidAtoms }) => BigInt(fundingPaidAtoms))
+  const steps = new Map(own.flat().map((step) => [step.stepId, step]))
+  const of = (kind: Step["step"]): ReadonlyArray<Step> => [...steps.values()].filter(({ step }) => step === kind)
+  const sorted = [...collateralsAtoms].sort((one, other) => one < other ? -1 : 1)
+  return {
+    risk: {
+      leverage,
+      collateralAtoms: [String(sorted[0]), String(sorted.at(-1))],
+      liquidatedAccounts: own.filter((list) => list.some(({ role }) => role === "liquidated")).length,
+      parts: of("order").length,
+      partsFilled: of("order").filter(({ filledQuantityAtoms }) => filledQuantityAtoms !== "0").length,
+      takeovers: of("takeover").length,
+      deleveragings: of("deleveraging").length,
+      exhausted: of("exhausted").length,
+      liquidationFeesAtoms: String(sum([...steps.values()].map(({ feeAtoms }) => BigInt(feeAtoms)))),
+      fund: { equityBeforeAtoms: before.equityAtoms, equityAtoms: after.equityAtoms, openPositions: after.positions.length },
+      funding: {
+        intervals: intervals.length,
+        charged: intervals.filter(({ fundingRateE9 }) => fundingRateE9 !== "0").length,
+        paidAtoms: String(sum(funding.filter((atoms) => atoms > 0n))),
+        receivedAtoms: String(-sum(funding.filter((atoms) => atoms < 0n)))
+      }
+    },
+    problems: differences(steps, published)
+  }
+}
