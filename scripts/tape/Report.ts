@@ -135,9 +135,7 @@ const liquidations = (risk: Risk): ReadonlyArray<string> => [
     usdc(risk.fund.equityAtoms)
   } after with ${risk.fund.openPositions} positions; `
   + `liquidation fees ${usdc(risk.liquidationFeesAtoms)}`,
-  `funding: ${risk.funding.charged} of ${risk.funding.intervals} intervals were charged; open positions paid ${
-    usdc(risk.funding.paidAtoms)
-  } `
+  `funding: ${risk.funding.charged} of ${risk.funding.intervals} intervals were charged; the accounts paid ${usdc(risk.funding.paidAtoms)} `
   + `and received ${usdc(risk.funding.receivedAtoms)}`
 ]
 

@@ -25,7 +25,7 @@ export interface Risk {
     readonly intervals: number
     /** Those with a rate other than 0. */
     readonly charged: number
-    /** Paid by positions that are still open, and received by them. */
+    /** Paid by the run's accounts, and received by them. */
     readonly paidAtoms: string
     readonly receivedAtoms: string
   }
@@ -42,9 +42,9 @@ interface OwnStep extends Step {
   readonly role: "liquidated" | "counterparty"
 }
 
-interface Position {
+interface Payment {
   readonly marketId: string
-  readonly fundingPaidAtoms: string
+  readonly paidAtoms: string
 }
 
 /** What the run knows of itself. */
@@ -99,11 +99,11 @@ export const gather = async (
     "list funding",
     `${market}/funding?${query}`
   )
-  const held = await Promise.all(accounts.map(async (account) => {
-    const path = `/v1/accounts/${account.accountId}/positions`
-    return (await read<{ readonly positions: ReadonlyArray<Position> }>(venue, "list positions", path, account)).positions
+  const payments = await Promise.all(accounts.map(async (account) => {
+    const path = `/v1/accounts/${account.accountId}/funding-payments?${query}`
+    return (await read<{ readonly payments: ReadonlyArray<Payment> }>(venue, "list funding payments", path, account)).payments
   }))
-  const funding = held.flat().filter((position) => position.marketId === marketId).map(({ fundingPaidAtoms }) => BigInt(fundingPaidAtoms))
+  const funding = payments.flat().filter((payment) => payment.marketId === marketId).map(({ paidAtoms }) => BigInt(paidAtoms))
   const steps = new Map(own.flat().map((step) => [step.stepId, step]))
   const of = (kind: Step["step"]): ReadonlyArray<Step> => [...steps.values()].filter(({ step }) => step === kind)
   const sorted = [...collateralsAtoms].sort((one, other) => one < other ? -1 : 1)

@@ -75,6 +75,19 @@ export interface NaiveLiquidation {
   partSecond: number
 }
 
+/** What an account paid, or received, for one interval in one market. */
+export interface NaivePayment {
+  readonly market: number
+  readonly sequence: number
+  readonly endedAtEpochMs: number
+  readonly quantity: number
+  readonly index: number
+  readonly rate8h: bigint
+  readonly intervalMs: number
+  /** Money atoms; negative where it was received. */
+  readonly paid: bigint
+}
+
 export interface NaiveAccount {
   readonly index: number
   readonly born: number
@@ -99,6 +112,8 @@ export interface NaiveAccount {
   displayHandle: string
   /** There from when it falls under its maintenance margin until a look finds it healthy, or flat. */
   liquidation: NaiveLiquidation | undefined
+  /** Its last payment of funding. */
+  lastPayment: NaivePayment | undefined
 }
 
 /** How a market's index came to be, and what its book was sampled to. */

@@ -712,6 +712,16 @@ export class NaiveVenue {
       const paid = Risk.payment(market, held, funding)
       account.collateral -= paid
       account.lastSequence = this.sequence
+      account.lastPayment = {
+        market: market.index,
+        sequence: this.sequence,
+        endedAtEpochMs: funding.atEpochMs,
+        quantity: held,
+        index: funding.index,
+        rate8h: funding.rate8h,
+        intervalMs: funding.intervalMs,
+        paid
+      }
       const episode = account.episodes.get(market.index)!
       episode.fundingPaid += paid
       episode.lastSequence = this.sequence
@@ -815,7 +825,8 @@ export class NaiveVenue {
       placed: [],
       cancelAllAtEpochMs: 0,
       displayHandle: "",
-      liquidation: undefined
+      liquidation: undefined,
+      lastPayment: undefined
     }
     this.accounts.push(account)
     return account

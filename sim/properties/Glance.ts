@@ -86,6 +86,10 @@ export class Glance {
   }
 
   /** When the account's dead-man switch fires; 0 while it is not armed. */
+  fundingPayments(account: number, limit: number): ReturnType<Reads["fundingPayments"]> {
+    return this.#reads.fundingPayments(account, 0, limit)
+  }
+
   leverage(account: number, market: number): number {
     return this.#reads.leverage(account, market)
   }

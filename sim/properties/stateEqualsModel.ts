@@ -92,6 +92,21 @@ const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Ver
   return holds
 }
 
+/** The last payment of funding, where the venue still keeps any of the account. */
+const paymentVerdict = (reads: Glance, { index, lastPayment }: NaiveAccount): Verdict | undefined => {
+  const [view] = reads.fundingPayments(index, 1)
+  return firstDifference(`the last funding payment of account ${index}`, [
+    ["market", view?.market, lastPayment?.market],
+    ["sequence", view?.sequence, lastPayment?.sequence],
+    ["interval's end", view?.endedAtEpochMs, lastPayment?.endedAtEpochMs],
+    ["quantity", view?.quantityAtoms, lastPayment?.quantity],
+    ["index", view?.indexPriceAtoms, lastPayment?.index],
+    ["rate", view === undefined ? undefined : BigInt(view.rate8hE9), lastPayment?.rate8h],
+    ["interval", view?.intervalMs, lastPayment?.intervalMs],
+    ["paid", view === undefined ? undefined : BigInt(view.paidAtoms), lastPayment?.paid]
+  ])
+}
+
 const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdict => {
   const account = model.accounts[index]
   if (account === undefined) return holds
@@ -120,6 +135,8 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
     const expected = account.leverage.get(market.index) ?? 0
     if (set !== expected) return broken(`account ${index} has leverage ${set} in market ${market.index}, ${expected} in the model`)
   }
+  const payment = paymentVerdict(reads, account)
+  if (payment !== undefined) return payment
   const openOrders = reads.openOrders(index, anyMarket)
   if (openOrders.length !== account.open.length) {
     return broken(`account ${index} has ${openOrders.length} open orders in the engine, ${account.open.length} in the model`)

@@ -16,12 +16,13 @@ import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import type { Funding as FundingView } from "./FundingLog.js"
+import type { FundingPayment } from "./FundingPayments.js"
 import type { FundMovement, LiquidationStep, MovementKind, StepKind } from "./LiquidationLog.js"
 import type { Touched } from "./markets/Announced.js"
 import type { Announcement } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
-export type { RankingView, Fill, FundingView }
+export type { RankingView, Fill, FundingPayment, FundingView }
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -306,6 +307,8 @@ export interface Reads {
   readonly liquidations: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
   /** The same of those that an account had a side of. */
   readonly liquidationsOf: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<LiquidationStepView>
+  /** Kept payments of funding of an account since a time, newest first, at most `limit`. */
+  readonly fundingPayments: (account: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingPayment>
   /** Kept rankings that deleveragings in a market closed by, begun since a time, newest first, at most `limit`. */
   readonly deleveragings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<RankingView>
   /** The insurance fund, with its kept movements since a time, newest first, at most `limit`. */

@@ -39,6 +39,18 @@ export class RowLog<Name extends string> {
     return found
   }
 
+  /** Those that have `value` under a name, at or after a time, newest first, so many at most. A row of others costs two looks. */
+  having(name: Name, value: number, sinceEpochMs: number, limit: number): ReadonlyArray<Readonly<Record<Name, number>>> {
+    const found: Array<Readonly<Record<Name, number>>> = []
+    const [column, time] = [this.names.indexOf(name), this.names.indexOf("atEpochMs" as Name)]
+    for (let newer = 0; found.length < limit && newer < Math.min(this.count, this.kept); newer++) {
+      const from = this.placeOf(this.count - 1 - newer)
+      if (this.rows[from + time]! < sinceEpochMs) break
+      if (this.rows[from + column] === value) found.push(this.at(newer)!)
+    }
+    return found
+  }
+
   /** How many there ever were, then the rows that are kept, oldest first. */
   dump(): Float64Array {
     const width = this.names.length

@@ -11,6 +11,7 @@ import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
+import * as FundingPayments from "./FundingPayments.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
@@ -161,6 +162,8 @@ export class State extends Values {
   rankings = new Rankings()
   /** What closes positions by itself. */
   brackets = new Brackets()
+  /** The latest payments of funding, of all accounts. */
+  readonly fundingPayments = FundingPayments.make()
 
   // What follows is no state: it is made anew as records are applied.
 

@@ -82,3 +82,52 @@ describe("the history of funding rates", () => {
     await expect(exchange.fetchFundingRateHistory()).rejects.toMatchObject({ name: "ArgumentsRequired" })
   })
 })
+
+describe("an account's own payments", () => {
+  let venue: ScriptedVenue
+  let exchange: Perpetuum
+
+  beforeAll(async () => {
+    venue = await ScriptedVenue.start()
+    exchange = new Perpetuum({
+      hostname: `127.0.0.1:${venue.port}`,
+      apiKey: "pk_development_k_s",
+      accountId: "acc_1",
+      enableRateLimit: false
+    })
+    venue.script(answered([market, { ...market, id: "ETH-USDC-PERP", symbol: "ETH/USDC:USDC", base: "ETH" }]))
+    await exchange.loadMarkets()
+  })
+
+  afterAll(() => venue.stop())
+
+  const payment = (marketId: string, hours: number, paid: string) => ({
+    marketId,
+    paid,
+    occurredAtEpochMs: startEpochMs + hours * hourMs,
+    sequence: 100 + hours
+  })
+  const payments = [
+    payment("ETH-USDC-PERP", 2, "0.500000"),
+    payment("BTC-USDC-PERP", 2, "-0.000062"),
+    payment("BTC-USDC-PERP", 1, "0.000063")
+  ]
+
+  it("are told oldest first, with what was paid below zero", async () => {
+    venue.script(answered({ payments }))
+    const told = await exchange.fetchFundingHistory(symbol)
+    expect(told.map(({ amount, timestamp }) => [timestamp, amount])).toEqual([
+      [startEpochMs + hourMs, -0.000063],
+      [startEpochMs + 2 * hourMs, 0.000062]
+    ])
+    expect(told[0]).toMatchObject({ symbol, code: "USDC", id: "BTC-USDC-PERP.101", datetime: "2026-01-01T01:00:00.000Z" })
+    expect(venue.seen[0]!.url).toBe("/v1/accounts/acc_1/funding-payments?limit=500")
+  })
+
+  it("are those of all markets where none is named, and no more than asked for", async () => {
+    venue.script(answered({ payments }))
+    const told = await exchange.fetchFundingHistory(undefined, startEpochMs, 2)
+    expect(told.map((one) => [one.symbol, one.amount])).toEqual([[symbol, -0.000063], ["ETH/USDC:USDC", -0.5]])
+    expect(venue.seen[0]!.url).toBe(`/v1/accounts/acc_1/funding-payments?since=${startEpochMs}&limit=500`)
+  })
+})

@@ -330,6 +330,7 @@ describe("ccxt class", () => {
     expect(Object.keys(rates)).toEqual(maker.symbols)
     for (const [name, one] of Object.entries(rates)) Structures.fundingRate(maker, one, name)
     expect(await maker.fetchFundingRateHistory(symbol, Number(await maker.fetchTime()))).toEqual([])
+    expect(await maker.fetchFundingHistory(symbol, Number(await maker.fetchTime()))).toEqual([])
   })
 
   it("leverage is set, told, and seen on the position", async () => {

@@ -258,6 +258,7 @@ export class FakeEngine implements Reads {
   readonly fundings = () => []
   readonly liquidations = () => []
   readonly liquidationsOf = () => []
+  readonly fundingPayments = () => []
   readonly deleveragings = () => []
   readonly insuranceFund = () => ({ balance: undefined, positions: [], movements: [] })
   readonly trades = () => []

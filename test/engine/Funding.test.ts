@@ -98,6 +98,9 @@ describe("an interval's end", () => {
     expect(last).toMatchObject({ rate8hE9: 3_500_000, premiumE9: 4_000_000, indexPriceAtoms: 1000, samples: 12, intervalMs: 60_000 })
     // 333 x 1,000 x 100 x 3,500,000 / 480 / 10^9 = 242.8..; 111: 80.9..; 7: 5.1..; the maker's short of 229: 166.9..
     expect(paid).toEqual([243, -80, 6, -166])
+    const own = accounts.map((account) => driver.engine.fundingPayments(account, 0, 1)[0]!)
+    expect(own.map(({ paidAtoms, quantityAtoms }) => [quantityAtoms, paidAtoms])).toEqual([[333, 243], [-111, -80], [7, 6]])
+    expect(own[0]).toMatchObject({ endedAtEpochMs: last.atEpochMs, indexPriceAtoms: 1000, rate8hE9: 3_500_000, intervalMs: 60_000 })
     const fund = driver.engine.findAccount(Ids.insuranceFundId)
     expect(driver.engine.balance(fund).collateralAtoms).toBeGreaterThan(0)
     expect(driver.engine.state.fundingPool.atoms).toBe(0n)
@@ -106,6 +109,7 @@ describe("an interval's end", () => {
     const restored = new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity))
     for (const engine of [driver.engine, restored]) {
       for (const account of [...accounts, maker, fund, later]) expect(engine.findAccount(engine.accountId(account))).toBe(account)
+      expect(accounts.map((account) => engine.fundingPayments(account, 0, 1)[0])).toEqual(own)
     }
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })

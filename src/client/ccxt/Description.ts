@@ -27,6 +27,7 @@ export const served = [
   "fetchCanceledAndClosedOrders",
   "fetchCanceledOrders",
   "fetchClosedOrders",
+  "fetchFundingHistory",
   "fetchFundingRate",
   "fetchFundingRateHistory",
   "fetchFundingRates",
@@ -63,6 +64,9 @@ export const editOrderPath = "v1/orders/{orderId}/amend"
 /** A market's ended funding intervals, newest first. */
 export const fundingPath = "v1/markets/{marketId}/funding"
 
+/** An account's own payments of funding, newest first. */
+export const fundingPaymentsPath = "v1/accounts/{accountId}/funding-payments"
+
 /** An account's leverage in a market: read and set. */
 export const leveragePath = "v1/accounts/{accountId}/markets/{marketId}/leverage"
 
@@ -88,6 +92,7 @@ export const api = {
       "v1/accounts/{accountId}/outcomes",
       autoClosePath,
       "v1/accounts/{accountId}/triggers",
+      fundingPaymentsPath,
       leveragePath,
       "v2/orders",
       "v2/orders/{orderId}",

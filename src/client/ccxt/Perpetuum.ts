@@ -15,6 +15,7 @@ import {
   ArgumentsRequired,
   ExchangeNotAvailable,
   functions,
+  type FundingHistory,
   type FundingRate,
   type FundingRateHistory,
   type FundingRates,
@@ -445,6 +446,40 @@ export class Perpetuum extends Delivery {
   }
 
   // The account's reads.
+
+  /** What the account paid (negative) and received of funding, oldest first: of its latest 500 payments that the venue keeps. */
+  override async fetchFundingHistory(
+    symbol: Str = undefined,
+    since: Int = undefined,
+    limit: Int = undefined,
+    params: Dict = {}
+  ): Promise<Array<FundingHistory>> {
+    await this.loadMarkets()
+    const market = symbol === undefined ? undefined : this.market(symbol)
+    // The venue tells the newest first, and of all markets: what is wanted is chosen here.
+    const response = this.asDict(
+      await this.request(Description.fundingPaymentsPath, "private", "GET", {
+        accountId: await this.loadAccountId(),
+        ...this.listing(since, Description.maxListed),
+        ...params
+      })
+    )
+    return this.parseIncomes(this.safeList(response, "payments", []), market, since, limit)
+  }
+
+  override parseIncome(payment: Dict, market?: Market): FundingHistory {
+    const timestamp = this.safeInteger(payment, "occurredAtEpochMs")
+    const { id, settle, symbol } = this.safeMarket(this.safeString(payment, "marketId"), market)
+    return {
+      info: payment,
+      symbol,
+      code: settle,
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      id: `${id}.${this.safeString(payment, "sequence", "")}`,
+      amount: this.parseNumber(Precise.stringNeg(this.safeString(payment, "paid")))
+    }
+  }
 
   /** The most leverage that counts in a market: what was set, or what the market allows. */
   override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {

@@ -6,6 +6,7 @@ import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
+import { listFundingPayments } from "./listFundingPayments.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
 import { previewMargin } from "./previewMargin.js"
 import { getProfile, setProfile } from "./profile.js"
@@ -17,6 +18,7 @@ export const routes = [
   listOrders,
   listFills,
   listAccountLiquidations,
+  listFundingPayments,
   getCurrentApiKey,
   getProfile,
   setProfile,

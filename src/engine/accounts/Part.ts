@@ -50,6 +50,7 @@ export const part: Part = {
     into.column("accounts.rankings", state.rankings.dump())
     into.column("accounts.brackets", state.brackets.dump())
     into.json("accounts.bracketsReached", state.brackets.allReached())
+    into.column("accounts.fundingPayments", state.fundingPayments.dump())
   },
   restore: (state, from) => {
     const totals = from.json("accounts.totals") as Totals
@@ -73,6 +74,7 @@ export const part: Part = {
     state.liquidationLog.restore(from.floats("accounts.liquidationLog"))
     state.fundLog.restore(from.floats("accounts.fundLog"))
     state.rankings = Rankings.restore(from.floats("accounts.rankings"))
+    state.fundingPayments.restore(from.floats("accounts.fundingPayments"))
     state.triggers = Triggers.restore(state.positions)
     state.brackets = Brackets.restore(
       from.floats("accounts.brackets"),
@@ -107,6 +109,7 @@ export const part: Part = {
     feed(`log rankings ${state.rankings.dump().join(" ")}`)
     for (const bracket of state.brackets.all()) feed(`bracket ${numbersOf(bracket).join(" ")}`)
     for (const [heap, to] of state.brackets.allReached()) feed(`reached ${heap} ${to}`)
+    feed(`log funding payments ${state.fundingPayments.dump().join(" ")}`)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
   },
   firstBroken: (state) => conservation(state) ?? zeroSum(state) ?? bracketsFit(state)

@@ -12,7 +12,16 @@ import type { Bracket } from "./Brackets.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
 import { long } from "./Triggers.js"
-import type { ApiKeyView, BalanceView, BracketView, Fill, InsuranceFundView, LiquidationStepView, PositionView } from "../Reads.js"
+import type {
+  ApiKeyView,
+  BalanceView,
+  BracketView,
+  Fill,
+  FundingPayment,
+  InsuranceFundView,
+  LiquidationStepView,
+  PositionView
+} from "../Reads.js"
 
 const stepView = (step: LiquidationStep & { readonly ordinal: number }): LiquidationStepView => ({
   ...step,
@@ -147,6 +156,10 @@ export class AccountReads extends MarketReads {
   liquidationsOf(account: number, sinceEpochMs: number, limit: number): ReadonlyArray<LiquidationStepView> {
     const isTheirs = (step: LiquidationStep): boolean => step.account === account || step.counterparty === account
     return this.state.liquidationLog.since(sinceEpochMs, limit, isTheirs).map(stepView)
+  }
+
+  fundingPayments(account: number, sinceEpochMs: number, limit: number): ReadonlyArray<FundingPayment> {
+    return this.state.fundingPayments.having("account", account, sinceEpochMs, limit)
   }
 
   deleveragings(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<Ranking> {

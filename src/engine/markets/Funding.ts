@@ -144,11 +144,33 @@ export const settle = (state: State, slot: number): void => {
     positions.setLastSequence(slot, state.sequence)
     state.fundingPool.add(paid)
     if (paid > 0) state.changedAccounts.add(account)
+    tell(state, market, account, quantity, paid)
     events.event3(Event.FundingPaid, account, market.index, paid)
     events.event2(Event.CollateralChanged, account, collateral)
   }
   positions.setFundingEpoch(slot, market.fundingEpoch)
 }
+
+/** Keeps a payment for its account to read. What is settled is always of the latest interval that was published. */
+const tell = (
+  { atEpochMs, fundingPayments, sequence }: State,
+  market: MarketState,
+  account: number,
+  quantity: number,
+  paid: number
+): void =>
+  fundingPayments.add({
+    sequence,
+    atEpochMs,
+    account,
+    market: market.index,
+    endedAtEpochMs: market.fundings.at(0)!.atEpochMs,
+    quantityAtoms: quantity,
+    indexPriceAtoms: market.paidIndex,
+    rate8hE9: market.paidRate8hE9,
+    intervalMs: market.paidIntervalMs,
+    paidAtoms: paid
+  })
 
 /** Settles what an account owes, before anything else is decided of it. */
 export const settleAccount = (state: State, account: number): void => {

@@ -1,10 +1,11 @@
 /**
- * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation, take-profit and stop-loss, and parameters with
- * notice. Under those rules nobody was liquidated, so every account is to be held to its maintenance margin from the first record
- * on; and nothing was announced.
+ * Sections of schema 4, which rules 4 wrote, as those of schema 5: liquidation, take-profit and stop-loss, parameters with
+ * notice, and payments of funding that can be read. Under those rules nobody was liquidated, so every account is to be held to its
+ * maintenance margin from the first record on; and nothing was announced.
  */
 import { Brackets } from "../accounts/Brackets.js"
 import { Rankings } from "../accounts/Rankings.js"
+import * as FundingPayments from "../FundingPayments.js"
 import * as LiquidationLog from "../LiquidationLog.js"
 import { type MarketDump, MarketRisk } from "../Markets.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
@@ -29,5 +30,6 @@ export const toSchema5 = (sections: ReadonlyArray<Section>): ReadonlyArray<Secti
   into.column("accounts.rankings", new Rankings().dump())
   into.column("accounts.brackets", new Brackets().dump())
   into.json("accounts.bracketsReached", [])
+  into.column("accounts.fundingPayments", FundingPayments.make().dump())
   return into.sections
 }

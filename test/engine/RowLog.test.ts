@@ -1,0 +1,26 @@
+/** The ring of rows: which of them are kept, and which of them are found. */
+import * as fc from "fast-check"
+import { expect, test } from "vitest"
+import { RowLog } from "../../src/engine/RowLog.js"
+
+const names = ["atEpochMs", "account", "paidAtoms"] as const
+
+test("what is found of an account is what a list of all rows has of it", () => {
+  const row = fc.record({ passedMs: fc.nat(3), account: fc.nat(3), paidAtoms: fc.integer() })
+  const asked = fc.record({ account: fc.nat(4), sinceEpochMs: fc.nat(40), limit: fc.nat(5) })
+  fc.assert(fc.property(fc.array(row, { maxLength: 40 }), asked, fc.boolean(), (rows, { account, limit, sinceEpochMs }, isRestored) => {
+    const kept = 7
+    let log = new RowLog(names, kept)
+    let atEpochMs = 0
+    const all: Array<Readonly<Record<(typeof names)[number], number>>> = []
+    for (const { passedMs, ...rest } of rows) {
+      atEpochMs += passedMs
+      const each = { atEpochMs, ...rest }
+      log.add(each)
+      all.unshift(each)
+    }
+    if (isRestored) log = new RowLog(names, kept).restore(log.dump())
+    const expected = all.slice(0, kept).filter((each) => each.account === account && each.atEpochMs >= sinceEpochMs).slice(0, limit)
+    expect(log.having("account", account, sinceEpochMs, limit)).toEqual(expected)
+  }))
+})
