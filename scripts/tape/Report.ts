@@ -185,7 +185,7 @@ export const text = (report: Report): string => {
     ...(report.risk === null ? [] : liquidations(report.risk)),
     ...(settled === null ? [] : [
       `positions sum to ${settled.positionsSumAtoms} over ${settled.openPositions} open ones; `
-      + `put in ${usdc(settled.depositedAtoms)}, equity ${usdc(settled.equityAtoms)}, of which the fund gained ${usdc(settled.fundAtoms)}, `
+      + `put in ${usdc(settled.depositedAtoms)}, equity ${usdc(settled.equityAtoms)} with what the fund gained, `
       + `fees ${usdc(settled.feesAtoms)}, missing ${settled.missingAtoms} money atoms`
     ]),
     ...report.problems.map((problem) => `PROBLEM: ${problem}`),

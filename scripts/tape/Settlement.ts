@@ -42,7 +42,7 @@ export interface Money {
   readonly depositedAtoms: string
   /** What the accounts are worth together, the fund's change included: as positions cancel out, no mark is in it. */
   readonly equityAtoms: string
-  /** What the insurance fund's part of it is. */
+  /** What the insurance fund adds to it: collateral, and positions at their entry; so a part of the sum, and not its worth. */
   readonly fundAtoms: string
   /** Fees of the accounts' fills, as the venue lists them. */
   readonly feesAtoms: string
