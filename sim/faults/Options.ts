@@ -469,7 +469,7 @@ const bounds = (random: SimRandom): Bounds => {
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
-    noticeMs: random.split("notice").pick([0, 1_000, 1_000, 10_000, 86_400_000]),
+    noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
     inbox: random.pick(inboxes),

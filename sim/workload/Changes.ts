@@ -57,6 +57,11 @@ export const tighter = (now: Parameters, random: SimRandom): Parameters => {
       markBandBps: 0,
       priceBandBps: random.pick([150, 700])
     }),
+    () => ({
+      initialMarginBps: 10_000,
+      maxLeverageX: 1,
+      maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: random.pick([2_500, 9_000]) }]
+    }),
     () => ({ maxLeverageX: Math.max(1, Math.floor(maxLeverageX * random.pick([0.2, 0.5]))) }),
     () => ({ maxPositionQuantityAtoms: held, maxQuantityAtoms: Math.min(maxQuantityAtoms, held) }),
     () => changed(now, random)

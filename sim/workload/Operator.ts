@@ -240,7 +240,7 @@ const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workloa
 
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
 const announcement = (commands: Commands, parameters: Parameters, { model, time }: Desk, random: SimRandom): Calls.Draft => {
-  const notice = model.noticeMs + random.pick([-1_000, 0, 500, 1_000, 3_000]) + random.below(100)
+  const notice = model.noticeMs + random.pick([-1_000, 0, 100, 100, 1_000]) + random.below(100)
   const effectiveAtEpochMs = Math.max(1, Math.floor(time.nowEpochMs()) + notice)
   return commands.announce(random.chance(0.1) ? parameters : Changes.tighter(parameters, random), effectiveAtEpochMs)
 }
