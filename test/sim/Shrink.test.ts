@@ -42,7 +42,8 @@ describe("a recorded run", () => {
     expect(text).toContain("{account ")
     expect(text).toContain("{key ")
     expect(text).toMatch(/\{order [0-9]+\/trader-[0-9]+-k[0-9]+#[0-9]+\}/)
-    expect(text).not.toContain("acc_")
+    // `acc_0` is nobody's: clients ask for it on purpose.
+    expect(text).not.toMatch(/acc_[0-9a-z]{2}/)
   }, 60_000)
 
   test("goes on without any of its steps", () => {

@@ -19,7 +19,26 @@ import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVen
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
   "cancelByOperator"] as const
-const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...operatorNames]
+/** What an account cancels without a body. */
+const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
+const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]
+
+/** Both triggers with all that they take, for an order at 100. */
+const autoClose = {
+  takeProfit: { triggerPrice: "110", triggerBy: "last", limitPrice: "109" },
+  stopLoss: { triggerPrice: "90", triggerBy: "index", limitPrice: "89" }
+}
+
+/** A body of the reference with what only some requests have. */
+const filled = (name: Contract.Name, shown: unknown): unknown => {
+  if (name === "placeOrder") return { ...shown as object, autoClose }
+  if (name === "setAutoClose") return autoClose
+  if (name === "placeOrderBatch") {
+    return { orders: (shown as { readonly orders: ReadonlyArray<object> }).orders.map((each) => ({ ...each, autoClose })) }
+  }
+  // Of a single tier the threshold is fixed.
+  return name === "putMarket" ? { ...shown as object, maintenanceMarginTiers: tiers } : shown
+}
 
 const tiers = [
   { notionalThresholdAtoms: "0", maintenanceMarginBps: 250 },
@@ -29,8 +48,7 @@ const tiers = [
 /** The reference's example of an endpoint as a draft, for a trader and a market that exist. */
 const example = (name: Contract.Name, trader: Trader, orderId = "ord_1s"): Draft => {
   const { body: shown, target } = Contract.examples[name]
-  // Of a single tier the threshold is fixed.
-  const body = name === "putMarket" ? { ...shown as object, maintenanceMarginTiers: tiers } : shown
+  const body = filled(name, shown)
   const real = (text: string): string =>
     text.replaceAll("acc_1s", trader.accountId).replaceAll(/ord_[0-9a-z]+/g, orderId).replaceAll("BTC-USDC-PERP", marketId).replaceAll(
       "BTC/USDC:USDC",
