@@ -229,7 +229,8 @@ test("a market can be put back in the form in which it is read", async () => {
     kind: "PutMarket",
     operation: Operation.putMarket,
     idempotencyKey: "k",
-    parameters: Fake.btc
+    parameters: Fake.btc,
+    effectiveAtEpochMs: 0
   })
 })
 
