@@ -11,14 +11,13 @@
 import { assert } from "../../src/domain/Assert.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
-import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
-import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
 import { uniform } from "./BookOperations.js"
 import { byClient, mid, opening } from "./EngineCommands.js"
 import { type Options, result, type Section } from "./Section.js"
+import { entry } from "./WorstWorld.js"
 
 const accounts = 100_000
 const makers = 8
@@ -55,22 +54,7 @@ class World {
     return {
       kind: "PlaceOrders",
       ...byClient(Operation.placeV1, account, ++this.serial),
-      entries: [{
-        market,
-        side,
-        priceAtoms,
-        quantityAtoms,
-        clientOrderId: "",
-        type: Order.limit,
-        timeInForce: Order.gtc,
-        postOnly: false,
-        reduceOnly: false,
-        selfTradePrevention: Order.cancelResting,
-        expiresAtEpochMs: 0,
-        fault: Refusal.none,
-        raw: "",
-        autoClose: noAutoClose
-      }]
+      entries: [entry({ market, side, priceAtoms, quantityAtoms })]
     }
   }
 

@@ -7,17 +7,15 @@ import { assert } from "../../src/domain/Assert.js"
 import * as Ids from "../../src/domain/Ids.js"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
-import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, type Outcome, withFields } from "../../src/operations/Operations.js"
-import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { uniform } from "../bench/BookOperations.js"
 import { byClient } from "../bench/EngineCommands.js"
+import { entry, type Terms } from "../bench/WorstWorld.js"
 
 export interface Options {
   readonly accounts: number
@@ -196,28 +194,12 @@ class Fall {
     return byClient(operation, account, ++this.serial)
   }
 
-  private place(
-    account: number,
-    entry: Pick<PlaceEntry, "market" | "side" | "priceAtoms" | "quantityAtoms">,
-    timeInForce: Order.TimeInForce
-  ) {
+  private place(account: number, terms: Terms, timeInForce: Order.TimeInForce) {
     const outcome = this.do(withFields("PlaceOrders", this.client(Operation.placeV1, account), {
-      entries: [{
-        ...entry,
-        clientOrderId: "",
-        type: Order.limit,
-        timeInForce,
-        postOnly: false,
-        reduceOnly: false,
-        selfTradePrevention: Order.cancelResting,
-        expiresAtEpochMs: 0,
-        fault: Refusal.none,
-        raw: "",
-        autoClose: noAutoClose
-      }]
+      entries: [entry({ ...terms, timeInForce })]
     }))
     const [came] = outcome.entries
-    if (came?._tag === "OrderDecided" && timeInForce === Order.gtc) this.resting.push([account, entry.market, came.orderNumber])
+    if (came?._tag === "OrderDecided" && timeInForce === Order.gtc) this.resting.push([account, terms.market, came.orderNumber])
   }
 
   /** Everybody takes a position, seven of ten long, at three to nineteen times his money, against a maker. */
