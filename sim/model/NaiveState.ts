@@ -100,6 +100,8 @@ export interface NaiveAccount {
   readonly positions: Map<number, NaivePosition>
   /** What each position that is not flat has been through, by market index. */
   readonly episodes: Map<number, NaiveEpisode>
+  /** The markets that it came to, by an order or by its leverage, in the order in which it first did. */
+  readonly cameTo: Set<number>
   /** The most leverage that it takes, by market index, where it ever said. */
   readonly leverage: Map<number, number>
   /** Open orders, oldest first. */

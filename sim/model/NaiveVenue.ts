@@ -793,6 +793,7 @@ export class NaiveVenue {
       return refused(Refusal.marginInsufficient, -1, isExact ? told(moneyScale, backing, margin.initialMargin) : nothingCompared)
     }
     account.leverage.set(index, leverageX)
+    account.cameTo.add(index)
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
     return done(-1)
@@ -823,6 +824,7 @@ export class NaiveVenue {
       leverage: new Map(),
       open: [],
       placed: [],
+      cameTo: new Set(),
       cancelAllAtEpochMs: 0,
       displayHandle: "",
       liquidation: undefined,
@@ -1013,6 +1015,7 @@ export class NaiveVenue {
     }
     this.orders.set(number, order)
     this.accounts[order.account]!.placed.push(order)
+    this.accounts[order.account]!.cameTo.add(order.market)
     this.#touch(order)
     if (order.clientOrderId !== "") this.#clientOrderIds.set(`${order.account}/${order.clientOrderId}`, order)
     const { stopLoss, takeProfit } = entry.autoClose
@@ -1545,7 +1548,7 @@ export class NaiveVenue {
 
   /** Cancels an account's orders below a number, so many of them: how many. The newest market it came to is the first. */
   #cancelOldest(account: NaiveAccount, before: number, reason: Order.CancelReason, atMost: number): number {
-    const markets = [...new Set(account.placed.map(({ market }) => market))]
+    const markets = [...account.cameTo]
     const meant = account.open
       .filter((order) => order.number < before)
       .sort((one, other) => markets.indexOf(other.market) - markets.indexOf(one.market))

@@ -28,7 +28,10 @@ interface Lookup {
   readonly journalSequence: number
 }
 
-const entriesVerdict = (what: string, entries: ReadonlyArray<Entry>, memory: NaiveMemory): Verdict => {
+/** Of what closes by itself a lookup tells that it was done: what stands now is read where it was set. */
+const isOfTriggers = (operation: string): boolean => /^(set_auto_close|cancel_auto_close|cancel_triggers)$/.test(operation)
+
+const entriesVerdict = (what: string, operation: string, entries: ReadonlyArray<Entry>, memory: NaiveMemory): Verdict => {
   if (entries.length !== memory.outcomes.length)
     return broken(`${what} has ${entries.length} entries, decided were ${memory.outcomes.length}`)
   for (let index = 0; index < entries.length; index++) {
@@ -39,6 +42,10 @@ const entriesVerdict = (what: string, entries: ReadonlyArray<Entry>, memory: Nai
     if (!accepted) {
       if (entry.code !== describe(outcome.refusal).code)
         return broken(`${what}, entry ${index}: refused as ${entry.code}, decided was ${outcome.refusal}`)
+      continue
+    }
+    if (isOfTriggers(operation)) {
+      if (entry.orderId !== undefined || entry.canceledOrders !== undefined) return broken(`${what}, entry ${index} speaks of orders`)
       continue
     }
     if (outcome.orderNumber < 0) {
@@ -66,7 +73,7 @@ const keyVerdict = (what: string, lookup: Lookup, model: NaiveVenue, account: nu
   for (const decision of lookup.decisions) {
     const memory = decided.find((each) => each.sequence === decision.sequence)
     if (memory === undefined) return broken(`${what}: tells of record ${decision.sequence}, which did not carry the key`)
-    const verdict = entriesVerdict(`${what}: record ${decision.sequence}`, decision.entries, memory)
+    const verdict = entriesVerdict(`${what}: record ${decision.sequence}`, decision.operation, decision.entries, memory)
     if (verdict !== undefined) return verdict
   }
   for (const memory of decided) {
