@@ -338,6 +338,8 @@ class Appender {
   }
 
   room(): Room {
+    // Nothing is waited for any more: whoever appends is told why.
+    if (this.failure !== undefined) return "all"
     if (this.nextIsReady()) return "all"
     const freeBytes = this.freeBytes()
     const { maxBlockBytes } = this.options
@@ -582,8 +584,11 @@ class Appender {
   }
 
   private fail(failure: Failure): void {
+    const isAwaited = this.failure === undefined && this.isSettled && this.room() === "soon"
     this.failure ??= failure
     for (const { done } of this.outstanding.splice(0)) done(this.failure)
+    // Without a block in flight nobody has been told yet, and whoever waits for room would wait for ever.
+    if (isAwaited) this.roomChanged()
   }
 }
 

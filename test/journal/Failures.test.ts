@@ -156,3 +156,22 @@ test("A full disk is said to be full, also where the next segment does not fit a
   expect(failure?._tag).toBe("JournalFull")
   expect(failure?.message).toContain("ENOSPC")
 })
+
+test("A next segment that cannot be prepared is told to whoever waits for room, also where nothing is in flight", async () => {
+  let armed = false
+  const disk = SimDisk.make({ random: generator(3), inject: ({ operation }) => armed && operation === "writeAt" ? "EIO" : undefined })
+  // Of so small a segment little is left at once: the next process waits to hear whether there is room for another.
+  await session(disk, appendMany(1))
+  await session(disk, Effect.gen(function*() {
+    const journal = yield* Journal
+    armed = true
+    const heard = { room: 0 }
+    journal.whenRoom(() => heard.room++)
+    expect(journal.room()).toBe("soon")
+    for (let turn = 0; turn < 200 && heard.room === 0; turn++) yield* Effect.yieldNow()
+    expect([journal.room(), heard.room]).toEqual(["all", 1])
+    const failure = yield* Effect.flip(append(new Chain(journal.opened).next()))
+    expect(failure).toMatchObject({ _tag: "JournalUnknown" })
+    armed = false
+  }))
+})
