@@ -245,10 +245,13 @@ const announcement = (commands: Commands, parameters: Parameters, { model, time 
   return commands.announce(random.chance(0.1) ? parameters : Changes.tighter(parameters, random), effectiveAtEpochMs)
 }
 
-/** A market with other parameters, put or announced. */
-const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, notices: SimRandom): Calls.Draft => {
+/**
+ * A market with other parameters, put or announced. Nothing is announced where there is as much money as can be counted: what
+ * tighter margins ask for in several markets would add up to more.
+ */
+const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, notices: SimRandom, edges: Edges): Calls.Draft => {
   const { parameters } = random.pick(desk.model.markets)
-  return notices.chance(announcedShare)
+  return notices.chance(edges.money === "large" ? 0 : announcedShare)
     ? announcement(commands, parameters, desk, notices)
     : commands.put(Changes.changed(parameters, random))
 }
@@ -311,8 +314,8 @@ export const make = (
       const { marketId } = random.pick(desk.model.markets).parameters
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))
-    } else if (random.chance(edges?.parametersShare ?? 0)) {
-      desk.issue(remembered(otherParameters(commands, desk, random, notices)), next)
+    } else if (edges !== undefined && random.chance(edges.parametersShare)) {
+      desk.issue(remembered(otherParameters(commands, desk, random, notices, edges)), next)
     } else {
       moveIndex()
       next()
