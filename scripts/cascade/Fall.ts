@@ -5,7 +5,7 @@
  */
 import { assert } from "../../src/domain/Assert.js"
 import * as Ids from "../../src/domain/Ids.js"
-import type * as Market from "../../src/domain/Market.js"
+import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
@@ -14,7 +14,7 @@ import { internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, type Outcome, withFields } from "../../src/operations/Operations.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import { uniform } from "../bench/BookOperations.js"
-import { byClient } from "../bench/EngineCommands.js"
+import { byClient, parameters as benchParameters } from "../bench/EngineCommands.js"
 import { entry, type Terms } from "../bench/WorstWorld.js"
 
 export interface Options {
@@ -58,38 +58,25 @@ const makers = 20
 /** Prices begin here, price atoms. */
 const begins = 100_000
 
-const parameters = (index: number): Market.Parameters => ({
-  marketId: `M${index}-USDC-PERP`,
-  baseAsset: `M${index}`,
-  quoteAsset: "USDC",
-  settlementAsset: "USDC",
-  underlyingSymbol: `M${index}/USD`,
-  marketType: "crypto",
-  logoUrl: "",
-  priceScale: 2,
-  quantityScale: 3,
-  minPriceAtoms: 1,
-  maxPriceAtoms: 1_000_000,
-  minQuantityAtoms: 1,
-  maxQuantityAtoms: 10_000_000,
-  maxPositionQuantityAtoms: 500_000_000,
+const margins: Pick<Market.Parameters, "initialMarginBps" | "maintenanceMarginTiers"> = {
   initialMarginBps: 500,
   maintenanceMarginTiers: [
     { notionalThresholdAtoms: 0, maintenanceMarginBps: 200 },
     { notionalThresholdAtoms: 250_000 * usdc, maintenanceMarginBps: 400 },
     { notionalThresholdAtoms: 1_000_000 * usdc, maintenanceMarginBps: 800 }
-  ],
-  maxLeverageX: 20,
-  makerFeeBps: 2,
-  takerFeeBps: 5,
-  priceBandBps: 1000,
-  indexStaleMs: 10_000,
-  indexStepMaxBps: 500,
-  markBandBps: 100,
-  impactNotionalAtoms: 10_000 * usdc,
-  fundingIntervalMs: 3_600_000,
-  fundingCapE9: 40_000_000,
-  liquidationFeeBps: 50
+  ]
+}
+
+/** A market of the bench with other bounds and margins, whose index is judged as usual. */
+const parameters = (index: number): Market.Parameters => ({
+  ...benchParameters(index),
+  ...margins,
+  ...Market.riskDefaults(margins),
+  liquidationFeeBps: 50,
+  maxPriceAtoms: 1_000_000,
+  maxQuantityAtoms: 10_000_000,
+  maxPositionQuantityAtoms: 500_000_000,
+  maxLeverageX: 20
 })
 
 /** Drives an engine through the minute and what follows. */

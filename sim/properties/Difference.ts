@@ -21,3 +21,18 @@ export const difference = (what: string, shown: unknown, expected: unknown): Ver
 /** A copy without some of its members. */
 export const without = (value: unknown, names: ReadonlyArray<string>): unknown =>
   isObject(value) ? Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) : value
+
+/** Two values of one name that are to be the same. */
+export type Pair = readonly [name: string, one: unknown, other: unknown]
+
+/** The first pair that is not; `where` names who says the first and who the second. */
+export const firstDifference = (
+  what: string,
+  pairs: ReadonlyArray<Pair>,
+  where: readonly [string, string] = ["engine", "model"]
+): Verdict => {
+  for (const [name, one, other] of pairs) {
+    if (one !== other) return broken(`${what}: ${name} is ${String(one)} in the ${where[0]}, ${String(other)} in the ${where[1]}`)
+  }
+  return holds
+}

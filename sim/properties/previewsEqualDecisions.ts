@@ -9,7 +9,8 @@ import type { PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
 import type { NaiveOutcome } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Observation } from "./Observation.js"
-import { broken, holds, type Property, type Verdict } from "./Property.js"
+import { firstDifference, type Pair } from "./Difference.js"
+import { holds, type Property, type Verdict } from "./Property.js"
 
 interface Previewed {
   readonly command: PlaceOrders
@@ -19,15 +20,6 @@ interface Previewed {
 interface State {
   /** By the sequence of the record that was to follow. */
   readonly previews: Map<number, Previewed>
-}
-
-type Pair = readonly [name: string, preview: unknown, model: unknown]
-
-const firstDifference = (what: string, pairs: ReadonlyArray<Pair>): Verdict => {
-  for (const [name, preview, model] of pairs) {
-    if (preview !== model) return broken(`${what}: ${name} is ${String(preview)} in the preview, ${String(model)} in the model`)
-  }
-  return holds
 }
 
 const ofOrder = ({ outcome }: PreviewView, decided: NaiveOutcome): ReadonlyArray<Pair> =>
@@ -65,7 +57,7 @@ const verdictOf = ({ command, preview }: Previewed, seen: Extract<Observation, {
   const { decision: { fills, outcomes }, model, record } = seen
   const what = `the preview of record ${record.sequence}`
   const fees = fills.filter(({ taker }) => taker.account === command.account).reduce((sum, { takerFee }) => sum + takerFee, 0n)
-  return firstDifference(what, [...ofOrder(preview, outcomes[0]!), ...ofAccount(preview, command, fees, model)])
+  return firstDifference(what, [...ofOrder(preview, outcomes[0]!), ...ofAccount(preview, command, fees, model)], ["preview", "model"])
 }
 
 /** A name that is forgotten with the record itself is taken still when it is asked about. */

@@ -11,16 +11,8 @@ import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type Naive
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
+import { firstDifference } from "./Difference.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
-
-type Pair = readonly [name: string, engine: unknown, model: unknown]
-
-const firstDifference = (what: string, pairs: ReadonlyArray<Pair>): Verdict => {
-  for (const [name, engine, model] of pairs) {
-    if (engine !== model) return broken(`${what}: ${name} is ${String(engine)} in the engine, ${String(model)} in the model`)
-  }
-  return holds
-}
 
 const orderVerdict = (view: OrderView | undefined, order: NaiveOrder): Verdict => {
   const name = `order ${order.number} of account ${order.account}`

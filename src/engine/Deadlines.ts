@@ -5,6 +5,9 @@
  */
 import { assert } from "../domain/Assert.js"
 
+/** When the second after a time begins. */
+export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
+
 export class Deadlines {
   private readonly keys: Array<number> = []
   /** Time by key; only for keys that are in. */

@@ -21,16 +21,13 @@ import { nextTickEpochMs } from "./markets/Mark.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
 import type { Reads } from "./Reads.js"
-import { type Capacity, type Liquidating, State } from "./State.js"
+import { type Capacity, State } from "./State.js"
 
 /**
  * The version of the rules that this engine decides by. It grows with every change that decides anything otherwise, or
  * digests otherwise what is decided.
  */
 export const rulesVersion = 5
-
-/** What a record has done for liquidations when it begins. */
-const nothingYet: Liquidating = { looks: 0, orders: 0, ranked: 0, deleveraged: 0 }
 
 /** What the entries of the command at hand came to, packed once for both who keep it; one for each, reused. */
 const packed: Array<Packed> = []
@@ -53,7 +50,7 @@ export class Engine extends OrderReads implements Reads {
     state.sequence = sequence
     state.atEpochMs = atEpochMs
     state.met = 0
-    Object.assign(state.liquidating, nothingYet)
+    state.liquidating.begin()
     forget(state, atEpochMs)
     Due.run(state, command.account)
     // What the venue's own orders have met is not what the command's may meet.

@@ -177,6 +177,9 @@ export const changed = (state: State, slot: number): void => {
   )
 }
 
+/** Collateral and unrealised PnL of an account whose sums are up to date, money atoms. */
+export const equityOf = ({ accounts }: State, account: number): number => accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+
 /** Adds to the open, growing size of one side (negative: takes away), with what it would lose at once. */
 export const addOpen = (state: State, slot: number, side: Order.Side, sizeAtoms: number, lossAtoms: number): void => {
   const { accounts, positions } = state
@@ -233,6 +236,6 @@ export const accepts = (state: State, slot: number, after: Requirement, collater
   const maintenanceMargin = maintenanceBefore - positions.maintenanceMargin(slot) + after.maintenanceMargin
   if (equity >= maintenanceMargin) return true
   if (equity < 0) return false
-  const equityBefore = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+  const equityBefore = equityOf(state, account)
   return equityBefore <= 0 || productAtLeast(equity, maintenanceBefore, equityBefore, maintenanceMargin)
 }

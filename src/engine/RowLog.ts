@@ -24,29 +24,30 @@ export class RowLog<Name extends string> {
     return Object.fromEntries(this.names.map((name, at) => [name, this.rows[from + at]!])) as Record<Name, number>
   }
 
-  /** Those that `wanted` says, at or after a time, newest first, so many at most; each with its ordinal, from 0. */
+  /** Those that have `value` under one of `names`, all without names, at or after a time, newest first; each with its ordinal, from 0. */
   since(
     sinceEpochMs: number,
     limit: number,
-    wanted: (row: Readonly<Record<Name, number>>) => boolean = () => true
+    names: ReadonlyArray<Name> = [],
+    value = 0
   ): ReadonlyArray<Readonly<Record<Name, number>> & { readonly ordinal: number }> {
-    const found: Array<Readonly<Record<Name, number>> & { readonly ordinal: number }> = []
-    for (let newer = 0; found.length < limit; newer++) {
-      const row = this.at(newer)
-      if (row === undefined || row["atEpochMs" as Name] < sinceEpochMs) break
-      if (wanted(row)) found.push({ ...row, ordinal: this.count - 1 - newer })
-    }
-    return found
+    return this.newest(sinceEpochMs, limit, names, value).map((newer) => ({ ...this.at(newer)!, ordinal: this.count - 1 - newer }))
   }
 
-  /** Those that have `value` under a name, at or after a time, newest first, so many at most. A row of others costs two looks. */
+  /** Those that have `value` under a name, likewise. */
   having(name: Name, value: number, sinceEpochMs: number, limit: number): ReadonlyArray<Readonly<Record<Name, number>>> {
-    const found: Array<Readonly<Record<Name, number>>> = []
-    const [column, time] = [this.names.indexOf(name), this.names.indexOf("atEpochMs" as Name)]
+    return this.newest(sinceEpochMs, limit, [name], value).map((newer) => this.at(newer)!)
+  }
+
+  /** How many are newer than each of those, so many at most. A row that is none of them costs a few looks. */
+  private newest(sinceEpochMs: number, limit: number, names: ReadonlyArray<Name>, value: number): ReadonlyArray<number> {
+    const found: Array<number> = []
+    const time = this.names.indexOf("atEpochMs" as Name)
+    const columns = names.map((name) => this.names.indexOf(name))
     for (let newer = 0; found.length < limit && newer < Math.min(this.count, this.kept); newer++) {
       const from = this.placeOf(this.count - 1 - newer)
       if (this.rows[from + time]! < sinceEpochMs) break
-      if (this.rows[from + column] === value) found.push(this.at(newer)!)
+      if (columns.length === 0 || columns.some((column) => this.rows[from + column] === value)) found.push(newer)
     }
     return found
   }

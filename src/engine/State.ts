@@ -33,12 +33,20 @@ export interface Parts {
 }
 
 /** Counts of one record: looks at accounts, orders of the venue's own, positions that were ranked, and closed by deleveraging. */
-export interface Liquidating {
-  looks: number
+class Liquidating {
+  looks = 0
   /** Those that triggers sent among them. */
-  orders: number
-  ranked: number
-  deleveraged: number
+  orders = 0
+  ranked = 0
+  deleveraged = 0
+
+  /** Begins a record: every one does, so nothing is allocated or walked for it. */
+  begin(): void {
+    this.looks = 0
+    this.orders = 0
+    this.ranked = 0
+    this.deleveraged = 0
+  }
 }
 
 /** What one record does for liquidations at most. */
@@ -176,7 +184,7 @@ export class State extends Values {
   /** Markets of which parameters are announced, by when they take effect, then by index. */
   readonly announcements: Array<number> = []
   /** What the record at hand has done for liquidations so far. */
-  readonly liquidating: Liquidating = { looks: 0, orders: 0, ranked: 0, deleveraged: 0 }
+  readonly liquidating = new Liquidating()
 
   /** The bracket whose order is being matched. */
   closing: Bracket | undefined = undefined

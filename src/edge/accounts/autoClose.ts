@@ -11,7 +11,6 @@ import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
-import * as Units from "../../domain/Units.js"
 import type { ApiKeyView, BracketView } from "../../engine/Reads.js"
 import { type AutoClose, noAutoClose } from "../../operations/accounts/AutoClose.js"
 import type { AutoCloseSet } from "../../operations/accounts/SetAutoClose.js"
@@ -32,6 +31,7 @@ import * as Submission from "../http/Submission.js"
 import { withFilter, withMarket } from "../markets/Listed.js"
 import * as AutoCloseBody from "../orders/AutoCloseBody.js"
 import * as Grid from "../orders/Grid.js"
+import { quantity } from "../orders/OrderText.js"
 import { withAccount } from "./Own.js"
 
 const Side = Schema.Literal("long", "short")
@@ -86,7 +86,7 @@ const TriggersCanceled = Schema.Struct({
 /** What a bracket is and closes. */
 const bracketText = (market: Market.Parameters, number: number, quantityAtoms: number, isLong: boolean, autoClose: AutoClose): string =>
   `"triggerId":"${Ids.triggerId(number)}","marketId":${quote(market.marketId)},"side":"${isLong ? "long" : "short"}"`
-  + `,"quantity":"${Units.formatDecimal(quantityAtoms, market.quantityScale)}","quantityAtoms":"${quantityAtoms}"`
+  + quantity("quantity", quantityAtoms, market.quantityScale)
   + `,${AutoCloseBody.membersText(autoClose, market.priceScale)}`
 
 const statusOf = ({ againAtEpochMs, quantityAtoms }: BracketView): string =>

@@ -17,7 +17,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import { withFilter } from "../markets/Listed.js"
 import { averagePriceAtoms } from "../orders/OrderText.js"
-import { money } from "./Money.js"
+import { inBoth, money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
 /**
@@ -100,13 +100,10 @@ const position = (market: Market.Parameters, view: PositionView): Position => {
     positionId: Ids.positionId(view.born),
     marketId: market.marketId,
     side: view.quantityAtoms > 0 ? "long" : "short",
-    quantity: Units.formatDecimal(quantityAtoms, market.quantityScale),
-    quantityAtoms: String(quantityAtoms),
+    ...inBoth("quantity", quantityAtoms, market.quantityScale),
     ...money("entryNotional", view.entryNotionalAtoms),
-    avgEntryPrice: Units.formatDecimal(entryPriceAtoms, market.priceScale),
-    avgEntryPriceAtoms: String(entryPriceAtoms),
-    markPrice: Units.formatDecimal(view.markPriceAtoms, market.priceScale),
-    markPriceAtoms: String(view.markPriceAtoms),
+    ...inBoth("avgEntryPrice", entryPriceAtoms, market.priceScale),
+    ...inBoth("markPrice", view.markPriceAtoms, market.priceScale),
     ...money("initialMargin", view.initialMarginAtoms),
     ...money("maintenanceMargin", view.maintenanceMarginAtoms),
     leverageX: view.leverageX,

@@ -22,7 +22,7 @@ import * as NewOrder from "../orders/NewOrder.js"
 import { averagePriceAtoms } from "../orders/OrderText.js"
 import * as Placing from "../orders/Placing.js"
 import { liquidation } from "./listPositions.js"
-import { money } from "./Money.js"
+import { inBoth, money } from "./Money.js"
 import { withAccount } from "./Own.js"
 
 /** The account's margin, and its position in the market of the order, negative for a short. */
@@ -75,12 +75,6 @@ const MarginPreview = Schema.Struct({
 
 type Scales = Pick<Market.Parameters, "marketId" | "priceScale" | "quantityScale">
 
-/** A quantity in both forms. */
-const quantity = <Name extends string>(name: Name, atoms: number, { quantityScale }: Scales) => {
-  const text = { [name]: Units.formatDecimal(atoms, quantityScale), [`${name}Atoms`]: String(atoms) }
-  return text as { readonly [key in Name | `${Name}Atoms`]: string }
-}
-
 const marginOf = (market: Scales, view: MarginView): AccountMargin => ({
   ...money("equity", view.equityAtoms),
   ...money("marginEquity", view.marginEquityAtoms),
@@ -88,7 +82,7 @@ const marginOf = (market: Scales, view: MarginView): AccountMargin => ({
   ...money("maintenanceMargin", view.maintenanceMarginAtoms),
   ...money("orderLoss", view.orderLossAtoms),
   ...money("available", view.availableAtoms),
-  ...quantity("positionQuantity", view.quantityAtoms, market),
+  ...inBoth("positionQuantity", view.quantityAtoms, market.quantityScale),
   ...liquidation(market, view.liquidationPriceAtoms)
 })
 
@@ -111,9 +105,9 @@ const orderOf = (market: Scales, decided: OrderDecided, feesAtoms: number): Prev
   return {
     status: Order.statuses[status],
     cancelReason: cancelReason === Order.CancelReason.none ? null : Order.cancelReasons[cancelReason] as Order.CancelReasonName,
-    ...quantity("filledQuantity", filledAtoms, market),
-    ...quantity("remainingQuantity", quantityAtoms - filledAtoms - canceledAtoms, market),
-    ...quantity("canceledQuantity", canceledAtoms, market),
+    ...inBoth("filledQuantity", filledAtoms, market.quantityScale),
+    ...inBoth("remainingQuantity", quantityAtoms - filledAtoms - canceledAtoms, market.quantityScale),
+    ...inBoth("canceledQuantity", canceledAtoms, market.quantityScale),
     averageFillPrice: average === undefined ? null : Units.formatDecimal(average, market.priceScale),
     averageFillPriceAtoms: average === undefined ? null : String(average),
     ...money("fees", feesAtoms)

@@ -25,7 +25,7 @@ import type { State, TriggeredAtOnce } from "../State.js"
 import { arm, BracketEnd, disarm, end, resize, waitOn } from "./Bracketing.js"
 import { Bracket, type Kind, mostBrackets } from "./Brackets.js"
 import { nextNumber, trade } from "./OwnOrders.js"
-import { type Direction, long, short } from "./Triggers.js"
+import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /**
  * What one record does for triggers, unless the state's bounds say otherwise: a fraction of a millisecond's work, and as many
@@ -208,7 +208,7 @@ const set = (state: State, market: MarketState, command: SetAutoClose): AutoClos
   const slot = positions.find(account, market.index)
   const quantity = slot === none ? 0 : positions.quantity(slot)
   if (quantity === 0) return refused(Refusal.reduceOnlyWouldIncrease, none, 0)
-  const direction = quantity > 0 ? long : short
+  const direction = directionOf(quantity)
   const invalid = triggerFault(market, direction, { stopLoss, takeProfit }, ({ by }) => priceOf(market, by), none)
   if (invalid !== undefined) return invalid
   const kept = brackets.of(slot).filter(({ isOrderOpen }) => isOrderOpen).length

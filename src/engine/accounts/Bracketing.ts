@@ -3,9 +3,10 @@
  * them, the newest first, and a position that is gone takes all of its own with it.
  */
 import { Event } from "../EventLog.js"
+import { nextSecond } from "../Deadlines.js"
 import type { State } from "../State.js"
 import type { Bracket } from "./Brackets.js"
-import { long, short, type Direction } from "./Triggers.js"
+import { directionOf, long } from "./Triggers.js"
 
 /** Why a bracket ended or was lessened, by code: never renumber. */
 export const BracketEnd = { user: 1, replaced: 2, done: 3, positionClosed: 4, trimmed: 5, orderEnded: 6 } as const
@@ -13,11 +14,6 @@ export type BracketEnd = (typeof BracketEnd)[keyof typeof BracketEnd]
 
 /** Names of these, by code. */
 export const bracketEnds = ["", "user", "replaced", "done", "position_closed", "reduce_only_exceeded", "order_ended"] as const
-
-const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
-
-/** The direction of a position; of a flat one it says nothing. */
-const directionOf = (quantity: number): Direction => quantity > 0 ? long : short
 
 /** Has a bracket's triggers wait for their prices, or first for what has fired in its market to be worked off. */
 export const arm = (state: State, bracket: Bracket): void => {

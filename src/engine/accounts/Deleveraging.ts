@@ -13,7 +13,7 @@ import * as Matching from "../Matching.js"
 import type { LiquidatedAtOnce, State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 import { entriesKept, type RankedEntry, type Ranking } from "./Rankings.js"
-import { type Direction, long, short } from "./Triggers.js"
+import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /** What one record does for liquidations, unless the state's bounds say otherwise. */
 export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 256, unwound: 8 }
@@ -93,7 +93,7 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
   for (; ranking.cursor < count && liquidating.ranked < rankedAtOnce; ranking.cursor++, liquidating.ranked++) {
     const slot = positions.heldSlot(market.index, ranking.cursor)
     const quantity = positions.quantity(slot)
-    if (quantity === 0 || (quantity > 0 ? long : short) !== ranking.direction) continue
+    if (quantity === 0 || directionOf(quantity) !== ranking.direction) continue
     ranking.ranked++
     look(state, market, slot)
     if (ranking.entries.length < entriesKept || compare(looked, ranking.entries[0]!) <= 0) keep(ranking.entries, { ...looked })
@@ -108,7 +108,7 @@ const goOn = (state: State, market: MarketState, ranking: Ranking): boolean => {
 const looked = { slot: 0, account: 0, unrealizedPnlAtoms: 0, entryNotionalAtoms: 0, notionalAtoms: 0, equityAtoms: 0, closedAtoms: 0 }
 
 const look = (state: State, market: MarketState, slot: number): void => {
-  const { accounts, positions } = state
+  const { positions } = state
   const account = positions.account(slot)
   Margin.refreshAccount(state, account)
   looked.slot = slot
@@ -116,7 +116,7 @@ const look = (state: State, market: MarketState, slot: number): void => {
   looked.unrealizedPnlAtoms = positions.unrealizedPnl(slot)
   looked.entryNotionalAtoms = positions.entryNotional(slot)
   looked.notionalAtoms = Math.abs(positions.quantity(slot)) * market.mark * market.factor
-  looked.equityAtoms = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+  looked.equityAtoms = Margin.equityOf(state, account)
 }
 
 /** Puts an entry among those that are kept, in the place of the last where there is no room; a heap, the last on top. */
@@ -149,11 +149,10 @@ const sink = (heap: Array<RankedEntry>, entry: RankedEntry): void => {
 
 /** How much of a position its account can close at a price without its equity falling below zero. */
 const closable = (state: State, market: MarketState, { account, slot }: RankedEntry, priceAtoms: number): number => {
-  const { accounts, positions } = state
-  const quantity = positions.quantity(slot)
+  const quantity = state.positions.quantity(slot)
   const lossOfOne = (quantity > 0 ? market.mark - priceAtoms : priceAtoms - market.mark) * market.factor
   Margin.refreshAccount(state, account)
-  const equity = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+  const equity = Margin.equityOf(state, account)
   // Closed without its bankruptcy price it would be left with nothing but a debt.
   if (equity < 0) return 0
   return lossOfOne <= 0 ? Math.abs(quantity) : Math.min(Math.abs(quantity), Math.floor(equity / lossOfOne))
@@ -183,7 +182,7 @@ export const deleverage = (state: State, slot: number, priceAtoms: number): Dele
       before,
       priceAtoms,
       market.mark,
-      accounts.collateral(account) + accounts.sumUnrealizedPnl(account),
+      Margin.equityOf(state, account),
       accounts.sumMaintenanceMargin(account)
     )
     const came = closeAgainst(state, slot, priceAtoms, ranking)
@@ -203,8 +202,8 @@ const closeAgainst = (state: State, slot: number, priceAtoms: number, ranking: R
   const market = state.markets[ranking.market]!
   for (let at = 0; at < ranking.entries.length; at++) {
     const entry = ranking.entries[at]!
-    const isStill = ranking.direction === long ? positions.quantity(entry.slot) > 0 : positions.quantity(entry.slot) < 0
-    if (!isStill) continue
+    const quantity = positions.quantity(entry.slot)
+    if (quantity === 0 || directionOf(quantity) !== ranking.direction) continue
     const sizeAtoms = Math.min(Math.abs(positions.quantity(slot)), closable(state, market, entry, priceAtoms))
     if (sizeAtoms === 0) continue
     if (liquidating.deleveraged >= (state.capacity.liquidatedAtOnce ?? atOnce).deleveraged) {
@@ -253,7 +252,7 @@ const note = (
     priceAtoms,
     markAtoms: state.markets[ranking.market]!.mark,
     feeAtoms: 0,
-    equityAtoms: accounts.collateral(account) + accounts.sumUnrealizedPnl(account),
+    equityAtoms: Margin.equityOf(state, account),
     maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account)
   })
 }

@@ -6,6 +6,7 @@
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
+import { nextSecond } from "../Deadlines.js"
 import { Event } from "../EventLog.js"
 import type { Movement } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -55,9 +56,6 @@ export const moved = <A>(state: State, movement: Movement, market: number, act: 
   if (amountAtoms !== 0 || sizeAtoms !== 0) note(state, fund, movement, market, amountAtoms, sizeAtoms)
   return came
 }
-
-/** When the second after a time begins. */
-export const nextSecond = (atEpochMs: number): number => (Math.floor(atEpochMs / 1_000) + 1) * 1_000
 
 /** Has the fund looked at from the next second on, if it holds anything and is not looked at already. */
 export const watch = (state: State): void => {

@@ -3,12 +3,13 @@
  * part of its largest position is sold into the book, and where that does not save it the insurance fund takes positions over
  * and the rest is deleveraged. Each look at an account is a bounded step of a record, so that nobody waits for a cascade.
  */
-import * as Market from "../../domain/Market.js"
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
+import { nextSecond } from "../Deadlines.js"
 import { Event } from "../EventLog.js"
-import { Movement, Step } from "../LiquidationLog.js"
+import { type LiquidationStep, Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
+import * as Changing from "../markets/Changing.js"
 import { isLive } from "../markets/Freshness.js"
 import type { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
@@ -18,7 +19,7 @@ import * as Bankruptcy from "./Bankruptcy.js"
 import { atOnce, deleverage } from "./Deleveraging.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 import { nextNumber, trade } from "./OwnOrders.js"
-import { long, short } from "./Triggers.js"
+import { directionOf } from "./Triggers.js"
 import * as Watch from "./Watch.js"
 
 /** A position of at most this notional is liquidated whole, money atoms: 100,000 USDC. */
@@ -50,16 +51,14 @@ export const run = (state: State): void => {
 /** When a record is to come for a look: `Infinity` while none is due. */
 export const nextEpochMs = ({ halted, liquidations }: State): number => halted ? Number.POSITIVE_INFINITY : liquidations.earliest
 
-const equityOf = ({ accounts }: State, account: number): number => accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
-
 /** Whether an account has what is asked of its positions, its sums being up to date. */
 const isHealthy = (state: State, account: number): boolean =>
-  state.accounts.sumMaintenanceMargin(account) === 0 || equityOf(state, account) >= state.accounts.sumMaintenanceMargin(account)
+  state.accounts.sumMaintenanceMargin(account) === 0 || Margin.equityOf(state, account) >= state.accounts.sumMaintenanceMargin(account)
 
 /** Whether an account is under its maintenance margin only by losses in markets that are not live. */
 const isSpared = (state: State, account: number): boolean => {
   const { accounts, markets, positions } = state
-  let equity = equityOf(state, account)
+  let equity = Margin.equityOf(state, account)
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
     if (!isLive(markets[positions.market(slot)]!, state.atEpochMs)) equity -= Math.min(0, positions.unrealizedPnl(slot))
   }
@@ -84,7 +83,7 @@ const bankruptcyPrice = (state: State, account: number, slot: number): number =>
   return Bankruptcy.price(
     markets[positions.market(slot)]!,
     positions.quantity(slot),
-    equityOf(state, account),
+    Margin.equityOf(state, account),
     positions.maintenanceMargin(slot),
     accounts.sumMaintenanceMargin(account)
   )
@@ -98,7 +97,7 @@ const end = (state: State, account: number): void => {
   if (account === InsuranceFund.find(state)) return
   state.capacity.reached?.("a liquidation ended")
   const maintenanceMargin = state.accounts.sumMaintenanceMargin(account)
-  const equity = equityOf(state, account)
+  const equity = Margin.equityOf(state, account)
   Watch.setTriggers(state, account, equity - maintenanceMargin)
   state.events.event3(Event.LiquidationEnded, account, equity, maintenanceMargin)
 }
@@ -107,7 +106,7 @@ const end = (state: State, account: number): void => {
 const look = (state: State, account: number): number => {
   Margin.refreshAccount(state, account)
   if (isHealthy(state, account)) return 0
-  const next = InsuranceFund.nextSecond(state.atEpochMs)
+  const next = nextSecond(state.atEpochMs)
   if (isSpared(state, account)) {
     state.capacity.reached?.("a liquidation waited for a stale market")
     return next
@@ -128,7 +127,7 @@ const look = (state: State, account: number): number => {
 
 /** Whether less is left than two thirds of what is asked. */
 const isFarUnder = (state: State, account: number): boolean => {
-  const equity = equityOf(state, account)
+  const equity = Margin.equityOf(state, account)
   return BigInt(equity) * 3n < BigInt(state.accounts.sumMaintenanceMargin(account)) * 2n
 }
 
@@ -149,7 +148,7 @@ const sendPart = (state: State, account: number): void => {
   const held = Math.abs(quantity)
   const isWhole = held * market.mark * market.factor <= wholeUpTo || state.atEpochMs >= firstAtEpochMs + wholeAfterMs
   const sizeAtoms = isWhole ? held : Math.ceil(held / parts)
-  const equityAtoms = equityOf(state, account)
+  const equityAtoms = Margin.equityOf(state, account)
   const maintenanceMarginAtoms = accounts.sumMaintenanceMargin(account)
   const number = nextNumber(state)
   state.events.event8(
@@ -166,31 +165,43 @@ const sendPart = (state: State, account: number): void => {
   const { filledAtoms, filledNotional } = trade(state, market, slot, number, sizeAtoms, limitAtoms, "liquidation")
   state.capacity.reached?.(filledAtoms > 0 ? "a part of a position was liquidated" : "a liquidation found no taker")
   const feeAtoms = filledAtoms > 0 ? chargeFee(state, account, market, filledNotional) : 0
-  state.liquidationLog.add({
-    sequence: state.sequence,
-    atEpochMs: state.atEpochMs,
-    market: market.index,
+  publish(state, account, market, quantity, {
     step: Step.order,
-    account,
-    counterparty: none,
-    rank: 0,
-    rankingSequence: 0,
-    direction: quantity > 0 ? long : short,
     sizeAtoms,
     filledAtoms,
     priceAtoms: limitAtoms,
-    markAtoms: market.mark,
     feeAtoms,
     equityAtoms,
     maintenanceMarginAtoms
   })
 }
 
+/** What the steps that have no counterparty do not share. */
+type Own = Pick<
+  LiquidationStep,
+  "step" | "sizeAtoms" | "filledAtoms" | "priceAtoms" | "feeAtoms" | "equityAtoms" | "maintenanceMarginAtoms"
+>
+
+/** Publishes a step that has no counterparty, of a position that was so much before it. */
+const publish = ({ atEpochMs, liquidationLog, sequence }: State, account: number, market: MarketState, quantity: number, own: Own): void =>
+  liquidationLog.add({
+    ...own,
+    sequence,
+    atEpochMs,
+    market: market.index,
+    account,
+    counterparty: none,
+    rank: 0,
+    rankingSequence: 0,
+    direction: directionOf(quantity),
+    markAtoms: market.mark
+  })
+
 /** Moves the fee of what a part filled to the insurance fund: never more than the equity that is left. What it came to. */
 const chargeFee = (state: State, account: number, market: MarketState, notional: number): number => {
   const { accounts } = state
   Margin.refreshAccount(state, account)
-  const fee = Math.min(Margin.bpsCeil(notional, market.parameters.liquidationFeeBps), Math.max(0, equityOf(state, account)))
+  const fee = Math.min(Margin.bpsCeil(notional, market.parameters.liquidationFeeBps), Math.max(0, Margin.equityOf(state, account)))
   if (fee === 0) return 0
   const collateral = accounts.collateral(account) - fee
   accounts.setCollateral(account, collateral)
@@ -209,18 +220,14 @@ const closeWhole = (state: State, account: number, slot: number, priceAtoms: num
   takeOver(state, account, slot, priceAtoms)
   Margin.refreshAccount(state, account)
   const isDone = state.positions.quantity(slot) === 0 || !isFarUnder(state, account)
-  return isDone || deleverageOrHalt(state, account, slot, priceAtoms)
+  return isDone || deleverageOrHalt(state, slot, priceAtoms)
 }
 
-const deleverageOrHalt = (state: State, account: number, slot: number, priceAtoms: number): boolean => {
-  Margin.refreshAccount(state, account)
+/** Deleverages a position of an account whose sums are up to date; a market that finds nobody is halted. */
+const deleverageOrHalt = (state: State, slot: number, priceAtoms: number): boolean => {
   const came = deleverage(state, slot, priceAtoms)
   if (came === "nobody") {
-    const market = state.markets[state.positions.market(slot)]!
-    market.status = "halted"
-    market.marketSequence = state.sequence
-    state.registrySequence = state.sequence
-    state.events.event2(Event.MarketStatusSet, market.index, Market.statuses.indexOf("halted"))
+    Changing.setStatus(state, state.markets[state.positions.market(slot)]!, "halted")
   }
   return came !== "unfinished"
 }
@@ -233,7 +240,7 @@ const takeOver = (state: State, account: number, slot: number, priceAtoms: numbe
   if (sizeAtoms === 0) return
   const isWhole = sizeAtoms === Math.abs(quantity)
   state.capacity.reached?.(isWhole ? "the insurance fund took a position over" : "the insurance fund took a part of a position over")
-  const equityAtoms = equityOf(state, account)
+  const equityAtoms = Margin.equityOf(state, account)
   const maintenanceMarginAtoms = accounts.sumMaintenanceMargin(account)
   state.events.event7(
     Event.TakenOver,
@@ -252,20 +259,11 @@ const takeOver = (state: State, account: number, slot: number, priceAtoms: numbe
     market.index,
     () => Matching.transfer(state, market, slot, fundSlot, sizeAtoms, priceAtoms)
   )
-  state.liquidationLog.add({
-    sequence: state.sequence,
-    atEpochMs: state.atEpochMs,
-    market: market.index,
+  publish(state, account, market, quantity, {
     step: Step.takeover,
-    account,
-    counterparty: none,
-    rank: 0,
-    rankingSequence: 0,
-    direction: quantity > 0 ? long : short,
     sizeAtoms,
     filledAtoms: sizeAtoms,
     priceAtoms,
-    markAtoms: market.mark,
     feeAtoms: 0,
     equityAtoms,
     maintenanceMarginAtoms
@@ -279,18 +277,18 @@ const lookAtFund = (state: State, fund: number): number => {
     const slot = isHealthy(state, fund) ? none : largest(state, fund)
     if (slot === none) break
     state.capacity.reached?.("the insurance fund was deleveraged")
-    const price = equityOf(state, fund) < 0 ? bankruptcyPrice(state, fund, slot) : state.markets[state.positions.market(slot)]!.mark
+    const price = Margin.equityOf(state, fund) < 0 ? bankruptcyPrice(state, fund, slot) : state.markets[state.positions.market(slot)]!.mark
     const isThrough = InsuranceFund.moved(
       state,
       Movement.deleveraging,
       state.positions.market(slot),
-      () => deleverageOrHalt(state, fund, slot, price)
+      () => deleverageOrHalt(state, slot, price)
     )
     if (!isThrough) return state.atEpochMs
   }
   const isThrough = unwind(state, fund)
   if (!isThrough) return state.atEpochMs
-  return state.accounts.sumMaintenanceMargin(fund) === 0 ? 0 : InsuranceFund.nextSecond(state.atEpochMs)
+  return state.accounts.sumMaintenanceMargin(fund) === 0 ? 0 : nextSecond(state.atEpochMs)
 }
 
 /** Unwinds a fifth of what the fund holds in each market, so many of them in a record; whether none is left for this second. */

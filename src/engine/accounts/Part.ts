@@ -5,7 +5,7 @@ import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
 import { Brackets, numbersOf } from "./Brackets.js"
 import { Rankings } from "./Rankings.js"
-import { long, short, Triggers } from "./Triggers.js"
+import { directionOf, Triggers } from "./Triggers.js"
 import * as Watch from "./Watch.js"
 import { ApiKeys } from "./ApiKeys.js"
 
@@ -154,7 +154,7 @@ const bracketsFit = ({ brackets, positions }: State): string | undefined => {
   for (const { direction, number, quantityAtoms, slot } of brackets.all()) {
     if (quantityAtoms === 0) continue
     const quantity = positions.quantity(slot)
-    if (quantity === 0 || direction !== (quantity > 0 ? long : short)) return `bracket ${number} is armed beside a position of ${quantity}`
+    if (quantity === 0 || direction !== directionOf(quantity)) return `bracket ${number} is armed beside a position of ${quantity}`
     const sum = (sums.get(slot) ?? 0) + quantityAtoms
     if (sum > Math.abs(quantity)) return `brackets are armed for ${sum} beside a position of ${quantity}`
     sums.set(slot, sum)

@@ -150,12 +150,11 @@ export class AccountReads extends MarketReads {
   }
 
   liquidations(market: number, sinceEpochMs: number, limit: number): ReadonlyArray<LiquidationStepView> {
-    return this.state.liquidationLog.since(sinceEpochMs, limit, (step) => step.market === market).map(stepView)
+    return this.state.liquidationLog.since(sinceEpochMs, limit, ["market"], market).map(stepView)
   }
 
   liquidationsOf(account: number, sinceEpochMs: number, limit: number): ReadonlyArray<LiquidationStepView> {
-    const isTheirs = (step: LiquidationStep): boolean => step.account === account || step.counterparty === account
-    return this.state.liquidationLog.since(sinceEpochMs, limit, isTheirs).map(stepView)
+    return this.state.liquidationLog.since(sinceEpochMs, limit, ["account", "counterparty"], account).map(stepView)
   }
 
   fundingPayments(account: number, sinceEpochMs: number, limit: number): ReadonlyArray<FundingPayment> {

@@ -13,6 +13,9 @@ export const long = 0
 export const short = 1
 export type Direction = typeof long | typeof short
 
+/** The direction of a position; of a flat one it says nothing. */
+export const directionOf = (quantity: number): Direction => quantity > 0 ? long : short
+
 /** The positions of one direction in a market: slots, as a heap, and what each is in its order by. Nobody but its owner changes it. */
 interface Holders {
   slots: Int32Array
@@ -29,7 +32,7 @@ export class Triggers {
   /** Sets a position's trigger, and has it among the holders of its direction; of none where it is flat. */
   set(positions: Positions, slot: number, trigger: number): void {
     const quantity = positions.quantity(slot)
-    const heap = positions.market(slot) * 2 + (quantity > 0 ? long : short)
+    const heap = positions.market(slot) * 2 + directionOf(quantity)
     const place = positions.holderPlace(slot)
     const isThere = place !== none && quantity !== 0 && positions.holderHeap(slot) === heap
     if (isThere && positions.trigger(slot) === trigger) return

@@ -78,7 +78,7 @@ const examine = (state: State, account: number, allot: (state: State, account: n
   // One that is under liquidation is looked at anyway, until it is healthy.
   if (liquidations.has(account)) return setTriggers(state, account, none)
   Margin.refreshAccount(state, account)
-  const equity = accounts.collateral(account) + accounts.sumUnrealizedPnl(account)
+  const equity = Margin.equityOf(state, account)
   const maintenanceMargin = accounts.sumMaintenanceMargin(account)
   if (equity >= maintenanceMargin || maintenanceMargin === 0) return allot(state, account, equity - maintenanceMargin)
   state.capacity.reached?.("an account fell under its maintenance margin")

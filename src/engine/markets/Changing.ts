@@ -19,6 +19,13 @@ export const touch = (state: State, market: MarketState): void => {
   state.registrySequence = state.sequence
 }
 
+/** Sets a market's status. */
+export const setStatus = (state: State, market: MarketState, status: Market.Status): void => {
+  market.status = status
+  touch(state, market)
+  state.events.event2(Event.MarketStatusSet, market.index, Market.statuses.indexOf(status))
+}
+
 /** Whether nobody has a position or an order in a market. */
 const isEmpty = (state: State, market: MarketState): boolean => market.openInterest === 0 && state.books[market.index]!.orderCount === 0
 

@@ -70,9 +70,7 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
   if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
   // Under a halt nothing is paid for, and an interval that ended under it neither.
   if (market.status === "halted" && status !== "halted") revive(market, state.atEpochMs)
-  market.status = status
-  Changing.touch(state, market)
-  state.events.event2(Event.MarketStatusSet, index, Market.statuses.indexOf(status))
+  Changing.setStatus(state, market, status)
   return changed(market)
 }
 

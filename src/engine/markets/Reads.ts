@@ -82,14 +82,7 @@ export class MarketReads extends VenueReads {
   }
 
   fundings(index: number, sinceEpochMs: number, limit: number): ReadonlyArray<Funding> {
-    const { fundings } = this.state.markets[index]!
-    const found: Array<Funding> = []
-    for (let newer = 0; found.length < limit; newer++) {
-      const funding = fundings.at(newer)
-      if (funding === undefined || funding.atEpochMs < sinceEpochMs) break
-      found.push(funding)
-    }
-    return found
+    return this.state.markets[index]!.fundings.since(sinceEpochMs, limit)
   }
 }
 
