@@ -6,6 +6,7 @@ import { assert } from "../domain/Assert.js"
 import { toSchema4 } from "./migrations/Schema3.js"
 import { toSchema5 } from "./migrations/Schema4.js"
 import { toSchema3 } from "./migrations/Schema2.js"
+import { toSchema6 } from "./migrations/Schema5.js"
 import { parts } from "./Parts.js"
 import { type Section, SectionReader, SectionWriter } from "./Sections.js"
 import { type Capacity, State } from "./State.js"
@@ -13,12 +14,13 @@ import { type Capacity, State } from "./State.js"
 export type { Section }
 
 /** The version of what the sections hold: raised with every change of them, together with a migration from the one before. */
-export const schema = 5
+export const schema = 6
 
 const migrations: ReadonlyMap<number, (sections: ReadonlyArray<Section>) => ReadonlyArray<Section>> = new Map([
   [2, toSchema3],
   [3, toSchema4],
-  [4, toSchema5]
+  [4, toSchema5],
+  [5, toSchema6]
 ])
 
 /** Whether this program can bring sections of a schema to its own. */

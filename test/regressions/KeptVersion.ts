@@ -28,11 +28,15 @@ export type Name =
   | "rules-3-crashed"
   | "rules-4"
   | "rules-4-crashed"
+  | "rules-5"
+  | "rules-5-crashed"
 
 /** Everything is taken over at the sequence of this snapshot. */
 export const takenOverAt = 48
 /** The same of rules 4, in whose directories marks are made. */
 export const takenOverOfRules4 = 52
+/** The same of rules 5. */
+export const takenOverOfRules5 = 53
 
 /** A minute after the last record of either directory: its own time is told by `venue journal info`. */
 export const soonAfterMs = (exchanges: ReadonlyArray<Version.Exchange>): number => {
