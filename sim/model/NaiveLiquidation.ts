@@ -17,7 +17,7 @@ export interface Bounds {
 }
 
 /** A venue's own. */
-export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 256, unwound: 8 }
+export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8 }
 
 /** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
 const fifth = 5

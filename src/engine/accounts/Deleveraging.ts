@@ -16,9 +16,9 @@ import { entriesKept, type RankedEntry, type Ranking } from "./Rankings.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /** What one record does for liquidations, unless the state's bounds say otherwise. */
-export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 256, unwound: 8 }
+export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 64, unwound: 8 }
 /** Positions that one record ranks, at most. */
-const rankedAtOnce = 1_024
+const rankedAtOnce = 256
 
 /** What of a position it is ranked by. */
 export type Ranked = Omit<RankedEntry, "slot" | "closedAtoms">

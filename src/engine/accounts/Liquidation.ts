@@ -184,17 +184,24 @@ type Own = Pick<
 
 /** Publishes a step that has no counterparty, of a position that was so much before it. */
 const publish = ({ atEpochMs, liquidationLog, sequence }: State, account: number, market: MarketState, quantity: number, own: Own): void =>
+  // Written out member by member: a cascade publishes thousands of steps, and spreading one costs more than the step.
   liquidationLog.add({
-    ...own,
     sequence,
     atEpochMs,
     market: market.index,
+    step: own.step,
     account,
     counterparty: none,
     rank: 0,
     rankingSequence: 0,
     direction: directionOf(quantity),
-    markAtoms: market.mark
+    sizeAtoms: own.sizeAtoms,
+    filledAtoms: own.filledAtoms,
+    priceAtoms: own.priceAtoms,
+    markAtoms: market.mark,
+    feeAtoms: own.feeAtoms,
+    equityAtoms: own.equityAtoms,
+    maintenanceMarginAtoms: own.maintenanceMarginAtoms
   })
 
 /** Moves the fee of what a part filled to the insurance fund: never more than the equity that is left. What it came to. */

@@ -16,7 +16,7 @@ import type { State } from "../State.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 
 /** Accounts whose triggers were crossed that one record looks at, at most: a fraction of a millisecond's work. */
-const examinedAtOnce = 512
+const examinedAtOnce = 256
 
 /** What divisions are made smaller by before they are rounded down, so that no quotient is ever rounded up to a whole. */
 const cautious = 1 - 2 ** -40
