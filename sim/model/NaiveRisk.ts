@@ -18,7 +18,8 @@ export const noRisk = (): NaiveRisk => ({
   basis: [],
   interval: 0,
   premiums: [],
-  fundings: []
+  fundings: [],
+  marks: []
 })
 
 const billion = 1_000_000_000n
@@ -191,5 +192,21 @@ export const tick = (
   const band = BigInt(parameters.markBandBps)
   const low = max(BigInt(parameters.minPriceAtoms), ceilDiv(index * (10_000n - band), 10_000n))
   const high = min(BigInt(parameters.maxPriceAtoms), (index * (10_000n + band)) / 10_000n)
-  return { mark: Number(min(high, max(low, middle([first, second, third])))), ended }
+  const mark = Number(min(high, max(low, middle([first, second, third]))))
+  risk.marks.push({
+    atEpochMs,
+    sequence,
+    index: risk.index,
+    bid,
+    ask,
+    last: market.lastPrice,
+    rate,
+    intervalMs: parameters.fundingIntervalMs,
+    basis,
+    samples: risk.basis.length,
+    prices: [first, second, third],
+    band: [low, high],
+    mark
+  })
+  return { mark, ended }
 }

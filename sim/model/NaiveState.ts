@@ -138,6 +138,25 @@ export interface NaiveRisk {
   premiums: Array<bigint>
   /** What ended intervals came to, oldest first. */
   readonly fundings: Array<NaiveFunding>
+  /** Marks with what they were made of, oldest first. */
+  readonly marks: Array<NaiveMark>
+}
+
+/** A mark and what it was made of; an impact price that a thin side has not is undefined. */
+export interface NaiveMark {
+  readonly atEpochMs: number
+  readonly sequence: number
+  readonly index: number
+  readonly bid: bigint | undefined
+  readonly ask: bigint | undefined
+  readonly last: number
+  readonly rate: bigint
+  readonly intervalMs: number
+  readonly basis: bigint
+  readonly samples: number
+  readonly prices: readonly [bigint, bigint, bigint]
+  readonly band: readonly [bigint, bigint]
+  readonly mark: number
 }
 
 export interface NaiveFunding {

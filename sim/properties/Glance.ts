@@ -48,6 +48,11 @@ export class Glance {
     return this.#reads.market(market)
   }
 
+  /** A market's newest marks with what they were made of. */
+  marks(market: number, limit: number): ReturnType<Reads["marks"]> {
+    return this.#reads.marks(market, 0, limit)
+  }
+
   stats(market: number): StatsView {
     return this.#reads.stats(market)
   }

@@ -3,7 +3,7 @@
  * their episodes, balances, who is under liquidation, and what it says of its markets are those of the reference model; from time to time
  * everything is compared, otherwise what the record touched.
  */
-import { anyMarket } from "../../src/domain/None.js"
+import { anyMarket, none } from "../../src/domain/None.js"
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
 import { liquidationPrice } from "../model/NaiveMoney.js"
@@ -185,6 +185,30 @@ const dayVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket): Verd
   ])
 }
 
+/** A market's newest mark, with all that it was made of. */
+const markVerdict = (reads: Glance, { index, risk }: NaiveMarket): Verdict | undefined => {
+  const [view] = reads.marks(index, 1)
+  const made = risk.marks.at(-1)
+  return firstDifference(`the newest mark of market ${index}`, [
+    ["time", view?.atEpochMs, made?.atEpochMs],
+    ["sequence", view?.sequence, made?.sequence],
+    ["mark", view?.markAtoms, made?.mark],
+    ["index", view?.indexPriceAtoms, made?.index],
+    ["impact bid", view?.impactBidAtoms, made === undefined ? undefined : Number(made.bid ?? none)],
+    ["impact ask", view?.impactAskAtoms, made === undefined ? undefined : Number(made.ask ?? none)],
+    ["last price", view?.lastPriceAtoms, made?.last],
+    ["rate", view === undefined ? undefined : BigInt(view.fundingRateE9), made?.rate],
+    ["interval", view?.fundingIntervalMs, made?.intervalMs],
+    ["basis", view === undefined ? undefined : BigInt(view.basisSumTwiceAtoms), made?.basis],
+    ["samples", view?.basisSamples, made?.samples],
+    ["first price", view === undefined ? undefined : BigInt(view.p1Atoms), made?.prices[0]],
+    ["second price", view === undefined ? undefined : BigInt(view.p2Atoms), made?.prices[1]],
+    ["third price", view === undefined ? undefined : BigInt(view.p3Atoms), made?.prices[2]],
+    ["lowest", view === undefined ? undefined : BigInt(view.lowestAtoms), made?.band[0]],
+    ["highest", view === undefined ? undefined : BigInt(view.highestAtoms), made?.band[1]]
+  ])
+}
+
 /** A market's latest trades, and the oldest that are kept. */
 const tradesVerdict = (reads: Glance, model: NaiveVenue, market: NaiveMarket, count: number): Verdict =>
   fillsVerdict(
@@ -237,7 +261,7 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
       if (JSON.stringify(shown) !== expected)
         return broken(`market ${market.index}: levels of side ${side} are ${JSON.stringify(shown)}, the model has ${expected}`)
     }
-    const traded = dayVerdict(reads, model, market) ?? tradesVerdict(reads, model, market, tradesCompared)
+    const traded = dayVerdict(reads, model, market) ?? markVerdict(reads, market) ?? tradesVerdict(reads, model, market, tradesCompared)
     if (traded !== undefined) return traded
   }
   for (const account of model.accounts) {

@@ -2,6 +2,7 @@
 import * as Market from "../domain/Market.js"
 import { bpsOne } from "../domain/Units.js"
 import * as FundingLog from "./FundingLog.js"
+import * as MarkLog from "./MarkLog.js"
 import { Minutes } from "./Minutes.js"
 
 /** Samples of the book's basis that the mark averages over. */
@@ -84,6 +85,7 @@ export class MarketState extends MarketRisk {
 
   minutes = new Minutes()
   fundings = FundingLog.make()
+  marks = MarkLog.make()
 
   parameters: Market.Parameters
 
@@ -163,7 +165,13 @@ export class MarketState extends MarketRisk {
     }
   }
 
-  static restore(index: number, dump: MarketDump, minutes: Minutes, fundings: FundingLog.FundingLog): MarketState {
+  static restore(
+    index: number,
+    dump: MarketDump,
+    minutes: Minutes,
+    fundings: FundingLog.FundingLog,
+    marks: MarkLog.MarkLog
+  ): MarketState {
     const market = new MarketState(index, dump.parameters)
     market.status = dump.status
     market.lastPrice = dump.lastPrice
@@ -174,6 +182,7 @@ export class MarketState extends MarketRisk {
     market.openInterest = dump.openInterest
     market.minutes = minutes
     market.fundings = fundings
+    market.marks = marks
     Object.assign(market, dump.risk)
     market.setMark(market.mark)
     return market

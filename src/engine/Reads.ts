@@ -17,12 +17,13 @@ import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundingPayment } from "./FundingPayments.js"
+import type { MarkMade as MarkView } from "./MarkLog.js"
 import type { FundMovement, LiquidationStep, MovementKind, StepKind } from "./LiquidationLog.js"
 import type { Touched } from "./markets/Announced.js"
 import type { Announcement } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
-export type { RankingView, Fill, FundingPayment, FundingView }
+export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -298,6 +299,8 @@ export interface Reads {
   readonly stats: (market: number) => StatsView
   /** A market's ended funding intervals since a time, newest first, at most `limit`. */
   readonly fundings: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<FundingView>
+  /** A market's kept marks since a time, newest first, at most `limit`. */
+  readonly marks: (market: number, sinceEpochMs: number, limit: number) => ReadonlyArray<MarkView>
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView

@@ -331,6 +331,7 @@ const contentOf = (state: State): Content => {
       listed(`${book}, best first`, orderName(number))
     } else if (kind === "log") put("Venue", `published ${words[0]}`, new Map([["rows", words.slice(1).join(" ")]]))
     else if (kind === "fundings") put("Markets", `funding of ${marketName(state, words[0])}`, new Map([["rows", words.slice(1).join(" ")]]))
+    else if (kind === "marks") put("Markets", `marks of ${marketName(state, words[0])}`, new Map([["rows", words.slice(1).join(" ")]]))
     else if (kind === "venue") put("Venue", "venue", parse(rest))
     else if (kind === "market") putMarket(put, rest)
     else if (kind === "fill") {

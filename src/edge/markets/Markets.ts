@@ -6,6 +6,7 @@ import { getInsuranceFund } from "./getInsuranceFund.js"
 import { listDeleveragings } from "./listDeleveragings.js"
 import { listLiquidations } from "./listLiquidations.js"
 import { listFundings } from "./listFundings.js"
+import { listMarks } from "./listMarks.js"
 import { listCompatTrades, listTrades } from "./listTrades.js"
 
 /** The routes, in the order in which the reference lists those of one chapter. */
@@ -16,6 +17,7 @@ export const routes = [
   listTrades,
   getStats,
   listFundings,
+  listMarks,
   listLiquidations,
   listDeleveragings,
   getInsuranceFund,

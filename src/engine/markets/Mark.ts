@@ -74,9 +74,40 @@ const tickMarket = (state: State, market: MarketState): void => {
     market.sampledSlot = slot
     sample(market, bid, ask)
   }
-  const mark = markOf(market, bid, ask, atEpochMs)
+  const made = inputs(market, bid, ask, atEpochMs)
+  const mark = ofInputs(made)
+  publish(state, market, bid, ask, made, mark)
   if (mark !== market.mark) Index.moveMark(state, market, mark)
   AutoClose.noteAll(state, market)
+}
+
+/** Publishes a mark with what it was made of. */
+const publish = ({ atEpochMs, sequence }: State, market: MarketState, bid: number, ask: number, made: Inputs, mark: number): void => {
+  const { basis, indexPrice, lastPrice, parameters: { fundingIntervalMs } } = market
+  market.marks.add({
+    atEpochMs,
+    sequence,
+    indexPriceAtoms: indexPrice,
+    impactBidAtoms: bid,
+    impactAskAtoms: ask,
+    lastPriceAtoms: lastPrice,
+    fundingRateE9: Funding.runningRateE9(market),
+    fundingIntervalMs,
+    basisSumTwiceAtoms: sumOf(basis),
+    basisSamples: basis.length,
+    p1Atoms: made.p1,
+    p2Atoms: made.p2,
+    p3Atoms: made.p3,
+    lowestAtoms: made.low,
+    highestAtoms: made.high,
+    markAtoms: mark
+  })
+}
+
+const sumOf = (atoms: ReadonlyArray<number>): number => {
+  let sum = 0
+  for (const each of atoms) sum += each
+  return sum
 }
 
 /** Takes a sample of the basis and of the premium. A thin side counts as the index. */
@@ -157,9 +188,7 @@ const inputs = (market: MarketState, bid: number, ask: number, atEpochMs: number
   const toFundingMs = fundingIntervalMs - atEpochMs % fundingIntervalMs
   const funded = BigInt(indexPrice) * BigInt(Funding.runningRateE9(market)) * BigInt(toFundingMs)
   const p1 = indexPrice + halfUp(funded, BigInt(fundingIntervalMs) * 1_000_000_000n)
-  let twice = 0
-  for (const each of basis) twice += each
-  const p2 = basis.length === 0 ? indexPrice : indexPrice + halfUp(BigInt(twice), BigInt(2 * basis.length))
+  const p2 = basis.length === 0 ? indexPrice : indexPrice + halfUp(BigInt(sumOf(basis)), BigInt(2 * basis.length))
   const p3 = bid === none || ask === none ? indexPrice : median(bid, ask, lastPrice === 0 ? indexPrice : lastPrice)
   const low = Math.max(minPriceAtoms, Math.ceil((indexPrice * (bpsOne - markBandBps)) / bpsOne))
   const high = Math.min(maxPriceAtoms, Math.floor((indexPrice * (bpsOne + markBandBps)) / bpsOne))

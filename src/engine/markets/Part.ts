@@ -1,6 +1,7 @@
 /** Markets: parameters, status, prices, figures. Their books are rebuilt with the orders. */
 import * as Market from "../../domain/Market.js"
 import * as FundingLog from "../FundingLog.js"
+import * as MarkLog from "../MarkLog.js"
 import { type MarketDump, MarketState } from "../Markets.js"
 import { Minutes } from "../Minutes.js"
 import { holds, type Part } from "../Part.js"
@@ -12,13 +13,15 @@ export const part: Part = {
     for (const market of state.markets) {
       into.column(`markets.minutes.${market.index}`, market.minutes.dump())
       into.column(`markets.fundings.${market.index}`, market.fundings.dump())
+      into.column(`markets.marks.${market.index}`, market.marks.dump())
     }
   },
   restore: (state, from) => {
     for (const dump of from.json("markets.values") as ReadonlyArray<MarketDump>) {
       const index = state.markets.length
       const minutes = Minutes.restore(from.floats(`markets.minutes.${index}`))
-      const market = MarketState.restore(index, dump, minutes, FundingLog.make().restore(from.floats(`markets.fundings.${index}`)))
+      const fundings = FundingLog.make().restore(from.floats(`markets.fundings.${index}`))
+      const market = MarketState.restore(index, dump, minutes, fundings, MarkLog.make().restore(from.floats(`markets.marks.${index}`)))
       state.markets.push(market)
       state.marketById.set(dump.parameters.marketId, index)
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
@@ -29,6 +32,7 @@ export const part: Part = {
     for (const market of state.markets) {
       feed(`market ${JSON.stringify(market.dump())} ${market.minutes.dump().join(" ")}`)
       feed(`fundings ${market.index} ${market.fundings.dump().join(" ")}`)
+      feed(`marks ${market.index} ${market.marks.dump().join(" ")}`)
     }
   },
   firstBroken: holds

@@ -3,6 +3,7 @@ import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import type { Funding } from "../FundingLog.js"
+import type { MarkMade } from "../MarkLog.js"
 import type { MarketState } from "../Markets.js"
 import type { BookView, Fill, MarketView, StatsView } from "../Reads.js"
 import { type Touched, touched } from "./Announced.js"
@@ -83,6 +84,10 @@ export class MarketReads extends VenueReads {
 
   fundings(index: number, sinceEpochMs: number, limit: number): ReadonlyArray<Funding> {
     return this.state.markets[index]!.fundings.since(sinceEpochMs, limit)
+  }
+
+  marks(index: number, sinceEpochMs: number, limit: number): ReadonlyArray<MarkMade> {
+    return this.state.markets[index]!.marks.since(sinceEpochMs, limit)
   }
 }
 

@@ -16,6 +16,7 @@ import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrder
 import { liquidationPrice } from "../accounts/LiquidationPrice.js"
 import { Book } from "../Book.js"
 import * as FundingLog from "../FundingLog.js"
+import * as MarkLog from "../MarkLog.js"
 import * as Margin from "../Margin.js"
 import * as Funding from "../markets/Funding.js"
 import { MarketState } from "../Markets.js"
@@ -103,7 +104,7 @@ class Copy {
     this.state = new State({ orders, idempotencyKeys: 1, ...(metAtOnce === undefined ? undefined : { metAtOnce }) })
     this.state.sequence = original.sequence + 1
     this.state.atEpochMs = atEpochMs
-    this.market = MarketState.restore(here, original.markets[entry.market]!.dump(), new Minutes(), FundingLog.make())
+    this.market = MarketState.restore(here, original.markets[entry.market]!.dump(), new Minutes(), FundingLog.make(), MarkLog.make())
     this.state.markets.push(this.market)
     this.state.books.push(new Book(this.state.orders))
     parties.forEach((party, at) => this.copyAccount(party, slots[at]!))
