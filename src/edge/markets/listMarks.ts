@@ -37,11 +37,11 @@ const Mark = Schema.Struct({
   sequence: Fields.Sequence
 }).annotations({
   identifier: "Mark",
-  description:
-    "The mark is the median of three prices, held to `lowestPriceAtoms`..`highestPriceAtoms`. `fundedPriceAtoms`: the index with the "
-    + "running rate (`fundingRateE9`, per interval) over the rest of the interval. `basisPriceAtoms`: the index with the average of the last samples, "
-    + "`basisSumTwiceAtoms` / 2 / `basisSamples`. `bookPriceAtoms`: the median of `impactBidPrice`, `impactAskPrice` and `lastPrice`; the index where "
-    + "a side of the book is too thin to have an impact price, which is left out then, and in the place of a last trade where there was none."
+  description: "The mark is the median of three prices, held to `lowestPriceAtoms`..`highestPriceAtoms`. `fundedPriceAtoms`: the index "
+    + "with the running rate (`fundingRateE9`, per interval) over the rest of the interval. `basisPriceAtoms`: the index with the average "
+    + "of the last samples, `basisSumTwiceAtoms` / 2 / `basisSamples`. `bookPriceAtoms`: the median of `impactBidPrice`, `impactAskPrice` "
+    + "and `lastPrice`. A side of the book that is too thin has no impact price, and it is the index then; so is a last trade where there "
+    + "was none."
 })
 
 const MarkList = Schema.Struct({
