@@ -52,7 +52,7 @@ export interface Ground {
   /** A position changes at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
   /** Money goes from one account to another. */
-  readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint) => void
+  readonly pay: (from: NaiveAccount, to: NaiveAccount, amount: bigint, market: NaiveMarket) => void
   /** The insurance fund, opened where it has yet to be. */
   readonly openFund: () => NaiveAccount
   readonly halt: (market: NaiveMarket) => void
@@ -244,7 +244,7 @@ export class NaiveLiquidations {
     liquidation.partSecond = secondOf(atEpochMs)
     const filled = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     const fee = min(ceilDiv(filled * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
-    if (fee > 0n) this.ground.pay(account, this.ground.openFund(), fee)
+    if (fee > 0n) this.ground.pay(account, this.ground.openFund(), fee, market)
   }
 
   /** Whether less than two thirds of its maintenance margin is left. */

@@ -116,6 +116,15 @@ export interface NaiveAccount {
   liquidation: NaiveLiquidation | undefined
   /** Its last payment of funding. */
   lastPayment: NaivePayment | undefined
+  /** Every change of its collateral, oldest first. */
+  readonly ledger: Array<NaiveChange>
+}
+
+/** A change of an account's collateral: why, in which market (-1: none), and by how many money atoms. */
+export interface NaiveChange {
+  readonly cause: "credit" | "realized_pnl" | "fee" | "funding" | "liquidation_fee" | "funding_rest" | "collected_fees"
+  readonly market: number
+  readonly amount: bigint
 }
 
 /** How a market's index came to be, and what its book was sampled to. */

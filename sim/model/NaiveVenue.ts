@@ -34,6 +34,7 @@ import {
   type NaiveDay,
   type NaiveDecision,
   type NaiveFill,
+  type NaiveChange,
   type NaiveFunding,
   type NaiveMarket,
   type NaiveMemory,
@@ -236,9 +237,9 @@ export class NaiveVenue {
       send: (account, market, change, limit) =>
         this.#sendOwn(account, market, change, limit, limit === undefined ? "unwinding" : "liquidation"),
       change: (account, market, change, price) => this.#exchange(account, market, change, price),
-      pay: (from, to, amount) => {
-        this.#credit(from, -amount)
-        this.#credit(to, amount)
+      pay: (from, to, amount, market) => {
+        this.#credit(from, -amount, "liquidation_fee", market.index)
+        this.#credit(to, amount, "liquidation_fee", market.index)
       },
       openFund: () => this.#fund(),
       halt: (market) => {
@@ -683,6 +684,8 @@ export class NaiveVenue {
         return [done(-1)]
       case "OpenDemoAccounts":
         return this.#openAccounts(command)
+      case "AddToFund":
+        return [this.#addToFund(BigInt(command.amountAtoms))]
     }
   }
 
@@ -710,8 +713,7 @@ export class NaiveVenue {
       const held = this.#quantity(account, market)
       if (held === 0) continue
       const paid = Risk.payment(market, held, funding)
-      account.collateral -= paid
-      account.lastSequence = this.sequence
+      this.#credit(account, -paid, "funding", market.index)
       account.lastPayment = {
         market: market.index,
         sequence: this.sequence,
@@ -728,7 +730,7 @@ export class NaiveVenue {
       left += paid
       this.#touchedAccounts.add(account.index)
     }
-    if (left !== 0n) this.#credit(this.#fund(), left)
+    if (left !== 0n) this.#credit(this.#fund(), left, "funding_rest", -1)
   }
 
   /** The insurance fund's account, opened by the first who has anything for it. */
@@ -736,10 +738,23 @@ export class NaiveVenue {
     return this.#liquidations.fund ?? this.#openAccount(insuranceFundBorn, 0n)
   }
 
-  #credit(account: NaiveAccount, amount: bigint): void {
+  #credit(account: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
     account.collateral += amount
+    if (amount !== 0n) account.ledger.push({ cause, market, amount })
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
+  }
+
+  /** Moves fees that the venue has collected into the insurance fund. */
+  #addToFund(amount: bigint): NaiveOutcome {
+    if (amount < 1n || amount > this.feesCollected) {
+      return refused(Refusal.feesInsufficient, -1, told(moneyScale, this.feesCollected, amount, this.feesCollected))
+    }
+    const after = (this.#liquidations.fund?.collateral ?? 0n) + amount
+    if (after > largestCredit) return refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, after, largestCredit))
+    this.feesCollected -= amount
+    this.#credit(this.#fund(), amount, "collected_fees", -1)
+    return done(-1)
   }
 
   #name(account: NaiveAccount, chosen: string): NaiveOutcome {
@@ -828,7 +843,8 @@ export class NaiveVenue {
       cancelAllAtEpochMs: 0,
       displayHandle: "",
       liquidation: undefined,
-      lastPayment: undefined
+      lastPayment: undefined,
+      ledger: deposited === 0n ? [] : [{ cause: "credit", market: -1, amount: deposited }]
     }
     this.accounts.push(account)
     return account
@@ -1372,7 +1388,8 @@ export class NaiveVenue {
       const account = this.accounts[order.account]!
       const traded = trade(account.positions.get(market.index), signed(order.side, size), notional)
       const fee = ceilDiv(notional * BigInt(feeBps), 10_000n)
-      this.#credit(account, traded.realized - fee)
+      this.#credit(account, traded.realized, "realized_pnl", market.index)
+      this.#credit(account, -fee, "fee", market.index)
       this.feesCollected += fee
       fees.push(fee)
       this.#liveThrough(account, market, signed(order.side, size), traded.realized, fee)
@@ -1476,7 +1493,7 @@ export class NaiveVenue {
     const traded = trade(account.positions.get(market.index), change, BigInt(Math.abs(change)) * price * market.factor)
     this.#liveThrough(account, market, change, traded.realized, 0n)
     this.#hold(account, market, traded.position)
-    this.#credit(account, traded.realized)
+    this.#credit(account, traded.realized, "realized_pnl", market.index)
     this.#holdReduceOnly(account, market)
   }
 

@@ -336,6 +336,7 @@ const operations = {
   PutMarket: "put_market",
   SetMarketStatus: "set_market_status",
   SetIndexPrice: "set_index_price",
+  AddToFund: "add_to_insurance_fund",
   HaltEngine: "halt_engine",
   ResumeEngine: "resume_engine"
 } as const
@@ -408,6 +409,7 @@ export const done = (decision: Decision): unknown => {
     case "SetMarketStatus":
     case "SetIndexPrice":
       return operated(decision, wanted.kind, wanted.market)
+    case "AddToFund":
     case "HaltEngine":
     case "ResumeEngine":
       return operated(decision, wanted.kind, undefined)

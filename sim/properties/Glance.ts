@@ -3,6 +3,7 @@
  * from it once. Good for as long as the engine stands still.
  */
 import type { AccountView } from "../../src/engine/Accounts.js"
+import { anyMarket } from "../../src/domain/None.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type {
   BalanceView,
@@ -46,6 +47,17 @@ export class Glance {
 
   market(market: number): MarketView {
     return this.#reads.market(market)
+  }
+
+  /** The account's newest changes of balance. */
+  balanceChanges(account: number, limit: number): ReturnType<Reads["balanceChanges"]> {
+    return this.#reads.balanceChanges(account, anyMarket, Number.POSITIVE_INFINITY, limit)
+  }
+
+  /** Whether funding is owed that has not been settled. */
+  get isSettling(): boolean {
+    if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
+    return this.#reads.state.settling > 0
   }
 
   /** A market's newest marks with what they were made of. */

@@ -156,7 +156,7 @@ const nativeOf = (json: unknown): Json => {
 }
 
 /** What may be refused as invalid for what it would do. */
-const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "OpenDemoAccounts"])
+const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "OpenDemoAccounts", "AddToFund"])
 
 /** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
 const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {

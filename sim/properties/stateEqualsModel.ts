@@ -99,6 +99,28 @@ const paymentVerdict = (reads: Glance, { index, lastPayment }: NaiveAccount): Ve
   ])
 }
 
+/**
+ * Every change of an account's balance, by cause and market: each as often as in the model. Funding is settled in steps, so that a
+ * fill may come between: the order is the engine's, and each change goes on from where the one before it came to.
+ */
+const ledgerVerdict = (reads: Glance, { index, ledger }: NaiveAccount): Verdict => {
+  if (reads.isSettling) return holds
+  const changes = reads.balanceChanges(index, 1_000_000)
+  const counted = (each: { readonly cause: string; readonly market: number; readonly amount: bigint }): string =>
+    `${each.cause} of ${each.amount} in market ${each.market}`
+  const told = changes.map(({ amountAtoms, cause, market }) => counted({ cause, market, amount: BigInt(amountAtoms) })).sort()
+  const made = ledger.map(counted).sort()
+  const at = told.findIndex((each, place) => each !== made[place])
+  if (at !== -1 || told.length !== made.length) {
+    const place = at === -1 ? told.length : at
+    return broken(`the ledger of account ${index} tells ${told[place] ?? "nothing more"}, the model has ${made[place] ?? "nothing more"}`)
+  }
+  const apart = changes.findIndex(({ amountAtoms, balanceAtoms }, place) =>
+    balanceAtoms - amountAtoms !== (changes[place + 1]?.balanceAtoms ?? 0)
+  )
+  return apart === -1 ? holds : broken(`change ${changes[apart]!.ordinal} of account ${index} does not go on from the one before it`)
+}
+
 const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdict => {
   const account = model.accounts[index]
   if (account === undefined) return holds
@@ -267,6 +289,8 @@ const wholeVerdict = (reads: Glance, model: NaiveVenue): Verdict => {
   for (const account of model.accounts) {
     const verdict = accountVerdict(reads, model, account.index)
     if (verdict !== undefined) return verdict
+    const changed = ledgerVerdict(reads, account)
+    if (changed !== undefined) return changed
     const own = fillsVerdict(
       `account ${account.index}`,
       reads.fills(account.index, anyMarket, Number.POSITIVE_INFINITY, tradesCompared),

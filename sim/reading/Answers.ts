@@ -253,6 +253,7 @@ const operatorNames = {
   PutMarket: "put_market",
   SetMarketStatus: "set_market_status",
   SetIndexPrice: "set_index_price",
+  AddToFund: "add_to_insurance_fund",
   HaltEngine: "halt_engine",
   ResumeEngine: "resume_engine"
 } as const
@@ -297,6 +298,7 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
     case "SetMarketStatus":
     case "SetIndexPrice":
       return operated(json, wanted.kind, wanted.market, asking)
+    case "AddToFund":
     case "HaltEngine":
     case "ResumeEngine":
       return operated(json, wanted.kind, undefined, asking)

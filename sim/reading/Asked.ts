@@ -84,6 +84,7 @@ export type Wanted =
     readonly accountId: string | undefined
     readonly market: string | undefined
   }
+  | { readonly kind: "AddToFund"; readonly amountAtoms: number }
   | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number }
 
 /** The kinds of command that requests become. */

@@ -282,6 +282,8 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
         (place) => place === undefined ? "malformed" : { market: place.index, status: wanted.status }, command)
     case "SetIndexPrice":
       return againstMeanings(find(wanted.market), (place) => indexed(wanted, place), command)
+    case "AddToFund":
+      return differing({ amountAtoms: wanted.amountAtoms } satisfies FieldsOf<"AddToFund">, as("AddToFund", command))
     case "CancelByOperator":
       return againstMeanings(
         wanted.market === undefined ? [undefined] : find(wanted.market),

@@ -76,7 +76,8 @@ const byName: Readonly<Record<Named, Told>> = {
   positionStranded: invalid("position_stranded"),
   indexPriceOutOfOrder: invalid("index_out_of_order"),
   indexPriceHeld: invalid("index_held"),
-  noticeRequired: invalid("notice_required")
+  noticeRequired: invalid("notice_required"),
+  feesInsufficient: invalid("fees_insufficient")
 }
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))

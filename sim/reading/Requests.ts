@@ -344,6 +344,7 @@ const statusBody = shape({
 })
 const indexBody = shape({ price: Bodies.decimal }, { sourceEpochMs: Bodies.whole(0) })
 const selection = shape({}, { orderId: Bodies.name, accountId: Bodies.name, marketId: Bodies.name })
+const fundBody = shape({ amount: Bodies.decimal })
 const demoBody = shape({}, { accounts: Bodies.whole(1, 32), collateral: Bodies.decimal })
 
 /** A market's parameters as they are sent: its bounds are decimals, and what can be left out may be missing. */
@@ -449,6 +450,13 @@ const operatorCancel: Route["read"] = (body) => {
   return { wanted: { kind: "CancelByOperator", orderId, accountId, market }, says: [orderId ?? null, accountId ?? null, market ?? null] }
 }
 
+const addToFund: Route["read"] = (body) => {
+  if (!fits(body, fundBody)) return malformed
+  const amountAtoms = atomsOf((body as { readonly amount: string }).amount, 6)
+  if (typeof amountAtoms === "string" || amountAtoms < 1) return malformed
+  return { wanted: { kind: "AddToFund", amountAtoms }, says: amountAtoms }
+}
+
 const isNothing = (body: unknown): boolean => body === undefined || (isObject(body) && Object.keys(body).length === 0)
 
 const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
@@ -504,6 +512,7 @@ const routes: ReadonlyArray<Route> = [
   route("PUT", "/v1/operator/engine/halt", Operation.haltEngine, withoutBody("HaltEngine"), false),
   route("DELETE", "/v1/operator/engine/halt", Operation.resumeEngine, withoutBody("ResumeEngine"), false),
   route("POST", "/v1/operator/orders/cancel", Operation.cancelByOperator, operatorCancel),
+  route("POST", "/v1/operator/insurance-fund", Operation.addToFund, addToFund),
   route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts)
 ]
 

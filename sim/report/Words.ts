@@ -144,6 +144,8 @@ export const describeCall = (call: Call): string => {
       return `moves the index of ${call.target.split("/").at(-2)} to ${isFields(body) ? String(body["price"]) : call.body}${key}`
     case "setMarketStatus":
       return `sets ${call.target.split("/").at(-2)} to ${isFields(body) ? String(body["status"]) : call.body}${key}`
+    case "addToFund":
+      return `moves ${isFields(body) ? String(body["amount"]) : call.body} of the fees into the insurance fund${key}`
     case "haltEngine":
       return `halts the venue${key}`
     case "resumeEngine":

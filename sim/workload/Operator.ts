@@ -130,6 +130,10 @@ class Commands {
     return this.#draft("operator's cancel", "cancelByOperator", "CancelByOperator", "POST", "/v1/operator/orders/cancel", selection)
   }
 
+  addToFund(amount: string): Calls.Draft {
+    return this.#draft("add to the fund", "addToFund", "AddToFund", "POST", "/v1/operator/insurance-fund", { amount })
+  }
+
   openAccounts(accounts: number, collateral: number): Calls.Draft {
     return this.openAccountsOf({ accounts, collateral: String(collateral) })
   }
@@ -256,6 +260,15 @@ const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, noti
     : commands.put(Changes.changed(parameters, random))
 }
 
+/** How often collected fees go to the insurance fund. */
+const fundShare = 0.04
+
+/** Of the collected fees a part, all, or more than there is; or an atom. */
+const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: SimRandom): Calls.Draft => {
+  const atoms = random.pick([feesCollected / 2n, feesCollected, feesCollected + 1n, 1n])
+  return commands.addToFund(Calls.decimal(Math.max(1, Number(atoms)), 6))
+}
+
 export const make = (
   desk: Desk,
   token: string,
@@ -270,6 +283,7 @@ export const make = (
   const trend = random.split("trend")
   const directions: Directions = new Map()
   const notices = random.split("notices")
+  const funds = random.split("funds")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -310,6 +324,8 @@ export const make = (
     } else if (random.chance(options.haltShare)) {
       desk.issue(commands.halt(), next)
       later(commands.resume())
+    } else if (funds.chance(fundShare)) {
+      desk.issue(remembered(addition(commands, desk.model, funds)), next)
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)

@@ -229,6 +229,17 @@ const index = Cli.make("index", { ...remote, marketId, price: Args.text({ name: 
     )
   })).pipe(Cli.withDescription("Publishes an index price"))
 
+const fundAdd = Cli.make("add", { ...remote, amount: Args.text({ name: "amount" }) }, (parsed) =>
+  Effect.gen(function*() {
+    if (!isDecimal(parsed.amount)) return yield* usage(`an amount is a decimal, and not ${parsed.amount}`)
+    yield* Effect.flatMap(against(parsed, (target, key) => Operator.addToFund(target, key, parsed.amount)), sayDone)
+  })).pipe(Cli.withDescription("Moves collected fees, USDC, into the insurance fund"))
+
+const fund = Cli.make("fund").pipe(
+  Cli.withDescription("The insurance fund"),
+  Cli.withSubcommands([fundAdd])
+)
+
 const halt = Cli.make("halt", remote, (parsed) => Effect.flatMap(against(parsed, Operator.halt), sayDone)).pipe(
   Cli.withDescription("Refuses every trading command until resumed")
 )
@@ -393,7 +404,7 @@ const bundle = Cli.make("bundle", {
 
 const command = Cli.make("venue").pipe(
   Cli.withDescription("What an operator does to a venue"),
-  Cli.withSubcommands([demo, status, market, index, cancel, halt, resume, journal, bundle])
+  Cli.withSubcommands([demo, status, market, index, fund, cancel, halt, resume, journal, bundle])
 )
 
 const run = Cli.run(command, { name: "venue", version: programVersion })

@@ -96,7 +96,8 @@ export const Refusal = {
   positionStranded: 65,
   indexPriceOutOfOrder: 66,
   indexPriceHeld: 67,
-  noticeRequired: 68
+  noticeRequired: 68,
+  feesInsufficient: 75
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -361,7 +362,9 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "Positions or orders are open: tighter margins are announced, with a time of effect at least the notice period ahead.",
       "notice_required"
     )
-  ]
+  ],
+  [Refusal.feesInsufficient,
+    invalid("FeesInsufficient", "money_atoms", "The venue has not collected so much in fees.", "fees_insufficient")]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

@@ -65,10 +65,19 @@ export type LiquidationLog = RowLog<keyof LiquidationStep>
 export const make = (): LiquidationLog => new RowLog(stepNames, stepsKept)
 
 /** Why the insurance fund's money or positions changed, by code: never renumber. */
-export const movementKinds = ["", "funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging"] as const
+export const movementKinds = ["", "funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging", "settlement",
+  "collected_fees"] as const
 export type MovementKind = Exclude<(typeof movementKinds)[number], "">
 
-export const Movement = { fundingRest: 1, liquidationFee: 2, takeover: 3, unwinding: 4, deleveraging: 5 } as const
+export const Movement = {
+  fundingRest: 1,
+  liquidationFee: 2,
+  takeover: 3,
+  unwinding: 4,
+  deleveraging: 5,
+  settlement: 6,
+  collectedFees: 7
+} as const
 export type Movement = (typeof Movement)[keyof typeof Movement]
 
 /** One movement of the insurance fund. */

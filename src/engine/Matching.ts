@@ -4,6 +4,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import { none } from "../domain/None.js"
+import { Cause } from "./BalanceLog.js"
 import * as Order from "../domain/Order.js"
 import { mulDivCeil } from "../domain/Units.js"
 import * as Bracketing from "./accounts/Bracketing.js"
@@ -162,6 +163,10 @@ const applyToPosition = (
   const collateral = accounts.collateral(account) + filled.realizedPnl - feeAtoms
   accounts.setCollateral(account, collateral)
   state.fees.add(feeAtoms)
+  if (filled.realizedPnl !== 0) {
+    state.balances.add(state.sequence, state.atEpochMs, account, Cause.realizedPnl, market.index, filled.realizedPnl, collateral + feeAtoms)
+  }
+  if (feeAtoms !== 0) state.balances.add(state.sequence, state.atEpochMs, account, Cause.fee, market.index, -feeAtoms, collateral)
   Margin.changed(state, slot)
   if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.set(positions, slot, 0)
   state.changedAccounts.add(account)

@@ -15,15 +15,25 @@ import type { AccountView } from "./Accounts.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
+import { type BalanceChange, type CauseName, causes } from "./BalanceLog.js"
 import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
-import type { FundMovement, LiquidationStep, MovementKind, StepKind } from "./LiquidationLog.js"
+import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
 import type { Touched } from "./markets/Announced.js"
 import type { Announcement } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
 export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
+
+/** Why the insurance fund's money or positions changed. */
+export const fundMovementCauses = movementKinds.slice(1) as ReadonlyArray<MovementKind>
+
+/** Why a balance changed. */
+export const balanceCauses = causes.slice(1) as ReadonlyArray<CauseName>
+
+/** A change of an account's balance. */
+export type BalanceChangeView = Omit<BalanceChange, "cause"> & { readonly cause: CauseName }
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -304,6 +314,8 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
+  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than an ordinal. */
+  readonly balanceChanges: (account: number, market: number, before: number, limit: number) => ReadonlyArray<BalanceChangeView>
   /** What closes an account's positions by itself, by market, then oldest first; in one market unless `anyMarket`. */
   readonly brackets: (account: number, market: number) => ReadonlyArray<BracketView>
   /** Kept steps of liquidations in a market since a time, newest first, at most `limit`. */

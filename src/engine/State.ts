@@ -11,6 +11,7 @@ import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
+import { BalanceLog } from "./BalanceLog.js"
 import * as FundingPayments from "./FundingPayments.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
@@ -172,6 +173,8 @@ export class State extends Values {
   brackets = new Brackets()
   /** The latest payments of funding, of all accounts. */
   readonly fundingPayments = FundingPayments.make()
+  /** The latest changes of all balances. */
+  balances = new BalanceLog()
 
   // What follows is no state: it is made anew as records are applied.
 

@@ -5,6 +5,7 @@
  */
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
+import { AddToFund } from "./accounts/AddToFund.js"
 import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
 import { SetAutoClose } from "./accounts/SetAutoClose.js"
 import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
@@ -35,7 +36,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick },
-  accounts: { OpenDemoAccounts, SetAutoClose, SetDisplayHandle, SetLeverage },
+  accounts: { OpenDemoAccounts, AddToFund, SetAutoClose, SetDisplayHandle, SetLeverage },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
 } as const
 

@@ -93,6 +93,8 @@ describe("an operator's request", () => {
       { status: "open" },
       "set_market_status"
     ],
+    ["an addition to the fund", Operator.addToFund(target, "k", "1.5"), "POST", "/v1/operator/insurance-fund", { amount: "1.5" },
+      "add_to_insurance_fund"],
     [
       "an index price",
       Operator.setIndexPrice(target, "k", "A/B", "60000.5"),

@@ -37,6 +37,7 @@ const guards = [
   "index_out_of_order",
   "index_held",
   "notice_required",
+  "fees_insufficient",
   "account_share"
 ]
 
@@ -129,7 +130,8 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     TriggerInvalid: "price_atoms",
     AccountTotalLimit: "money_atoms",
     PositionStranded: "size_atoms",
-    NoticeRequired: "epoch_ms"
+    NoticeRequired: "epoch_ms",
+    FeesInsufficient: "money_atoms"
   })
 })
 

@@ -256,6 +256,7 @@ export class FakeEngine implements Reads {
   })
   readonly fills = () => []
   readonly fundings = () => []
+  readonly balanceChanges = () => []
   readonly marks = () => []
   readonly liquidations = () => []
   readonly liquidationsOf = () => []

@@ -37,7 +37,8 @@ const journaled: Readonly<Record<string, number>> = {
   SetDisplayHandle: 16,
   CancelByOperator: 17,
   MarkTick: 18,
-  SetLeverage: 19
+  SetLeverage: 19,
+  AddToFund: 25
 }
 
 const journaledRequests: Readonly<Record<string, number>> = {
@@ -61,7 +62,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   haltEngine: 23,
   resumeEngine: 24,
   openDemoAccounts: 25,
-  cancelByOperator: 26
+  cancelByOperator: 26,
+  addToFund: 30
 }
 
 describe("the declarations", () => {

@@ -127,6 +127,10 @@ export const putMarket = (target: Target, key: string, marketId: string, body: P
 export const setMarketStatus = (target: Target, key: string, marketId: string, status: string) =>
   send(target, { endpoint: "setMarketStatus", marketId, key, body: { status }, answer: OperatorResult })
 
+/** Moves collected fees into the insurance fund, USDC as a decimal. */
+export const addToFund = (target: Target, key: string, amount: string) =>
+  send(target, { endpoint: "addToFund", key, body: { amount }, answer: OperatorResult })
+
 /** Publishes an index price, a decimal. */
 export const setIndexPrice = (target: Target, key: string, marketId: string, price: string) =>
   send(target, { endpoint: "setIndexPrice", marketId, key, body: { price }, answer: OperatorResult })

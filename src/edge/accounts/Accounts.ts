@@ -6,6 +6,7 @@ import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
+import { listLedger } from "./listLedger.js"
 import { listFundingPayments } from "./listFundingPayments.js"
 import { listCompatPositions, listPositions } from "./listPositions.js"
 import { previewMargin } from "./previewMargin.js"
@@ -19,6 +20,7 @@ export const routes = [
   listFills,
   listAccountLiquidations,
   listFundingPayments,
+  listLedger,
   getCurrentApiKey,
   getProfile,
   setProfile,

@@ -54,6 +54,7 @@ const guards = [
   "index_out_of_order",
   "index_held",
   "notice_required",
+  "fees_insufficient",
   "account_share"
 ] as const
 export const Guard = Schema.Literal(...guards)

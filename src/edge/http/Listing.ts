@@ -1,6 +1,5 @@
 /** Listings: how long they are, and where a page of one begins and ends. */
 import type * as Effect from "effect/Effect"
-import type { Fill } from "../../engine/Reads.js"
 import * as Cursor from "./Cursor.js"
 import * as Errors from "./Errors.js"
 import { fail } from "./Executor.js"
@@ -26,14 +25,14 @@ export const withCursor = <A>(
   return before === undefined ? fail(Errors.staleCursor) : then(before)
 }
 
-/** At most `limit` of the fills that were read (one more than that, if there are so many), and where the next page begins. */
-export const page = <Name extends "fills" | "trades", A>(
+/** At most `limit` of the rows that were read (one more than that, if there are so many), and where the next page begins. */
+export const page = <Name extends Exclude<Cursor.Kind, "orders">, Row extends { readonly ordinal: number }, A>(
   name: Name,
   limit: number,
-  fills: ReadonlyArray<Fill>,
-  view: (fill: Fill) => A
+  rows: ReadonlyArray<Row>,
+  view: (row: Row) => A
 ): { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null } => {
-  const shown = fills.slice(0, limit)
-  const nextCursor = fills.length > limit ? Cursor.encode(name, shown[limit - 1]!.ordinal) : null
+  const shown = rows.slice(0, limit)
+  const nextCursor = rows.length > limit ? Cursor.encode(name, shown[limit - 1]!.ordinal) : null
   return { [name]: shown.map(view), nextCursor } as { readonly [key in Name]: ReadonlyArray<A> } & { nextCursor: string | null }
 }

@@ -4,7 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
-import type { InsuranceFundView, Reads } from "../../engine/Reads.js"
+import { fundMovementCauses, type InsuranceFundView, type Reads } from "../../engine/Reads.js"
 import { inBoth, money } from "../accounts/Money.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
@@ -12,8 +12,6 @@ import * as Fields from "../http/Fields.js"
 import { pageLimit } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import { Side } from "./Liquidation.js"
-
-const causes = ["funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging"] as const
 
 const FundPosition = Schema.Struct({
   marketId: Fields.Text,
@@ -25,7 +23,7 @@ const FundPosition = Schema.Struct({
 }).annotations({ identifier: "FundPosition" })
 
 const FundMovement = Schema.Struct({
-  cause: Schema.Literal(...causes),
+  cause: Schema.Literal(...fundMovementCauses),
   marketId: Schema.NullOr(Fields.Text),
   ...Fields.pairedSigned("amount"),
   quantityChange: Schema.String,

@@ -2,6 +2,7 @@
  * Every route of the capability: journaled, idempotent by `Idempotency-Key` (batches of the index stream by their number), hidden
  * without an operator token.
  */
+import { addToFund } from "./addToFund.js"
 import { cancelByOperator } from "./cancelByOperator.js"
 import { getAnnounced } from "./getAnnounced.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
@@ -21,6 +22,7 @@ export const routes = [
   getIndexStream,
   streamIndexPrices,
   cancelByOperator,
+  addToFund,
   haltEngine,
   resumeEngine,
   openDemoAccounts

@@ -6,16 +6,20 @@ import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
+import type { AddToFund } from "../../operations/accounts/AddToFund.js"
 import type { AccountOpened, OpenDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import { handleOf } from "../../operations/accounts/SetDisplayHandle.js"
 import type { SetLeverage } from "../../operations/accounts/SetLeverage.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import { always, type Deciders } from "../Decider.js"
+import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
+import { Movement } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
 import { setAutoClose } from "./AutoClose.js"
+import * as InsuranceFund from "./InsuranceFund.js"
 
 /** Most accounts a venue may have: everything that grows has a bound. */
 const maxAccounts = 1_000_000
@@ -33,6 +37,9 @@ const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArra
     const account = state.accounts.open(born, state.sequence)
     state.accounts.setCollateral(account, collateralAtoms)
     state.credited.add(collateralAtoms)
+    if (collateralAtoms !== 0) {
+      state.balances.add(state.sequence, state.atEpochMs, account, Cause.credit, none, collateralAtoms, collateralAtoms)
+    }
     const key = state.apiKeys.issue({
       keyId: grant.keyId,
       account,
@@ -91,6 +98,23 @@ const setLeverage = (state: State, { account, leverageX, market: index }: SetLev
   return done
 }
 
+/** Moves collected fees into the insurance fund. */
+const addToFund = (state: State, { amountAtoms }: AddToFund): Done | Refused => {
+  const collected = state.fees.atoms
+  if (amountAtoms < 1 || BigInt(amountAtoms) > collected) {
+    const most = Number(collected > largestCounted ? largestCounted : collected)
+    return refused(Refusal.feesInsufficient, none, most, amountAtoms, most)
+  }
+  const fund = InsuranceFund.find(state)
+  const collateral = (fund === none ? 0 : state.accounts.collateral(fund)) + amountAtoms
+  if (collateral > maxCreditAtoms) return refused(Refusal.accountTotalLimit, none, maxCreditAtoms, collateral, maxCreditAtoms)
+  state.fees.add(-amountAtoms)
+  InsuranceFund.take(state, amountAtoms, Movement.collectedFees, none)
+  return done
+}
+
+const largestCounted = BigInt(Number.MAX_SAFE_INTEGER)
+
 export const deciders: Deciders<"accounts"> = {
   OpenDemoAccounts: {
     admit: (state, { keys }) => {
@@ -99,6 +123,10 @@ export const deciders: Deciders<"accounts"> = {
       return state.accounts.count + keys.length <= maxAccounts ? Refusal.none : Refusal.tableFull
     },
     decide: openDemoAccounts
+  },
+  AddToFund: {
+    admit: always,
+    decide: (state, command) => [addToFund(state, command)]
   },
   SetDisplayHandle: {
     admit: always,

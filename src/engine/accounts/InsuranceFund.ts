@@ -7,8 +7,9 @@ import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { nextSecond } from "../Deadlines.js"
+import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
-import type { Movement } from "../LiquidationLog.js"
+import { Movement } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import type { MarketState } from "../Markets.js"
 import * as Positions from "../Positions.js"
@@ -26,11 +27,20 @@ const open = (state: State): number => {
   return opened
 }
 
+/** What brings the fund money, and what its balance tells of it. */
+const causeOf = {
+  [Movement.fundingRest]: Cause.fundingRest,
+  [Movement.liquidationFee]: Cause.liquidationFee,
+  [Movement.collectedFees]: Cause.collectedFees
+} as const
+type Income = keyof typeof causeOf
+
 /** Puts money into the fund, money atoms: of what, and of which market, -1 for none. */
-export const take = (state: State, atoms: number, movement: Movement, market: number): void => {
+export const take = (state: State, atoms: number, movement: Income, market: number): void => {
   const fund = open(state)
   const collateral = state.accounts.collateral(fund) + atoms
   state.accounts.setCollateral(fund, collateral)
+  if (atoms !== 0) state.balances.add(state.sequence, state.atEpochMs, fund, causeOf[movement], market, atoms, collateral)
   state.accounts.setLastSequence(fund, state.sequence)
   state.events.event2(Event.CollateralChanged, fund, collateral)
   note(state, fund, movement, market, atoms, 0)

@@ -6,6 +6,7 @@
 import { anyMarket, none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import { nextSecond } from "../Deadlines.js"
+import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
 import { type LiquidationStep, Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -212,6 +213,7 @@ const chargeFee = (state: State, account: number, market: MarketState, notional:
   if (fee === 0) return 0
   const collateral = accounts.collateral(account) - fee
   accounts.setCollateral(account, collateral)
+  state.balances.add(state.sequence, state.atEpochMs, account, Cause.liquidationFee, market.index, -fee, collateral)
   accounts.setLastSequence(account, state.sequence)
   state.events.event3(Event.LiquidationFeePaid, account, market.index, fee)
   state.events.event2(Event.CollateralChanged, account, collateral)

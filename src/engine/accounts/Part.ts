@@ -1,5 +1,6 @@
 /** Accounts with their money, their keys, their positions, and the venue's own totals. */
 import { Accounts } from "../Accounts.js"
+import { BalanceLog } from "../BalanceLog.js"
 import type { Part } from "../Part.js"
 import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
@@ -51,6 +52,7 @@ export const part: Part = {
     into.column("accounts.brackets", state.brackets.dump())
     into.json("accounts.bracketsReached", state.brackets.allReached())
     into.column("accounts.fundingPayments", state.fundingPayments.dump())
+    into.column("accounts.balances", state.balances.dump())
   },
   restore: (state, from) => {
     const totals = from.json("accounts.totals") as Totals
@@ -75,6 +77,7 @@ export const part: Part = {
     state.fundLog.restore(from.floats("accounts.fundLog"))
     state.rankings = Rankings.restore(from.floats("accounts.rankings"))
     state.fundingPayments.restore(from.floats("accounts.fundingPayments"))
+    state.balances = BalanceLog.restore(from.floats("accounts.balances"))
     state.triggers = Triggers.restore(state.positions)
     state.brackets = Brackets.restore(
       from.floats("accounts.brackets"),
@@ -110,9 +113,21 @@ export const part: Part = {
     for (const bracket of state.brackets.all()) feed(`bracket ${numbersOf(bracket).join(" ")}`)
     for (const [heap, to] of state.brackets.allReached()) feed(`reached ${heap} ${to}`)
     feed(`log funding payments ${state.fundingPayments.dump().join(" ")}`)
+    feed(`log balances ${state.balances.dump().join(" ")}`)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
   },
-  firstBroken: (state) => conservation(state) ?? zeroSum(state) ?? bracketsFit(state)
+  firstBroken: (state) => conservation(state) ?? balancesAddUp(state) ?? zeroSum(state) ?? bracketsFit(state)
+}
+
+/** The newest change of a balance that is kept left what the account has. */
+const balancesAddUp = ({ accounts, balances }: State): string | undefined => {
+  for (let account = 0; account < accounts.count; account++) {
+    const told = balances.balanceOf(account)
+    if (told !== undefined && told !== accounts.collateral(account)) {
+      return `account ${account} has ${accounts.collateral(account)} money atoms, and its latest change left ${told}`
+    }
+  }
+  return undefined
 }
 
 /** Conservation: collaterals + fees + funding under way + entry-notional imbalance = credits, to the atom. */

@@ -2,6 +2,7 @@
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type { AccountView } from "../Accounts.js"
+import { type CauseName, causes } from "../BalanceLog.js"
 import { anyMarket, none } from "../../domain/None.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -14,6 +15,7 @@ import type { Ranking } from "./Rankings.js"
 import { long } from "./Triggers.js"
 import type {
   ApiKeyView,
+  BalanceChangeView,
   BalanceView,
   BracketView,
   Fill,
@@ -139,6 +141,10 @@ export class AccountReads extends MarketReads {
       if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
     }
     return false
+  }
+
+  balanceChanges(account: number, market: number, before: number, limit: number): ReadonlyArray<BalanceChangeView> {
+    return this.state.balances.of(account, market, before, limit).map((change) => ({ ...change, cause: causes[change.cause] as CauseName }))
   }
 
   fills(account: number, market: number, before: number, limit: number): ReadonlyArray<Fill> {

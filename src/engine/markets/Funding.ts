@@ -11,6 +11,7 @@
  */
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
+import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
 import * as InsuranceFund from "../accounts/InsuranceFund.js"
 import { Movement } from "../LiquidationLog.js"
@@ -139,6 +140,7 @@ export const settle = (state: State, slot: number): void => {
     const paid = owed(market, quantity)
     const collateral = accounts.collateral(account) - paid
     accounts.setCollateral(account, collateral)
+    if (paid !== 0) state.balances.add(state.sequence, state.atEpochMs, account, Cause.funding, market.index, -paid, collateral)
     accounts.setLastSequence(account, state.sequence)
     positions.setFundingPaid(slot, positions.fundingPaid(slot) + paid)
     positions.setLastSequence(slot, state.sequence)

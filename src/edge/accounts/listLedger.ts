@@ -1,0 +1,73 @@
+/** Every change of an account's balance with its cause: `GET /v1/accounts/{accountId}/ledger`, newest first. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Schema from "effect/Schema"
+import { none } from "../../domain/None.js"
+import { type BalanceChangeView, balanceCauses, type Reads } from "../../engine/Reads.js"
+import * as Example from "../http/Example.js"
+import { json } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { page, pageLimit, withCursor } from "../http/Listing.js"
+import * as Route from "../http/Route.js"
+import { withFilter } from "../markets/Listed.js"
+import { money } from "./Money.js"
+import { withAccount } from "./Own.js"
+
+const LedgerEntry = Schema.Struct({
+  cause: Schema.Literal(...balanceCauses),
+  marketId: Schema.NullOr(Fields.Text),
+  ...Fields.pairedSigned("amount"),
+  ...Fields.pairedSigned("balance"),
+  occurredAtEpochMs: Fields.EpochMs,
+  sequence: Fields.Sequence
+}).annotations({
+  identifier: "LedgerEntry",
+  description:
+    "`amount` is what the balance (`collateral`) grew by, negative where it shrank, and `balance` what it came to. `realized_pnl` and "
+    + "`fee` are a fill's, or of a position that was closed by the venue; `funding` is settled shortly behind the end of its interval."
+})
+
+const Ledger = Schema.Struct({
+  version: Schema.Literal("external-ledger/v1"),
+  accountId: Fields.Text,
+  entries: Schema.Array(LedgerEntry),
+  nextCursor: Fields.NextCursor
+}).annotations({
+  identifier: "Ledger",
+  description: "Newest first. The venue keeps the latest 65,536 changes of all accounts together."
+})
+
+const entry = (state: Reads, view: BalanceChangeView): typeof LedgerEntry.Type => ({
+  cause: view.cause,
+  marketId: view.market === none ? null : state.market(view.market).parameters.marketId,
+  ...money("amount", view.amountAtoms),
+  ...money("balance", view.balanceAtoms),
+  occurredAtEpochMs: view.atEpochMs,
+  sequence: view.sequence
+})
+
+export const listLedger = Route.effect({
+  tag: "accounts",
+  access: "read",
+  endpoint: HttpApiEndpoint.get("listLedger", "/v1/accounts/:accountId/ledger")
+    .setPath(Fields.AccountPath)
+    .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name), ...Fields.page }))
+    .addSuccess(Ledger)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "Every change of the account's balance with its cause, newest first"),
+  example: { target: `/v1/accounts/${Example.accountId}/ledger?limit=50` },
+  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
+    withAccount(state, key, accountId, (account) =>
+      withFilter(state, urlParams.marketId, (name) =>
+        state.findMarket(name), (market) =>
+        withCursor("entries", urlParams.cursor, (before) => {
+          const limit = pageLimit(urlParams.limit)
+          return json({
+            version: "external-ledger/v1",
+            accountId,
+            ...page("entries", limit, state.balanceChanges(account, market, before, limit + 1), (each) =>
+              entry(state, each))
+          })
+        })))
+})

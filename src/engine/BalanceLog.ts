@@ -1,0 +1,168 @@
+/**
+ * The latest changes of all accounts' balances with their causes, bounded: a ring from which an account's own are read, newest
+ * first. Part of the state, so that a restart from a snapshot has them.
+ */
+import { assert } from "../domain/Assert.js"
+import { anyMarket, none } from "../domain/None.js"
+
+/** Why a balance changed, by code: never renumber. */
+export const causes = ["", "credit", "realized_pnl", "fee", "funding", "liquidation_fee", "funding_rest", "collected_fees"] as const
+export type CauseName = Exclude<(typeof causes)[number], "">
+
+export const Cause = {
+  credit: 1,
+  realizedPnl: 2,
+  fee: 3,
+  funding: 4,
+  liquidationFee: 5,
+  fundingRest: 6,
+  collectedFees: 7
+} as const
+export type Cause = (typeof Cause)[keyof typeof Cause]
+
+/** One change. Money in money atoms. */
+export interface BalanceChange {
+  /** Counts all changes of the venue, from 0. */
+  readonly ordinal: number
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly account: number
+  readonly cause: number
+  /** -1 where it concerns none. */
+  readonly market: number
+  /** What the balance grew by; negative: lost. */
+  readonly amountAtoms: number
+  /** The balance afterwards. */
+  readonly balanceAtoms: number
+}
+
+/** Changes kept: the same everywhere, since it is part of the state. */
+const changesKept = 65_536
+
+/** A row has eight numbers: these, and the ordinal of the account's change before it, which no dump has. */
+const names = ["sequence", "atEpochMs", "account", "cause", "market", "amountAtoms", "balanceAtoms"] as const
+const at = { sequence: 0, atEpochMs: 1, account: 2, cause: 3, market: 4, amountAtoms: 5, balanceAtoms: 6, older: 7 } as const
+const rowBits = 3
+
+/** Rows come in chunks of so many, made when the first of each comes: nothing is ever copied to make room. */
+const chunkBits = 9
+const chunkMask = (1 << chunkBits) - 1
+const accountBits = 12
+const accountMask = (1 << accountBits) - 1
+
+export class BalanceLog {
+  /** Changes ever made; the ordinal of the next. */
+  total = 0
+  private readonly chunks: Array<Float64Array> = []
+  /** Ordinal of the newest change by account, -1 for none: in chunks as well. */
+  private readonly newest: Array<Float64Array> = []
+
+  constructor(private readonly capacity: number = changesKept) {}
+
+  add(
+    sequence: number,
+    atEpochMs: number,
+    account: number,
+    cause: Cause,
+    market: number,
+    amountAtoms: number,
+    balanceAtoms: number
+  ): void {
+    assert(amountAtoms !== 0, "a change of a balance is of something")
+    const ordinal = this.total++
+    const rows = this.chunkOf(ordinal % this.capacity)
+    const row = ((ordinal % this.capacity) & chunkMask) << rowBits
+    rows[row | at.sequence] = sequence
+    rows[row | at.atEpochMs] = atEpochMs
+    rows[row | at.account] = account
+    rows[row | at.cause] = cause
+    rows[row | at.market] = market
+    rows[row | at.amountAtoms] = amountAtoms
+    rows[row | at.balanceAtoms] = balanceAtoms
+    const { newest } = this
+    while (newest.length <= account >> accountBits) newest.push(new Float64Array(1 << accountBits).fill(none))
+    const ofChunk = newest[account >> accountBits]!
+    rows[row | at.older] = ofChunk[account & accountMask]!
+    ofChunk[account & accountMask] = ordinal
+  }
+
+  private chunkOf(slot: number): Float64Array {
+    const { chunks } = this
+    const chunk = slot >> chunkBits
+    while (chunks.length <= chunk) chunks.push(new Float64Array(1 << (chunkBits + rowBits)))
+    return chunks[chunk]!
+  }
+
+  private value(ordinal: number, column: number): number {
+    const slot = ordinal % this.capacity
+    return this.chunks[slot >> chunkBits]![(slot & chunkMask) << rowBits | column]!
+  }
+
+  private isKept(ordinal: number): boolean {
+    return ordinal >= 0 && ordinal < this.total && ordinal >= this.total - this.capacity
+  }
+
+  /**
+   * Kept changes of an account, newest first, at most `limit`, of one market unless `anyMarket`, older than the ordinal `before`
+   * (`Infinity`: from the newest). A `before` that is a change of this account costs no walk.
+   */
+  of(account: number, market: number, before: number, limit: number): ReadonlyArray<BalanceChange> {
+    const found: Array<BalanceChange> = []
+    const isOwn = this.isKept(before) && this.value(before, at.account) === account
+    let ordinal = isOwn ? this.value(before, at.older) : this.newestOf(account)
+    for (; this.isKept(ordinal) && found.length < limit; ordinal = this.value(ordinal, at.older)) {
+      if (ordinal < before && (market === anyMarket || this.value(ordinal, at.market) === market)) found.push(this.change(ordinal))
+    }
+    return found
+  }
+
+  private newestOf(account: number): number {
+    return this.newest[account >> accountBits]?.[account & accountMask] ?? none
+  }
+
+  private change(ordinal: number): BalanceChange {
+    return {
+      ordinal,
+      sequence: this.value(ordinal, at.sequence),
+      atEpochMs: this.value(ordinal, at.atEpochMs),
+      account: this.value(ordinal, at.account),
+      cause: this.value(ordinal, at.cause),
+      market: this.value(ordinal, at.market),
+      amountAtoms: this.value(ordinal, at.amountAtoms),
+      balanceAtoms: this.value(ordinal, at.balanceAtoms)
+    }
+  }
+
+  /** An account's balance as its newest kept change left it; undefined where none is kept. */
+  balanceOf(account: number): number | undefined {
+    const ordinal = this.newestOf(account)
+    return this.isKept(ordinal) ? this.value(ordinal, at.balanceAtoms) : undefined
+  }
+
+  /** How many there ever were, then the rows that are kept, oldest first. */
+  dump(): Float64Array {
+    const kept = Math.min(this.total, this.capacity)
+    const dumped = new Float64Array(1 + kept * names.length)
+    dumped[0] = this.total
+    let into = 1
+    for (let ordinal = this.total - kept; ordinal < this.total; ordinal++) {
+      for (let column = 0; column < names.length; column++) dumped[into++] = this.value(ordinal, column)
+    }
+    return dumped
+  }
+
+  static restore(dumped: Float64Array): BalanceLog {
+    const log = new BalanceLog()
+    const kept = (dumped.length - 1) / names.length
+    assert(Number.isInteger(kept) && kept <= log.capacity && kept <= dumped[0]!, "dumped rows are whole")
+    log.total = dumped[0]! - kept
+    for (let row = 0; row < kept; row++) {
+      const [sequence, atEpochMs, account, cause, market, amountAtoms, balanceAtoms] = dumped.subarray(
+        1 + row * names.length,
+        1 + (row + 1) * names.length
+      )
+      log.add(sequence!, atEpochMs!, account!, cause as Cause, market!, amountAtoms!, balanceAtoms!)
+    }
+    return log
+  }
+}
