@@ -7,7 +7,6 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
-import { retentionMs } from "./model/NaiveState.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
@@ -197,8 +196,8 @@ class Run {
     witness.see({ _tag: "Healed", atEpochMs: time.nowEpochMs() })
     const crash = faults.atEnd(request.script)
     if (crash !== undefined && host.process !== undefined) host.crash(crash.loss)
-    // A table that is full stays so for a day: what the operator does now must find room.
-    if (isTight(boundsOf(world.options))) host.age(retentionMs + hourMs)
+    // A table that is full stays so for the retention: what the operator does now must find room.
+    if (isTight(boundsOf(world.options))) host.age(this.model.mostRetentionMs + hourMs)
     // A halt that is still being retried must not land behind the restoring: first all of the operator's own is settled.
     const restore = (): void => {
       if ([...clients.pending].some((call) => call.credential === "operator")) time.after(500, restore)

@@ -20,7 +20,7 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { Event, type EventLog } from "../../src/engine/EventLog.js"
-import { retentionMs } from "../../src/engine/Idempotency.js"
+import { retentionMs } from "../../src/domain/Retention.js"
 import type { Capacity } from "../../src/engine/State.js"
 import { uniform } from "./BookOperations.js"
 

@@ -175,6 +175,13 @@ export interface Edges {
   readonly dueAtStart: number
   /** Probability that a trader whose commands are refused under a halt asks again what it asked before. */
   readonly againUnderHalt: number
+  /** How long what is decided is remembered. Absent from what was kept before it was drawn: a day, throughout. */
+  readonly retention?: {
+    /** What it is set to before anybody trades; 0 for a day. */
+    readonly openingMs: number
+    /** How often an operator's act is to set it. */
+    readonly share: number
+  }
 }
 
 /** USDC that accounts begin with where money is drawn at its edge; a venue credits 2^52 atoms at most. */
@@ -416,7 +423,16 @@ const edges = (random: SimRandom): Edges => ({
   brinkShare: swarm(random, 0.5),
   meanStepMs: mean(random, 400, 4_000),
   dueAtStart: swarm(random, 1),
-  againUnderHalt: random.next()
+  againUnderHalt: random.next(),
+  retention: retention(random.split("retention"))
+})
+
+/** What an operator sets the retention to: the shortest and little more, so that a clock that jumps takes tables over, and longer ones. */
+export const retentionsMs: ReadonlyArray<number> = [10, 10, 11, 30, 60, 24 * 60, 36 * 60].map((minutes) => minutes * 60_000)
+
+const retention = (random: SimRandom): NonNullable<Edges["retention"]> => ({
+  openingMs: random.chance(0.5) ? random.pick(retentionsMs) : 0,
+  share: swarm(random, 0.3)
 })
 
 /** The workload where money is drawn at its edge. */

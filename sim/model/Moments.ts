@@ -1,5 +1,5 @@
 /** Moments of the venue's own time at which something ends or falls due: where a clock that is a little off would be noticed. */
-import { isKept, type NaiveMemory, orderRetentionMs, retentionMs } from "./NaiveState.js"
+import { isKept, type NaiveMemory, orderExtraMs } from "./NaiveState.js"
 import * as Order from "../../src/domain/Order.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 
@@ -13,7 +13,7 @@ export const endOf = (memory: NaiveMemory): number | undefined => {
     if (order.status === Order.open) return undefined
     ended = Math.max(ended, order.endedAtEpochMs)
   }
-  return ended + retentionMs
+  return ended + memory.retentionMs
 }
 
 /** When each dead-man switch, each expiry and what is announced of each market is due. */
@@ -30,7 +30,7 @@ const keyEnds = (model: NaiveVenue): ReadonlyArray<number> => [...model.memory.v
 const orderEnds = (model: NaiveVenue): ReadonlyArray<number> =>
   [...model.orders.values()]
     .filter((order) => order.status !== Order.open && isKept(order, model.atEpochMs))
-    .map((order) => order.endedAtEpochMs + orderRetentionMs)
+    .map((order) => order.endedAtEpochMs + order.retentionMs + orderExtraMs)
 
 /** When the minute of a trade leaves the last 24 h, by trade. */
 const tradesLeave = (model: NaiveVenue): ReadonlyArray<number> =>

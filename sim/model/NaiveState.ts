@@ -5,11 +5,11 @@ import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import type { Refusal } from "../../src/domain/Refusal.js"
 
-/** How long an order and a key are remembered after their end. */
+/** How long an order and a key are remembered after their end, until an operator sets something else. */
 export const retentionMs = 24 * 60 * 60 * 1000
 
-/** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it: "at least 24 h". */
-export const orderRetentionMs = retentionMs + 60_000
+/** What has ended is kept a little longer than the keys that speak of it, and its clientOrderId with it. */
+export const orderExtraMs = 60_000
 
 /** An order, from its placement for as long as the model lives. Quantities in size atoms. */
 export interface NaiveOrder {
@@ -42,6 +42,21 @@ export interface NaiveOrder {
   lastSequence: number
   /** 0 while open. */
   endedAtEpochMs: number
+  /** The longest retention that held when it was placed, amended or ended. */
+  retentionMs: number
+}
+
+/** An order that has ended, in the line of those that are to be forgotten. */
+export interface NaiveEnded {
+  readonly order: NaiveOrder
+  /** When it came to the end of the line. */
+  readonly queuedAtEpochMs: number
+}
+
+/** A promise that nothing happens under an identity. */
+export interface NaiveFence {
+  readonly sequence: number
+  readonly holdsUntilEpochMs: number
 }
 
 /** A position; size signed, long positive. Flat ones are absent. */
@@ -243,6 +258,8 @@ export interface NaiveOutcome {
   readonly left: number
   /** Of announced parameters when they take effect, and how many holders would be under their margins at once. */
   readonly announced?: NaiveAnnounced
+  /** Of a fence until when it holds. */
+  readonly holdsUntilEpochMs?: number
   /** The order's price and total as decided; 0 on refusals. */
   readonly price: number
   readonly quantity: number
@@ -289,6 +306,8 @@ export interface NaiveMemory {
   readonly kept: boolean
   readonly sequence: number
   readonly atEpochMs: number
+  /** The retention that held when it was decided. */
+  readonly retentionMs: number
   readonly outcomes: ReadonlyArray<NaiveOutcome>
   readonly orders: ReadonlyArray<NaiveOrder>
 }
@@ -298,4 +317,4 @@ export const remaining = (order: NaiveOrder): number => order.quantity - order.f
 
 /** Whether an order is still kept at a time, open or not. */
 export const isKept = (order: NaiveOrder, atEpochMs: number): boolean =>
-  order.status === Order.open || atEpochMs < order.endedAtEpochMs + orderRetentionMs
+  order.status === Order.open || atEpochMs < order.endedAtEpochMs + order.retentionMs + orderExtraMs

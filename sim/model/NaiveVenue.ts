@@ -33,6 +33,8 @@ import {
   type NaiveCompared,
   type NaiveDay,
   type NaiveDecision,
+  type NaiveEnded,
+  type NaiveFence,
   type NaiveFill,
   type NaiveChange,
   type NaiveFunding,
@@ -41,6 +43,7 @@ import {
   type NaiveOrder,
   type NaiveOutcome,
   type NaivePosition,
+  orderExtraMs,
   remaining,
   retentionMs
 } from "./NaiveState.js"
@@ -54,7 +57,7 @@ const tickedAtOnce = 16
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
 
-/** Most orders that one record forgets. */
+/** Most ended orders that one record looks at, whether they are to be forgotten. */
 const forgottenAtOnce = 64
 
 /** Most open orders of one account in one market. */
@@ -167,6 +170,12 @@ export class NaiveVenue {
   sequence = 0
   atEpochMs = 0
   halted = false
+  /** How long what is decided is remembered, and the record that set it: 0 for none. */
+  retentionMs = retentionMs
+  retentionSinceEpochMs = 0
+  /** The shortest and the longest that ever held. */
+  leastRetentionMs = retentionMs
+  mostRetentionMs = retentionMs
   readonly accounts: Array<NaiveAccount> = []
   readonly markets: Array<NaiveMarket> = []
   readonly orders = new Map<number, NaiveOrder>()
@@ -178,8 +187,8 @@ export class NaiveVenue {
   readonly forgotten = new Map<string, Array<NaiveMemory>>()
   /** Every trade of the venue, oldest first. */
   readonly trades: Array<NaiveFill> = []
-  /** When a key or a clientOrderId was last fenced, by account and what it is. */
-  readonly #fences = new Map<string, { readonly sequence: number; readonly atEpochMs: number }>()
+  /** The last fence of a key or a clientOrderId, by account and what it is. */
+  readonly #fences = new Map<string, NaiveFence>()
   /** Every key of a client's command (but fences) by account, with the scopes it was used in. */
   readonly #scopesOfKey = new Map<string, Set<string>>()
   /** What is remembered of the last amendment of each order. */
@@ -207,8 +216,8 @@ export class NaiveVenue {
   registrySequence = 0
   /** The last order of each account and clientOrderId: older ones had been forgotten by then. */
   readonly #clientOrderIds = new Map<string, NaiveOrder>()
-  /** Orders that have ended and are not forgotten, in the order in which they ended. */
-  #ended: Array<NaiveOrder> = []
+  /** Orders that have ended and are not forgotten, as they stand in line. */
+  #ended: Array<NaiveEnded> = []
   #touchedOrders = new Set<NaiveOrder>()
   #touchedAccounts = new Set<number>()
   #fills: Array<NaiveFill> = []
@@ -303,7 +312,7 @@ export class NaiveVenue {
       // Of the amendments of an order only the last is kept as long as the order is open.
       const amended = command.kind === "AmendOrder" ? orders.find(({ status }) => status === Order.open) : undefined
       const kept = !foundNothing(command, outcomes)
-      const memory = { kept, sequence: record.sequence, atEpochMs: record.atEpochMs, outcomes, orders }
+      const memory = { kept, sequence: record.sequence, atEpochMs: record.atEpochMs, retentionMs: this.retentionMs, outcomes, orders }
       if (amended !== undefined) {
         this.#amendments.get(amended)?.orders.splice(0)
         this.#amendments.set(amended, memory)
@@ -346,7 +355,7 @@ export class NaiveVenue {
       if (order.status === Order.open) return true
       if (order.endedAtEpochMs > ended) ended = order.endedAtEpochMs
     }
-    return atEpochMs < ended + retentionMs
+    return atEpochMs < ended + memory.retentionMs
   }
 
   /**
@@ -387,7 +396,7 @@ export class NaiveVenue {
   /** How many keys and fences must be remembered at a time, and how many outcomes beside the first of each. */
   keptKeys(atEpochMs: number): { readonly keys: number; readonly further: number } {
     const kept = [...this.memory.values()].filter((memory) => this.isRemembered(memory, atEpochMs))
-    const fences = [...this.#fences.values()].filter((fence) => atEpochMs < fence.atEpochMs + retentionMs)
+    const fences = [...this.#fences.values()].filter((fence) => atEpochMs < fence.holdsUntilEpochMs)
     return { keys: kept.length + fences.length, further: sum(kept.map(({ outcomes }) => outcomes.length - 1)) }
   }
 
@@ -403,14 +412,14 @@ export class NaiveVenue {
     for (const [scope, memory] of this.memory) {
       if (scope.startsWith(mine) && this.isRemembered(memory, atEpochMs)) held += memory.outcomes.length
     }
-    for (const [name, fence] of this.#fences) if (name.startsWith(mine) && atEpochMs < fence.atEpochMs + retentionMs) held++
+    for (const [name, fence] of this.#fences) if (name.startsWith(mine) && atEpochMs < fence.holdsUntilEpochMs) held++
     return held
   }
 
   /** Whether everything that was ever remembered is younger than what is forgotten at a time. */
   isYoung(atEpochMs: number): boolean {
     const first = this.memory.values().next().value
-    return first === undefined || atEpochMs < first.atEpochMs + retentionMs
+    return first === undefined || atEpochMs < first.atEpochMs + this.leastRetentionMs
   }
 
   /** Whether anything was remembered whose time is over at a time. */
@@ -426,7 +435,7 @@ export class NaiveVenue {
       if (scope.startsWith(mine) && memory.kept && !this.isRemembered(memory, atEpochMs)) return true
     }
     for (const [name, fence] of this.#fences) {
-      if (name.startsWith(mine) && atEpochMs >= fence.atEpochMs + retentionMs) return true
+      if (name.startsWith(mine) && atEpochMs >= fence.holdsUntilEpochMs) return true
     }
     for (const [scope, memories] of this.forgotten) if (scope.startsWith(mine) && memories.some(({ kept }) => kept)) return true
     // An order may be forgotten while its key is kept by a sibling that is still open.
@@ -437,15 +446,11 @@ export class NaiveVenue {
   /** Whether a key or a clientOrderId of an account is fenced at a time. */
   isFenced(account: number, what: "key" | "clientOrderId", name: string, atEpochMs: number): boolean {
     const fence = this.fence(account, what, name)
-    return fence !== undefined && atEpochMs < fence.atEpochMs + retentionMs
+    return fence !== undefined && atEpochMs < fence.holdsUntilEpochMs
   }
 
-  /** When a key or a clientOrderId was last fenced, remembered or not. */
-  fence(
-    account: number,
-    what: "key" | "clientOrderId",
-    name: string
-  ): { readonly sequence: number; readonly atEpochMs: number } | undefined {
+  /** The last fence of a key or a clientOrderId, remembered or not. */
+  fence(account: number, what: "key" | "clientOrderId", name: string): NaiveFence | undefined {
     return this.#fences.get(`${account}/${what}/${name}`)
   }
 
@@ -454,17 +459,32 @@ export class NaiveVenue {
     return this.fence(account, what, name) !== undefined
   }
 
-  /** Forgets the orders whose time is over, the first that ended first, and so many in one record at most. */
+  /**
+   * Looks at the first in the line of ended orders, so many at most, up to one whose look is not due. Whose time is over is
+   * forgotten, the others go to the end of the line.
+   */
   #forget(): void {
-    if (this.#ended.length === 0 || isKept(this.#ended[0]!, this.atEpochMs)) return
-    const over = this.#ended.slice(0, forgottenAtOnce).findIndex((order) => isKept(order, this.atEpochMs))
-    this.#ended = this.#ended.slice(over < 0 ? forgottenAtOnce : over)
+    for (let looks = 0; looks < forgottenAtOnce; looks++) {
+      const first = this.#ended[0]
+      if (first === undefined) return
+      const { order, queuedAtEpochMs } = first
+      const lookEpochMs = queuedAtEpochMs + Math.min(order.retentionMs, this.retentionMs) + orderExtraMs
+      const isOver = !isKept(order, this.atEpochMs)
+      if (lookEpochMs > this.atEpochMs && !isOver) return
+      this.#ended.shift()
+      if (!isOver) this.#ended.push({ order, queuedAtEpochMs: this.atEpochMs })
+    }
+  }
+
+  /** An order that is placed, amended or ends is kept for the retention that holds, if that is longer than its own. */
+  #promise(order: NaiveOrder): void {
+    order.retentionMs = Math.max(order.retentionMs, this.retentionMs)
   }
 
   /** Whether an order of the account has a clientOrderId and is not forgotten. */
   #isNamed(account: number, clientOrderId: string): boolean {
     const order = this.#clientOrderIds.get(`${account}/${clientOrderId}`)
-    return order !== undefined && (isKept(order, this.atEpochMs) || this.#ended.includes(order))
+    return order !== undefined && (isKept(order, this.atEpochMs) || this.#ended.some((ended) => ended.order === order))
   }
 
   /** The account's last order with a clientOrderId, if it is still kept at a time. */
@@ -681,6 +701,12 @@ export class NaiveVenue {
         for (const market of this.markets) market.risk.liveSince = this.atEpochMs
         // What fell due under the halt is done before anything can match again.
         this.#doWhatIsDue()
+        return [done(-1)]
+      case "SetLimits":
+        this.retentionMs = command.retentionMs
+        this.retentionSinceEpochMs = this.atEpochMs
+        this.leastRetentionMs = Math.min(this.leastRetentionMs, command.retentionMs)
+        this.mostRetentionMs = Math.max(this.mostRetentionMs, command.retentionMs)
         return [done(-1)]
       case "OpenDemoAccounts":
         return this.#openAccounts(command)
@@ -1027,7 +1053,8 @@ export class NaiveVenue {
       trimmed: 0,
       updatedAtEpochMs: this.atEpochMs,
       lastSequence: this.sequence,
-      endedAtEpochMs: 0
+      endedAtEpochMs: 0,
+      retentionMs: this.retentionMs
     }
     this.orders.set(number, order)
     this.accounts[order.account]!.placed.push(order)
@@ -1481,7 +1508,8 @@ export class NaiveVenue {
       trimmed: 0,
       updatedAtEpochMs: this.atEpochMs,
       lastSequence: this.sequence,
-      endedAtEpochMs: 0
+      endedAtEpochMs: 0,
+      retentionMs: this.retentionMs
     }
     this.ownOrders.add(order.number)
     this.#match(order)
@@ -1607,8 +1635,11 @@ export class NaiveVenue {
       : this.everDecided(account, fencedKey).some((memory) => this.isRemembered(memory, this.atEpochMs))
     if (seen) return refused(Refusal.alreadySeen, -1)
     const name = fencedKey === "" ? `clientOrderId/${fencedClientOrderId}` : `key/${fencedKey}`
-    this.#fences.set(`${account}/${name}`, { sequence: this.sequence, atEpochMs: this.atEpochMs })
-    return done(-1)
+    // A fence that holds longer than a new one would stands.
+    const before = this.#fences.get(`${account}/${name}`)?.holdsUntilEpochMs ?? 0
+    const holdsUntilEpochMs = Math.max(before, this.atEpochMs + this.retentionMs)
+    this.#fences.set(`${account}/${name}`, { sequence: this.sequence, holdsUntilEpochMs })
+    return { ...done(-1), holdsUntilEpochMs }
   }
 
   #cancel(order: NaiveOrder, reason: Order.CancelReason): void {
@@ -1619,7 +1650,8 @@ export class NaiveVenue {
   }
 
   #end(order: NaiveOrder, status: Order.Status): void {
-    if (order.by === "client") this.#ended.push(order)
+    if (order.by === "client") this.#ended.push({ order, queuedAtEpochMs: this.atEpochMs })
+    this.#promise(order)
     order.status = status
     order.endedAtEpochMs = this.atEpochMs
     const market = this.markets[order.market]!

@@ -572,3 +572,29 @@ export const levels = (levelsOfSide: ReadonlyArray<readonly [number, number]>, {
 /** The same as pairs of numbers. */
 export const levelPairs = (levelsOfSide: ReadonlyArray<readonly [number, number]>, { priceScale, quantityScale }: Market.Parameters) =>
   levelsOfSide.map(([price, size]) => [numberOf(price, priceScale), numberOf(size, quantityScale)])
+
+/** The bounds that clients are told. */
+export const limits = (model: NaiveVenue): Members => ({
+  version: "external-limits/v1",
+  idempotencyRetentionMs: model.retentionMs,
+  idempotencyRetentionSinceEpochMs: model.retentionSinceEpochMs,
+  minIdempotencyRetentionMs: 10 * 60_000,
+  maxIdempotencyRetentionMs: 30 * 24 * 3_600_000,
+  endedOrderExtraMs: 60_000,
+  maxIdempotencyKeyLength: 255,
+  maxClientOrderIdLength: 64,
+  maxOrdersPerBatch: 32,
+  maxCancelsPerBatch: 24,
+  maxOpenOrdersPerMarket: 200,
+  maxAutoClosesPerMarket: 20,
+  maxOrdersMet: model.metAtOnce,
+  minCancelAllAfterMs: 1_000,
+  maxCancelAllAfterMs: 600_000,
+  marginNoticeMs: model.noticeMs,
+  maxRequestBytes: 65_536,
+  maxPageEntries: 100,
+  maxCompatEntries: 500,
+  maxBookLevels: 500,
+  keptFills: model.fillsKept,
+  journalSequence: model.sequence
+})

@@ -10,7 +10,7 @@ import type { Place } from "../reading/Markets.js"
 import { atomsOf } from "../reading/Numbers.js"
 import * as Refusals from "../reading/Refusals.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
-import { type NaiveCompared, type NaiveMemory, type NaiveOrder, type NaiveOutcome, retentionMs } from "./NaiveState.js"
+import { type NaiveCompared, type NaiveMemory, type NaiveOrder, type NaiveOutcome } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { both, halfUp, idOf, type Members, moment } from "./Shown.js"
 
@@ -338,7 +338,8 @@ const operations = {
   SetIndexPrice: "set_index_price",
   AddToFund: "add_to_insurance_fund",
   HaltEngine: "halt_engine",
-  ResumeEngine: "resume_engine"
+  ResumeEngine: "resume_engine",
+  SetLimits: "set_limits"
 } as const
 
 const operated = ({ idempotencyKey, memory }: Decision, kind: keyof typeof operations, marketId: string | undefined): Members => ({
@@ -396,7 +397,7 @@ export const done = (decision: Decision): unknown => {
         fenced: true,
         fencedIdempotencyKey: wanted.key,
         fencedClientOrderId: wanted.clientOrderId,
-        holdsUntilEpochMs: atEpochMs + retentionMs,
+        holdsUntilEpochMs: outcomes[0]!.holdsUntilEpochMs,
         ...about
       }
     case "CancelByOperator": {
@@ -412,6 +413,7 @@ export const done = (decision: Decision): unknown => {
     case "AddToFund":
     case "HaltEngine":
     case "ResumeEngine":
+    case "SetLimits":
       return operated(decision, wanted.kind, undefined)
     case "SetDisplayHandle":
     case "OpenDemoAccounts":

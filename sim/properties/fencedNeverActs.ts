@@ -1,12 +1,14 @@
 /**
  * Safety (I5). Once a client has been told that a key or a clientOrderId is fenced, nothing is done under it until
- * the moment that the answer names, which is a day off: a late original is refused without a record, or its entry without
+ * the moment that the answer names, which is the retention off, or that of the fence before where that is later: a late original is refused without a record, or its entry without
  * an order. Nobody is told "fenced" of what nobody fenced.
  */
 import { isTrading } from "../../src/operations/Operations.js"
 import { ordinal } from "../../src/domain/Ids.js"
-import { retentionMs } from "../model/NaiveState.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** The retention until an operator sets another. */
+const dayMs = 24 * 3_600_000
 
 /** A moment in the journal. */
 interface Moment {
@@ -26,6 +28,8 @@ interface State {
   readonly clientOrderIds: Map<string, Fence & { readonly account: number; readonly clientOrderId: string }>
   /** The last trading record under each account and key. */
   readonly acted: Map<string, Moment>
+  /** The retention that each record was the first to have, the last one first. */
+  readonly retentions: Array<{ readonly sequence: number; readonly retentionMs: number }>
 }
 
 const isWithin = (fence: Fence, record: Moment): boolean => record.sequence > fence.sequence && record.atEpochMs < fence.holdsUntilEpochMs
@@ -37,6 +41,14 @@ const judge = (state: State, name: string): Verdict => {
   return broken(`key ${name} was fenced at ${fence.sequence} and acted at ${record.sequence}`)
 }
 
+/** Until when the fence that a client was told of before a record holds; 0 where it was told of none. */
+const before = (state: State, account: number, key: unknown, clientOrderId: unknown, sequence: number): number => {
+  const fence = typeof key === "string"
+    ? state.keys.get(`${account}/${key}`)
+    : state.clientOrderIds.get(`${account}/${String(clientOrderId)}`)
+  return fence === undefined || fence.sequence > sequence ? 0 : fence.holdsUntilEpochMs
+}
+
 const text = (json: unknown, name: string): unknown =>
   typeof json === "object" && json !== null ? (json as { readonly [name: string]: unknown })[name] : undefined
 
@@ -44,10 +56,11 @@ export const fencedNeverActs: Property<State> = {
   name: "fenced-never-acts",
   invariant: "I5",
   kind: "safety",
-  initial: () => ({ keys: new Map(), clientOrderIds: new Map(), acted: new Map() }),
+  initial: () => ({ keys: new Map(), clientOrderIds: new Map(), acted: new Map(), retentions: [{ sequence: 0, retentionMs: dayMs }] }),
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       const { atEpochMs, command, sequence } = seen.record
+      if (command.kind === "SetLimits") state.retentions.unshift({ sequence, retentionMs: command.retentionMs })
       if (!isTrading(command) || !("account" in command)) return holds
       const name = `${command.account}/${command.idempotencyKey}`
       state.acted.set(name, { sequence, atEpochMs })
@@ -70,8 +83,10 @@ export const fencedNeverActs: Property<State> = {
       const sequence = Number(text(answer.json, "lastSequence"))
       const atEpochMs = Number(text(answer.json, "decidedAtEpochMs"))
       const holdsUntilEpochMs = Number(text(answer.json, "holdsUntilEpochMs"))
-      if (holdsUntilEpochMs !== atEpochMs + retentionMs) return broken(`a fence of ${atEpochMs} holds until ${holdsUntilEpochMs}`)
+      const { retentionMs } = state.retentions.find((each) => each.sequence <= sequence)!
       const key = text(answer.json, "fencedIdempotencyKey")
+      const least = Math.max(atEpochMs + retentionMs, before(state, call.account, key, text(answer.json, "fencedClientOrderId"), sequence))
+      if (holdsUntilEpochMs < least) return broken(`a fence of ${atEpochMs} holds until ${holdsUntilEpochMs}, and ${least} was promised`)
       const clientOrderId = text(answer.json, "fencedClientOrderId")
       if (typeof key === "string") {
         const name = `${call.account}/${key}`

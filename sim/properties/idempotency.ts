@@ -4,7 +4,6 @@
  * never two orders for one clientOrderId.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
-import { retentionMs } from "../model/NaiveState.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
 import type { Answer, Call } from "./Observation.js"
@@ -56,7 +55,7 @@ export const idempotency: Property<State> = {
           const name = `${command.account}/${entry.clientOrderId}`
           const earlier = state.clientOrderIds.get(name)
           const order = earlier === undefined ? undefined : seen.model.orders.get(earlier)
-          if (order !== undefined && (order.endedAtEpochMs === 0 || seen.record.atEpochMs < order.endedAtEpochMs + retentionMs)) {
+          if (order !== undefined && (order.endedAtEpochMs === 0 || seen.record.atEpochMs < order.endedAtEpochMs + order.retentionMs)) {
             return broken(`record ${sequence}: orders ${earlier} and ${outcome.orderNumber} share clientOrderId ${entry.clientOrderId}`)
           }
           state.clientOrderIds.set(name, outcome.orderNumber)

@@ -129,6 +129,7 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   listCompatPositions: ({ call, model, query }) => Shown.compatPositions(model, call.account, query.get("symbol")),
   getAutoClose: ({ call, model }) => Shown.triggers(model, call.account, decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)),
   listTriggers: ({ call, model, query }) => Shown.triggers(model, call.account, query.get("marketId")),
+  getLimits: ({ model }) => Shown.limits(model),
   getStats: ({ market, model }) => Shown.stats(model, market!),
   getCompatStats: ({ market, model }) => Shown.compatStats(model, market!),
   getCompatTicker: ({ market, model }) => Shown.ticker(model, market!),

@@ -255,7 +255,8 @@ const operatorNames = {
   SetIndexPrice: "set_index_price",
   AddToFund: "add_to_insurance_fund",
   HaltEngine: "halt_engine",
-  ResumeEngine: "resume_engine"
+  ResumeEngine: "resume_engine",
+  SetLimits: "set_limits"
 } as const
 
 const operated = (json: unknown, kind: keyof typeof operatorNames, marketId: string | undefined, { idempotencyKey }: Asking): Said =>
@@ -301,6 +302,7 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
     case "AddToFund":
     case "HaltEngine":
     case "ResumeEngine":
+    case "SetLimits":
       return operated(json, wanted.kind, undefined, asking)
     case "CancelByOperator": {
       const { accountId, market: marketId, orderId } = wanted

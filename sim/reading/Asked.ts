@@ -77,6 +77,7 @@ export type Wanted =
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
   | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }
   | { readonly kind: "HaltEngine" | "ResumeEngine" }
+  | { readonly kind: "SetLimits"; readonly retentionMs: number }
   /** One order, or those of an account, in a market, or both. */
   | {
     readonly kind: "CancelByOperator"

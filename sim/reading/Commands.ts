@@ -292,6 +292,8 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       )
     case "OpenDemoAccounts":
       return opened(wanted, as("OpenDemoAccounts", command))
+    case "SetLimits":
+      return differing({ retentionMs: wanted.retentionMs } satisfies FieldsOf<"SetLimits">, as("SetLimits", command))
     case "HaltEngine":
     case "ResumeEngine":
       return undefined

@@ -54,6 +54,7 @@ const routes: ReadonlyArray<Route> = [
   route("getCurrentApiKey", "key", "/v1/api-keys/current"),
   route("listMarkets", "public", "/v1/markets"),
   route("getMarket", "public", "/v1/markets/:market"),
+  route("getLimits", "public", "/v1/limits"),
   route("getBook", "public", "/v1/markets/:market/book"),
   route("listTrades", "public", "/v1/markets/:market/trades", page, "trades"),
   route("getStats", "public", "/v1/markets/:market/stats"),

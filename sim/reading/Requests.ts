@@ -345,6 +345,7 @@ const statusBody = shape({
 const indexBody = shape({ price: Bodies.decimal }, { sourceEpochMs: Bodies.whole(0) })
 const selection = shape({}, { orderId: Bodies.name, accountId: Bodies.name, marketId: Bodies.name })
 const fundBody = shape({ amount: Bodies.decimal })
+const limits = shape({ idempotencyRetentionMs: (value) => Bodies.whole(600_000, 2_592_000_000)(value) && Number(value) % 60_000 === 0 })
 const demoBody = shape({}, { accounts: Bodies.whole(1, 32), collateral: Bodies.decimal })
 
 /** A market's parameters as they are sent: its bounds are decimals, and what can be left out may be missing. */
@@ -462,6 +463,13 @@ const isNothing = (body: unknown): boolean => body === undefined || (isObject(bo
 const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
   isNothing(body) ? { wanted: { kind }, says: null } : malformed
 
+/** Whole minutes, from ten of them to those of thirty days. */
+const setLimits: Route["read"] = (body) => {
+  if (!fits(body, limits)) return malformed
+  const { idempotencyRetentionMs: retentionMs } = body as { readonly idempotencyRetentionMs: number }
+  return { wanted: { kind: "SetLimits", retentionMs }, says: retentionMs }
+}
+
 // ---- what closes by itself
 
 const setAutoClose: Route["read"] = (body, [named = "", market = ""], accountId) => {
@@ -511,6 +519,7 @@ const routes: ReadonlyArray<Route> = [
   route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),
   route("PUT", "/v1/operator/engine/halt", Operation.haltEngine, withoutBody("HaltEngine"), false),
   route("DELETE", "/v1/operator/engine/halt", Operation.resumeEngine, withoutBody("ResumeEngine"), false),
+  route("PUT", "/v1/operator/limits", Operation.setLimits, setLimits),
   route("POST", "/v1/operator/orders/cancel", Operation.cancelByOperator, operatorCancel),
   route("POST", "/v1/operator/insurance-fund", Operation.addToFund, addToFund),
   route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts)

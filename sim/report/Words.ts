@@ -148,6 +148,8 @@ export const describeCall = (call: Call): string => {
       return `moves ${isFields(body) ? String(body["amount"]) : call.body} of the fees into the insurance fund${key}`
     case "haltEngine":
       return `halts the venue${key}`
+    case "setLimits":
+      return `has decisions remembered for ${isFields(body) ? String(body["idempotencyRetentionMs"]) : call.body} ms${key}`
     case "resumeEngine":
       return `lifts the halt${key}`
     default:

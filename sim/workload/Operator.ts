@@ -2,12 +2,13 @@
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
  * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
  * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue
- * and lifts the halt again, and cancels orders: one, an account's, a market's. Now and then it repeats itself under an old key, with the same body or another.
+ * and lifts the halt again, cancels orders (one, an account's, a market's), and sets how long decisions are remembered.
+ * Now and then it repeats itself under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
-import type { Edges, Options } from "../faults/Options.js"
+import { type Edges, type Options, retentionsMs } from "../faults/Options.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Requests from "../reading/Requests.js"
@@ -126,6 +127,10 @@ class Commands {
     return this.#draft("resume", "resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined)
   }
 
+  setLimits(idempotencyRetentionMs: number): Calls.Draft {
+    return this.#draft("retention", "setLimits", "SetLimits", "PUT", "/v1/operator/limits", { idempotencyRetentionMs })
+  }
+
   cancel(selection: Selection): Calls.Draft {
     return this.#draft("operator's cancel", "cancelByOperator", "CancelByOperator", "POST", "/v1/operator/orders/cancel", selection)
   }
@@ -177,13 +182,19 @@ const malformed = (commands: Commands, market: NaiveMarket, past: ReadonlyArray<
 }
 
 /** What must be answered before anybody trades: prices and accounts, and the markets where no markets file lists them. */
-const openingOf = (commands: Commands, options: Options["workload"], markets: SimMarkets | undefined): ReadonlyArray<Calls.Draft> => {
+const openingOf = (
+  commands: Commands,
+  options: Options["workload"],
+  markets: SimMarkets | undefined,
+  retentionMs: number
+): ReadonlyArray<Calls.Draft> => {
   const put = (market: ListedMarket): ReadonlyArray<Calls.Draft> => [
     commands.put(market.parameters),
     commands.setStatus(market.parameters.marketId, "backfilling"),
     commands.setStatus(market.parameters.marketId, "open")
   ]
   return [
+    ...(retentionMs === 0 ? [] : [commands.setLimits(retentionMs)]),
     ...(markets?.first ?? simMarkets).flatMap((market) => [
       ...(markets === undefined ? put(market) : []),
       commands.setIndex(market, market.developmentIndexPriceAtoms)
@@ -278,12 +289,13 @@ export const make = (
   edges: Edges | undefined
 ): Operator => {
   const commands = new Commands(token)
-  const opening = openingOf(commands, options, markets)
+  const opening = openingOf(commands, options, markets, edges?.retention?.openingMs ?? 0)
   const past: Array<Calls.Draft> = []
   const trend = random.split("trend")
   const directions: Directions = new Map()
   const notices = random.split("notices")
   const funds = random.split("funds")
+  const retentions = random.split("retentions")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -330,6 +342,8 @@ export const make = (
       const { marketId } = random.pick(desk.model.markets).parameters
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))
+    } else if (edges?.retention !== undefined && retentions.chance(edges.retention.share)) {
+      desk.issue(remembered(commands.setLimits(retentions.pick(retentionsMs))), next)
     } else if (edges !== undefined && random.chance(edges.parametersShare)) {
       desk.issue(remembered(otherParameters(commands, desk, random, notices, edges)), next)
     } else {

@@ -138,6 +138,7 @@ const targets: ReadonlyArray<Target> = [
   target("lookUpOutcome", "trader", ofAccount("outcomes"), ["idempotencyKey", "clientOrderId"]),
   target("getCancelAllAfter", "trader", ofAccount("orders/cancel-all-after")),
   target("getCurrentApiKey", "trader", at("/v1/api-keys/current")),
+  target("getLimits", "none", at("/v1/limits")),
   target("listMarkets", "none", at("/v1/markets")),
   target("getMarket", "none", ofMarket("")),
   target("getBook", "none", ofMarket("/book")),

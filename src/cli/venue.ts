@@ -28,6 +28,7 @@ import * as fs from "node:fs"
 import * as path from "node:path"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
+import { isRetention } from "../domain/Retention.js"
 import * as Fields from "../edge/http/Fields.js"
 import type { OperatorCancel } from "../edge/operator/cancelByOperator.js"
 import type { OperatorResult } from "../edge/operator/OperatorResult.js"
@@ -248,15 +249,41 @@ const resume = Cli.make("resume", remote, (parsed) => Effect.flatMap(against(par
   Cli.withDescription("Lifts the halt")
 )
 
+const named = (name: string, description: string) =>
+  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
+
+const durations: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** `90m`, `12h` or `2d` as milliseconds. */
+const durationOf = (text: string): number => {
+  const [, count = "", unit = ""] = /^([1-9][0-9]{0,5})([mhd])$/.exec(text) ?? []
+  return Number(count) * (durations[unit] ?? Number.NaN)
+}
+
+const limits = Cli.make("limits", {
+  ...remote,
+  retention: named("retention", "How long what is decided from now on is remembered: 90m, 12h, 2d; from 10m to 30d")
+}, (parsed) =>
+  Effect.gen(function*() {
+    const retention = Option.getOrUndefined(parsed.retention)
+    if (retention !== undefined) {
+      const retentionMs = durationOf(retention)
+      if (!isRetention(retentionMs)) return yield* usage(`--retention is from 10m to 30d, like 90m, 12h or 2d, and not ${retention}`)
+      yield* Effect.flatMap(against(parsed, (target, key) => Operator.setRetention(target, key, retentionMs)), sayDone)
+    }
+    const told = yield* Operator.limits(parsed.url).pipe(
+      Effect.provide(FetchHttpClient.layer),
+      Effect.mapError((error) => new Ended({ code: noAnswerCode, text: error.text }))
+    )
+    yield* Console.log(Format.table(["what", "value"], Object.entries(told).map(([name, value]) => [name, String(value)])))
+  })).pipe(Cli.withDescription("Shows the venue's limits; with --retention, sets how long what is decided is remembered"))
+
 const sayCanceled = (answer: OperatorCancel) =>
   Console.log(
     `${answer.canceledOrders} cancelled, ${answer.remainingOrders} left: sequence ${answer.lastSequence}, ${
       Format.time(answer.decidedAtEpochMs)
     }`
   )
-
-const named = (name: string, description: string) =>
-  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
 
 const cancel = Cli.make("cancel", {
   ...remote,
@@ -404,7 +431,7 @@ const bundle = Cli.make("bundle", {
 
 const command = Cli.make("venue").pipe(
   Cli.withDescription("What an operator does to a venue"),
-  Cli.withSubcommands([demo, status, market, index, fund, cancel, halt, resume, journal, bundle])
+  Cli.withSubcommands([demo, status, market, index, fund, cancel, halt, resume, limits, journal, bundle])
 )
 
 const run = Cli.run(command, { name: "venue", version: programVersion })

@@ -47,10 +47,14 @@ export const marketIdPattern = /^([A-Z0-9]{1,12})-([A-Z0-9]{1,12})-PERP$/
 
 /** The pattern of a clientOrderId, as contracts publish it. */
 export const clientOrderIdPattern = /^[A-Za-z0-9._:-]{1,64}$/
+/** Its longest, in characters. */
+export const maxClientOrderIdLength = 64
 /** Whether a text may be a clientOrderId: 1..64 of `[A-Za-z0-9._:-]`. */
 export const isClientOrderId = (value: string): boolean => clientOrderIdPattern.test(value)
 
 /** The pattern of an Idempotency-Key, as contracts publish it. */
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/
+/** Its longest, in characters. */
+export const maxIdempotencyKeyLength = 255
 /** Whether a text may be an Idempotency-Key: 1..255 visible ASCII characters. */
 export const isIdempotencyKey = (value: string): boolean => idempotencyKeyPattern.test(value)

@@ -55,6 +55,7 @@ export const names = [
   "an order found room where one is forgotten",
   "the table of orders was full",
   "a day-old order was forgotten",
+  "an ended order was held for longer than others",
   // The writer.
   "the inbox wrapped",
   "the inbox was full",

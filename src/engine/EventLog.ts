@@ -92,7 +92,9 @@ export const EventFields = {
   /** Parameters were announced, or withdrawn: at 0. How many holders would be under their margins now. */
   MarketAnnounced: ["market", "effectiveAtEpochMs", "underInitialMargin", "underMaintenanceMargin"],
   /** What was announced of a market is what it has from here on. */
-  MarketTookEffect: ["market"]
+  MarketTookEffect: ["market"],
+  /** What is decided from here on is remembered so long. */
+  RetentionSet: ["retentionMs"]
 } as const
 
 export type EventName = keyof typeof EventFields

@@ -1,13 +1,15 @@
 /**
- * What was decided under each Idempotency-Key, for as long as it is remembered: until 24 h after the orders
- * it resulted in have ended, and at least 24 h. A table of fixed size, of 128-bit digests and compact
- * outcomes, from which the original response is rebuilt. Nothing is evicted early: a full table refuses.
+ * What was decided under each Idempotency-Key, for as long as it is remembered: until the retention after the orders
+ * it resulted in have ended, and at least the retention, which each key has from the moment of its decision. A table of fixed
+ * size, of 128-bit digests and compact outcomes, from which the original response is rebuilt. Nothing is evicted early: a full
+ * table refuses.
  */
 import { assert } from "../domain/Assert.js"
 import { Digest128 } from "../domain/Digest128.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import { Refusal } from "../domain/Refusal.js"
+import { minutesOf, minuteMs, retentionMs } from "../domain/Retention.js"
 import type { Share } from "../operations/Operation.js"
 import { allOutcomes, type Command, type EntryOutcome, of, type Outcome, pack, unpack } from "../operations/Operations.js"
 import { Packed, packedNumbers, refusedCode } from "../operations/Outcome.js"
@@ -17,9 +19,6 @@ import { OutOfRoom } from "./OutOfRoom.js"
 import { ProbingTable } from "./ProbingTable.js"
 import { boundOf, Held, isBeyondPart, refusalOf } from "./Share.js"
 import { type HashKey, hashWords } from "./SipHash.js"
-
-/** How long a key and an ended order are remembered at least. */
-export const retentionMs = 24 * 3_600_000
 
 /**
  * Keys, and ended orders, that one record forgets at most: more than one can bring, so that a quiet day is caught up with
@@ -62,7 +61,7 @@ const word = {
   next: 9,
   /** The first of the outcomes behind the first one, in rows of their own; or -1. */
   more: 10,
-  /** The bits of `flag`. */
+  /** The bits of `flag`, and from `retentionShift` on the retention of the key, minutes. */
   flags: 11,
   codes: 18,
   /** Of the key, where the table looks for it; it decides nothing, and no dump has it. */
@@ -81,9 +80,12 @@ const flag = {
   body1: 1,
   /** It changed the terms of an order: the next one that does takes over that it is kept as long as the order is open. */
   amendment: 2,
-  /** The next one has taken over: it is kept for its day alone. */
+  /** The next one has taken over: it is kept for its retention alone. */
   superseded: 4
 } as const
+
+/** Above the flags. */
+const retentionShift = 8
 
 /** An outcome behind a command's first is a row of 56 bytes. */
 const moreNumbers = 7
@@ -144,6 +146,8 @@ export class Idempotency {
   private freePlace = 0
   /** What was read ahead, kept so that the compiler cannot leave the reading out. */
   seen = 0
+  /** The retention that holds: what is put into the table from here on has it, minutes. */
+  retentionMinutes = minutesOf(retentionMs)
 
   private readonly hashKey0: number
   private readonly hashKey1: number
@@ -272,13 +276,27 @@ export class Idempotency {
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
   }
 
-  /** Remembers what stands under a key for a day from now, as if it had been decided anew. */
-  renew(account: number, operation: number, key: string, atEpochMs: number): void {
+  /** How long an entry was promised to be remembered, milliseconds. */
+  private retentionOf(entry: number): number {
+    return (this.words[entry * entryWords + word.flags]! >>> retentionShift) * minuteMs
+  }
+
+  /**
+   * Remembers what stands under a key as if it had been decided anew, unless it is remembered longer as it is. Until when; it
+   * speaks of no order.
+   */
+  renew(account: number, operation: number, key: string, atEpochMs: number): number {
     Idempotency.digestKey(account, operation, key)
     const entry = this.slotAt(account, this.hashOfDigest())
     assert(entry !== none, "what is renewed is remembered")
-    // Its place in the queue stays: it is looked at when its first day is over, and put at the end again.
+    const stands = this.atOf(entry) + this.retentionOf(entry)
+    const renewed = atEpochMs + this.retentionMinutes * minuteMs
+    if (stands >= renewed) return stands
+    // Its place in the queue stays: it is looked at when its first retention is over, and put at the end again.
     this.numbers[entry * entryNumbers + number.at] = atEpochMs
+    const flags = entry * entryWords + word.flags
+    this.words[flags] = (this.words[flags]! & ((1 << retentionShift) - 1)) | (this.retentionMinutes << retentionShift)
+    return renewed
   }
 
   /** When an entry may be forgotten: `Infinity` while an order of it is open. */
@@ -294,7 +312,7 @@ export class Idempotency {
       if (!mayEndLater(further)) continue
       end = laterEnd(end, endOf, this.more[outcome * moreNumbers + moreNumber.outcome + orderNumberAt[further & 0xff]!]!)
     }
-    return end + retentionMs
+    return end + this.retentionOf(entry)
   }
 
   private outcome(entry: number): Outcome {
@@ -321,12 +339,19 @@ export class Idempotency {
     const { capacity, held, moreUsed, parts, used } = this
     const bound = boundOf(capacity, share)
     const full = moreUsed + entries - 1 > bound || (used >= bound && !this.forgets(used - bound + 1, atEpochMs, endOf))
-    return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.isDue(this.oldest, atEpochMs))
+    return refusalOf(full, isBeyondPart(share, parts, held.of(account), entries, bound - used) && !this.forgets(1, atEpochMs, endOf))
   }
 
-  /** Whether a record of that time looks at an entry, if it comes to it: forgets it, or puts it back where open orders keep it. */
+  /**
+   * When a record looks at an entry, if it comes to it: forgets it, or puts it back where open orders keep it, or a longer
+   * promise. That one is looked at as often as anything else, so that nothing behind it waits for it.
+   */
+  private lookEpochMs(entry: number): number {
+    return this.queuedAtOf(entry) + Math.min(this.retentionOf(entry), this.retentionMinutes * minuteMs)
+  }
+
   private isDue(entry: number, atEpochMs: number): boolean {
-    return entry !== none && this.queuedAtOf(entry) + retentionMs <= atEpochMs
+    return entry !== none && this.lookEpochMs(entry) <= atEpochMs
   }
 
   /** Whether `expire` forgets so many keys by then. */
@@ -348,7 +373,7 @@ export class Idempotency {
   get nextTurnEpochMs(): number {
     const bound = boundOf(this.capacity, "placement")
     const isFull = this.used >= bound || this.moreUsed >= bound
-    return isFull && this.oldest !== none ? this.queuedAtOf(this.oldest) + retentionMs : Number.POSITIVE_INFINITY
+    return isFull && this.oldest !== none ? this.lookEpochMs(this.oldest) : Number.POSITIVE_INFINITY
   }
 
   /** Whether a client's command that is remembered twice has room, whatever may be forgotten. */
@@ -405,7 +430,7 @@ export class Idempotency {
     words[row + word.body + 3] = fingerprint.d
     words[row + word.account] = account
     words[row + word.more] = none
-    words[row + word.flags] = 0
+    words[row + word.flags] = this.retentionMinutes << retentionShift
     words[row + word.hash] = hash
     numbers[entry * entryNumbers + number.sequence] = sequence
     numbers[entry * entryNumbers + number.at] = atEpochMs
@@ -420,7 +445,10 @@ export class Idempotency {
     return entry
   }
 
-  /** Notes an entry as the last amendment of its order, which it was if the order is open: the one before is kept for its day alone. */
+  /**
+   * Notes an entry as the last amendment of its order, which it was if the order is open: the one before is kept for its
+   * retention alone.
+   */
   private supersede(entry: number): void {
     const { amendments, words } = this
     const row = entry * entryWords
@@ -464,8 +492,8 @@ export class Idempotency {
   }
 
   /**
-   * Forgets, from the oldest on, every key whose time is over. One that an open order keeps goes to the end
-   * of the queue, to be looked at a day later; so each is looked at once a day. Only so many are looked at at once.
+   * Forgets, from the oldest on, every key whose time is over. One that an open order or a longer promise keeps goes to the
+   * end of the queue, to be looked at a retention later. Only so many are looked at at once.
    */
   expire(atEpochMs: number, endOf: EndOf, readAhead: ReadAhead, forgotten: (account: number) => void): void {
     for (let at = 0; at < forgottenAtOnce && this.isDue(this.oldest, atEpochMs); at++) {
@@ -561,7 +589,7 @@ export class Idempotency {
       const digests = this.words.subarray(row + word.key, row + word.body + 4).join(" ")
       const isSuperseded = (this.words[row + word.flags]! & flag.superseded) !== 0
       const kept = isSuperseded ? { ...this.outcome(entry), superseded: true } : this.outcome(entry)
-      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${JSON.stringify(kept)}`)
+      feed(`key ${this.accountOf(entry)} ${digests} ${this.queuedAtOf(entry)} ${this.retentionOf(entry)} ${JSON.stringify(kept)}`)
     }
   }
 

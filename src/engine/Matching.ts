@@ -191,6 +191,7 @@ const end = (state: State, order: number, status: Order.Status, reason: Order.Ca
   orders.setCancelReason(order, reason)
   orders.setUpdatedAt(order, state.atEpochMs)
   orders.setLastSequence(order, state.sequence)
+  orders.lengthenRetention(order, state.retentionMinutes)
   state.expiries.remove(order)
   state.pushEnded(order)
   if (state.brackets.size > 0) Bracketing.endOrder(state, orders.number(order))

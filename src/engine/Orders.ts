@@ -36,6 +36,8 @@ const statusMask = 3 << statusShift
 const cancelReasonShift = 9
 const cancelReasonMask = 15 << cancelReasonShift
 const requeuedBit = 1 << 13
+/** From here on the flags hold the order's retention. */
+const retentionShift = 14
 
 /** What an order's flags hold. */
 export interface Flags {
@@ -288,7 +290,7 @@ export class Orders {
     this.words[slot << 4 | 6] = value
   }
 
-  /** Side, type, time in force, post-only, reduce-only, self-trade prevention, status, cancel reason: see the getters below. */
+  /** Side, type, time in force, post-only, reduce-only, self-trade prevention, status, cancel reason, retention: see the getters below. */
   flags(slot: number): number {
     return this.words[slot << 4 | 7]!
   }
@@ -492,6 +494,17 @@ export class Orders {
 
   setCancelReason(slot: number, reason: Order.CancelReason): void {
     this.setFlags(slot, (this.flags(slot) & ~cancelReasonMask) | (reason << cancelReasonShift))
+  }
+
+  /** How long the order is remembered once it has ended, minutes; and another minute. */
+  retentionMinutes(slot: number): number {
+    return this.flags(slot) >>> retentionShift
+  }
+
+  /** Remembers the order so long, if that is longer. */
+  lengthenRetention(slot: number, minutes: number): void {
+    const flags = this.flags(slot)
+    if (flags >>> retentionShift < minutes) this.setFlags(slot, (flags & ((1 << retentionShift) - 1)) | (minutes << retentionShift))
   }
 
   // ---- finding

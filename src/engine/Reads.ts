@@ -248,6 +248,24 @@ export interface Occupancy {
   readonly apiKeys: number
 }
 
+/** The bounds that the engine keeps to, and that whoever sends commands has to know. Times are milliseconds. */
+export interface LimitsView {
+  /** How long what is decided now is remembered. */
+  readonly retentionMs: number
+  /** Since when; 0 from the beginning on. */
+  readonly retentionSinceEpochMs: number
+  /** So much longer than its retention an ended order is kept. */
+  readonly endedOrderExtraMs: number
+  /** Of an account in a market. */
+  readonly openOrders: number
+  /** Likewise. */
+  readonly brackets: number
+  /** Resting orders that the incoming orders of one record meet. */
+  readonly ordersMet: number
+  readonly noticeMs: number
+  readonly fillsKept: number
+}
+
 /** A step of a liquidation with the number that tells it from all others. */
 export type LiquidationStepView = Omit<LiquidationStep, "step"> & { readonly ordinal: number; readonly step: StepKind }
 
@@ -337,4 +355,5 @@ export interface Reads {
   /** API key by `keyId`, or undefined. */
   readonly findApiKey: (keyId: string) => ApiKeyView | undefined
   readonly occupancy: Occupancy
+  readonly limits: LimitsView
 }

@@ -2,6 +2,7 @@
 import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
+import { minutesOf, retentionMs } from "../domain/Retention.js"
 import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
 import { type Bracket, Brackets } from "./accounts/Brackets.js"
@@ -19,7 +20,7 @@ import type { MarketState } from "./Markets.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
-import { grownLength, growInts, initialLength } from "./Columns.js"
+import { growFloats, grownLength, growInts, initialLength } from "./Columns.js"
 
 /** An account whose orders below a number leave, and why: see `Leaving`. */
 export interface Leaver {
@@ -74,7 +75,7 @@ export interface TriggeredAtOnce {
 
 /** The bounds of what the engine remembers. */
 export interface Capacity {
-  /** Orders, open or ended less than the retention ago. */
+  /** Orders, open or ended less than their retention ago. */
   readonly orders: number
   /** Idempotency keys. */
   readonly idempotencyKeys: number
@@ -131,6 +132,9 @@ export class Values {
   examining = 0
   /** The market from which on the insurance fund has yet to unwind what it holds in the running second. */
   unwindFrom = 0
+  /** How long what is decided now is remembered, minutes; and since when it is so, 0 from the beginning on. */
+  retentionMinutes = minutesOf(retentionMs)
+  retentionSinceEpochMs = 0
 }
 
 /** The names of the single values. */
@@ -209,14 +213,16 @@ export class State extends Values {
   /** What was read ahead, kept so that the compiler cannot leave the reading out. */
   seen = 0
 
-  // Ended orders by time of their end: a ring of slots.
+  // Ended orders in the order in which they came to the end of the line: a ring of slots, and of when they did.
   private ended: Int32Array
+  private endedAtEpochMs: Float64Array
   private endedHead = 0
   private endedCount = 0
 
   constructor(readonly capacity: Capacity) {
     super()
     this.ended = new Int32Array(initialLength(capacity.orders, 256))
+    this.endedAtEpochMs = new Float64Array(this.ended.length)
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
     this.fills = new Fills(capacity.fills)
@@ -254,20 +260,28 @@ export class State extends Values {
       && this.idempotency.outcomeOf(account, FenceScope.clientOrderId, clientOrderId, this.atEpochMs, noOrders) !== undefined
   }
 
-  /** Puts an ended order in line to be forgotten. Ends come in the order of time. */
+  /** What is decided from now on is remembered so long. */
+  setRetention(minutes: number): void {
+    this.retentionMinutes = minutes
+    this.retentionSinceEpochMs = this.atEpochMs
+    this.idempotency.retentionMinutes = minutes
+  }
+
+  /** Puts an ended order at the end of the line of those that are to be forgotten. */
   pushEnded(slot: number): void {
-    if (this.endedCount === this.ended.length) {
-      const line = Int32Array.from(this.endedSlots())
-      this.ended = growInts(line, grownLength(line.length, line.length + 1))
-      this.endedHead = 0
-    }
-    this.ended[(this.endedHead + this.endedCount) % this.ended.length] = slot
+    if (this.endedCount === this.ended.length) this.growEnded()
+    const place = (this.endedHead + this.endedCount) % this.ended.length
+    this.ended[place] = slot
+    this.endedAtEpochMs[place] = this.atEpochMs
     this.endedCount++
   }
 
-  /** The order that ended longest ago, or -1. */
-  oldestEnded(): number {
-    return this.endedAt(0)
+  private growEnded(): void {
+    const { length } = this.ended
+    const [slots, times] = [this.endedSlots(), this.endedTimes()]
+    this.ended = growInts(Int32Array.from(slots), grownLength(length, length + 1))
+    this.endedAtEpochMs = growFloats(times, this.ended.length)
+    this.endedHead = 0
   }
 
   /** The ended order with `older` before it in line, or -1. */
@@ -275,20 +289,34 @@ export class State extends Values {
     return older < this.endedCount ? this.ended[(this.endedHead + older) % this.ended.length]! : none
   }
 
+  /** When it came to the end of the line. There is one. */
+  endedSince(older: number): number {
+    return this.endedAtEpochMs[(this.endedHead + older) % this.ended.length]!
+  }
+
   shiftEnded(): void {
     this.endedHead = (this.endedHead + 1) % this.ended.length
     this.endedCount--
   }
 
-  /** Slots of ended orders, oldest end first. */
+  /** Slots of ended orders, as they stand in line. */
   endedSlots(): Float64Array<ArrayBuffer> {
     const line = new Float64Array(this.endedCount)
-    for (let index = 0; index < this.endedCount; index++) line[index] = this.ended[(this.endedHead + index) % this.ended.length]!
+    for (let index = 0; index < this.endedCount; index++) line[index] = this.endedAt(index)
     return line
   }
 
-  setEnded(slots: Float64Array): void {
-    this.ended = growInts(Int32Array.from(slots), Math.max(this.ended.length, slots.length))
+  /** When each of them came to the end of the line. */
+  endedTimes(): Float64Array<ArrayBuffer> {
+    const line = new Float64Array(this.endedCount)
+    for (let index = 0; index < this.endedCount; index++) line[index] = this.endedSince(index)
+    return line
+  }
+
+  setEnded(slots: Float64Array, times: Float64Array): void {
+    const length = Math.max(this.ended.length, slots.length)
+    this.ended = growInts(Int32Array.from(slots), length)
+    this.endedAtEpochMs = growFloats(times, length)
     this.endedHead = 0
     this.endedCount = slots.length
   }

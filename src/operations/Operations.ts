@@ -30,6 +30,7 @@ import { HaltEngine } from "./venue/HaltEngine.js"
 import { OpenVenue } from "./venue/OpenVenue.js"
 import { PassTime } from "./venue/PassTime.js"
 import { ResumeEngine } from "./venue/ResumeEngine.js"
+import { SetLimits } from "./venue/SetLimits.js"
 import { StartVenue } from "./venue/StartVenue.js"
 
 /** The capabilities, each with its operations: who decides them is typed by these. */
@@ -37,7 +38,7 @@ export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick },
   accounts: { OpenDemoAccounts, AddToFund, SetAutoClose, SetDisplayHandle, SetLeverage },
-  venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine }
+  venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine, SetLimits }
 } as const
 
 export type Capability = keyof typeof capabilities

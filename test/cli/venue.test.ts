@@ -86,6 +86,14 @@ describe("an operator's request", () => {
     ["halt", Operator.halt(target, "k"), "PUT", "/v1/operator/engine/halt", undefined, "halt_engine"],
     ["resume", Operator.resume(target, "k"), "DELETE", "/v1/operator/engine/halt", undefined, "resume_engine"],
     [
+      "a retention",
+      Operator.setRetention(target, "k", 3_600_000),
+      "PUT",
+      "/v1/operator/limits",
+      { idempotencyRetentionMs: 3_600_000 },
+      "set_limits"
+    ],
+    [
       "a market's status",
       Operator.setMarketStatus(target, "k", "BTC-USDC-PERP", "open"),
       "PUT",

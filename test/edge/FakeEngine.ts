@@ -160,6 +160,16 @@ export class FakeEngine implements Reads {
     accounts: 2,
     apiKeys: 5
   }
+  readonly limits = {
+    retentionMs: 86_400_000,
+    retentionSinceEpochMs: 0,
+    endedOrderExtraMs: 60_000,
+    openOrders: 200,
+    brackets: 20,
+    ordersMet: 1_024,
+    noticeMs: 86_400_000,
+    fillsKept: 131_072
+  }
   bookSequence = 1
   readonly accounts: Array<string> = [Ids.accountId(64), Ids.accountId(65)]
   readonly keys: Array<ApiKeyView> = []

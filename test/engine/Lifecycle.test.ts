@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { retentionMs } from "../../src/engine/Idempotency.js"
+import { retentionMs } from "../../src/domain/Retention.js"
 import { refusalOf } from "../../src/operations/Operations.js"
 import { Driver, parameters } from "./drive.js"
 

@@ -5,8 +5,10 @@ import { watchers } from "../../sim/properties/All.js"
 import type * as Market from "../../src/domain/Market.js"
 import { notionalFactor } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
+import { none } from "../../src/domain/None.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
 import { type AutoClose, noAutoClose } from "../../src/operations/accounts/AutoClose.js"
+import { Operation } from "../../src/operations/Operations.js"
 import { Bracket, Brackets } from "../../src/engine/accounts/Brackets.js"
 import { type Direction, long, short } from "../../src/engine/accounts/Triggers.js"
 import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
@@ -17,6 +19,7 @@ import { owed } from "../../src/engine/markets/Funding.js"
 import { markOf } from "../../src/engine/markets/Mark.js"
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Positions from "../../src/engine/Positions.js"
+import { orderAnswerOf } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
 
 const rules = fs.readFileSync("src/engine/RULES.md", "utf8")
@@ -126,6 +129,70 @@ const announcedMargins = (row: Row): Row => {
   }
 }
 
+const funding = (row: Row): Row => {
+  const state = market(1)
+  Object.assign(state, { paidIndex: whole(row, "Index"), paidRate8hE9: whole(row, "Rate"), paidIntervalMs: 3_600_000 })
+  return { Paid: String(owed(state, whole(row, "Size"))) }
+}
+
+const minuteMs = 60_000
+const minutesAt = (text: string): number => {
+  const [hours, minutes] = text.split(":").map(Number)
+  return hours! * 60 + minutes!
+}
+
+/** What of a placement and its cancel is remembered when so many minutes have passed, with the retentions that the rules set. */
+const rememberedAt = (row: Row, minute: number): Row => {
+  const driver = new Driver()
+  driver.market(parameters("BTC"), 1000)
+  const [account, beginMs] = [driver.account(1_000_000_000), driver.atEpochMs]
+  const placement = { ...driver.placement(account, {}), operation: Operation.placeV1 }
+  let orderNumber = none
+  const acts: ReadonlyArray<readonly [minute: number, act: () => void]> = [
+    [10 * 60, () => void driver.retain(60 * minuteMs)],
+    [20 * 60, () => void driver.retain(48 * 60 * minuteMs)],
+    [minutesAt(row["Placed"]!), () => {
+      orderNumber = orderAnswerOf(driver.run(placement).entries[0]).orderNumber!
+    }],
+    [minutesAt(row["Canceled"]!), () =>
+      void driver.send({
+        kind: "CancelOrders",
+        operation: Operation.cancelV1,
+        account,
+        idempotencyKey: "cancel",
+        entries: [{ market: 0, orderNumber, raw: "" }]
+      })],
+    [minute, () => void driver.send({ kind: "PassTime" })]
+  ]
+  for (const [at, act] of acts.toSorted(([one], [other]) => one - other)) {
+    if (at > minute) break
+    driver.atEpochMs = Math.max(driver.atEpochMs, beginMs + at * minuteMs)
+    act()
+  }
+  const { engine } = driver
+  return {
+    "Key of the placement until": String(engine.findOutcomes(account, placement.idempotencyKey).length > 0),
+    "Key of the cancel until": String(engine.findOutcomes(account, "cancel").length > 0),
+    "Order until": String(engine.findOrder(account, orderNumber) !== undefined)
+  }
+}
+
+/** The minute from which on what a column tells of is remembered no more. */
+const rememberedUntil = (row: Row, column: string): string => {
+  let [held, gone] = [minutesAt(row["Canceled"]!), 100 * 60]
+  while (gone - held > 1) {
+    const minute = Math.floor((held + gone) / 2)
+    if (rememberedAt(row, minute)[column] === "true") held = minute
+    else gone = minute
+  }
+  return `${Math.floor(gone / 60)}:${String(gone % 60).padStart(2, "0")}`
+}
+
+const remembering = (row: Row): Row => {
+  const columns = Object.keys(row).filter((column) => column.endsWith("until"))
+  return Object.fromEntries(columns.map((column) => [column, rememberedUntil(row, column)]))
+}
+
 /** What a row must say, computed from what it starts from. */
 const computed: Readonly<Record<string, (row: Row) => Row>> = {
   notional: (row) => {
@@ -156,11 +223,7 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     }
     return { Lowest: at(-state.indexPrice), Highest: at(state.indexPrice) }
   },
-  funding: (row) => {
-    const state = market(1)
-    Object.assign(state, { paidIndex: whole(row, "Index"), paidRate8hE9: whole(row, "Rate"), paidIntervalMs: 3_600_000 })
-    return { Paid: String(owed(state, whole(row, "Size"))) }
-  },
+  funding,
   "maintenance margin": (row) => ({ "Maintenance margin, USDC": shown(Margin.maintenance(tiers, money(row, "Notional, USDC"))) }),
   "initial margin": (row) => ({
     "Initial margin, USDC": shown(Margin.initial(market(1).parameters, money(row, "Notional, USDC"), 0))
@@ -205,7 +268,8 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     const { bandHigh, bandLow } = market(whole(row, "Mark"), { priceBandBps: whole(row, "priceBandBps") })
     return { Lowest: String(bandLow), Highest: String(bandHigh) }
   },
-  "announced margins": announcedMargins
+  "announced margins": announcedMargins,
+  retention: remembering
 }
 
 describe("worked numbers", () => {

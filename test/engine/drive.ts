@@ -133,6 +133,11 @@ export class Driver {
     return orderAnswerOf(this.run(this.placement(account, entry)).entries[0])
   }
 
+  /** Sets how long what is decided from now on is remembered. */
+  retain(retentionMs: number): Outcome {
+    return this.send({ kind: "SetLimits", idempotencyKey: this.nextKey(), retentionMs })
+  }
+
   /** Sets an account's dead-man switch, or takes it off: what takes risk away and is always remembered. */
   deadMan(account: number, timeoutMs = 0): Outcome {
     return this.send({ kind: "SetCancelAllAfter", account, idempotencyKey: this.nextKey(), timeoutMs })
@@ -255,7 +260,7 @@ export const generator = (seed: number): () => number => {
 
 /**
  * A driver that runs commands drawn by seed: every order option, cancels, amendments, index moves, statuses,
- * halts, switches, fences, and days that pass.
+ * halts, retentions, switches, fences, and days that pass.
  */
 export class RandomDriver extends Driver {
   private readonly next: () => number
@@ -389,6 +394,7 @@ export class RandomDriver extends Driver {
       const status = (["open", "open", "reduce_only", "paused", "cancel_only", "halted"] as const)[this.below(6)]!
       return this.send({ kind: "SetMarketStatus", idempotencyKey: this.nextKey(), market: this.below(2), status })
     }
+    if (kind === 4 && account === this.accounts[0]) return this.retain([10, 60, 24 * 60][this.engine.sequence % 3]! * 60_000)
     if (kind < 5) {
       const kind = this.engine.halted || this.chance(90) ? "ResumeEngine" : "HaltEngine"
       return this.send({ kind, idempotencyKey: this.nextKey() })

@@ -38,6 +38,7 @@ const journaled: Readonly<Record<string, number>> = {
   CancelByOperator: 17,
   MarkTick: 18,
   SetLeverage: 19,
+  SetLimits: 23,
   AddToFund: 25
 }
 
@@ -63,7 +64,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   resumeEngine: 24,
   openDemoAccounts: 25,
   cancelByOperator: 26,
-  addToFund: 30
+  addToFund: 30,
+  setLimits: 33
 }
 
 describe("the declarations", () => {

@@ -18,7 +18,7 @@ import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
-  "cancelByOperator", "addToFund"] as const
+  "cancelByOperator", "addToFund", "setLimits"] as const
 /** What an account cancels without a body. */
 const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]

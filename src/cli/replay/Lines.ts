@@ -63,6 +63,8 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
       return concerns(who, { accounts: [who.account], markets: [who.market] })
         ? [event.halted === 1 ? "trading halted by the operator" : "trading resumed by the operator"]
         : []
+    case "RetentionSet":
+      return concerns(who, { accounts: [who.account] }) ? [`what is decided is remembered for ${event.retentionMs / 60_000} minutes`] : []
     case "VenueStarted":
       return concerns(who, {}) ? [`the venue went on with ${state.program}, under rules ${event.rules}`] : []
     case "VenueOpened":

@@ -19,6 +19,7 @@ import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
 import { routes } from "../../edge/operator/Operator.js"
 import { OperatorResult } from "../../edge/operator/OperatorResult.js"
 import type { PutMarketBody } from "../../edge/operator/putMarket.js"
+import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
 
 /** A venue, and what opens its operator routes. */
@@ -138,6 +139,10 @@ export const setIndexPrice = (target: Target, key: string, marketId: string, pri
 /** Refuses every trading command until resumed. */
 export const halt = (target: Target, key: string) => send(target, { endpoint: "haltEngine", key, body: undefined, answer: OperatorResult })
 
+/** Has what is decided from now on remembered for so long, milliseconds. */
+export const setRetention = (target: Target, key: string, idempotencyRetentionMs: number) =>
+  send(target, { endpoint: "setLimits", key, body: { idempotencyRetentionMs }, answer: OperatorResult })
+
 /** Lifts the halt. */
 export const resume = (target: Target, key: string) =>
   send(target, { endpoint: "resumeEngine", key, body: undefined, answer: OperatorResult })
@@ -188,21 +193,33 @@ export const openDemoAccounts = (
 
 const Readiness = Schema.Union(Ready, NotReady)
 
-/** Whether the venue takes requests, and its metrics as text. */
-export const status = (url: string) =>
+/** What a path answers that needs no token. */
+const read = (url: string, path: string) =>
   Effect.gen(function*() {
     const client = yield* HttpClient.HttpClient
-    const answer = (path: string) => Effect.flatMap(client.get(`${url}${path}`), (response) => response.text)
-    const readiness = yield* answer("/readyz")
-    const metrics = yield* answer("/metrics")
-    return { readiness, metrics }
+    const response = yield* client.get(`${url}${path}`)
+    return { status: response.status, text: yield* response.text }
   }).pipe(
     Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoAnswer({ text: `${url} takes too long` }) }),
     Effect.catchTags({
       RequestError: (error) => new NoAnswer({ text: `${url} cannot be reached: ${error.message}` }),
       ResponseError: (error) => new NoAnswer({ text: `${url} broke off: ${error.message}` })
-    }),
-    Effect.flatMap(({ metrics, readiness }) =>
-      Effect.map(decode({ url, token: "", retries: 0 }, Readiness, readiness), (decoded) => ({ readiness: decoded, metrics }))
-    )
+    })
+  )
+
+const withoutToken = (url: string): Target => ({ url, token: "", retries: 0 })
+
+/** Whether the venue takes requests, and its metrics as text. */
+export const status = (url: string) =>
+  Effect.gen(function*() {
+    const readiness = yield* Effect.flatMap(read(url, "/readyz"), ({ text }) => decode(withoutToken(url), Readiness, text))
+    const metrics = yield* read(url, "/metrics")
+    return { readiness, metrics: metrics.text }
+  })
+
+/** The venue's limits. */
+export const limits = (url: string) =>
+  Effect.flatMap(
+    read(url, "/v1/limits"),
+    ({ status, text }) => status === 200 ? decode(withoutToken(url), Limits, text) : fail(withoutToken(url), status, text)
   )

@@ -65,11 +65,15 @@ const SinceText = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]{0,14})$/))
   identifier: "SinceText",
   description: "Milliseconds since the Unix epoch, inclusive."
 })
+/** Most entries of a page. */
+export const maxPage = 100
 /** Entries of a page in a query, 1..100. */
 const PageText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|100)$/)).annotations({
   identifier: "PageText",
   description: "Entries of a page, 1..100; 50 when absent."
 })
+/** Most entries of an answer of the compatibility layer. */
+export const maxCompatEntries = 500
 /** Entries of an answer in a query of the compatibility layer, 1..500. */
 export const CompatLimitText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|[1-4][0-9][0-9]|500)$/)).annotations({
   identifier: "CompatLimitText",

@@ -15,6 +15,7 @@ import { Head, originForm } from "./Head.js"
 import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Misframed, Reply, Response, Serving } from "./Listener.js"
+import { bodyLimit } from "./Requests.js"
 import { Rotation } from "./Rotation.js"
 
 export interface Options {
@@ -39,7 +40,7 @@ export interface Options {
 export const defaults: Options = {
   host: "127.0.0.1",
   port: 8080,
-  bodyLimit: 64 * 1024,
+  bodyLimit,
   headerLimit: 16 * 1024,
   headersTimeoutMs: 5_000,
   requestTimeoutMs: 10_000,

@@ -5,7 +5,7 @@ import * as Errors from "./Errors.js"
 import type { Request } from "./Listener.js"
 
 /** Largest request body in bytes. */
-const bodyLimit = 64 * 1024
+export const bodyLimit = 64 * 1024
 
 /** Query parameters by name; a failure for a duplicate or for percent-encoding that is none. */
 export const query = (text: string): Readonly<Record<string, string>> | Errors.Failure => {

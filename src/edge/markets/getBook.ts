@@ -20,7 +20,7 @@ import { sha256 } from "./Digest.js"
 import { withMarket } from "./Listed.js"
 
 /** Most levels a side in a book. */
-const maxDepth = 500
+export const maxDepth = 500
 const checksumDepth = 25
 
 const Level = Schema.Struct({
@@ -141,7 +141,7 @@ export const getBook = Route.effect({
     .setPath(Fields.MarketPath)
     .addSuccess(BookSnapshot)
     .addError(Failures.native(Failures.publicRead, 404))
-    .annotate(OpenApi.Summary, "The aggregated book, at most 500 levels a side"),
+    .annotate(OpenApi.Summary, `The aggregated book, at most ${maxDepth} levels a side`),
   example: { target: `/v1/markets/${Example.marketId}/book` },
   handler: ({ shared, state }) => {
     const books = shared(makeBooks)

@@ -10,6 +10,7 @@ import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStrea
 import { openDemoAccounts } from "./openDemoAccounts.js"
 import { putMarket } from "./putMarket.js"
 import { setIndexPrice } from "./setIndexPrice.js"
+import { setLimits } from "./setLimits.js"
 import { setMarketStatus } from "./setMarketStatus.js"
 
 /** The routes, in the order in which the reference lists them. */
@@ -25,5 +26,6 @@ export const routes = [
   addToFund,
   haltEngine,
   resumeEngine,
+  setLimits,
   openDemoAccounts
 ] as const

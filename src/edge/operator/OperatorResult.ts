@@ -17,7 +17,15 @@ const Announced = Schema.Struct({
 
 export const OperatorResult = Schema.Struct({
   version: Schema.Literal("operator-result/v1"),
-  operation: Schema.Literal("put_market", "set_market_status", "set_index_price", "add_to_insurance_fund", "halt_engine", "resume_engine"),
+  operation: Schema.Literal(
+    "put_market",
+    "set_market_status",
+    "set_index_price",
+    "add_to_insurance_fund",
+    "halt_engine",
+    "resume_engine",
+    "set_limits"
+  ),
   idempotencyKey: Schema.String,
   marketId: Fields.optional(Fields.Text),
   sequence: Fields.Sequence,

@@ -40,7 +40,7 @@ export const prepare = (
 
 /**
  * An order as an answer shows what was decided of it: as it is by then; or as it was when it was asked about, where it is
- * forgotten before the decision is durable, by a clock that jumps a day.
+ * forgotten before the decision is durable, by a clock that jumps so far.
  */
 export const shown = (state: Reads, account: number, orderNumber: number): () => OrderView | undefined => {
   const before = state.findOrder(account, orderNumber)

@@ -66,7 +66,7 @@ export const cancelCompatOrder = Route.hot({
     const shown = Canceling.shown(state, key.account, prepared.entry.orderNumber)
     Canceling.submitOne(call, admitted, Operation.cancelV2, prepared, (market, decided, outcome) => {
       const view = shown()
-      // Both are kept for 24 h after the order ended; a repeat at the very end may find the order gone first.
+      // Both are kept for the retention after the order ended; a repeat at the very end may find the order gone first.
       if (view === undefined) return call.fail(Errors.refused(Refusal.orderNotFound), outcome.atEpochMs)
       call.succeed(compatCanceled(body.symbol, accountId, market, view, decided, outcome, idempotencyKey))
     })

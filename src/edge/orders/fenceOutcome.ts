@@ -1,4 +1,4 @@
-/** `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that what was never seen does not act for a day. */
+/** `POST /v1/accounts/{accountId}/outcomes/fence`: makes sure that what was never seen does not act for the retention. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Schema from "effect/Schema"
@@ -63,7 +63,7 @@ export const fenceOutcome = Route.hot({
     .setPayload(FenceBody)
     .addSuccess(FenceResult)
     .addError(Failures.native(Failures.command, 404))
-    .annotate(OpenApi.Summary, "Make sure that what was never seen does not act for a day"),
+    .annotate(OpenApi.Summary, "Make sure that what was never seen does not act for the retention of `GET /v1/limits`"),
   example: {
     target: `/v1/accounts/${Example.accountId}/outcomes/fence`,
     body: { idempotencyKey: "grid-42-attempt" }

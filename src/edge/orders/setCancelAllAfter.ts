@@ -13,8 +13,8 @@ import { feeds, plain, shape, whole } from "../http/Shapes.js"
 import * as Submission from "../http/Submission.js"
 
 /** Shortest and longest time a dead-man switch may be set to, ms. */
-const minTimeoutMs = 1_000
-const maxTimeoutMs = 600_000
+export const minTimeoutMs = 1_000
+export const maxTimeoutMs = 600_000
 
 /** Whether a switch may be set to this: 0 disarms it. */
 const isTimeout = (value: number): boolean =>

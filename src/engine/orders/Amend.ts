@@ -96,6 +96,7 @@ const write = (
   orders.setCanceled(order, to.canceledAtoms)
   orders.setUpdatedAt(order, state.atEpochMs)
   orders.setLastSequence(order, state.sequence)
+  orders.lengthenRetention(order, state.retentionMinutes)
   accounts.setLastSequence(orders.account(order), state.sequence)
   events.event4(Event.OrderTermsChanged, orders.number(order), to.priceAtoms, to.quantityAtoms, to.remainingAtoms)
 }

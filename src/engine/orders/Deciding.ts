@@ -7,7 +7,6 @@ import { done, refused } from "../../operations/Outcome.js"
 import { PlaceOrders } from "../../operations/orders/PlaceOrders.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
-import { forgottenAtOnce } from "../Idempotency.js"
 import { boundOf, isBeyondPart, refusalOf } from "../Share.js"
 import type { State } from "../State.js"
 import { amend } from "./Amend.js"
@@ -15,7 +14,7 @@ import { isBeingCleared } from "./Band.js"
 import { cancel, cancelAll, findOpen } from "./Cancel.js"
 import { cancelByOperator } from "./CancelByOperator.js"
 import { fence, hasRoomToFence } from "./Fences.js"
-import { isForgettable } from "./Forgetting.js"
+import { forgetsOrders } from "./Forgetting.js"
 import { place } from "./Place.js"
 
 /**
@@ -28,12 +27,12 @@ const refusesOrders = (state: State, command: PlaceOrders, atEpochMs: number): R
   const entries = command.entries.length
   const bound = boundOf(capacity.orders, share)
   const missing = orders.size + entries - bound
-  const full = missing > forgottenAtOnce || (missing > 0 && !isForgettable(state, state.endedAt(missing - 1), atEpochMs))
+  const full = missing > 0 && !forgetsOrders(state, missing, atEpochMs)
   const beyondPart = isBeyondPart(share, capacity.accountParts ?? 0, orders.held.of(command.account), entries, bound - orders.size)
   if (full) capacity.reached?.("the table of orders was full")
   else if (missing > 0) capacity.reached?.("an order found room where one is forgotten")
   // No account is held to its part while the record that it asks for would forget something.
-  return refusalOf(full, beyondPart && !isForgettable(state, state.oldestEnded(), atEpochMs))
+  return refusalOf(full, beyondPart && !forgetsOrders(state, 1, atEpochMs))
 }
 
 export const deciders: Deciders<"orders"> = {

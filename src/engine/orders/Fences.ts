@@ -1,14 +1,14 @@
 /**
- * Fences: identities of a client that do not act for a day. They are kept in the table of keys, in scopes that no request
+ * Fences: identities of a client that do not act for the retention. They are kept in the table of keys, in scopes that no request
  * has, and so are remembered as long as any key.
  */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
+import { minuteMs } from "../../domain/Retention.js"
 import { lookedUp } from "../../operations/Operations.js"
 import { done, type Refused, refused } from "../../operations/Outcome.js"
 import type { FenceOutcome, FenceSet } from "../../operations/orders/FenceOutcome.js"
 import { Event } from "../EventLog.js"
-import { retentionMs } from "../Idempotency.js"
 import { FenceScope, type State } from "../State.js"
 
 /** The fence and the request for it are remembered both. */
@@ -33,16 +33,14 @@ export const fence = (state: State, command: FenceOutcome): FenceSet | Refused =
   if (seen) return refused(Refusal.alreadySeen, none)
   const scope = byKey ? FenceScope.idempotencyKey : FenceScope.clientOrderId
   const identity = byKey ? fencedKey : fencedClientOrderId
-  const set: FenceSet = { _tag: "FenceSet", holdsUntilEpochMs: state.atEpochMs + retentionMs }
   const isFenced = byKey
     ? isKeyFenced(state, account, fencedKey, state.atEpochMs)
     : state.isClientFenced(account, fencedClientOrderId)
   if (isFenced) {
-    state.idempotency.renew(account, scope, identity, state.atEpochMs)
-    return set
+    return { _tag: "FenceSet", holdsUntilEpochMs: state.idempotency.renew(account, scope, identity, state.atEpochMs) }
   }
   state.idempotency.put(scope, identity, command, state.sequence, state.atEpochMs, done)
   state.hasFences = true
   state.events.event1(Event.Fenced, account)
-  return set
+  return { _tag: "FenceSet", holdsUntilEpochMs: state.atEpochMs + state.retentionMinutes * minuteMs }
 }

@@ -1,15 +1,37 @@
 /** Forgetting: keys and ended orders whose time is over make room for others, and a note of it stays with the account. */
 import { none } from "../../domain/None.js"
-import { forgottenAtOnce, retentionMs } from "../Idempotency.js"
+import { minuteMs } from "../../domain/Retention.js"
+import { forgottenAtOnce } from "../Idempotency.js"
 import type { State } from "../State.js"
 import { disown } from "./Remembered.js"
 
-/** Ended orders outlive the keys that speak of them by this much, so that a remembered cancel can always be answered. */
-const orderGraceMs = 60_000
+/** Ended orders outlive the keys that speak of them by so many minutes, so that a remembered cancel can always be answered. */
+export const orderGraceMinutes = 1
 
-/** Whether an ended order may be forgotten by a time; never where there is none. */
-export const isForgettable = (state: State, order: number, atEpochMs: number): boolean =>
-  order !== none && state.orders.updatedAt(order) + retentionMs + orderGraceMs <= atEpochMs
+/** Whether a record of that time looks at the ended order with `older` before it in line, if it comes to it. */
+const isDue = (state: State, older: number, atEpochMs: number): boolean => {
+  const order = state.endedAt(older)
+  if (order === none) return false
+  // What was promised longer is looked at as often as anything else, so that nothing behind it waits for it.
+  const minutes = Math.min(state.orders.retentionMinutes(order), state.retentionMinutes) + orderGraceMinutes
+  if (state.endedSince(older) + minutes * minuteMs <= atEpochMs) return true
+  // One that was looked at before need not wait for as long again; without a change of the retention none was.
+  return state.retentionSinceEpochMs !== 0 && isOver(state, order, atEpochMs)
+}
+
+/** Whether an ended order's time is over. */
+const isOver = ({ orders }: State, order: number, atEpochMs: number): boolean =>
+  orders.updatedAt(order) + (orders.retentionMinutes(order) + orderGraceMinutes) * minuteMs <= atEpochMs
+
+/** Whether a record of that time forgets so many ended orders. */
+export const forgetsOrders = (state: State, wanted: number, atEpochMs: number): boolean => {
+  if (wanted > forgottenAtOnce) return false
+  let over = 0
+  for (let older = 0; older < forgottenAtOnce && isDue(state, older, atEpochMs); older++) {
+    if (isOver(state, state.endedAt(older), atEpochMs) && ++over === wanted) return true
+  }
+  return false
+}
 
 /** Ended orders whose rows are read at once before they are forgotten one by one. */
 const readAtOnce = 16
@@ -31,17 +53,24 @@ const readOldest = (state: State): void => {
 
 /** Forgets the keys and orders whose time is over, so many of each at most. */
 export const forget = (state: State, atEpochMs: number): void => {
-  const { orders } = state
   state.idempotency.expire(atEpochMs, state.endOf, state.readAhead, state.evict)
-  for (let at = 0; at < forgottenAtOnce; at++) {
-    const order = state.oldestEnded()
-    if (!isForgettable(state, order, atEpochMs)) break
+  for (let at = 0; at < forgottenAtOnce && isDue(state, 0, atEpochMs); at++) {
     if (at % readAtOnce === 0) readOldest(state)
-    state.capacity.reached?.("a day-old order was forgotten")
+    const order = state.endedAt(0)
     state.shiftEnded()
-    orders.unindex(order)
-    disown(state, order)
-    if (orders.isClientIndexed(order)) orders.unindexClient(order)
-    orders.release(order)
+    if (isOver(state, order, atEpochMs)) forgetOrder(state, order)
+    else {
+      state.capacity.reached?.("an ended order was held for longer than others")
+      state.pushEnded(order)
+    }
   }
+}
+
+const forgetOrder = (state: State, order: number): void => {
+  const { orders } = state
+  state.capacity.reached?.("a day-old order was forgotten")
+  orders.unindex(order)
+  disown(state, order)
+  if (orders.isClientIndexed(order)) orders.unindexClient(order)
+  orders.release(order)
 }

@@ -28,6 +28,7 @@ const encode = (state: State, into: SectionWriter): void => {
   into.column("switches", Float64Array.from(state.switches.entries().flat()))
   into.column("expiries", Float64Array.from(state.expiries.entries().flat()))
   into.column("ended", state.endedSlots())
+  into.column("endedTimes", state.endedTimes())
   // Nearly never: what programs before wrote has no such section.
   if (state.leaving.size > 0) into.json("leaving", [...state.leaving])
   state.books.forEach((book, market) => into.column(`book.${market}`, book.heads()))
@@ -66,6 +67,7 @@ const restore = (state: State, from: SectionReader): void => {
     capacity.hashKey,
     capacity.accountParts
   )
+  state.idempotency.retentionMinutes = state.retentionMinutes
   state.fills = restoreFills(from)
   const pairs = (name: string, set: (key: number, atEpochMs: number) => void) => {
     const flat = from.floats(name)
@@ -73,7 +75,7 @@ const restore = (state: State, from: SectionReader): void => {
   }
   pairs("switches", (account, atEpochMs) => state.switches.set(account, atEpochMs))
   pairs("expiries", (order, atEpochMs) => state.expiries.set(order, atEpochMs))
-  state.setEnded(from.floats("ended"))
+  state.setEnded(from.floats("ended"), from.floats("endedTimes"))
   if (from.has("leaving")) {
     for (const [account, leaver] of from.json("leaving") as ReadonlyArray<readonly [number, Leaver]>) state.leaving.set(account, leaver)
   }
@@ -116,7 +118,8 @@ const canonical = (state: State, feed: (line: string) => void): void => {
     const fills = state.fills.ofMarket(market.index, Number.POSITIVE_INFINITY, state.fills.capacity)
     for (const fill of fills) feed(`fill ${JSON.stringify(fill)}`)
   }
-  for (const order of state.endedSlots()) feed(`ended ${orders.number(order)}`)
+  const endedTimes = state.endedTimes()
+  state.endedSlots().forEach((order, index) => feed(`ended ${orders.number(order)} ${endedTimes[index]}`))
   for (const [account, { before, reason }] of state.leaving) feed(`leaving ${account} ${before} ${reason}`)
   state.idempotency.canonical(feed)
 }

@@ -81,6 +81,7 @@ export const place = (state: State, command: PlaceOrders, index: number): OrderD
     state.atEpochMs,
     state.sequence
   )
+  orders.lengthenRetention(order, state.retentionMinutes)
   orders.clientOrderId[order] = clientOrderId
   orders.idempotencyKey[order] = command.idempotencyKey
   orders.index(order)

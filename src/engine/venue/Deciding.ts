@@ -1,5 +1,6 @@
 /** How commands about the venue as a whole are decided: its opening and starts, halts, and the passing of time. */
 import { assert } from "../../domain/Assert.js"
+import { minutesOf } from "../../domain/Retention.js"
 import { type Done, done } from "../../operations/Outcome.js"
 import type { Versions } from "../../operations/Versions.js"
 import { always, type Deciders } from "../Decider.js"
@@ -59,5 +60,13 @@ export const deciders: Deciders<"venue"> = {
   ResumeEngine: {
     admit: always,
     decide: (state) => setHalt(state, false)
+  },
+  SetLimits: {
+    admit: always,
+    decide: (state, { retentionMs }) => {
+      state.setRetention(minutesOf(retentionMs))
+      state.events.event1(Event.RetentionSet, retentionMs)
+      return [done]
+    }
   }
 }

@@ -1,5 +1,11 @@
 /** What is read of the venue as a whole. */
-import type { Occupancy } from "../Reads.js"
+import { minuteMs } from "../../domain/Retention.js"
+import { mostBrackets } from "../accounts/Brackets.js"
+import { noticeMs } from "../markets/Announced.js"
+import { metAtOnce } from "../Matching.js"
+import { maxOpenOrders } from "../orders/Checks.js"
+import { orderGraceMinutes } from "../orders/Forgetting.js"
+import type { LimitsView, Occupancy } from "../Reads.js"
 import type { State } from "../State.js"
 
 export class VenueReads {
@@ -35,6 +41,20 @@ export class VenueReads {
       idempotencyCapacity: state.capacity.idempotencyKeys,
       accounts: state.accounts.count,
       apiKeys: state.apiKeys.count
+    }
+  }
+
+  get limits(): LimitsView {
+    const { capacity, fills, retentionMinutes, retentionSinceEpochMs } = this.state
+    return {
+      retentionMs: retentionMinutes * minuteMs,
+      retentionSinceEpochMs,
+      endedOrderExtraMs: orderGraceMinutes * minuteMs,
+      openOrders: maxOpenOrders,
+      brackets: mostBrackets,
+      ordersMet: capacity.metAtOnce ?? metAtOnce,
+      noticeMs: capacity.noticeMs ?? noticeMs,
+      fillsKept: fills.capacity
     }
   }
 }

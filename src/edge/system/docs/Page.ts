@@ -205,8 +205,9 @@ const introduction = (document: Document): Html =>
 <p>${
     prose("Whatever changes something needs an `Idempotency-Key`, 1 to 255 visible ASCII characters, in the scope of account "
       + "and operation. The same key with the same body gets the original answer, byte for byte but for `requestId`, and does "
-      + "nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until 24 h "
-      + "after the orders it made have ended. What was not decided (a malformed request, 429, 503) is not.")
+      + "nothing again; with another body 409 `idempotency_key_conflict`. A decision is remembered, refusals included, until the "
+      + "retention after the orders it made have ended: 24 h, unless `GET /v1/limits` tells another. What was not decided (a malformed "
+      + "request, 429, 503) is not.")
   }</p>`
 
 const envelopes = (schemas: Types.Schemas): Html => {
