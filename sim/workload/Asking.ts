@@ -8,6 +8,9 @@ import type { Draft } from "./Calls.js"
 import { readAnything } from "./Reading.js"
 import type { Drafting } from "./Seat.js"
 
+/** What a client fences. */
+type Identity = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
+
 export const asking = {
   read: readAnything,
   "name itself": ({ nextKey, random, who }, intent) =>
@@ -56,7 +59,9 @@ export const asking = {
   fence: ({ clientOrderIdAhead, keyAhead, nextKey, past, random, who, wishes }, intent) => {
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
     const ahead = random.below(6)
-    const identities: ReadonlyArray<{ readonly idempotencyKey: string } | { readonly clientOrderId: string }> = [
+    const fenced = past.filter(({ endpoint }) => endpoint === "fenceOutcome")
+    const again = fenced.length > 0 && random.chance(0.4) ? fenced : []
+    const identities: ReadonlyArray<Identity> = again.length > 0 ? again.map(({ body }) => JSON.parse(body) as Identity) : [
       { idempotencyKey: past.length === 0 ? "never" : random.pick(past).idempotencyKey ?? "never" },
       { idempotencyKey: keyAhead(1 + ahead) },
       { clientOrderId: order?.clientOrderId ?? "never" },

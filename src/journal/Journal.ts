@@ -110,9 +110,10 @@ export interface Head {
 /**
  * What the journal has room for: `all`; `soon`, where the next segment is being prepared and nothing may be appended before
  * it is; `reductions`, where the disk is full and what is left of this segment is kept for commands that are no placements;
- * `nothing`, where that is used up as well.
+ * `requests`, where it is kept for those that somebody asks for, and for starts: what the venue does by itself would use it
+ * up in time; `nothing`, where that is used up as well.
  */
-export type Room = "all" | "soon" | "reductions" | "nothing"
+export type Room = "all" | "soon" | "reductions" | "requests" | "nothing"
 
 /** How much room there is, and why there is not more. */
 export interface Space {

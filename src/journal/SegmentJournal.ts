@@ -39,6 +39,9 @@ export interface Options {
 /** The share of a segment that is kept for what is no placement while the next one finds no room. */
 const keptShare = 1 / 4
 
+/** Of that the share that the venue's own records leave to what is asked for. */
+const requestedShare = 1 / 2
+
 /** How long closing waits for what still runs on the files: a disk that does not answer must not keep the process. */
 const closingPatience = "1 second"
 
@@ -345,8 +348,9 @@ class Appender {
     const { maxBlockBytes } = this.options
     if (this.shortage === undefined) return freeBytes >= maxBlockBytes && !this.beganLate ? "all" : "soon"
     if (freeBytes < maxBlockBytes) return "nothing"
-    // One more block of placements leaves room for one of any size behind what is kept.
-    return freeBytes >= this.keptBytes() + 2 * maxBlockBytes ? "all" : "reductions"
+    // One more block, of whatever is taken, leaves room for one of any size behind what is kept from it.
+    if (freeBytes >= this.keptBytes() + 2 * maxBlockBytes) return "all"
+    return freeBytes >= this.keptBytes() * requestedShare + 2 * maxBlockBytes ? "reductions" : "requests"
   }
 
   space(): Space {

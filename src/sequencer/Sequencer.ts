@@ -12,7 +12,7 @@ import { Refusal } from "../domain/Refusal.js"
 import { type Command, entriesOf, type Outcome, refuse, shareOf } from "../operations/Operations.js"
 import type { Engine } from "../engine/Engine.js"
 import * as Block from "../journal/Block.js"
-import type { Fenced, Full, Journal, Unknown } from "../journal/Journal.js"
+import type { Fenced, Full, Journal, Room, Unknown } from "../journal/Journal.js"
 import type * as Context from "effect/Context"
 import { type Bounds, defaultBounds, Inbox } from "./Inbox.js"
 import type { Answer } from "./Submit.js"
@@ -77,6 +77,17 @@ interface InFlight {
 }
 
 type Phase = "running" | "draining" | "failed"
+
+/**
+ * Whether a command finds room on a full disk: see `Room`. A start does as long as anything does, because without its record
+ * nothing else is served.
+ */
+const hasRoom = (room: Room, command: Command): boolean => {
+  if (room === "nothing") return false
+  const share = shareOf(command)
+  if (share === "placement") return false
+  return room !== "requests" || share !== "venue" || command.kind === "StartVenue"
+}
 
 export class Sequencer {
   private readonly inbox: Inbox
@@ -223,7 +234,7 @@ export class Sequencer {
         this.release(admitted, answer)
         continue
       }
-      if (room !== "all" && (room === "nothing" || shareOf(command) === "placement")) {
+      if (room !== "all" && !hasRoom(room, command)) {
         this.release(refuse(Refusal.journalFull, engine.sequence, atEpochMs), answer)
         continue
       }

@@ -119,9 +119,13 @@ const lastSnapshotMs = 5_000
 /** From when on a block that is on its way to the disk is trouble. */
 const slowMs = 1_000
 
-const troubleOf = (pendingMs: number, { room, shortage }: Space): string | undefined => {
+const troubleOf = (pendingMs: number, { freeBytes, room, shortage }: Space): string | undefined => {
   if (pendingMs >= slowMs) return `a block has been on its way to the disk for ${pendingMs} ms`
-  if (room === "reductions") return `placements are refused: ${shortage}`
+  if (room === "reductions") return `placements are refused: ${shortage}; ${freeBytes} bytes are left for everything else`
+  if (room === "requests") {
+    return `placements are refused, and neither prices nor marks are journaled: ${shortage}; ${freeBytes} bytes are left for cancels, `
+      + "reductions, the operator and starts"
+  }
   if (room === "nothing") return `nothing can be journaled: ${shortage}`
   return undefined
 }

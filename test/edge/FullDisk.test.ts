@@ -46,7 +46,11 @@ test("placements are refused and name the journal; cancels are served until the 
   })
   expect(await venue.ask("GET", "/readyz")).toMatchObject({
     status: 503,
-    json: { status: "unavailable", dependency: "journal", reason: expect.stringMatching(/placements are refused: .*ENOSPC/) }
+    json: {
+      status: "unavailable",
+      dependency: "journal",
+      reason: expect.stringMatching(/placements are refused: .*ENOSPC.*; [0-9]+ bytes are left for everything else/)
+    }
   })
   expect((await venue.ask("GET", "/metrics")).json).toMatch(/^venue_journal_full 1$/m)
   expect((await venue.ask("GET", "/healthz")).status).toBe(200)
@@ -110,6 +114,48 @@ test("a restart on a full disk uses up nothing of what is kept: it takes no plac
     expect(await place(at, `restart-${restart}`)).toMatchObject({ status: 503, json: { code: "dependency_unavailable" } })
     expect((await cancelAll(at)).status).toBe(200)
   }
+})
+
+/** Streams an index price to the venue, as a feed process does; whether it was taken. */
+const streamed = async ({ venue }: Ready, session: string, sequence: number): Promise<boolean> => {
+  const prices = [{ marketId: "BTC-USDC-PERP", price: String(60_000 + sequence % 7), sourceEpochMs: venue.epochMs }]
+  const { json } = await venue.ask("POST", "/v1/operator/index-stream/prices", { body: { session, sequence, prices } })
+  return json.prices[0].outcome !== "refused"
+}
+
+test("prices, marks and starts that go on for as long as the disk is full leave cancels their half of what is kept", async () => {
+  const { disk, state } = fillable()
+  let at = await ready(disk.mount())
+  state.full = true
+  await fill(at)
+  for (let restart = 0; restart < 4; restart++) {
+    const { json: { session } } = await at.venue.ask("POST", "/v1/operator/index-stream")
+    let taken = 0
+    // A minute of prices and marks in each life: far more than all that is kept.
+    for (let second = 1; second <= 60; second++) {
+      if (await streamed(at, session, second)) taken++
+      await at.venue.pass(1_000)
+    }
+    expect(taken).toBeLessThan(60)
+    const { json: { reason } } = await at.venue.ask("GET", "/readyz")
+    expect(reason).toMatch(/neither prices nor marks are journaled: .*ENOSPC.*; [0-9]+ bytes are left for cancels/)
+    disk.crash("power")
+    const venue = new VenueOver(disk.mount())
+    expect(Exit.isSuccess(await venue.started)).toBe(true)
+    at = { ...at, venue }
+  }
+  const { json: { reason } } = await at.venue.ask("GET", "/readyz")
+  // An eighth of a segment of 64 KiB, of which each start took a block, and what a block of any size needs behind it.
+  const leftBytes = Number(/; ([0-9]+) bytes are left/.exec(reason)![1])
+  expect(leftBytes).toBeGreaterThanOrEqual(8 * 1024 + 8 * 1024 - 4 * 1024)
+  let cancels = 0
+  while ((await cancelAll(at)).status === 200) cancels++
+  expect(cancels).toBeGreaterThanOrEqual(4)
+
+  state.full = false
+  await at.venue.pass(1_000)
+  expect((await place(at, "later")).status).toBe(200)
+  expect(Exit.isSuccess(await at.venue.stop())).toBe(true)
 })
 
 test("a start that finds no room even for its own record waits for it, and says so", async () => {

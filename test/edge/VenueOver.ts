@@ -79,6 +79,10 @@ export class VenueOver {
     )
   }
 
+  get epochMs(): number {
+    return this.nowMs
+  }
+
   /** Lets time pass: whoever sleeps wakes at its moment. */
   async pass(millis: number): Promise<void> {
     for (const end = this.nowMs + millis; this.nowMs < end;) {
