@@ -13,7 +13,7 @@ import { Clients } from "./run/Clients.js"
 import { Faults } from "./run/Faults.js"
 import { FeedReader } from "./run/FeedReader.js"
 import { Follower } from "./run/Follower.js"
-import { boundsOf, Host } from "./run/Host.js"
+import { boundsOf, Host, keptOf } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
 import type { Report, Request } from "./run/Request.js"
@@ -85,14 +85,15 @@ class Run {
       metAtOnce,
       liquidatedAtOnce,
       triggeredAtOnce,
-      noticeMs
+      noticeMs,
+      keptOf(world.options)
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
     this.follower = new Follower(world, this.model, engine, (seen) => this.witness.see(seen))
     const reader = new FeedReader(world.root.split("feed-reader"), this.witness, this.follower, () => this.clients.open)
     this.host = new Host(world, this.witness, this.follower, () => this.faults.atStart(), reader)
-    this.clients = new Clients(world, this.witness, this.follower)
+    this.clients = new Clients(world, this.witness, this.follower, () => this.host.process?.clock.unsafeCurrentTimeMillis())
     this.faults = new Faults(world, this.host)
     this.proofs = new Proofs(world, this.witness, this.follower, this.host, this.clients, this.until)
   }

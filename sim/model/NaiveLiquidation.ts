@@ -5,6 +5,7 @@
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { ceilDiv, maintenance, marginOf, type NaiveMargin, profitOf, trade, valueOf } from "./NaiveMoney.js"
+import type { NaiveMovement, NaivePublished, NaiveRanked, NaiveRanking, NaiveStep } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
 import type { NaiveAccount, NaiveLiquidation, NaiveMarket, NaivePosition } from "./NaiveState.js"
 
@@ -35,6 +36,12 @@ const floorDiv = (a: bigint, b: bigint): bigint => -ceilOf(-a, b)
 /** ceil(a / b), for b > 0, whatever the sign of a. */
 const ceilOf = (a: bigint, b: bigint): bigint => (a > 0n ? ceilDiv(a, b) : a / b)
 
+/** What an order of the venue's own came to. */
+export interface NaiveSent {
+  readonly filled: number
+  readonly notional: bigint
+}
+
 /** What liquidation asks of the venue that it happens in. */
 export interface Ground {
   readonly accounts: ReadonlyArray<NaiveAccount>
@@ -46,9 +53,9 @@ export interface Ground {
   readonly cancelAll: (account: NaiveAccount) => void
   /**
    * Matches an immediate order of the venue's own, which is to change a position so: up to its limit, or where there is none as
-   * far as the band goes and as the accept rule lets it. The notional that it filled.
+   * far as the band goes and as the accept rule lets it. What it filled.
    */
-  readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined) => bigint
+  readonly send: (account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined) => NaiveSent
   /** A position changes at a price, without a trade and without a fee. */
   readonly change: (account: NaiveAccount, market: NaiveMarket, change: number, price: bigint) => void
   /** Money goes from one account to another. */
@@ -59,6 +66,8 @@ export interface Ground {
   readonly touch: (account: NaiveAccount) => void
   /** Resting orders that the venue's own orders have met in this record. */
   readonly met: () => number
+  /** What everybody is told of it. */
+  readonly published: NaivePublished
 }
 
 /** The price at which closing a position takes its share of the equity and no more; in whole atoms, against who is closed. */
@@ -74,22 +83,8 @@ export const bankruptcyPrice = (
   return quantity > 0 ? ceilOf(mark * perAtom - share, perAtom) : floorDiv(mark * perAtom + share, perAtom)
 }
 
-/** The positions of one direction in a market in the order in which they are closed, for a second of the market's ticks. */
-interface Ranking {
-  readonly second: number
-  /** The record in which it was made. */
-  readonly sequence: number
-  readonly ranked: ReadonlyArray<NaiveAccount>
-}
-
-/** A counterparty as it is ranked. */
-export interface Ranked {
-  readonly account: NaiveAccount
-  readonly profit: bigint
-  readonly entry: bigint
-  readonly notional: bigint
-  readonly equity: bigint
-}
+/** What a counterparty is ranked by. */
+export type Ranked = Omit<NaiveRanked, "closed">
 
 /** The score of a counterparty as a fraction. */
 const scoreOf = ({ entry, equity, notional, profit }: Ranked): readonly [over: bigint, under: bigint] => {
@@ -124,8 +119,6 @@ export class NaiveLiquidations {
   fundMomentEpochMs = 0
   /** Positions that were deleveraged in the record at hand. */
   #deleveraged = 0
-  /** The latest of each market and direction. */
-  readonly #rankings = new Map<string, Ranking>()
   /** The market from which on the fund has yet to unwind in the running second. */
   #unwindFrom = 0
 
@@ -242,9 +235,35 @@ export class NaiveLiquidations {
     const size = isOver || valueOf(market, position) <= wholeNotional ? held : Math.ceil(held / fifth)
     if (liquidation.firstPartEpochMs === 0) liquidation.firstPartEpochMs = atEpochMs
     liquidation.partSecond = secondOf(atEpochMs)
-    const filled = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
-    const fee = min(ceilDiv(filled * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
-    if (fee > 0n) this.ground.pay(account, this.ground.openFund(), fee, market)
+    const before = this.#before(account, market)
+    const { filled, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
+    const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
+    if (fee > 0n) this.#moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
+    this.ground.published.steps.push({ ...before, step: "order", size, filled, price, fee })
+  }
+
+  /** What is told of a step in a market before it: of an account's position, and what the account had. */
+  #before(account: NaiveAccount, market: NaiveMarket) {
+    const { equity, maintenanceMargin } = this.#margin(account)
+    return {
+      sequence: this.ground.sequence(),
+      atEpochMs: this.ground.now(),
+      market: market.index,
+      account: account.index,
+      counterparty: undefined,
+      rank: 0,
+      rankingSequence: 0,
+      isLong: account.positions.get(market.index)!.quantity > 0,
+      mark: market.mark,
+      fee: 0n,
+      equity,
+      maintenanceMargin
+    } satisfies Partial<NaiveStep>
+  }
+
+  #moved<A>(cause: NaiveMovement["cause"], market: NaiveMarket, act: () => A): A {
+    const { now, published, sequence } = this.ground
+    return published.moved({ sequence: sequence(), atEpochMs: now(), fund: () => this.fund }, cause, market.index, act)
   }
 
   /** Whether less than two thirds of its maintenance margin is left. */
@@ -279,8 +298,11 @@ export class NaiveLiquidations {
     if (size === 0) return 0
     const way = quantity > 0 ? 1 : -1
     const fund = this.ground.openFund()
-    this.ground.change(account, market, -way * size, price)
-    this.ground.change(fund, market, way * size, price)
+    this.ground.published.steps.push({ ...this.#before(account, market), step: "takeover", size, filled: size, price })
+    this.#moved("takeover", market, () => {
+      this.ground.change(account, market, -way * size, price)
+      this.ground.change(fund, market, way * size, price)
+    })
     if (this.fundMomentEpochMs === 0) this.fundMomentEpochMs = nextSecond(this.ground.now())
     return size
   }
@@ -313,51 +335,82 @@ export class NaiveLiquidations {
   }
 
   /** Ranks what there is in a market against longs, or against shorts. */
-  #rank(market: NaiveMarket, isLong: boolean): Ranking {
+  #rank(market: NaiveMarket, isLong: boolean): NaiveRanking {
     const ranked = this.ground.accounts
       .flatMap((account) => {
         const position = account.positions.get(market.index)
         if (position === undefined || position.quantity > 0 === isLong) return []
         const { equity } = this.#margin(account)
         const { entryNotional: entry } = position
-        return [{ account, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity }]
+        return [{ account, profit: profitOf(market, position), entry, notional: valueOf(market, position), equity, closed: [] }]
       })
       .sort(byRank)
-      .map(({ account }) => account)
-    const ranking = { second: market.risk.second, sequence: this.ground.sequence(), ranked }
-    this.#rankings.set(`${market.index}/${isLong}`, ranking)
+    const ranking = {
+      sequence: this.ground.sequence(),
+      atEpochMs: this.ground.now(),
+      market: market.index,
+      isLong: !isLong,
+      mark: market.mark,
+      second: market.risk.second,
+      ranked
+    }
+    this.ground.published.rankings.push(ranking)
     return ranking
   }
 
   /** The ranking for the running second of a market, made where there is none. */
-  #ranking(market: NaiveMarket, isLong: boolean): Ranking {
-    const latest = this.#rankings.get(`${market.index}/${isLong}`)
+  #ranking(market: NaiveMarket, isLong: boolean): NaiveRanking {
+    const latest = this.ground.published.rankings.findLast((each) => each.market === market.index && each.isLong !== isLong)
     return latest?.second === market.risk.second ? latest : this.#rank(market, isLong)
   }
 
   /** Closes so much of a position against the others at a price. What a ranking of before leaves goes on with one made anew. */
   #deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
-    const latest = this.#ranking(market, isLong)
-    const closed = this.#closeAgainst(latest, account, market, size, price)
-    if (closed.isLeft || closed.size === size || latest.sequence === this.ground.sequence()) return closed
-    const anew = this.#closeAgainst(this.#rank(market, isLong), account, market, size - closed.size, price)
-    return { size: closed.size + anew.size, isLeft: anew.isLeft }
+    let ranking = this.#ranking(market, isLong)
+    let closed = this.#closeAgainst(ranking, account, market, size, price)
+    if (!closed.isLeft && closed.size < size && ranking.sequence !== this.ground.sequence()) {
+      ranking = this.#rank(market, isLong)
+      const anew = this.#closeAgainst(ranking, account, market, size - closed.size, price)
+      closed = { size: closed.size + anew.size, isLeft: anew.isLeft }
+    }
+    const rest = size - closed.size
+    if (rest > 0 && !closed.isLeft) {
+      const { sequence: rankingSequence } = ranking
+      this.ground.published.steps.push({
+        ...this.#before(account, market),
+        step: "exhausted",
+        rankingSequence,
+        size: rest,
+        filled: 0,
+        price
+      })
+    }
+    return closed
   }
 
-  #closeAgainst({ ranked }: Ranking, account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
+  #closeAgainst({ ranked, sequence }: NaiveRanking, account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
     let left = size
-    for (const other of ranked) {
+    for (const [place, entry] of ranked.entries()) {
       if (left === 0) break
+      const other = entry.account
       const held = other.positions.get(market.index)?.quantity ?? 0
       if (held === 0 || held > 0 === isLong) continue
       const closed = Math.min(left, closable(held, this.#margin(other).equity, market, price))
       if (closed === 0) continue
       if (this.#deleveraged === this.bounds.deleveraged) return { size: size - left, isLeft: true }
       this.#deleveraged++
-      this.ground.change(account, market, isLong ? -closed : closed, price)
-      this.ground.change(other, market, isLong ? closed : -closed, price)
+      const before = this.#before(account, market)
+      const told = { counterparty: other.index, rank: place + 1, rankingSequence: sequence, size: closed, filled: closed, price }
+      this.ground.published.steps.push({ ...before, step: "deleveraging", ...told })
+      entry.closed.push({ sequence: this.ground.sequence(), size: closed })
+      const change = (): void => {
+        this.ground.change(account, market, isLong ? -closed : closed, price)
+        this.ground.change(other, market, isLong ? closed : -closed, price)
+      }
+      if (other === this.fund) this.#moved("deleveraging", market, change)
+      else change()
       left -= closed
     }
     return { size: size - left, isLeft: false }
@@ -378,7 +431,8 @@ export class NaiveLiquidations {
       if (equity >= maintenanceMargin || largest === undefined) return false
       const { market, position, price } = largest
       const held = Math.abs(position.quantity)
-      const { isLeft, size } = this.#deleverage(fund, market, held, equity < 0n ? price : BigInt(market.mark))
+      const at = equity < 0n ? price : BigInt(market.mark)
+      const { isLeft, size } = this.#moved("deleveraging", market, () => this.#deleverage(fund, market, held, at))
       if (isLeft) return true
       if (size < held) this.ground.halt(market)
     }
@@ -392,7 +446,7 @@ export class NaiveLiquidations {
     for (const market of held.slice(0, this.bounds.unwound)) {
       const { quantity } = fund.positions.get(market.index)!
       const size = Math.ceil(Math.abs(quantity) / fifth)
-      this.ground.send(fund, market, quantity > 0 ? -size : size, undefined)
+      this.#moved("unwinding", market, () => this.ground.send(fund, market, quantity > 0 ? -size : size, undefined))
     }
     this.#unwindFrom = held[this.bounds.unwound]?.index ?? 0
     return this.#unwindFrom !== 0

@@ -94,6 +94,7 @@ export interface NaiveLiquidation {
 export interface NaivePayment {
   readonly market: number
   readonly sequence: number
+  readonly atEpochMs: number
   readonly endedAtEpochMs: number
   readonly quantity: number
   readonly index: number
@@ -129,8 +130,6 @@ export interface NaiveAccount {
   displayHandle: string
   /** There from when it falls under its maintenance margin until a look finds it healthy, or flat. */
   liquidation: NaiveLiquidation | undefined
-  /** Its last payment of funding. */
-  lastPayment: NaivePayment | undefined
   /** Every change of its collateral, oldest first. */
   readonly ledger: Array<NaiveChange>
 }

@@ -24,7 +24,8 @@ import type { Record } from "../../src/journal/Record.js"
 import { decimalOf, moneyScale } from "./Decimals.js"
 import { ceilDiv, grows, maintenance, marginOf, type NaiveExtra, type NaiveMargin, trade } from "./NaiveMoney.js"
 import * as AutoCloses from "./NaiveAutoClose.js"
-import { type Bounds, NaiveLiquidations, venueBounds } from "./NaiveLiquidation.js"
+import { type Bounds, NaiveLiquidations, type NaiveSent, venueBounds } from "./NaiveLiquidation.js"
+import { type Kept, NaivePublished, venueKept } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
 import {
   isKept,
@@ -179,8 +180,8 @@ export class NaiveVenue {
   readonly accounts: Array<NaiveAccount> = []
   readonly markets: Array<NaiveMarket> = []
   readonly orders = new Map<number, NaiveOrder>()
-  /** Numbers of the venue's own orders: of parts of liquidations, and of what unwinds the insurance fund. */
-  readonly ownOrders = new Set<number>()
+  /** Accounts of the venue's own orders, by number: of parts of liquidations, and of what unwinds the insurance fund. */
+  readonly ownOrders = new Map<number, number>()
   /** What each scope was last decided for. */
   readonly memory = new Map<string, NaiveMemory>()
   /** What scopes were decided for before that, once it had been forgotten. */
@@ -198,6 +199,8 @@ export class NaiveVenue {
   /** The venue's own orders that the record at hand has sent. */
   #sent = 0
   readonly #liquidations: NaiveLiquidations
+  /** What is told of liquidations, of the insurance fund and of funding. */
+  readonly published: NaivePublished
   /** What closes positions by itself. */
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
@@ -226,7 +229,8 @@ export class NaiveVenue {
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
-   * `noticeMs`: how long before tighter margins take effect they are announced at least.
+   * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
+   * published.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -234,14 +238,17 @@ export class NaiveVenue {
     readonly metAtOnce = 1_024,
     bounds: Bounds = venueBounds,
     triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
-    readonly noticeMs = 86_400_000
+    readonly noticeMs = 86_400_000,
+    kept: Kept = venueKept
   ) {
+    this.published = new NaivePublished(kept)
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
       markets: this.markets,
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
       met: () => this.#met,
+      published: this.published,
       cancelAll: (account) => void this.#cancelAll(account, anyMarket, CancelReason.liquidation, this.endedAtOnce),
       send: (account, market, change, limit) =>
         this.#sendOwn(account, market, change, limit, limit === undefined ? "unwinding" : "liquidation"),
@@ -735,28 +742,39 @@ export class NaiveVenue {
   /** Everyone with a position pays or receives; what rounding leaves goes to the insurance fund. */
   #payFunding(market: NaiveMarket, funding: NaiveFunding): void {
     let left = 0n
+    const { atEpochMs, published, sequence } = this
+    const place = { atEpochMs, sequence, fund: () => this.#liquidations.fund }
     for (const account of [...this.accounts]) {
       const held = this.#quantity(account, market)
       if (held === 0) continue
       const paid = Risk.payment(market, held, funding)
-      this.#credit(account, -paid, "funding", market.index)
-      account.lastPayment = {
+      const settle = (): void => this.#credit(account, -paid, "funding", market.index)
+      if (account === this.#liquidations.fund) published.moved(place, "funding", market.index, settle)
+      else settle()
+      published.payments.push({
+        account: account.index,
         market: market.index,
-        sequence: this.sequence,
+        sequence,
+        atEpochMs,
         endedAtEpochMs: funding.atEpochMs,
         quantity: held,
         index: funding.index,
         rate8h: funding.rate8h,
         intervalMs: funding.intervalMs,
         paid
-      }
+      })
       const episode = account.episodes.get(market.index)!
       episode.fundingPaid += paid
       episode.lastSequence = this.sequence
       left += paid
       this.#touchedAccounts.add(account.index)
     }
-    if (left !== 0n) this.#credit(this.#fund(), left, "funding_rest", -1)
+    if (left !== 0n) published.moved(place, "funding_rest", undefined, () => this.#credit(this.#fund(), left, "funding_rest", -1))
+  }
+
+  /** The insurance fund's account, where it has one. */
+  get fund(): NaiveAccount | undefined {
+    return this.#liquidations.fund
   }
 
   /** The insurance fund's account, opened by the first who has anything for it. */
@@ -779,7 +797,8 @@ export class NaiveVenue {
     const after = (this.#liquidations.fund?.collateral ?? 0n) + amount
     if (after > largestCredit) return refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, after, largestCredit))
     this.feesCollected -= amount
-    this.#credit(this.#fund(), amount, "collected_fees", -1)
+    const place = { atEpochMs: this.atEpochMs, sequence: this.sequence, fund: () => this.#liquidations.fund }
+    this.published.moved(place, "collected_fees", undefined, () => this.#credit(this.#fund(), amount, "collected_fees", -1))
     return done(-1)
   }
 
@@ -869,7 +888,6 @@ export class NaiveVenue {
       cancelAllAtEpochMs: 0,
       displayHandle: "",
       liquidation: undefined,
-      lastPayment: undefined,
       ledger: deposited === 0n ? [] : [{ cause: "credit", market: -1, amount: deposited }]
     }
     this.accounts.push(account)
@@ -1481,8 +1499,8 @@ export class NaiveVenue {
     }
   }
 
-  /** Sends an immediate order of the venue's own for an account; the notional that it filled. */
-  #sendOwn(account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined, by: NaiveOrder["by"]): bigint {
+  /** Sends an immediate order of the venue's own for an account; what it filled. */
+  #sendOwn(account: NaiveAccount, market: NaiveMarket, change: number, limit: number | undefined, by: NaiveOrder["by"]): NaiveSent {
     const order: NaiveOrder = {
       by,
       number: ordinal(this.sequence, firstOwnOrder + this.#sent++),
@@ -1511,9 +1529,9 @@ export class NaiveVenue {
       endedAtEpochMs: 0,
       retentionMs: this.retentionMs
     }
-    this.ownOrders.add(order.number)
+    this.ownOrders.set(order.number, account.index)
     this.#match(order)
-    return order.filledNotional
+    return { filled: order.filled, notional: order.filledNotional }
   }
 
   /** A position changes hands at a price: no trade, and no fee. */

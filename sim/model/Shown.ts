@@ -348,7 +348,7 @@ export const compatOwnTrade = (model: NaiveVenue, fill: NaiveFill, account: numb
 // --- markets ---------------------------------------------------------------------------------------------
 
 /** What traders go by, and what may be announced. */
-const terms = ({ quantityScale, ...parameters }: Market.Parameters): Members => ({
+export const terms = ({ quantityScale, ...parameters }: Market.Parameters): Members => ({
   minQuantity: decimalOf(parameters.minQuantityAtoms, quantityScale),
   maxQuantity: decimalOf(parameters.maxQuantityAtoms, quantityScale),
   maxPositionQuantity: decimalOf(parameters.maxPositionQuantityAtoms, quantityScale),
@@ -470,8 +470,8 @@ const bpsOf = (rate: bigint): string => {
   return String(shifted < 0n && shifted % 100_000n !== 0n ? whole - 1n : whole)
 }
 
-/** `external-market-stats/v1`. */
-export const stats = (model: NaiveVenue, of: NaiveMarket): Members => {
+/** `external-market-stats/v1`; whether the index is fresh is told by the present time, which may be later than the last record's. */
+export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { marketId, priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
@@ -498,13 +498,13 @@ export const stats = (model: NaiveVenue, of: NaiveMarket): Members => {
       ...both("indexPrice", of.risk.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
       asOfEpochMs: of.risk.source,
-      stale: Risk.isStale(of, model.atEpochMs)
+      stale: Risk.isStale(of, Math.max(now, model.atEpochMs))
     }
   }
 }
 
 /** The same in the unified shape: every number is there, 0 where there was nothing yet. */
-export const compatStats = (model: NaiveVenue, of: NaiveMarket): Members => {
+export const compatStats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const openInterest = openInterestOf(model, of)
@@ -527,12 +527,12 @@ export const compatStats = (model: NaiveVenue, of: NaiveMarket): Members => {
     nextFundingTimestamp: next,
     nextFundingDatetime: new Date(next).toISOString(),
     interval: minutes % 60 === 0 ? `${minutes / 60}h` : Number.isInteger(minutes) ? `${minutes}m` : `${minutes * 60}s`,
-    info: stats(model, of)
+    info: stats(model, of, now)
   }
 }
 
 /** A ticker: the best prices and the day; what there was nothing for is absent. */
-export const ticker = (model: NaiveVenue, of: NaiveMarket): Members => {
+export const ticker = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs): Members => {
   const { priceScale, quantityScale } = of.parameters
   const day = model.day(of, model.atEpochMs)
   const [bid] = model.levels(of.index, Order.buy)
@@ -561,7 +561,7 @@ export const ticker = (model: NaiveVenue, of: NaiveMarket): Members => {
     quoteVolume: numberOf(day.volumeQuote, moneyScale),
     markPrice: mark,
     indexPrice: of.risk.index === 0 ? undefined : price(of.risk.index),
-    info: stats(model, of)
+    info: stats(model, of, now)
   }
 }
 

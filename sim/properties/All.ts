@@ -31,7 +31,9 @@ import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
 import { previewsEqualDecisions } from "./previewsEqualDecisions.js"
+import { pseudonymous } from "./pseudonymous.js"
 import { quantity } from "./quantity.js"
+import { rankings } from "./rankings.js"
 import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
@@ -88,6 +90,8 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(stateEqualsModel),
   watch(readsEqualModel),
   watch(readsAreAsAsked),
+  watch(rankings),
+  watch(pseudonymous),
   watch(schemaConformance),
   watch(failures),
   watch(everyCommandAnswered),

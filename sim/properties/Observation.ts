@@ -74,6 +74,8 @@ export type Observation =
     /** The last record that was durable when the reply left the process. */
     readonly leftBehind: number
     readonly atEpochMs: number
+    /** The process's clock when the call was sent and when it was answered; undefined where it did not run truly between the two. */
+    readonly clock: readonly [number, number] | undefined
     readonly model: NaiveVenue
   }
   /** A client got none. */

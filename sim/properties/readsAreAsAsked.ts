@@ -81,13 +81,16 @@ const mayBe = (call: Call, reading: Queries.Reading, meanings: Meanings, model: 
   if (reading._tag === "nowhere") return [noRoute]
   const access = reading._tag === "query" ? reading.query.access : reading.access
   if (access === "key" && call.credential !== "trader") return [unauthorized]
+  if (access === "operator" && call.credential !== "operator") return [unauthorized]
   if (reading._tag === "malformed") return [invalid]
   const { query } = reading
   if (query.account !== undefined && query.account !== call.accountId) return [noAccount]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
-  const found = meanings.some((place) => place?.listed === true)
-  const missing = meanings.some((place) => place?.listed !== true)
+  // An operator knows markets that have yet to be listed.
+  const isKnown = (place: Meanings[number]): boolean => query.access === "operator" ? place !== undefined : place?.listed === true
+  const found = meanings.some(isKnown)
+  const missing = !meanings.every(isKnown)
   const cursor = query.query.get("cursor")
   const within = cursor === undefined ? [good] : ofCursor(call, query.kind!, cursor, model)
   if (query.market === undefined) return within

@@ -1,7 +1,8 @@
 /**
  * Safety (I3, I4 as readers see them). What a read shows is what the reference model has at the sequence that
  * the answer names: orders at their last record, balances, positions, switches and markets at the journal's. What names
- * no sequence is compared where no record became durable between the question and the answer: it was read at the last.
+ * no sequence is compared where no record became durable between the question and the answer: it was read at the last. A list
+ * to which rows are only added is held whole all the same, at one of the records at which it may have been read.
  */
 import * as Market from "../../src/domain/Market.js"
 import { parseOrderId } from "../../src/domain/Ids.js"
@@ -9,8 +10,9 @@ import * as Order from "../../src/domain/Order.js"
 import { isKept, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
+import * as Published from "../model/ShownPublished.js"
 import { difference, without } from "./Difference.js"
-import type { Answer, Call } from "./Observation.js"
+import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 type Json = { readonly [name: string]: unknown }
@@ -29,6 +31,11 @@ interface Reading {
   readonly json: Json
   readonly model: NaiveVenue
   readonly stands: boolean
+  /** The earliest and the latest record at which it may have been read. */
+  readonly from: number
+  readonly to: number
+  /** The process's clock, as `Answered` has it. */
+  readonly clock: readonly [number, number] | undefined
   /** The market in the path. */
   readonly market: NaiveMarket | undefined
   readonly query: URLSearchParams
@@ -130,15 +137,62 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   getAutoClose: ({ call, model }) => Shown.triggers(model, call.account, decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)),
   listTriggers: ({ call, model, query }) => Shown.triggers(model, call.account, query.get("marketId")),
   getLimits: ({ model }) => Shown.limits(model),
-  getStats: ({ market, model }) => Shown.stats(model, market!),
-  getCompatStats: ({ market, model }) => Shown.compatStats(model, market!),
-  getCompatTicker: ({ market, model }) => Shown.ticker(model, market!),
+  getAnnounced: ({ json, model }) =>
+    Published.announced(model, model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])!),
+  getInsuranceFund: (reading) => Published.insuranceFund(reading.model, askedOf(reading)),
   listCompatTrades: ({ market, model, query }) =>
     sinceAndLimit(model.retained(market!.trades), query, (fill) => fill.atEpochMs).map((fill) => Shown.compatTrade(model, fill)),
   listCompatOwnTrades: ({ call, model, query }) => {
     const own = model.retained(model.fillsOf(call.account)).filter((fill) => isOf(model, query.get("symbol"), fill.market))
     return sinceAndLimit(own, query, (fill) => fill.atEpochMs).map((fill) => Shown.compatOwnTrade(model, fill, call.account))
   }
+}
+
+/** What is asked for of a list without pages. */
+const askedOf = ({ query }: Reading): Published.Asked => ({
+  sinceEpochMs: Number(query.get("since") ?? 0),
+  limit: Number(query.get("limit") ?? 50)
+})
+
+/** Lists to which rows are only added, as they were at a record. */
+const growing: Readonly<Record<string, (reading: Reading, sequence: number) => unknown>> = {
+  listLiquidations: (reading, sequence) => Published.liquidations(reading.model, reading.market!, sequence, askedOf(reading)),
+  listDeleveragings: (reading, sequence) => Published.deleveragings(reading.model, reading.market!, sequence, askedOf(reading)),
+  listFundings: (reading, sequence) => Published.fundings(reading.model, reading.market!, sequence, askedOf(reading)),
+  listAccountLiquidations: (reading, sequence) =>
+    Published.accountLiquidations(reading.model, reading.call.account, sequence, askedOf(reading)),
+  listFundingPayments: (reading, sequence) => Published.fundingPayments(reading.model, reading.call.account, sequence, askedOf(reading)),
+  getInsuranceFund: (reading, sequence) => Published.movements(reading.model, sequence, askedOf(reading))
+}
+
+/** A list as it was at one of the records between question and answer, the latest first: only those that added to any matter. */
+const growingVerdict = (what: string, reading: Reading, expected: (reading: Reading, sequence: number) => unknown): Verdict => {
+  const { call, from, json, model: { markets, published: { rankings, steps } }, to } = reading
+  const shown = call.endpoint === "getInsuranceFund" ? json["movements"] : json
+  const between = [...steps, ...rankings, ...markets.flatMap(({ risk }) => risk.fundings)]
+    .map(({ sequence }) => sequence)
+    .filter((sequence) => sequence > from && sequence <= to)
+  let said: Verdict
+  for (const sequence of new Set([to, ...between.sort((one, other) => other - one), from])) {
+    const verdict = difference(what, shown, expected(reading, sequence))
+    if (verdict === undefined) return holds
+    said ??= verdict
+  }
+  return said
+}
+
+/** Figures that tell whether an index is fresh by now. */
+const timed: Readonly<Record<string, (model: NaiveVenue, market: NaiveMarket, now: number) => unknown>> = {
+  getStats: Shown.stats,
+  getCompatStats: Shown.compatStats,
+  getCompatTicker: Shown.ticker
+}
+
+const timedVerdict = (what: string, { call, clock, json, market, model }: Reading): Verdict => {
+  // Of a clock that was set meanwhile it is not known what it read: it may be as late as can be.
+  const moments = clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]
+  const [early, late] = moments.map((now) => difference(what, json, timed[call.endpoint]!(model, market!, now)))
+  return early === undefined ? holds : late
 }
 
 /** Digits of a key's id, which its token shows. */
@@ -207,8 +261,11 @@ const verdictOf = (reading: Reading): Verdict => {
       return compatMarketsVerdict(reading)
     default:
   }
-  if (!stands) return holds
   const what = `${call.target} for ${call.client}`
+  const grows = growing[call.endpoint]
+  const verdict = grows === undefined ? holds : growingVerdict(what, reading, grows)
+  if (verdict !== undefined || !stands) return verdict
+  if (timed[call.endpoint] !== undefined) return timedVerdict(what, reading)
   const expected = ofAccount[call.endpoint]?.(reading)
   if (expected !== undefined) {
     return difference(what, Object.fromEntries(Object.keys(expected).map((name) => [name, json[name]])), expected)
@@ -223,13 +280,18 @@ const marketOf = (model: NaiveVenue, path: string): NaiveMarket | undefined => {
   return model.markets.find(({ parameters }) => parameters.marketId === name || Market.symbol(parameters) === name)
 }
 
-const readingOf = (state: State, call: Call, attempt: number, { json }: Answer, model: NaiveVenue): Reading | undefined => {
+const readingOf = (
+  state: State,
+  { answer: { json }, attempt, call, clock, model }: Extract<Observation, { _tag: "Answered" }>
+): Reading | undefined => {
   if (!isObject(json)) return undefined
   const [path = "", search = ""] = call.target.split("?")
   const info = json["info"]
   const named = json["journalSequence"] ?? (isObject(info) ? info["journalSequence"] : undefined)
-  const stands = named === undefined ? state.asked.get(`${call.id}/${attempt}`) === model.sequence : named === model.sequence
-  return { call, json, model, stands, market: marketOf(model, path), query: new URLSearchParams(search) }
+  const asked = state.asked.get(`${call.id}/${attempt}`) ?? 0
+  const [from, to] = typeof named === "number" ? [named, named] : [asked, model.sequence]
+  const stands = from === model.sequence
+  return { call, json, model, stands, from, to, clock, market: marketOf(model, path), query: new URLSearchParams(search) }
 }
 
 /** Whether a call only asks: a preview is sent as a placement is. */
@@ -250,7 +312,7 @@ export const readsEqualModel: Property<State> = {
         return holds
       case "Answered": {
         if (seen.answer.status !== 200 || !isRead(seen.call)) return holds
-        const reading = readingOf(state, seen.call, seen.attempt, seen.answer, seen.model)
+        const reading = readingOf(state, seen)
         return reading === undefined ? holds : verdictOf(reading)
       }
       default:

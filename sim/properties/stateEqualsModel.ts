@@ -85,8 +85,9 @@ const bracketsVerdict = (reads: Glance, model: NaiveVenue, account: number): Ver
 }
 
 /** The last payment of funding, where the venue still keeps any of the account. */
-const paymentVerdict = (reads: Glance, { index, lastPayment }: NaiveAccount): Verdict | undefined => {
+const paymentVerdict = (reads: Glance, { published }: NaiveVenue, index: number): Verdict | undefined => {
   const [view] = reads.fundingPayments(index, 1)
+  const lastPayment = published.payments.slice(-published.kept.payments).findLast(({ account }) => account === index)
   return firstDifference(`the last funding payment of account ${index}`, [
     ["market", view?.market, lastPayment?.market],
     ["sequence", view?.sequence, lastPayment?.sequence],
@@ -149,7 +150,7 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
     const expected = account.leverage.get(market.index) ?? 0
     if (set !== expected) return broken(`account ${index} has leverage ${set} in market ${market.index}, ${expected} in the model`)
   }
-  const payment = paymentVerdict(reads, account)
+  const payment = paymentVerdict(reads, model, index)
   if (payment !== undefined) return payment
   const openOrders = reads.openOrders(index, anyMarket)
   if (openOrders.length !== account.open.length) {

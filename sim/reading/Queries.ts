@@ -5,8 +5,8 @@
 import { name } from "./Bodies.js"
 import type { Family } from "./Asked.js"
 
-/** Who may read: anyone, a key of any kind, or a key that may read. `system`: anyone, at any time. */
-export type Access = "public" | "key" | "system"
+/** Who may read: anyone, a key of any kind, a key that may read, or the operator. `system`: anyone, at any time. */
+export type Access = "public" | "key" | "operator" | "system"
 
 /** What a listing is of, as its cursors say. */
 export type Kind = "orders" | "fills" | "trades"
@@ -49,6 +49,8 @@ const routes: ReadonlyArray<Route> = [
   route("getLeverage", "key", "/v1/accounts/:account/markets/:market/leverage"),
   route("getAutoClose", "key", "/v1/accounts/:account/positions/:market/auto-close"),
   route("listTriggers", "key", "/v1/accounts/:account/triggers", { marketId: name }),
+  route("listAccountLiquidations", "key", "/v1/accounts/:account/liquidations", sinceAndLimit),
+  route("listFundingPayments", "key", "/v1/accounts/:account/funding-payments", sinceAndLimit),
   route("lookUpOutcome", "key", "/v1/accounts/:account/outcomes", { idempotencyKey: visible, clientOrderId }),
   route("getCancelAllAfter", "key", "/v1/accounts/:account/orders/cancel-all-after"),
   route("getCurrentApiKey", "key", "/v1/api-keys/current"),
@@ -58,6 +60,11 @@ const routes: ReadonlyArray<Route> = [
   route("getBook", "public", "/v1/markets/:market/book"),
   route("listTrades", "public", "/v1/markets/:market/trades", page, "trades"),
   route("getStats", "public", "/v1/markets/:market/stats"),
+  route("listFundings", "public", "/v1/markets/:market/funding", sinceAndLimit),
+  route("listLiquidations", "public", "/v1/markets/:market/liquidations", sinceAndLimit),
+  route("listDeleveragings", "public", "/v1/markets/:market/deleveragings", sinceAndLimit),
+  route("getInsuranceFund", "public", "/v1/insurance-fund", sinceAndLimit),
+  route("getAnnounced", "operator", "/v1/operator/markets/:market/announced"),
   route("listCompatOrders", "key", "/v2/orders", { symbol: name, status, ...sinceAndLimit }),
   route("getCompatOrder", "key", "/v2/orders/:order", { symbol: name }),
   route("listCompatOwnTrades", "key", "/v2/trades", { symbol: name, ...sinceAndLimit }),

@@ -29,7 +29,13 @@ export class Clients {
   #restoring = false
   #restored = 0
 
-  constructor(readonly world: World, readonly witness: Witness, readonly follower: Follower) {}
+  /** `clock`: what the process's clock reads, while there is one. */
+  constructor(
+    readonly world: World,
+    readonly witness: Witness,
+    readonly follower: Follower,
+    readonly clock: () => number | undefined
+  ) {}
 
   /** Begins the next call. */
   readonly issue = (draft: Draft, settled: Settled): Call =>
@@ -72,6 +78,7 @@ export class Clients {
     const again = (): void => {
       time.after(Math.min(2_000, 20 * attempt) * (0.5 + fate.next()), () => this.#attempt(call, attempt + 1, settled))
     }
+    const sent = this.#moment()
     // A power failure at the moment in which a reply leaves takes back all behind this.
     let leftBehind = 0
     const left = (): void => {
@@ -87,7 +94,7 @@ export class Clients {
       }
       const { body: text, headers, status } = result.response
       const answer: Answer = { status, headers, text, json: parsed(text) }
-      this.#answered(call, attempt, answer, leftBehind)
+      this.#answered(call, attempt, answer, leftBehind, sent)
       // A table that is full stays so for a day: whoever is told of it asks no more.
       if (call.persistent && status === 503 && !isFull(text)) again()
       else this.#settle(call, answer, settled)
@@ -95,7 +102,11 @@ export class Clients {
     request.dealt?.(call, dealt)
   }
 
-  #answered(call: Call, attempt: number, answer: Answer, leftBehind: number): void {
+  #moment(): Moment {
+    return { trueMs: this.world.time.nowEpochMs(), clockMs: this.clock() }
+  }
+
+  #answered(call: Call, attempt: number, answer: Answer, leftBehind: number, sent: Moment): void {
     const { follower, witness, world } = this
     const { model } = follower
     witness.count(`answered ${answer.status}`)
@@ -109,6 +120,7 @@ export class Clients {
       sequence: model.sequence,
       leftBehind,
       atEpochMs: world.time.nowEpochMs(),
+      clock: between(sent, this.#moment()),
       model
     })
   }
@@ -121,6 +133,18 @@ export class Clients {
     this.#settling = undefined
   }
 }
+
+/** A moment by true time and by the process's clock. */
+interface Moment {
+  readonly trueMs: number
+  readonly clockMs: number | undefined
+}
+
+/** What a clock read at two moments, where it ran as truly between them as whole milliseconds can tell. */
+const between = (from: Moment, to: Moment): readonly [number, number] | undefined =>
+  from.clockMs === undefined || to.clockMs === undefined || Math.abs(to.clockMs - from.clockMs - (to.trueMs - from.trueMs)) > 1
+    ? undefined
+    : [from.clockMs, to.clockMs]
 
 const encoder = new TextEncoder()
 

@@ -9,6 +9,7 @@ import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
 import { venueBounds } from "../model/NaiveLiquidation.js"
+import { type Kept, venueKept } from "../model/NaivePublished.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
@@ -37,8 +38,19 @@ export const capacityOf = (options: Options): Capacity => {
     orders,
     triggeredAtOnce = AutoCloses.venueBounds
   } = boundsOf(options)
-  const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept }
+  const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept, ...rowsOf(options) }
   return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, noticeMs, liquidatedAtOnce, triggeredAtOnce, ...fills }
+}
+
+/** How many rows of each published list are kept: as few as fills, where these are few. */
+const rowsOf = ({ edges }: Options): { readonly rows?: number } =>
+  edges !== undefined && edges.fillsKept < fewFills ? { rows: edges.fillsKept } : {}
+const fewFills = 1_000
+
+/** The same as the model has it. */
+export const keptOf = (options: Options): Kept => {
+  const { rows } = rowsOf(options)
+  return rows === undefined ? venueKept : { steps: rows, movements: rows, payments: rows, rankings: venueKept.rankings }
 }
 
 /** How the venue of a run is set up, but for its markets file. */

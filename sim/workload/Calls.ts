@@ -286,7 +286,7 @@ export const operate = (
   endpoint: string,
   kind: string,
   key: string,
-  method: "PUT" | "DELETE" | "POST",
+  method: "PUT" | "DELETE" | "POST" | "GET",
   target: string,
   body: unknown
 ): Draft => ({

@@ -156,6 +156,20 @@ class Commands {
   }
 }
 
+/** A read of what is announced of a market, or of one that there is not. */
+const readAnnounced = (token: string, { model }: Desk, random: SimRandom): Calls.Draft => {
+  const marketId = random.chance(0.05) ? "NONE-USDC-PERP" : random.pick(model.markets).parameters.marketId
+  return {
+    ...Calls.operate(token, "read", "getAnnounced", "", "", "GET", `/v1/operator/markets/${marketId}/announced`, undefined),
+    idempotencyKey: undefined,
+    scope: undefined,
+    persistent: false
+  }
+}
+
+/** How often it looks at what it has announced, before it does anything else. */
+const lookShare = 0.15
+
 /** What cannot move a mark: a price with too many decimals, or one outside the market's bounds. */
 const isNoPrice = ({ maxPriceAtoms, minPriceAtoms, priceScale }: Parameters) => (price: string): boolean => {
   const atoms = Number(price) * 10 ** priceScale
@@ -323,6 +337,7 @@ export const make = (
     const next = (): void => {
       desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
     }
+    if (notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, notices), () => {})
     if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
       desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)

@@ -13,6 +13,9 @@ import type { Seat } from "./Seat.js"
 const presentShare = 0.45
 const oddShare = 0.08
 
+/** How many reads are of what is published of liquidations and funding, once there is any. */
+const publishedShare = 0.35
+
 /** What no parameter may be, or few. */
 const odd: ReadonlyArray<string> = ["", "0", "00", "01", "-1", "1.0", "1e1", " 1", "NaN", "OPEN", "open,closed", "undefined",
   "x".repeat(129), "9007199254740993", "1000000000000000", "999999999999999", "501", "500", "101", "100"]
@@ -49,11 +52,26 @@ const cursor = ({ model, random, wishes }: Seat, of: Queries.Kind): string => {
   return random.chance(0.3) ? random.pick(noCursors(kind, before)) : Queries.cursorOf(kind, before)
 }
 
+/** The times of what a route lists, oldest first: of trades where it lists anything else. */
+const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string): ReadonlyArray<number> => {
+  const { movements, payments, rankings, steps } = published
+  const lists: Readonly<Record<string, ReadonlyArray<{ readonly atEpochMs: number }>>> = {
+    listFundings: markets.flatMap(({ risk }) => risk.fundings),
+    listLiquidations: steps,
+    listAccountLiquidations: steps,
+    listDeleveragings: rankings,
+    listFundingPayments: payments,
+    getInsuranceFund: movements
+  }
+  return (lists[endpoint] ?? trades).map(({ atEpochMs }) => atEpochMs)
+}
+
 /** A time around what was done lately, or long ago. */
-const since = ({ model, random }: Seat): string => {
-  const { atEpochMs, trades } = model
-  const traded = trades.length === 0 ? atEpochMs : random.pick(trades.slice(-60)).atEpochMs
-  return String(random.pick([0, traded, traded + 1, atEpochMs, Math.max(0, atEpochMs - random.below(5_000)), atEpochMs + 60_000]))
+const since = ({ model, random }: Seat, endpoint: string): string => {
+  const { atEpochMs } = model
+  const rows = timesOf(model, endpoint).slice(-60)
+  const done = rows.length === 0 ? atEpochMs : random.pick(rows)
+  return String(random.pick([0, done, done + 1, atEpochMs, Math.max(0, atEpochMs - random.below(5_000)), atEpochMs + 60_000]))
 }
 
 const limit = ({ random }: Seat): string => String(random.pick([1, 2, 3, 5, 9, 10, 40, 50, 51, 99, 100, 100, 101, 499, 500, 501]))
@@ -73,7 +91,7 @@ const valueOf = (seat: Seat, endpoint: string, parameter: string): string => {
     case "cursor":
       return cursor(seat, endpoint === "listOrders" ? "orders" : endpoint === "listFills" ? "fills" : "trades")
     case "since":
-      return since(seat)
+      return since(seat, endpoint)
     case "limit":
       return limit(seat)
     case "idempotencyKey":
@@ -123,7 +141,18 @@ const target = (
 const page = ["limit", "cursor"]
 const sinceAndLimit = ["since", "limit"]
 
+/** What is published of liquidations and of funding. */
+const published: ReadonlyArray<Target> = [
+  target("listFundings", "none", ofMarket("/funding"), sinceAndLimit),
+  target("listLiquidations", "none", ofMarket("/liquidations"), sinceAndLimit),
+  target("listDeleveragings", "none", ofMarket("/deleveragings"), sinceAndLimit),
+  target("getInsuranceFund", "none", at("/v1/insurance-fund"), sinceAndLimit),
+  target("listAccountLiquidations", "trader", ofAccount("liquidations"), sinceAndLimit),
+  target("listFundingPayments", "trader", ofAccount("funding-payments"), sinceAndLimit)
+]
+
 const targets: ReadonlyArray<Target> = [
+  ...published,
   target("getOrder", "trader", ofOrder("v1")),
   target("getCompatOrder", "trader", ofOrder("v2"), ["symbol"]),
   target("getBalance", "trader", ofAccount("balance")),
@@ -155,6 +184,8 @@ const targets: ReadonlyArray<Target> = [
   target("getCompatTicker", "none", ofSymbol("/ticker")),
   target("listCompatTrades", "none", ofSymbol("/trades"), sinceAndLimit),
   target("getCompatTime", "none", at("/v2/time")),
+  // An operator's: a trader's key is none of his.
+  target("getAnnounced", "trader", (seat) => `/v1/operator/markets/${encoded(idOf(seat))}/announced`),
   target("getHealth", "none", at("/healthz")),
   target("getReadiness", "none", at("/readyz"))
 ]
@@ -171,7 +202,9 @@ const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>)
 /** One of all reads there are. */
 export const readAnything = (seat: Seat): Draft => {
   const { random, who } = seat
-  const { credential, endpoint, parameters = [], path } = random.pick(targets)
+  // Where there is anything of liquidations and funding, it is looked at more often than anything else.
+  const isTold = seat.model.published.steps.length + seat.model.published.payments.length > 0
+  const { credential, endpoint, parameters = [], path } = random.pick(isTold && random.chance(publishedShare) ? published : targets)
   const draft = Calls.read(who, endpoint, `${path(seat)}${search(seat, endpoint, parameters)}`, credential)
   if (credential === "none" || !random.chance(0.04)) return draft
   const wrong: ReadonlyArray<Partial<Draft>> = [

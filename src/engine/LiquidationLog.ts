@@ -62,11 +62,11 @@ const stepsKept = 16_384
 
 export type LiquidationLog = RowLog<keyof LiquidationStep>
 
-export const make = (): LiquidationLog => new RowLog(stepNames, stepsKept)
+export const make = (kept = stepsKept): LiquidationLog => new RowLog(stepNames, kept)
 
 /** Why the insurance fund's money or positions changed, by code: never renumber. */
 export const movementKinds = ["", "funding_rest", "liquidation_fee", "takeover", "unwinding", "deleveraging", "settlement",
-  "collected_fees"] as const
+  "collected_fees", "funding"] as const
 export type MovementKind = Exclude<(typeof movementKinds)[number], "">
 
 export const Movement = {
@@ -76,7 +76,8 @@ export const Movement = {
   unwinding: 4,
   deleveraging: 5,
   settlement: 6,
-  collectedFees: 7
+  collectedFees: 7,
+  funding: 8
 } as const
 export type Movement = (typeof Movement)[keyof typeof Movement]
 
@@ -110,4 +111,4 @@ const movementsKept = 16_384
 
 export type FundLog = RowLog<keyof FundMovement>
 
-export const makeFundLog = (): FundLog => new RowLog(movementNames, movementsKept)
+export const makeFundLog = (kept = movementsKept): FundLog => new RowLog(movementNames, kept)

@@ -81,6 +81,8 @@ export interface Capacity {
   readonly idempotencyKeys: number
   /** Fills that can be read, the latest; `fillsKept` unless given. It is part of the state: one for a journal's whole life. */
   readonly fills?: number
+  /** Rows of each list that is published of all accounts together, as many as each keeps unless given: likewise part of the state. */
+  readonly rows?: number
   /**
    * Scatters the tables that clients choose the keys of: random in a venue, so that nobody can craft what collides;
    * [0, 0] unless given. It decides nothing and is no state.
@@ -170,13 +172,13 @@ export class State extends Values {
   readonly liquidations = new Deadlines((account) => account)
   /** The parts that accounts under liquidation have had. */
   readonly parts = new Map<number, Parts>()
-  readonly liquidationLog = LiquidationLog.make()
-  readonly fundLog = LiquidationLog.makeFundLog()
+  readonly liquidationLog: LiquidationLog.LiquidationLog
+  readonly fundLog: LiquidationLog.FundLog
   rankings = new Rankings()
   /** What closes positions by itself. */
   brackets = new Brackets()
   /** The latest payments of funding, of all accounts. */
-  readonly fundingPayments = FundingPayments.make()
+  readonly fundingPayments: FundingPayments.FundingPayments
   /** The latest changes of all balances. */
   balances = new BalanceLog()
 
@@ -226,6 +228,9 @@ export class State extends Values {
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
     this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
     this.fills = new Fills(capacity.fills)
+    this.liquidationLog = LiquidationLog.make(capacity.rows)
+    this.fundLog = LiquidationLog.makeFundLog(capacity.rows)
+    this.fundingPayments = FundingPayments.make(capacity.rows)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */

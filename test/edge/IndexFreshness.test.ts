@@ -35,6 +35,35 @@ test("/readyz tells each listed market's index by the clock, and stays ready whe
   expect(Fake.json(response)).toMatchObject({ status: "ready", details: { oldestIndexAgeMs: 10_000, staleMarkets: 1 } })
 })
 
+test("figures and ticker tell a stale index by the clock too, with no record between", async () => {
+  const { venue } = make()
+  const target = "markets/BBB%2FUSDC:USDC"
+  const stale = async () => {
+    const [figures, compat, ticker] = await Promise.all(
+      ["/v1/markets/BBB-USDC-PERP/stats", `/v2/${target}/stats`, `/v2/${target}/ticker`].map(async (each) =>
+        Fake.json(await venue.ask({ target: each }))
+      )
+    )
+    return [figures, compat.info, ticker.info].map(({ marketData }) => marketData.stale)
+  }
+  const { sequence } = venue.engine
+  venue.atEpochMs += 9_999
+  expect(await stale()).toEqual([false, false, false])
+  venue.atEpochMs += 1
+  expect(await stale()).toEqual([true, true, true])
+  expect(venue.engine.sequence).toBe(sequence)
+})
+
+test("a clock that was set back makes no index fresh that the last record found stale", async () => {
+  const { second, venue } = make()
+  venue.atEpochMs += 10_000
+  venue.send({ kind: "PassTime" })
+  venue.atEpochMs -= 5_000
+  expect(await second()).toMatchObject({ indexStale: true })
+  const { marketData } = Fake.json(await venue.ask({ target: "/v1/markets/BBB-USDC-PERP/stats" }))
+  expect(marketData.stale).toBe(true)
+})
+
 test("a market without a price has no age and is stale", async () => {
   const { ready, venue } = make()
   for (const status of ["backfilling", "open"] as const) {

@@ -271,6 +271,25 @@ describe("an account under its maintenance margin", () => {
     expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
   })
 
+  test("which the fund took over pays funding as any other, and the fund's movements add up to what it has", () => {
+    const change = { fundingCapE9: 40_000_000, fundingIntervalMs: 10_000, impactNotionalAtoms: 1 }
+    const { driver, other } = begin(change)
+    const account = driver.account(usdc(100))
+    hold(driver, account, other, 10_000)
+    feed(driver, usdc(20))
+    driver.index(0, 930)
+    next(driver)
+    expect(quantityOf(driver, fund(driver))).toBe(3_174)
+    for (let second = 0; second < 25; second++) driver.mark()
+    // Nothing rests that it could unwind into, so that there is no premium and interest alone is paid: 0.01 % in 8 hours.
+    const { balance, movements } = driver.engine.insuranceFund(0, 500)
+    const own = movements.filter(({ movement }) => movement === "funding")
+    // 3,174 x 930 x 100 x 100,000 / 2,880 / 10^9 = 10.2..
+    expect(own.map(({ amountAtoms, market, sizeAtoms }) => [market, amountAtoms, sizeAtoms])).toEqual([[0, -11, 0], [0, -11, 0]])
+    expect(movements.reduce((sum, { amountAtoms }) => sum + amountAtoms, usdc(20))).toBe(balance?.collateralAtoms)
+    expect(Invariants.firstBroken(driver.engine.state)).toBeUndefined()
+  })
+
   test("below zero is closed at a price that leaves it nothing, against those who can bear it; a market that finds nobody is halted", () => {
     const { driver } = begin()
     const [account, weak] = [driver.account(usdc(100)), driver.account(usdc(101))]

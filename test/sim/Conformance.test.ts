@@ -20,6 +20,7 @@ const verdict = (endpoint: string, target: string, failure: Errors.Failure): Pro
     sequence: 1,
     leftBehind: 1,
     atEpochMs: 1_700_000_000_000,
+    clock: undefined,
     model: new NaiveVenue()
   })
 }

@@ -63,7 +63,7 @@ export const listFundingPayments = Route.effect({
   access: "read",
   endpoint: HttpApiEndpoint.get("listFundingPayments", "/v1/accounts/:accountId/funding-payments")
     .setPath(Fields.AccountPath)
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(FundingPaymentList)
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's payments of funding since a time, newest first"),

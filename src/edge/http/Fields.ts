@@ -79,6 +79,11 @@ export const CompatLimitText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]
   identifier: "CompatLimitText",
   description: "1..500; 100 when absent."
 })
+/** Entries of a native answer without pages. */
+const LimitText = Schema.String.pipe(Schema.pattern(/^(?:[1-9][0-9]?|[1-4][0-9][0-9]|500)$/)).annotations({
+  identifier: "LimitText",
+  description: "1..500; 50 when absent."
+})
 /** Where a page begins: the `nextCursor` of the page before, base64url. */
 const CursorText = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(512)).annotations({
   identifier: "CursorText",
@@ -95,6 +100,9 @@ export const moment = { timestamp: EpochMs, datetime: Text }
 
 /** The query of a listing of the compatibility layer: since when, and how many entries. */
 export const sinceAndLimit = { since: optional(SinceText), limit: optional(CompatLimitText) }
+
+/** The same of a native listing without pages. */
+export const latestSince = { since: optional(SinceText), limit: optional(LimitText) }
 
 /** Paths by what they name. */
 export const AccountPath = Schema.Struct({ accountId: Name })

@@ -17,6 +17,15 @@ export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
   return views
 }
 
+/**
+ * Whether a market's index is no longer fresh. The engine judges by its last record, and writes none while nothing happens: the
+ * clock tells that a feed fell silent. A clock that was set back is no reason to call fresh what the next record will call stale.
+ */
+export const isIndexStale = (
+  { indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs } }: MarketView,
+  { now, state }: { readonly now: () => number; readonly state: Reads }
+): boolean => indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= Math.max(now(), state.atEpochMs)
+
 /** The public market of an index; a failure where there is none. */
 export const withMarket = <A>(
   state: Reads,

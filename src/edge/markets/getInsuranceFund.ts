@@ -34,7 +34,10 @@ const FundMovement = Schema.Struct({
 }).annotations({
   identifier: "FundMovement",
   description: "`amount` is what the fund's collateral grew by, `collateral` what it came to; `quantityChange` what its position in the "
-    + "market changed by, long positive, in base units (0.0 where it concerns none)."
+    + "market changed by, long positive, in base units (0.0 where it concerns none). Together the amounts are all that the fund has: "
+    + "`funding_rest` is what rounding left of an interval's funding, `funding` what the fund paid or received for a position of its "
+    + "own, `liquidation_fee` a part's fee, `takeover` a position taken over, `unwinding` what an order of its own filled, and `deleveraging` what "
+    + "was closed of its own position, for itself or for another."
 })
 
 const InsuranceFund = Schema.Struct({
@@ -79,7 +82,7 @@ export const getInsuranceFund = Route.effect({
   tag: "markets",
   access: "public",
   endpoint: HttpApiEndpoint.get("getInsuranceFund", "/v1/insurance-fund")
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(InsuranceFund)
     .addError(Failures.native(Failures.publicRead))
     .annotate(OpenApi.Summary, "The insurance fund, with its movements since a time, newest first"),

@@ -8,13 +8,14 @@ import * as Schema from "effect/Schema"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
 import type { BookView, MarketView, StatsView } from "../../engine/Reads.js"
+import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
-import { withMarket } from "./Listed.js"
+import { isIndexStale, withMarket } from "./Listed.js"
 
 /** The figures of the last 24 h (in whole minutes, the running one included), open interest, prices and funding. */
 const MarketStats = Schema.Struct({
@@ -141,6 +142,12 @@ const formatLarge = (atoms: bigint, scale: number): string => {
 
 const money = (atoms: bigint): number => Number(formatLarge(atoms, Units.moneyScale))
 
+/** A market's figures at the time of the last record; whether its index is fresh is told by the present time. */
+const figuresOf = (services: Pick<Services, "now" | "state">, view: MarketView): StatsView => ({
+  ...services.state.stats(view.index),
+  isStale: isIndexStale(view, services)
+})
+
 /** `external-market-stats/v1` at the time of the last record. */
 const stats = (view: MarketView, figures: StatsView, atEpochMs: number): MarketStats => {
   const { marketId, priceScale, quantityScale } = view.parameters
@@ -259,8 +266,10 @@ export const getStats = Route.effect({
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Figures of the last 24 h, open interest, prices and funding"),
   example: { target: `/v1/markets/${Example.marketId}/stats` },
-  handler: ({ state }) => ({ path }) =>
-    withMarket(state, state.findMarket(path.marketId), (view) => json(stats(view, state.stats(view.index), state.atEpochMs)))
+  handler: (services) => ({ path }) => {
+    const { state } = services
+    return withMarket(state, state.findMarket(path.marketId), (view) => json(stats(view, figuresOf(services, view), state.atEpochMs)))
+  }
 })
 
 export const getCompatStats = Route.effect({
@@ -272,8 +281,10 @@ export const getCompatStats = Route.effect({
     .addError(Failures.compat(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Figures of the last 24 h, prices and funding"),
   example: { target: `/v2/markets/${Example.encodedSymbol}/stats` },
-  handler: ({ state }) => ({ path }) =>
-    withMarket(state, state.findSymbol(path.symbol), (view) => json(compatStats(view, state.stats(view.index), state.atEpochMs)))
+  handler: (services) => ({ path }) => {
+    const { state } = services
+    return withMarket(state, state.findSymbol(path.symbol), (view) => json(compatStats(view, figuresOf(services, view), state.atEpochMs)))
+  }
 })
 
 export const getCompatTicker = Route.effect({
@@ -285,7 +296,9 @@ export const getCompatTicker = Route.effect({
     .addError(Failures.compat(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "The best prices and the figures of the last 24 h"),
   example: { target: `/v2/markets/${Example.encodedSymbol}/ticker` },
-  handler: ({ state }) => ({ path }) =>
-    withMarket(state, state.findSymbol(path.symbol), (view) =>
-      json(compatTicker(view, state.stats(view.index), state.book(view.index, 1), state.atEpochMs)))
+  handler: (services) => ({ path }) => {
+    const { state } = services
+    return withMarket(state, state.findSymbol(path.symbol),
+      (view) => json(compatTicker(view, figuresOf(services, view), state.book(view.index, 1), state.atEpochMs)))
+  }
 })

@@ -78,7 +78,7 @@ export const listDeleveragings = Route.effect({
   access: "public",
   endpoint: HttpApiEndpoint.get("listDeleveragings", "/v1/markets/:marketId/deleveragings")
     .setPath(Fields.MarketPath)
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(DeleveragingList)
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Auto-deleveragings with their rankings since a time, newest first"),

@@ -51,7 +51,7 @@ export const listFundings = Route.effect({
   access: "public",
   endpoint: HttpApiEndpoint.get("listFundings", "/v1/markets/:marketId/funding")
     .setPath(Fields.MarketPath)
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(FundingHistory)
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Ended funding intervals since a time, newest first"),

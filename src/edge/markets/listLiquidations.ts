@@ -29,7 +29,7 @@ export const listLiquidations = Route.effect({
   access: "public",
   endpoint: HttpApiEndpoint.get("listLiquidations", "/v1/markets/:marketId/liquidations")
     .setPath(Fields.MarketPath)
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(LiquidationList)
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "Steps of liquidations since a time, newest first"),
@@ -49,7 +49,7 @@ export const listAccountLiquidations = Route.effect({
   access: "read",
   endpoint: HttpApiEndpoint.get("listAccountLiquidations", "/v1/accounts/:accountId/liquidations")
     .setPath(Fields.AccountPath)
-    .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))
+    .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(AccountLiquidationList)
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Liquidations and deleveragings that the account had a side of, newest first"),

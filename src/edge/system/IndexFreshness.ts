@@ -1,7 +1,7 @@
 /** How fresh each listed market's index is by the clock: what `/readyz`, `/metrics` and those who read them go by. */
 import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
-import { listedMarkets } from "../markets/Listed.js"
+import { isIndexStale, listedMarkets } from "../markets/Listed.js"
 
 /** A listed market's index at a moment. */
 export interface IndexFreshness {
@@ -16,20 +16,17 @@ export interface IndexFreshness {
   readonly indexHeld: boolean
 }
 
-/**
- * Every listed market's index, in the order in which the markets were created. The engine judges staleness by its last
- * record, and writes none while nothing happens: the clock is what tells that a feed fell silent.
- */
+/** Every listed market's index, in the order in which the markets were created. */
 export const indexFreshness = (
   { indexWatch, now, state }: Pick<Services, "indexWatch" | "now" | "state">
 ): ReadonlyArray<IndexFreshness> => {
   const at = now()
-  return listedMarkets(state).map(({ index, indexPriceAtoms, indexSourceEpochMs, parameters, status }) => ({
-    market: index,
-    marketId: parameters.marketId,
-    status,
-    indexAgeMs: indexPriceAtoms === 0 ? undefined : Math.max(0, at - indexSourceEpochMs),
-    indexStale: indexPriceAtoms === 0 || indexSourceEpochMs + parameters.indexStaleMs <= at,
-    indexHeld: indexWatch.isHeld(index)
+  return listedMarkets(state).map((view) => ({
+    market: view.index,
+    marketId: view.parameters.marketId,
+    status: view.status,
+    indexAgeMs: view.indexPriceAtoms === 0 ? undefined : Math.max(0, at - view.indexSourceEpochMs),
+    indexStale: isIndexStale(view, { now, state }),
+    indexHeld: indexWatch.isHeld(view.index)
   }))
 }

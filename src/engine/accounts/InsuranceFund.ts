@@ -46,6 +46,11 @@ export const take = (state: State, atoms: number, movement: Income, market: numb
   note(state, fund, movement, market, atoms, 0)
 }
 
+/** Notes what an account has paid of funding for a position, money atoms, where that is the fund: negative where it received. */
+export const settled = (state: State, account: number, market: number, paidAtoms: number): void => {
+  if (paidAtoms !== 0 && account === find(state)) note(state, account, Movement.funding, market, -paidAtoms, 0)
+}
+
 /** Notes a movement of the fund, for those who look at it. */
 const note = (state: State, fund: number, movement: Movement, market: number, amountAtoms: number, sizeAtoms: number): void => {
   const { accounts, atEpochMs, fundLog, sequence } = state

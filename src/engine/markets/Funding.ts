@@ -147,6 +147,7 @@ export const settle = (state: State, slot: number): void => {
     state.fundingPool.add(paid)
     if (paid > 0) state.changedAccounts.add(account)
     tell(state, market, account, quantity, paid)
+    InsuranceFund.settled(state, account, market.index, paid)
     events.event3(Event.FundingPaid, account, market.index, paid)
     events.event2(Event.CollateralChanged, account, collateral)
   }

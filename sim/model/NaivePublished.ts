@@ -1,0 +1,127 @@
+/**
+ * The reference model's published lists, written from the rules alone: steps of liquidations, rankings, what moved the insurance
+ * fund, and payments of funding. Each is a plain list of all there ever was, oldest first; what a venue still tells of it at a
+ * record is cut out of it when somebody asks.
+ */
+import type { NaiveAccount, NaivePayment } from "./NaiveState.js"
+
+/** One step of a liquidation, with what the account had before it. */
+export interface NaiveStep {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly step: "order" | "takeover" | "deleveraging" | "exhausted"
+  readonly market: number
+  readonly account: number
+  /** Whose position it was closed against, its number in the ranking, and the record in which that was begun. */
+  readonly counterparty: number | undefined
+  readonly rank: number
+  readonly rankingSequence: number
+  readonly isLong: boolean
+  readonly size: number
+  readonly filled: number
+  readonly price: bigint
+  readonly mark: number
+  readonly fee: bigint
+  readonly equity: bigint
+  readonly maintenanceMargin: bigint
+}
+
+/** A position as it was ranked, and what was closed of it since, record by record. */
+export interface NaiveRanked {
+  readonly account: NaiveAccount
+  readonly profit: bigint
+  readonly entry: bigint
+  readonly notional: bigint
+  readonly equity: bigint
+  readonly closed: Array<{ readonly sequence: number; readonly size: number }>
+}
+
+/** The positions of one direction in a market in the order in which they are closed, for a second of the market's ticks. */
+export interface NaiveRanking {
+  /** The record in which it was made. */
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly market: number
+  /** Of the positions that are ranked. */
+  readonly isLong: boolean
+  readonly mark: number
+  readonly second: number
+  readonly ranked: ReadonlyArray<NaiveRanked>
+}
+
+/** Something that changed the insurance fund's money, or what it holds. */
+export interface NaiveMovement {
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly cause:
+    | "funding_rest"
+    | "liquidation_fee"
+    | "takeover"
+    | "unwinding"
+    | "deleveraging"
+    | "funding"
+    | "settlement"
+    | "collected_fees"
+  /** Undefined where it concerns none. */
+  readonly market: number | undefined
+  readonly amount: bigint
+  /** What its position in the market changed by, long positive. */
+  readonly size: number
+  /** Its money afterwards. */
+  readonly collateral: bigint
+}
+
+/** A payment with whose it is. */
+export interface NaiveTold extends NaivePayment {
+  readonly account: number
+}
+
+/** How many of each the venue tells, the latest of all accounts and markets together. */
+export interface Kept {
+  readonly steps: number
+  readonly rankings: number
+  readonly movements: number
+  readonly payments: number
+}
+
+export const venueKept: Kept = { steps: 16_384, rankings: 64, movements: 16_384, payments: 32_768 }
+
+/** A row and its number among all there ever were, from 0. */
+export interface Numbered<A> {
+  readonly row: A
+  readonly ordinal: number
+}
+
+export class NaivePublished {
+  readonly steps: Array<NaiveStep> = []
+  readonly rankings: Array<NaiveRanking> = []
+  readonly movements: Array<NaiveMovement> = []
+  readonly payments: Array<NaiveTold> = []
+
+  constructor(readonly kept: Kept = venueKept) {}
+
+  /** What of a list is still told at a record: the latest that it has kept, oldest first. */
+  at<Name extends keyof Kept>(name: Name, sequence: number): ReadonlyArray<Numbered<NaivePublished[Name][number]>> {
+    const all: ReadonlyArray<NaivePublished[Name][number]> = this[name]
+    return all
+      .map((row, ordinal) => ({ row, ordinal }))
+      .filter(({ row }) => row.sequence <= sequence)
+      .slice(-this.kept[name])
+  }
+
+  /** Does what may change the insurance fund, and notes what it came to. */
+  moved<A>(
+    { atEpochMs, fund, sequence }: { readonly atEpochMs: number; readonly sequence: number; readonly fund: () => NaiveAccount | undefined },
+    cause: NaiveMovement["cause"],
+    market: number | undefined,
+    act: () => A
+  ): A {
+    const heldOf = (): number => (market === undefined ? 0 : fund()?.positions.get(market)?.quantity ?? 0)
+    const [collateral, held] = [fund()?.collateral ?? 0n, heldOf()]
+    const came = act()
+    const [amount, size] = [(fund()?.collateral ?? 0n) - collateral, heldOf() - held]
+    if (amount !== 0n || size !== 0)
+      this.movements.push({ sequence, atEpochMs, cause, market, amount, size, collateral: fund()!.collateral })
+    return came
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * What a reader must be shown of the reference model's published lists, at the record at which it was read: steps of
+ * liquidations, rankings, the insurance fund, payments of funding, ended intervals, and what is announced. Newest first,
+ * written from the published contract.
+ */
+import { insuranceFundId } from "../../src/domain/Ids.js"
+import { moneyScale } from "./Decimals.js"
+import type { NaiveMovement, NaiveRanking, NaiveStep, Numbered } from "./NaivePublished.js"
+import * as Risk from "./NaiveRisk.js"
+import type { NaiveFunding, NaiveMarket } from "./NaiveState.js"
+import type { NaiveVenue } from "./NaiveVenue.js"
+import { balance, both, idOf, type Members, positions, terms } from "./Shown.js"
+
+/** What a reader asks for of a list. */
+export interface Asked {
+  readonly sinceEpochMs: number
+  readonly limit: number
+}
+
+/** Intervals that are told of each market, and rankings in one answer. */
+const fundingsKept = 720
+const mostRankings = 10
+/** Places of a ranking that are told. */
+const placesTold = 1_024
+
+const sideOf = (isLong: boolean): string => (isLong ? "long" : "short")
+
+/** The newest of a list that is oldest first, from a time on. */
+const newest = <A>(rows: ReadonlyArray<A>, timeOf: (row: A) => number, { limit, sinceEpochMs }: Asked): ReadonlyArray<A> =>
+  rows.filter((row) => timeOf(row) >= sinceEpochMs).toReversed().slice(0, limit)
+
+const step = (model: NaiveVenue, { ordinal, row }: Numbered<NaiveStep>): Members => {
+  const { marketId, priceScale, quantityScale } = model.markets[row.market]!.parameters
+  return {
+    stepId: idOf("liq", ordinal),
+    step: row.step,
+    marketId,
+    side: sideOf(row.isLong),
+    ...both("quantity", row.size, quantityScale),
+    ...both("filledQuantity", row.filled, quantityScale),
+    ...both("price", row.price, priceScale),
+    ...both("markPrice", row.mark, priceScale),
+    ...both("fee", row.fee, moneyScale),
+    ...both("equity", row.equity, moneyScale),
+    ...both("maintenanceMargin", row.maintenanceMargin, moneyScale),
+    rank: row.rank,
+    rankingSequence: row.rankingSequence,
+    occurredAtEpochMs: row.atEpochMs,
+    sequence: row.sequence
+  }
+}
+
+/** `external-liquidation-list/v1` of a market. */
+export const liquidations = (
+  model: NaiveVenue,
+  { index, parameters: { marketId } }: NaiveMarket,
+  sequence: number,
+  asked: Asked
+): Members => ({
+  version: "external-liquidation-list/v1",
+  marketId,
+  steps: newest(model.published.at("steps", sequence).filter(({ row }) => row.market === index), ({ row }) => row.atEpochMs, asked)
+    .map((each) => step(model, each))
+})
+
+/** `external-account-liquidation-list/v1`: the steps that an account had a side of. */
+export const accountLiquidations = (model: NaiveVenue, account: number, sequence: number, asked: Asked): Members => ({
+  version: "external-account-liquidation-list/v1",
+  accountId: idOf("acc", model.accounts[account]!.born),
+  steps: newest(
+    model.published.at("steps", sequence).filter(({ row }) => row.account === account || row.counterparty === account),
+    ({ row }) => row.atEpochMs,
+    asked
+  ).map((each) => ({ ...step(model, each), role: each.row.account === account ? "liquidated" : "counterparty" }))
+})
+
+const ranking = ({ parameters: { marketId, priceScale, quantityScale } }: NaiveMarket, sequence: number, of: NaiveRanking): Members => ({
+  marketId,
+  side: sideOf(of.isLong),
+  ...both("markPrice", of.mark, priceScale),
+  ranked: of.ranked.length,
+  ranking: of.ranked.slice(0, placesTold).map(({ closed, entry, equity, notional, profit }, at) => ({
+    rank: at + 1,
+    ...both("unrealizedPnl", profit, moneyScale),
+    ...both("entryNotional", entry, moneyScale),
+    ...both("notional", notional, moneyScale),
+    ...both("equity", equity, moneyScale),
+    ...both(
+      "closedQuantity",
+      closed.filter((each) => each.sequence <= sequence).reduce((total, { size }) => total + size, 0),
+      quantityScale
+    )
+  })),
+  occurredAtEpochMs: of.atEpochMs,
+  sequence: of.sequence
+})
+
+/** `external-deleveraging-list/v1` of a market: few in one answer, as each may be long. */
+export const deleveragings = (model: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
+  version: "external-deleveraging-list/v1",
+  marketId: market.parameters.marketId,
+  deleveragings: newest(
+    model.published.at("rankings", sequence).map(({ row }) => row).filter((row) => row.market === market.index),
+    ({ atEpochMs }) => atEpochMs,
+    { ...asked, limit: Math.min(mostRankings, asked.limit) }
+  ).map((each) => ranking(market, sequence, each))
+})
+
+const interval = ({ parameters: { priceScale } }: NaiveMarket, of: NaiveFunding): Members => ({
+  endedAtEpochMs: of.atEpochMs,
+  intervalMs: of.intervalMs,
+  fundingRateE9: String(Risk.perInterval(of.rate8h, of.intervalMs)),
+  fundingRate8hE9: String(of.rate8h),
+  averagePremiumE9: String(of.premium),
+  ...both("indexPrice", of.index, priceScale),
+  samples: of.samples,
+  sequence: of.sequence
+})
+
+/** `external-funding-history/v1` of a market; a time is the one at which an interval ended. */
+export const fundings = (_: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
+  version: "external-funding-history/v1",
+  marketId: market.parameters.marketId,
+  intervals: newest(
+    market.risk.fundings.filter((each) => each.sequence <= sequence).slice(-fundingsKept),
+    ({ atEpochMs }) => atEpochMs,
+    asked
+  ).map((each) => interval(market, each))
+})
+
+/** `external-funding-payment-list/v1` of an account. */
+export const fundingPayments = (model: NaiveVenue, account: number, sequence: number, asked: Asked): Members => ({
+  version: "external-funding-payment-list/v1",
+  accountId: idOf("acc", model.accounts[account]!.born),
+  payments: newest(
+    model.published.at("payments", sequence).map(({ row }) => row).filter((row) => row.account === account),
+    ({ atEpochMs }) => atEpochMs,
+    asked
+  ).map((row) => {
+    const { marketId, priceScale, quantityScale } = model.markets[row.market]!.parameters
+    return {
+      marketId,
+      endedAtEpochMs: row.endedAtEpochMs,
+      intervalMs: row.intervalMs,
+      side: sideOf(row.quantity > 0),
+      ...both("quantity", Math.abs(row.quantity), quantityScale),
+      ...both("indexPrice", row.index, priceScale),
+      fundingRate8hE9: String(row.rate8h),
+      ...both("paid", row.paid, moneyScale),
+      occurredAtEpochMs: row.atEpochMs,
+      sequence: row.sequence
+    }
+  }),
+  journalSequence: sequence
+})
+
+const movement = (model: NaiveVenue, of: NaiveMovement): Members => {
+  const market = of.market === undefined ? undefined : model.markets[of.market]!.parameters
+  return {
+    cause: of.cause,
+    marketId: market?.marketId ?? null,
+    ...both("amount", of.amount, moneyScale),
+    ...both("quantityChange", of.size, market?.quantityScale ?? 0),
+    ...both("collateral", of.collateral, moneyScale),
+    occurredAtEpochMs: of.atEpochMs,
+    sequence: of.sequence
+  }
+}
+
+/** Movements of the insurance fund, as its answer lists them. */
+export const movements = (model: NaiveVenue, sequence: number, asked: Asked): ReadonlyArray<Members> =>
+  newest(model.published.at("movements", sequence).map(({ row }) => row), ({ atEpochMs }) => atEpochMs, asked)
+    .map((each) => movement(model, each))
+
+const fundNames = ["collateral", "equity", "initialMargin", "maintenanceMargin"] as const
+const fundPositionNames = ["marketId", "side", "quantity", "entryNotional", "markPrice", "unrealizedPnl"] as const
+
+/** Members in both their forms, where they have two, of an object that has more. */
+const pick = (from: Members, names: ReadonlyArray<string>): Members =>
+  Object.fromEntries(names.flatMap((name) => [name, `${name}Atoms`]).flatMap((name) => name in from ? [[name, from[name]]] : []))
+
+/** `external-insurance-fund/v1` as it stands now. */
+export const insuranceFund = (model: NaiveVenue, asked: Asked): Members => {
+  const { fund } = model
+  return {
+    version: "external-insurance-fund/v1",
+    accountId: insuranceFundId,
+    asset: "USDC",
+    ...(fund === undefined
+      ? Object.assign({}, ...fundNames.map((name) => both(name, 0n, moneyScale))) as Members
+      : pick(balance(model, fund.index), fundNames)),
+    positions: fund === undefined
+      ? []
+      : (positions(model, fund.index)["positions"] as ReadonlyArray<Members>).map((each) => pick(each, fundPositionNames)),
+    movements: movements(model, model.sequence, asked),
+    journalSequence: model.sequence
+  }
+}
+
+/** `operator-announced/v1` as it stands now. */
+export const announced = (model: NaiveVenue, market: NaiveMarket): Members => ({
+  version: "operator-announced/v1",
+  marketId: market.parameters.marketId,
+  announced: market.announced === undefined ? null : {
+    effectiveAtEpochMs: market.announced.effectiveAtEpochMs,
+    ...terms(market.announced.parameters),
+    ...model.touched(market, market.announced.parameters)
+  },
+  journalSequence: model.sequence
+})

@@ -1,0 +1,58 @@
+/**
+ * Safety (contract). Nobody is named to others: no answer to a reader tells the id of an account, an order or a bracket that is
+ * not the reader's own, whatever it lists. Of accounts the insurance fund alone is known by its name. An id that the reader has sent
+ * himself may be said back to him in a refusal. Operators may see everything.
+ */
+import { accountId, insuranceFundId, parseOrderId } from "../../src/domain/Ids.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Call } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+const accounts = /\bacc_[0-9a-z]+/g
+const ofOrders = /\b(ord|trg)_([0-9a-z]+)/g
+
+/** Whose order or bracket a number is; undefined for none that was ever placed, as of a refused attempt. */
+const ownerOf = ({ brackets, orders, ownOrders }: NaiveVenue, prefix: string, number: number): number | undefined =>
+  prefix === "trg"
+    ? brackets.all.find((each) => each.number === number)?.account ?? orders.get(number)?.account
+    : orders.get(number)?.account ?? ownOrders.get(number)
+
+const idVerdict = (text: string, { account, credential, endpoint }: Call, model: NaiveVenue): Verdict => {
+  for (const [id, prefix = "", digits = ""] of text.matchAll(ofOrders)) {
+    const owner = ownerOf(model, prefix, parseOrderId(`ord_${digits}`) ?? -1)
+    if (owner !== undefined && (credential !== "trader" || owner !== account)) {
+      return broken(`${endpoint} tells ${id}, which is of account ${owner}`)
+    }
+  }
+  return holds
+}
+
+export const pseudonymous: Property<null> = {
+  name: "nobody-is-named-to-others",
+  invariant: "contract",
+  kind: "safety",
+  initial: () => null,
+  observe: (_, seen) => {
+    if (seen._tag !== "Answered" || seen.call.credential === "operator") return holds
+    const { answer, call, model } = seen
+    const own = call.credential === "trader" ? model.accounts[call.account] : undefined
+    const sent = `${decoded(call.target)} ${call.body} ${call.idempotencyKey ?? ""}`
+    for (const [id] of answer.text.matchAll(accounts)) {
+      const isOwn = own !== undefined && id === accountId(own.born)
+      const isFund = id === insuranceFundId && call.endpoint === "getInsuranceFund"
+      if (!isOwn && !isFund && (answer.status === 200 || !sent.includes(id))) {
+        return broken(`${call.target} of ${call.client} is answered with ${id}: ${answer.text.slice(0, 400)}`)
+      }
+    }
+    return answer.status === 200 ? idVerdict(answer.text, call, model) : holds
+  }
+}
+
+/** A target as it was meant; as it was sent where it means nothing. */
+const decoded = (target: string): string => {
+  try {
+    return decodeURIComponent(target)
+  } catch {
+    return target
+  }
+}
