@@ -47,10 +47,32 @@ class Stop extends Error {
   override readonly name = "Stop"
 }
 
+/** What somebody has in hand who tells a run what is to happen in it, in the place of workload and faults. */
+export interface Acting {
+  readonly world: World.World
+  readonly model: NaiveVenue
+  readonly clients: Clients
+  readonly host: Host
+  /** Lives on until `done`; a failure if that takes longer than a budget of simulated time. */
+  readonly until: (what: string, done: () => boolean, budgetMs: number) => void
+  /** Ends the run: something is not as whoever tells it says that it must be. */
+  readonly broke: (what: string) => never
+}
+
 /** Runs one seed to its end or its first failure. */
-export const run = (request: Request): Report =>
+export const run = (request: Request): Report => runOf(() => new Run(request, undefined))
+
+/** Runs what is told, in the place of what a seed would draw. `name`: whose a broken expectation is. */
+export const act = (name: string, request: Request, play: (acting: Acting) => void): Report => runOf(() => new Run(request, { name, play }))
+
+interface Told {
+  readonly name: string
+  readonly play: (acting: Acting) => void
+}
+
+const runOf = (make: () => Run): Report =>
   RootFibers.releasing(() => {
-    const made = new Run(request)
+    const made = make()
     const { root, time } = made.world
     return Determinism.isolated(() => Math.floor(time.nowEpochMs()), root.split("foreign").next, () => made.toEnd())
   })
@@ -69,7 +91,7 @@ class Run {
   /** The operator has begun to bring the venue back. */
   hasRestored = false
 
-  constructor(readonly request: Request) {
+  constructor(readonly request: Request, readonly told: Told | undefined) {
     const engine = (): Reads | undefined => this.host.reads
     const world = World.make(request, ({ operation, path }) => {
       const ofJournal = operation === "writeAt" && path.startsWith("journal/")
@@ -138,8 +160,10 @@ class Run {
     host.start()
     this.until("the first start", () => host.reads !== undefined, 60_000)
     faults.endOpening()
-    clients.identities = this.prepare(operator)
-    this.workload(desk, operator)
+    if (this.told === undefined) {
+      clients.identities = this.prepare(operator)
+      this.workload(desk, operator)
+    } else this.act(this.told)
     this.heal(operator)
     this.until("healing", () => this.hasRestored && clients.pending.size === 0 && host.reads !== undefined, healingBudgetMs)
     this.letTimePass()
@@ -187,6 +211,19 @@ class Run {
       this.until("the script", finished, script.endMs + healingBudgetMs)
     }
     this.endMs = this.world.elapsedMs()
+  }
+
+  /** What is told happens, one thing after the other. */
+  private act({ name, play }: Told): void {
+    const { clients, faults, host, model, until, witness, world } = this
+    clients.open = true
+    faults.begin()
+    const broke = (what: string): never => {
+      witness.found(name, what)
+      throw new Stop()
+    }
+    play({ world, model, clients, host, until, broke })
+    this.endMs = world.elapsedMs()
   }
 
   /** All faults stop, the last of them perhaps a crash, and the operator brings the venue back. */

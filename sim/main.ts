@@ -16,6 +16,8 @@ import * as BugFile from "./report/BugFile.js"
 import * as Failures from "./shrink/Failures.js"
 import * as Filing from "./report/Filing.js"
 import * as Reached from "./report/Reached.js"
+import * as Scenarios from "./scenarios/All.js"
+import type { Scenario } from "./scenarios/Scenario.js"
 import * as Simulation from "./Simulation.js"
 
 const exitCodes = { clean: 0, usage: 64, crash: 127, liveness: 128, safety: 129, digest: 130, unreached: 131 } as const
@@ -42,6 +44,8 @@ interface Arguments {
   readonly shrinkSeconds: number
   /** A file to run again, instead of seeds. */
   readonly replay: string | undefined
+  /** Scenarios to play, instead of seeds. */
+  readonly scenarios: ReadonlyArray<Scenario> | undefined
 }
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../..")
@@ -61,7 +65,9 @@ const usage = `usage: npm run sim -- [options]
   --bugs FOLDER     where failing runs are kept (default fixtures/bugs)
   --shrink-runs N   runs that making one smaller may take (default 1500)
   --shrink-seconds N   seconds of processor time that it may take (default 120)
-  --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone`
+  --replay FILE     runs a kept failure again: exits as it did while the bug is there, 0 once it is gone
+  --scenario NAME   plays what has ruined others, as it is told in sim/scenarios; all of them: all
+${Scenarios.scenarios.map(({ name, what }) => `      ${name}\n          ${what}`).join("\n")}`
 
 const fail = (message: string): never => {
   process.stderr.write(`${message}\n${usage}\n`)
@@ -82,6 +88,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
   let shrinkRuns = 1500
   let shrinkSeconds = 120
   let replay: string | undefined
+  let scenarios: ReadonlyArray<Scenario> | undefined
   const flags = { twice: false, trace: false, digests: false, quiet: false, raw: false, each: false, marks: false, "kept-marks": false }
   for (let index = 0; index < words.length; index++) {
     const word = words[index]!
@@ -107,6 +114,9 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
       case "--replay":
         replay = words[++index] ?? fail("--replay needs a file")
         break
+      case "--scenario":
+        scenarios = Scenarios.named(words[++index] ?? "") ?? fail("--scenario needs the name of one, or all")
+        break
       case "--shrink-runs":
         shrinkRuns = count(word, words[++index])
         break
@@ -130,7 +140,7 @@ const parse = (words: ReadonlyArray<string>): Arguments => {
         fail(`unknown option ${word}`)
     }
   }
-  return { seeds: seedsFrom(seed, seeds), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, ...flags }
+  return { seeds: seedsFrom(seed, seeds), profile, steps, bugs, shrinkRuns, shrinkSeconds, replay, scenarios, ...flags }
 }
 
 const seedsFrom = (seed: string | undefined, howMany: number): ReadonlyArray<string> => {
@@ -189,7 +199,7 @@ const runAgain = (options: Arguments, name: string): number => {
   const kept = BugFile.read(name)
   const { report, story } = Filing.tell({
     ...BugFile.request(kept),
-    ...(options.trace ? { trace: (step: number, atEpochMs: number, line: string) => print(`${step} ${atEpochMs.toFixed(3)} ${line}`) } : {})
+    ...(options.trace ? { trace: printTrace } : {})
   })
   const { failure } = report
   if (failure === undefined) {
@@ -206,8 +216,29 @@ const runAgain = (options: Arguments, name: string): number => {
   return exitCodes[failure.kind]
 }
 
-const summary = (report: Simulation.Report, wallMs: number): string =>
-  `seed ${report.seed} ok: ${report.commands} calls, ${report.records} records, ${report.fills} fills, ${report.crashes} crashes, `
+/** Plays scenarios, one after the other, until one does not end as it must. */
+const playAll = (options: Arguments, scenarios: ReadonlyArray<Scenario>): number => {
+  for (const scenario of scenarios) {
+    const began = performance.now()
+    const report = Scenarios.play(scenario, options.trace ? { trace: printTrace } : {})
+    const { failure } = report
+    if (failure !== undefined) {
+      print(`FAILED scenario ${scenario.name}: ${failure.kind} ${failure.properties.join(", ")} at step ${failure.step}`)
+      print(failure.what)
+      print(`repeat: npm run sim -- --scenario ${scenario.name} --trace`)
+      return exitCodes[failure.kind]
+    }
+    print(`scenario ${scenario.name} ok: ${summaryOf(report, performance.now() - began)}`)
+  }
+  return exitCodes.clean
+}
+
+const printTrace = (step: number, atEpochMs: number, line: string): void => print(`${step} ${atEpochMs.toFixed(3)} ${line}`)
+
+const summary = (report: Simulation.Report, wallMs: number): string => `seed ${report.seed} ok: ${summaryOf(report, wallMs)}`
+
+const summaryOf = (report: Simulation.Report, wallMs: number): string =>
+  `${report.commands} calls, ${report.records} records, ${report.fills} fills, ${report.crashes} crashes, `
   + `${Math.round(report.simulatedMs)} ms simulated in ${Math.round(wallMs)} ms, digest ${report.digest.slice(0, 16)}`
 
 /** Runs all seeds in this process, until the first failure. */
@@ -231,9 +262,7 @@ const runAll = (options: Arguments): number => {
     const started = performance.now()
     const report = Simulation.run({
       ...request,
-      ...(options.trace
-        ? { trace: (step: number, atEpochMs: number, line: string) => print(`${step} ${atEpochMs.toFixed(3)} ${line}`) }
-        : {})
+      ...(options.trace ? { trace: printTrace } : {})
     })
     if (options.digests) print(`${seed} ${report.digest}${report.failure === undefined ? "" : " failed"}`)
     if (report.failure !== undefined) {
@@ -329,7 +358,9 @@ const runTwice = async (options: Arguments): Promise<number> => {
 const parsed = parse(process.argv.slice(2))
 const given = process.env["SIM_SEEDS"]
 const options: Arguments = parsed.digests && given !== undefined ? { ...parsed, seeds: given.split(",") } : parsed
-process.exitCode = options.replay !== undefined
+process.exitCode = options.scenarios !== undefined
+  ? playAll(options, options.scenarios)
+  : options.replay !== undefined
   ? runAgain(options, options.replay)
   : options.twice
   ? await runTwice(options)

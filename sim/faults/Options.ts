@@ -307,6 +307,27 @@ const quiet: Omit<Options, "workload"> = {
   }
 }
 
+/** Nothing strikes and nobody acts by chance: for what is told in advance. The operator puts the markets; prices come from nobody else. */
+export const still: Options = {
+  network: quiet.network,
+  disk: quiet.disk,
+  process: quiet.process,
+  clock: quiet.clock,
+  workload: {
+    traders: 0,
+    meanPauseMs: 1_000,
+    concurrency: 1,
+    collateral: 0,
+    timeoutMs: 3_000,
+    meanOperatorMs: 0,
+    indexMoveBps: 0,
+    indexJumpShare: 0,
+    haltShare: 0,
+    statusShare: 0,
+    weights: baseWeights
+  }
+}
+
 /** A rate in (0, most], or 0: half of the seeds leave the fault off. */
 const swarm = (random: SimRandom, most: number, present = 0.5): number => {
   const value = random.next() * most

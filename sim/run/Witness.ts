@@ -58,6 +58,11 @@ export class Witness {
     this.world.request.trace?.(this.#steps, this.world.time.nowEpochMs(), line)
   }
 
+  /** What a scenario expected is not so; what a property saw before counts more. */
+  found(scenario: string, what: string): void {
+    this.failure ??= { kind: "safety", properties: [scenario], invariant: "scenario", what, ...this.#now() }
+  }
+
   /** The program itself threw, and the run ends here. */
   threw(error: unknown): void {
     this.failure = {

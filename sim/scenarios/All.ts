@@ -1,0 +1,41 @@
+/** Every scenario, by what happens in it. */
+import * as Options from "../faults/Options.js"
+import { act, type Report, type Request } from "../Simulation.js"
+import { auditOfOneMark } from "./auditOfOneMark.js"
+import { fundingAcrossAHalt } from "./fundingAcrossAHalt.js"
+import { indexPriceOfZero } from "./indexPriceOfZero.js"
+import { liquidatorWithAHiddenLoss } from "./liquidatorWithAHiddenLoss.js"
+import { minuteOfDeleveragings } from "./minuteOfDeleveragings.js"
+import { paperProfitInAThinMarket } from "./paperProfitInAThinMarket.js"
+import type { Scenario } from "./Scenario.js"
+import { soldByAFriend } from "./soldByAFriend.js"
+import { Stage } from "./Stage.js"
+import { takeoverBeyondTheFund } from "./takeoverBeyondTheFund.js"
+import { thinBookPushed } from "./thinBookPushed.js"
+import { wholeMarketInOnePosition } from "./wholeMarketInOnePosition.js"
+
+export const scenarios: ReadonlyArray<Scenario> = [
+  minuteOfDeleveragings,
+  wholeMarketInOnePosition,
+  paperProfitInAThinMarket,
+  liquidatorWithAHiddenLoss,
+  indexPriceOfZero,
+  auditOfOneMark,
+  soldByAFriend,
+  thinBookPushed,
+  fundingAcrossAHalt,
+  takeoverBeyondTheFund
+]
+
+/** How a scenario is played: with a trace, or without the restarts that prove what it leaves on the disk. */
+export type How = Pick<Request, "trace" | "unproven">
+
+/** Plays a scenario, with every property watching it. */
+export const play = ({ name, play: played }: Scenario, how: How = {}): Report =>
+  act(name, { seed: name, profile: "calm", steps: 0, options: Options.still, ...how }, (acting) => played(new Stage(acting)))
+
+/** Those that a name asks for, all of them by `all`; undefined where there is none of the name. */
+export const named = (name: string): ReadonlyArray<Scenario> | undefined => {
+  const found = name === "all" ? scenarios : scenarios.filter((each) => each.name === name)
+  return found.length === 0 ? undefined : found
+}

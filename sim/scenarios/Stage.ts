@@ -1,0 +1,362 @@
+/**
+ * The stage of the scenarios: a small market in round numbers, accounts by name, and one thing after the other, each answered before
+ * the next begins. All of it happens over HTTP, in the venue's own time.
+ *
+ * A market of the stage has prices of whole USDC and sizes of whole units, ten times leverage (initial margin 10 %, maintenance
+ * 5 %), no trading fees, a liquidation fee of 1 %, a mark that is its index, and an index that is fresh for ten seconds and may take
+ * any step, unless a scenario says otherwise.
+ */
+import { Engine } from "../../src/engine/Engine.js"
+import * as Invariants from "../../src/engine/Invariants.js"
+import { accountId } from "../../src/domain/Ids.js"
+import type { Parameters, Status } from "../../src/domain/Market.js"
+import { difference } from "../properties/Difference.js"
+import type { Answer } from "../properties/Observation.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { operatorToken } from "../run/World.js"
+import type { Acting } from "../Simulation.js"
+import * as Calls from "../workload/Calls.js"
+import type { Crash } from "../world/SimDisk.js"
+
+/** Somebody with an account. */
+export type Somebody = Calls.Identity
+
+/** What of a market a scenario may say. */
+export type Terms = Partial<Omit<Parameters, "marketId" | "baseAsset" | "quoteAsset" | "settlementAsset">>
+
+/** An order in whole units and USDC; without a price: at market. */
+export interface Wanted {
+  readonly size: number
+  readonly price?: number
+  /** Immediate: what does not trade at once is cancelled. */
+  readonly now?: boolean
+  readonly reduceOnly?: boolean
+}
+
+const second = 1_000
+/** How long after a second begins its mark is made, and what hangs on it done. */
+const settledMs = 40
+/** How often an index is sent anew, where it is kept fresh. */
+const freshMs = 4_000
+/** Simulated milliseconds in which anything is answered. */
+const answerMs = 20_000
+
+const terms = (base: string): Parameters => ({
+  marketId: `${base}-USDC-PERP`,
+  baseAsset: base,
+  quoteAsset: "USDC",
+  settlementAsset: "USDC",
+  underlyingSymbol: base,
+  marketType: "crypto",
+  logoUrl: "",
+  priceScale: 0,
+  quantityScale: 0,
+  minPriceAtoms: 1,
+  maxPriceAtoms: 10_000,
+  minQuantityAtoms: 1,
+  maxQuantityAtoms: 100_000,
+  maxPositionQuantityAtoms: 100_000,
+  initialMarginBps: 1_000,
+  maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps: 500 }],
+  maxLeverageX: 10,
+  makerFeeBps: 0,
+  takerFeeBps: 0,
+  priceBandBps: 5_000,
+  indexStaleMs: 10_000,
+  indexStepMaxBps: 1_000_000,
+  markBandBps: 0,
+  impactNotionalAtoms: 10_000_000_000,
+  fundingIntervalMs: 3_600_000,
+  fundingCapE9: 0,
+  liquidationFeeBps: 100
+})
+
+export class Stage {
+  readonly #acting: Acting
+  #keys = 0
+  /** USDC that accounts were opened with. */
+  #credited = 0
+  readonly #everybody: Array<Somebody> = []
+  /** The markets with the index that each was given last. */
+  readonly #markets = new Map<Parameters, number>()
+
+  constructor(acting: Acting) {
+    this.#acting = acting
+  }
+
+  // --- time ----------------------------------------------------------------------------------------------
+
+  /** Milliseconds since the Unix epoch. */
+  get now(): number {
+    return Math.floor(this.#acting.world.time.nowEpochMs())
+  }
+
+  /** Lets so much time pass in which nobody does anything. */
+  wait(ms: number): void {
+    const { until, world: { time } } = this.#acting
+    let passed = false
+    time.after(ms, () => {
+      passed = true
+    })
+    until("a while", () => passed, ms + answerMs)
+  }
+
+  /** Lets time pass until the marks of the next second are made and what hangs on them is done. */
+  tick(): void {
+    this.wait(second - (this.now % second) + settledMs)
+  }
+
+  /** Lets time pass until a moment, all indices kept fresh as they are. */
+  passUntil(atEpochMs: number): void {
+    while (this.now < atEpochMs) {
+      for (const [market, price] of this.#markets) this.index(market, price)
+      this.wait(Math.min(freshMs, atEpochMs - this.now))
+    }
+  }
+
+  pass(ms: number): void {
+    this.passUntil(this.now + ms)
+  }
+
+  // --- the operator --------------------------------------------------------------------------------------
+
+  /** Puts a market, opens it and gives it its first price, so that it has a mark. */
+  market(base: string, index: number, change: Terms = {}): Parameters {
+    const market = { ...terms(base), ...change }
+    this.done(this.operate("putMarket", "PutMarket", "PUT", `/v1/operator/markets/${market.marketId}`, Calls.marketBody(market)))
+    this.status(market, "backfilling")
+    this.status(market, "open")
+    this.#markets.set(market, index)
+    this.done(this.index(market, index))
+    return market
+  }
+
+  status(market: Parameters, status: Status): void {
+    const target = `/v1/operator/markets/${market.marketId}/status`
+    this.done(this.operate("setMarketStatus", "SetMarketStatus", "PUT", target, { status }))
+  }
+
+  /** Sends an index price as the operator writes it; what is answered. */
+  index(market: Parameters, price: number | string, sourceEpochMs?: number): Answer {
+    const answer = this.operate("setIndexPrice", "SetIndexPrice", "PUT", `/v1/operator/markets/${market.marketId}/index-price`, {
+      price: String(price),
+      ...(sourceEpochMs === undefined ? {} : { sourceEpochMs })
+    })
+    if (answer.status === 200) this.#markets.set(market, Number(price))
+    return answer
+  }
+
+  /** Moves an index, and lets the mark follow it and all be done that comes of it at once. */
+  move(market: Parameters, price: number): void {
+    this.done(this.index(market, price))
+    this.tick()
+  }
+
+  halt(): void {
+    this.done(this.operate("haltEngine", "HaltEngine", "PUT", "/v1/operator/engine/halt", undefined))
+  }
+
+  resume(): void {
+    this.done(this.operate("resumeEngine", "ResumeEngine", "DELETE", "/v1/operator/engine/halt", undefined))
+  }
+
+  /** Opens accounts of so many USDC each. */
+  open(names: ReadonlyArray<string>, collateral: number): ReadonlyArray<Somebody> {
+    const body = { accounts: names.length, collateral: String(collateral) }
+    const json = this.done(this.operate("openDemoAccounts", "OpenDemoAccounts", "POST", "/v1/operator/demo/accounts", body))
+    const opened = (json["accounts"] as ReadonlyArray<{ readonly accountId: string; readonly apiKey: string }>).map((each, at) => ({
+      client: names[at]!,
+      account: this.#acting.model.accounts.findIndex(({ born }) => accountId(born) === each.accountId),
+      ...each
+    }))
+    this.#credited += names.length * collateral
+    this.#everybody.push(...opened)
+    return opened
+  }
+
+  one(name: string, collateral: number): Somebody {
+    return this.open([name], collateral)[0]!
+  }
+
+  operate(endpoint: string, kind: string, method: "PUT" | "DELETE" | "POST", target: string, body: unknown): Answer {
+    return this.say(Calls.operate(operatorToken, endpoint, endpoint, kind, this.#nextKey("operator"), method, target, body))
+  }
+
+  // --- traders -------------------------------------------------------------------------------------------
+
+  buy(who: Somebody, market: Parameters, wanted: Wanted): Json {
+    return this.#order(who, market, "buy", wanted)
+  }
+
+  sell(who: Somebody, market: Parameters, wanted: Wanted): Json {
+    return this.#order(who, market, "sell", wanted)
+  }
+
+  /** One comes to hold what the other sells, at a price; both orders fill whole. */
+  deal(buyer: Somebody, seller: Somebody, market: Parameters, size: number, price: number): void {
+    this.is(`what ${seller.client} offered ${buyer.client}`, this.sell(seller, market, { size, price })["status"], "open")
+    const bought = this.buy(buyer, market, { size, price })
+    this.is(`what ${buyer.client} bought of ${seller.client}`, bought["status"], "closed")
+  }
+
+  cancelAll(who: Somebody): Json {
+    return this.done(this.say(Calls.cancelAll(who, "cancel all", this.#nextKey(who.client), undefined)))
+  }
+
+  #order(who: Somebody, market: Parameters, side: "buy" | "sell", { now = false, price = 0, reduceOnly = false, size }: Wanted): Json {
+    const key = this.#nextKey(who.client)
+    const wish: Calls.Wish = {
+      market,
+      side,
+      type: price === 0 ? "market" : "limit",
+      priceAtoms: price,
+      quantityAtoms: size,
+      clientOrderId: key,
+      ...(now ? { timeInForce: "IOC" as const } : {}),
+      ...(reduceOnly ? { reduceOnly } : {})
+    }
+    const { json } = this.say(Calls.place(who, side, key, wish))
+    return isObject(json) ? json : this.broke(`an order of ${who.client} is answered with no object`)
+  }
+
+  // --- readers -------------------------------------------------------------------------------------------
+
+  /** What the public reads. */
+  public(endpoint: string, target: string): Json {
+    return this.done(this.say(Calls.read(nobody, endpoint, target, "none")))
+  }
+
+  /** What somebody reads of his account. */
+  own(who: Somebody, endpoint: string, rest: string): Json {
+    return this.done(this.say(Calls.read(who, endpoint, `/v1/accounts/${who.accountId}/${rest}`, "trader")))
+  }
+
+  balance(who: Somebody): Json {
+    return this.own(who, "getBalance", "balance")
+  }
+
+  /** What of somebody's money there is, in USDC. */
+  usdc(who: Somebody, name: "collateral" | "equity" | "marginEquity" | "maintenanceMargin" | "available"): number {
+    return Number(this.balance(who)[name])
+  }
+
+  /** What somebody holds in a market, long positive. */
+  held(who: Somebody, market: Parameters): number {
+    const positions = this.own(who, "listPositions", "positions")["positions"] as ReadonlyArray<Json>
+    const position = positions.find(({ marketId }) => marketId === market.marketId)
+    return position === undefined ? 0 : Number(position["quantity"]) * (position["side"] === "long" ? 1 : -1)
+  }
+
+  /** The steps of liquidations in a market, oldest first. */
+  steps(market: Parameters): ReadonlyArray<Json> {
+    const json = this.public("listLiquidations", `/v1/markets/${market.marketId}/liquidations?limit=500`)
+    return (json["steps"] as ReadonlyArray<Json>).toReversed()
+  }
+
+  /** The rankings of a market, oldest first. */
+  rankings(market: Parameters): ReadonlyArray<Json> {
+    const json = this.public("listDeleveragings", `/v1/markets/${market.marketId}/deleveragings`)
+    return (json["deleveragings"] as ReadonlyArray<Json>).toReversed()
+  }
+
+  stats(market: Parameters): Json {
+    return this.public("getStats", `/v1/markets/${market.marketId}/stats`)
+  }
+
+  mark(market: Parameters): number {
+    return Number((this.stats(market)["marketData"] as Json)["markPrice"])
+  }
+
+  fund(): Json {
+    return this.public("getInsuranceFund", "/v1/insurance-fund?limit=500")
+  }
+
+  /** Several reads at once: what each was answered. */
+  together(drafts: ReadonlyArray<Calls.Draft>): ReadonlyArray<Json> {
+    const answers = drafts.map((): Answer | undefined => undefined)
+    drafts.forEach((draft, at) =>
+      void this.#acting.clients.issue(draft, (answer) => {
+        answers[at] = answer
+      })
+    )
+    this.#acting.until("answers", () => answers.every((answer) => answer !== undefined), answerMs)
+    return answers.map((answer) => this.done(answer!))
+  }
+
+  // --- the process ---------------------------------------------------------------------------------------
+
+  /** The process dies, and is started again. */
+  crash(loss: Crash): void {
+    const { host, until } = this.#acting
+    host.crash(loss)
+    until("a start", () => host.reads !== undefined, 60_000)
+  }
+
+  // --- what must be so -----------------------------------------------------------------------------------
+
+  broke(what: string): never {
+    return this.#acting.broke(what)
+  }
+
+  /** What is shown is what is expected, in every member. */
+  is(what: string, shown: unknown, expected: unknown): void {
+    const verdict = difference(what, shown, expected)
+    if (verdict !== undefined) this.broke(verdict)
+  }
+
+  holds(what: string, so: boolean): void {
+    if (!so) this.broke(`not so: ${what}`)
+  }
+
+  /** An order was refused for this reason. */
+  refused(what: string, order: Json, guard: string): void {
+    this.is(`the guard of ${what}`, order["rejectionGuard"], guard)
+  }
+
+  /**
+   * What must be so at the end of every scenario: nobody is below zero, neither is the fund; together everybody has what accounts were
+   * opened with, to the atom; the fund's movements are all that it has; and the venue's own audit finds nothing.
+   */
+  audit(): void {
+    const fund = this.fund()
+    const balances = [...this.#everybody.map((who) => this.balance(who)), fund]
+    this.is("journal sequences of an audit with nobody acting", new Set(balances.map((each) => each["journalSequence"])).size, 1)
+    const below = balances.filter((each) => BigInt(String(each["equityAtoms"])) < 0n)
+    this.is("accounts below zero", below.map((each) => each["accountId"]), [])
+    const sum = (rows: ReadonlyArray<Json>, name: string): bigint => rows.reduce((total, each) => total + BigInt(String(each[name])), 0n)
+    this.is("the equity of everybody", String(sum(balances, "equityAtoms")), String(BigInt(this.#credited) * 1_000_000n))
+    this.is("the fund's movements", String(sum(fund["movements"] as ReadonlyArray<Json>, "amountAtoms")), fund["collateralAtoms"])
+    this.auditEngine()
+  }
+
+  /** The engine's own audit of its state, at the marks of that moment. */
+  auditEngine(): void {
+    const { reads } = this.#acting.host
+    if (reads instanceof Engine) this.is("the venue's own audit", Invariants.firstBroken(reads.state), undefined)
+  }
+
+  /** Asks for something, and waits for the answer. */
+  say(draft: Calls.Draft): Answer {
+    const { clients, until } = this.#acting
+    let answer: Answer | undefined
+    clients.issue({ ...draft, persistent: true }, (last) => {
+      answer = last
+    })
+    until(`an answer to ${draft.intent} of ${draft.client}`, () => answer !== undefined, answerMs)
+    return answer!
+  }
+
+  /** What an answer says that must be good. */
+  done({ json, status, text }: Answer): Json {
+    return status === 200 && isObject(json) ? json : this.broke(`answered ${status}: ${text}`)
+  }
+
+  #nextKey(whose: string): string {
+    return `${whose.replaceAll(" ", "-")}-${this.#keys++}`
+  }
+}
+
+const nobody: Somebody = { client: "the public", account: -1, accountId: "", apiKey: "" }
+
+/** The beginning of the next interval of a length, as a moment. */
+export const nextInterval = (atEpochMs: number, lengthMs: number): number => (Math.floor(atEpochMs / lengthMs) + 1) * lengthMs

@@ -1,0 +1,43 @@
+/**
+ * Somebody opens a position with as much leverage as there is. Somebody else pushes the thin book under it: a few orders, a trade, and
+ * the price by which margins are held has moved far enough to liquidate a position that is a second old, at a bargain for the pusher.
+ *
+ * What has to hold: however far the book is pushed, the mark leaves its index by its band at the most. A long that was opened at the index
+ * with all the leverage there is stands there while the band is no wider than initial less maintenance margin, which every market
+ * keeps to. A short needs its maintenance margin at the higher price: it stands while the band is no wider than that difference over one
+ * and the maintenance margin, here 5 % / 1.05.
+ */
+import type { Parameters } from "../../src/domain/Market.js"
+import type { Scenario } from "./Scenario.js"
+import type { Somebody, Stage } from "./Stage.js"
+
+/** Deep orders on both sides of a price far from the index, and a trade at it, for forty seconds. */
+const push = (stage: Stage, market: Parameters, [one, other]: readonly [Somebody, Somebody], price: number): void => {
+  stage.deal(one, other, market, 1, price)
+  stage.buy(one, market, { size: 100, price: price - 1 })
+  stage.sell(other, market, { size: 100, price: price + 1 })
+  stage.pass(40_000)
+  stage.tick()
+}
+
+export const thinBookPushed: Scenario = {
+  name: "thin-book-pushed",
+  what: "a thin book is pushed down to liquidate a position opened with all the leverage there is: it stands",
+  play: (stage) => {
+    const [down, up] = [stage.market("ABC", 1_000, { markBandBps: 500 }), stage.market("XYZ", 1_000, { markBandBps: 476 })]
+    const [long, short] = stage.open(["long", "short"], 1_000)
+    const [pusher, friend] = stage.open(["pusher", "friend"], 1_000_000)
+    stage.deal(long!, friend!, down, 10, 1_000)
+    stage.deal(friend!, short!, up, 10, 1_000)
+    for (const who of [long!, short!]) stage.is(`what the ${who.client} may use`, stage.usdc(who, "available"), 0)
+    const standing = (who: Somebody) => [stage.usdc(who, "equity"), stage.usdc(who, "maintenanceMargin")]
+    push(stage, down, [pusher!, friend!], 700)
+    stage.is("the mark pushed down", stage.mark(down), 950)
+    stage.is("the long", [stage.held(long!, down), ...standing(long!)], [10, 500, 475])
+    push(stage, up, [friend!, pusher!], 1_300)
+    stage.is("the mark pushed up", stage.mark(up), 1_047)
+    stage.is("the short", [stage.held(short!, up), ...standing(short!)], [-10, 530, 523.5])
+    stage.is("steps of liquidations", [stage.steps(down), stage.steps(up)], [[], []])
+    stage.audit()
+  }
+}

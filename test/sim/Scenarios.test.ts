@@ -1,0 +1,58 @@
+/** What has ruined others ends well here: every scenario is played with all properties on, and ends as it says that it must. */
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, test } from "vitest"
+import * as Scenarios from "../../sim/scenarios/All.js"
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "../../..")
+const names = Scenarios.scenarios.map(({ name }) => name)
+
+describe("a scenario", () => {
+  test.each(Scenarios.scenarios.map((each) => [each.name, each] as const))("%s ends well", (_, scenario) => {
+    const { failure, fills } = Scenarios.play(scenario, { unproven: true })
+    expect(failure?.what).toBeUndefined()
+    expect(fills).toBeGreaterThan(0)
+  }, 60_000)
+
+  test("is the same whenever it is played, and what it leaves on the disk is proven as a run's is", () => {
+    const [scenario] = Scenarios.named("whole-market-in-one-position")!
+    const [one, other] = [Scenarios.play(scenario!), Scenarios.play(scenario!)]
+    expect([one.failure, one.counts["Replayed"]]).toEqual([undefined, 2])
+    expect(other.digest).toBe(one.digest)
+  }, 60_000)
+
+  test("that does not end as it must fails under its own name", () => {
+    const [scenario] = Scenarios.named("sold-by-a-friend")!
+    const { failure } = Scenarios.play({
+      name: "told-wrongly",
+      what: "",
+      play: (stage) => {
+        scenario!.play(stage)
+        stage.is("one", 1, 2)
+      }
+    })
+    expect(failure).toMatchObject({ kind: "safety", properties: ["told-wrongly"], what: "one is 1, must be 2" })
+  }, 60_000)
+})
+
+describe("the command line", () => {
+  const sim = (...words: ReadonlyArray<string>) =>
+    spawnSync(process.execPath, [path.join(root, "dist/sim/main.js"), ...words], { encoding: "utf8" })
+
+  test("names every scenario in its help, and the manual does", () => {
+    const { stdout } = sim("--help")
+    const manual = fs.readFileSync(path.join(root, "sim/README.md"), "utf8")
+    for (const name of names) {
+      expect(stdout).toContain(name)
+      expect(manual).toContain(`\`${name}\``)
+    }
+  })
+
+  test("plays the one that is named, and refuses a name that none has", () => {
+    const played = sim("--scenario", "takeover-beyond-the-fund")
+    expect([played.status, played.stdout.split(":")[0]]).toEqual([0, "scenario takeover-beyond-the-fund ok"])
+    expect(sim("--scenario", "nothing").status).toBe(64)
+  }, 60_000)
+})
