@@ -7,6 +7,7 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
+import { venueBounds } from "./model/NaiveLiquidation.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
@@ -105,7 +106,7 @@ class Run {
       world.options.edges?.fillsKept,
       endedAtOnce,
       metAtOnce,
-      liquidatedAtOnce,
+      { ...venueBounds, ...liquidatedAtOnce },
       triggeredAtOnce,
       noticeMs,
       keptOf(world.options)

@@ -133,8 +133,8 @@ export interface Bounds {
   readonly metAtOnce?: number
   /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
   readonly noticeMs?: number
-  /** What one record does for liquidations at most. Absent from what was kept before: a venue's own. */
-  readonly liquidatedAtOnce?: Liquidations.Bounds
+  /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
+  readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled"> & Partial<Pick<Liquidations.Bounds, "settled">>
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
   /** Commands that may wait, and how many of them placements may not take. */
@@ -167,6 +167,8 @@ export interface Edges {
   readonly money: "ordinary" | "large" | "small"
   /** How often an operator's act is to give a market other parameters, with whatever is open in it. */
   readonly parametersShare: number
+  /** How often an operator's act is to delist a market. Absent from what was kept before it was drawn: never. */
+  readonly delistingShare?: number
   /** How often an operator's move of an index takes an account to where its equity is just its maintenance margin. */
   readonly brinkShare: number
   /** Mean time between steps of the clock to where something ends or falls due, to the millisecond; 0 for none. */
@@ -441,6 +443,7 @@ const edges = (random: SimRandom): Edges => ({
   fillsKept: random.pick([5, 30, 100, 131_072, 131_072, 131_072]),
   money: random.pick(["ordinary", "ordinary", "large", "small"] as const),
   parametersShare: swarm(random, 0.4),
+  delistingShare: swarm(random.split("delisting"), 0.03, 0.6),
   brinkShare: swarm(random, 0.5),
   meanStepMs: mean(random, 400, 4_000),
   dueAtStart: swarm(random, 1),
@@ -480,9 +483,9 @@ const inboxes: ReadonlyArray<Bounds["inbox"]> = [
 
 /** What one record does for liquidations: so little that something is left, or a venue's own. */
 const liquidated: ReadonlyArray<Liquidations.Bounds> = [
-  { looks: 1, met: 256, deleveraged: 1, unwound: 1 },
-  { looks: 2, met: 2, deleveraged: 256, unwound: 1 },
-  { looks: 16, met: 256, deleveraged: 2, unwound: 2 },
+  { looks: 1, met: 256, deleveraged: 1, unwound: 1, settled: 1 },
+  { looks: 2, met: 2, deleveraged: 256, unwound: 1, settled: 2 },
+  { looks: 16, met: 256, deleveraged: 2, unwound: 2, settled: 256 },
   Liquidations.venueBounds,
   Liquidations.venueBounds
 ]
@@ -585,7 +588,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
     case "calm":
       return {
         ...quiet,
-        edges: { ...drawn.edges, money: "ordinary", parametersShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0 },
+        edges: { ...drawn.edges, money: "ordinary", parametersShare: 0, delistingShare: 0, brinkShare: 0, meanStepMs: 0, dueAtStart: 0 },
         workload: {
           ...drawn.workload,
           haltShare: 0,
@@ -620,6 +623,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         clock: quiet.clock,
         process: { ...drawn.process, meanCrashMs: drawn.process.meanCrashMs * 5 },
         workload: { ...drawn.workload, meanOperatorMs: Math.max(100, drawn.workload.meanOperatorMs) },
+        edges: { ...drawn.edges, delistingShare: Math.max(0.01, drawn.edges?.delistingShare ?? 0) },
         bounds: { ...drawn.bounds, orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys }
       }
     case "disk":

@@ -7,7 +7,7 @@ import { insuranceFundBorn } from "../../src/domain/Ids.js"
 import { ceilDiv, maintenance, marginOf, type NaiveMargin, profitOf, trade, valueOf } from "./NaiveMoney.js"
 import type { NaiveMovement, NaivePublished, NaiveRanked, NaiveRanking, NaiveStep } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
-import type { NaiveAccount, NaiveLiquidation, NaiveMarket, NaivePosition } from "./NaiveState.js"
+import { isDelisted, type NaiveAccount, type NaiveLiquidation, type NaiveMarket, type NaivePosition } from "./NaiveState.js"
 
 /** What bounds the looks of one record: how many, after how many met orders no further one, and what is deleveraged and unwound. */
 export interface Bounds {
@@ -15,10 +15,12 @@ export interface Bounds {
   readonly met: number
   readonly deleveraged: number
   readonly unwound: number
+  /** Positions of delisted markets that are looked at. */
+  readonly settled: number
 }
 
 /** A venue's own. */
-export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8 }
+export const venueBounds: Bounds = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64 }
 
 /** A part is a fifth; of a position up to so much at mark, in money atoms, all; and all from so long after the first part on. */
 const fifth = 5
@@ -109,7 +111,7 @@ const closable = (quantity: number, equity: bigint, market: NaiveMarket, price: 
 }
 
 /** What a deleveraging came to: how much it closed, and whether the record had no room for more of it. */
-interface Closed {
+export interface Closed {
   readonly size: number
   readonly isLeft: boolean
 }
@@ -150,9 +152,13 @@ export class NaiveLiquidations {
     }
   }
 
+  /** A record begins. */
+  beginRecord(): void {
+    this.#deleveraged = 0
+  }
+
   /** Takes the looks that are due: the accounts, in their order. */
   look(): ReadonlyArray<number> {
-    this.#deleveraged = 0
     const looked: Array<number> = []
     for (const { account, atEpochMs } of this.moments) {
       if (atEpochMs > this.ground.now() || looked.length === this.bounds.looks || this.ground.met() >= this.bounds.met) break
@@ -176,6 +182,18 @@ export class NaiveLiquidations {
     const isLeft = this.#handOver(account)
     if (this.#isHealthy(account)) account.liquidation = undefined
     else if (isLeft) liquidation.momentEpochMs = this.ground.now()
+  }
+
+  /** What an account has at the marks. */
+  equityOf(account: NaiveAccount): bigint {
+    return this.#margin(account).equity
+  }
+
+  /** The price at which a position of an account in a market has lost its share. */
+  priceOf(account: NaiveAccount, market: NaiveMarket): bigint {
+    const position = account.positions.get(market.index)!
+    const { equity, maintenanceMargin } = this.#margin(account)
+    return bankruptcyPrice(market, position.quantity, equity, this.#maintenanceOf(market, position), maintenanceMargin)
   }
 
   #margin({ collateral, positions }: NaiveAccount): NaiveMargin {
@@ -238,7 +256,7 @@ export class NaiveLiquidations {
     const before = this.#before(account, market)
     const { filled, notional } = this.ground.send(account, market, position.quantity > 0 ? -size : size, Number(price))
     const fee = min(ceilDiv(notional * BigInt(market.parameters.liquidationFeeBps), 10_000n), max(0n, this.#margin(account).equity))
-    if (fee > 0n) this.#moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
+    if (fee > 0n) this.moved("liquidation_fee", market, () => this.ground.pay(account, this.ground.openFund(), fee, market))
     this.ground.published.steps.push({ ...before, step: "order", size, filled, price, fee })
   }
 
@@ -261,7 +279,8 @@ export class NaiveLiquidations {
     } satisfies Partial<NaiveStep>
   }
 
-  #moved<A>(cause: NaiveMovement["cause"], market: NaiveMarket, act: () => A): A {
+  /** Does what may change the insurance fund, and notes what it came to. */
+  moved<A>(cause: NaiveMovement["cause"], market: NaiveMarket, act: () => A): A {
     const { now, published, sequence } = this.ground
     return published.moved({ sequence: sequence(), atEpochMs: now(), fund: () => this.fund }, cause, market.index, act)
   }
@@ -281,17 +300,17 @@ export class NaiveLiquidations {
       const largest = this.#largest(account)
       if (largest === undefined) return false
       const { market, position: { quantity }, price } = largest
-      const taken = this.#takeOver(account, market, quantity, price)
+      const taken = this.takeOver(account, market, quantity, price)
       const rest = Math.abs(quantity) - taken
       if (rest === 0 || !this.#isFarUnder(account)) continue
-      const { isLeft, size } = this.#deleverage(account, market, rest, price)
+      const { isLeft, size } = this.deleverage(account, market, rest, price)
       if (isLeft) return true
       if (size < rest) this.ground.halt(market)
     }
   }
 
   /** The insurance fund takes over as much as it can carry: how much. */
-  #takeOver(account: NaiveAccount, market: NaiveMarket, quantity: number, price: bigint): number {
+  takeOver(account: NaiveAccount, market: NaiveMarket, quantity: number, price: bigint): number {
     // A fund that never had anything carries nothing.
     if (this.fund === undefined || price < 1n || price > BigInt(market.parameters.maxPriceAtoms)) return 0
     const size = this.#carried(market, quantity, price)
@@ -299,7 +318,7 @@ export class NaiveLiquidations {
     const way = quantity > 0 ? 1 : -1
     const fund = this.ground.openFund()
     this.ground.published.steps.push({ ...this.#before(account, market), step: "takeover", size, filled: size, price })
-    this.#moved("takeover", market, () => {
+    this.moved("takeover", market, () => {
       this.ground.change(account, market, -way * size, price)
       this.ground.change(fund, market, way * size, price)
     })
@@ -351,7 +370,7 @@ export class NaiveLiquidations {
       market: market.index,
       isLong: !isLong,
       mark: market.mark,
-      second: market.risk.second,
+      second: this.#secondOf(market),
       ranked
     }
     this.ground.published.rankings.push(ranking)
@@ -361,11 +380,17 @@ export class NaiveLiquidations {
   /** The ranking for the running second of a market, made where there is none. */
   #ranking(market: NaiveMarket, isLong: boolean): NaiveRanking {
     const latest = this.ground.published.rankings.findLast((each) => each.market === market.index && each.isLong !== isLong)
-    return latest?.second === market.risk.second ? latest : this.#rank(market, isLong)
+    const isLatest = latest?.second === this.#secondOf(market) && (!isDelisted(market) || latest.mark === market.mark)
+    return isLatest ? latest : this.#rank(market, isLong)
+  }
+
+  /** The second of a market's ticks; of one that is delisted, that of the record. */
+  #secondOf(market: NaiveMarket): number {
+    return isDelisted(market) ? secondOf(this.ground.now()) : market.risk.second
   }
 
   /** Closes so much of a position against the others at a price. What a ranking of before leaves goes on with one made anew. */
-  #deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
+  deleverage(account: NaiveAccount, market: NaiveMarket, size: number, price: bigint): Closed {
     const isLong = account.positions.get(market.index)!.quantity > 0
     let ranking = this.#ranking(market, isLong)
     let closed = this.#closeAgainst(ranking, account, market, size, price)
@@ -409,7 +434,7 @@ export class NaiveLiquidations {
         this.ground.change(account, market, isLong ? -closed : closed, price)
         this.ground.change(other, market, isLong ? closed : -closed, price)
       }
-      if (other === this.fund) this.#moved("deleveraging", market, change)
+      if (other === this.fund) this.moved("deleveraging", market, change)
       else change()
       left -= closed
     }
@@ -432,7 +457,7 @@ export class NaiveLiquidations {
       const { market, position, price } = largest
       const held = Math.abs(position.quantity)
       const at = equity < 0n ? price : BigInt(market.mark)
-      const { isLeft, size } = this.#moved("deleveraging", market, () => this.#deleverage(fund, market, held, at))
+      const { isLeft, size } = this.moved("deleveraging", market, () => this.deleverage(fund, market, held, at))
       if (isLeft) return true
       if (size < held) this.ground.halt(market)
     }
@@ -446,7 +471,7 @@ export class NaiveLiquidations {
     for (const market of held.slice(0, this.bounds.unwound)) {
       const { quantity } = fund.positions.get(market.index)!
       const size = Math.ceil(Math.abs(quantity) / fifth)
-      this.#moved("unwinding", market, () => this.ground.send(fund, market, quantity > 0 ? -size : size, undefined))
+      this.moved("unwinding", market, () => this.ground.send(fund, market, quantity > 0 ? -size : size, undefined))
     }
     this.#unwindFrom = held[this.bounds.unwound]?.index ?? 0
     return this.#unwindFrom !== 0

@@ -9,7 +9,7 @@ import type { NaiveAccount, NaivePayment } from "./NaiveState.js"
 export interface NaiveStep {
   readonly sequence: number
   readonly atEpochMs: number
-  readonly step: "order" | "takeover" | "deleveraging" | "exhausted"
+  readonly step: "order" | "takeover" | "deleveraging" | "exhausted" | "settlement"
   readonly market: number
   readonly account: number
   /** Whose position it was closed against, its number in the ranking, and the record in which that was begun. */

@@ -19,13 +19,17 @@ export const noRisk = (): NaiveRisk => ({
   interval: 0,
   premiums: [],
   fundings: [],
-  marks: []
+  marks: [],
+  ticks: []
 })
 
 const billion = 1_000_000_000n
 const eightHours = 28_800_000n
 const secondMs = 1_000
 const sampleMs = 5_000
+const minuteMs = 60_000
+/** Minutes before the running one that a final price looks back. */
+const lookedBack = 30
 /** Samples that the mark's second price averages over. */
 const averaged = 30
 
@@ -46,6 +50,15 @@ export const isStale = ({ parameters, risk }: NaiveMarket, atEpochMs: number): b
 /** Whether a market lives at a time, as far as it is its own matter: a halt of the engine is not. */
 export const isLive = (market: NaiveMarket, atEpochMs: number): boolean =>
   market.risk.index !== 0 && market.status !== "halted" && Market.isListed(market.status) && !isStale(market, atEpochMs)
+
+/** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
+export const finalPrice = ({ parameters: { maxPriceAtoms, minPriceAtoms }, risk }: NaiveMarket, atEpochMs: number): number => {
+  const since = Math.floor(atEpochMs / minuteMs) - lookedBack
+  const prices = risk.ticks.filter(({ minute }) => minute >= since).map(({ index }) => BigInt(index))
+  if (prices.length === 0) return risk.index
+  const average = rounded(prices.reduce((sum, each) => sum + each, 0n), BigInt(prices.length))
+  return Number(min(BigInt(maxPriceAtoms), max(BigInt(minPriceAtoms), average)))
+}
 
 /** What an open market with an index that is no longer fresh takes: only what reduces. */
 export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status =>
@@ -172,6 +185,7 @@ export const tick = (
 ): { readonly mark: number; readonly ended: NaiveFunding | undefined } => {
   const { parameters, risk } = market
   risk.second = Math.floor(atEpochMs / secondMs)
+  risk.ticks.push({ minute: Math.floor(atEpochMs / minuteMs), index: risk.index })
   const ended = endInterval(market, sequence, atEpochMs)
   const [bid, ask] = [impact(market, Order.buy), impact(market, Order.sell)]
   const index = BigInt(risk.index)

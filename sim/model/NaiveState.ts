@@ -161,6 +161,8 @@ export interface NaiveRisk {
   premiums: Array<bigint>
   /** What ended intervals came to, oldest first. */
   readonly fundings: Array<NaiveFunding>
+  /** The index at every tick, with the minute of each. */
+  readonly ticks: Array<{ readonly minute: number; readonly index: number }>
   /** Marks with what they were made of, oldest first. */
   readonly marks: Array<NaiveMark>
 }
@@ -192,6 +194,24 @@ export interface NaiveFunding {
   readonly intervalMs: number
 }
 
+/** A delisting that is announced, or in effect. */
+export interface NaiveDelisting {
+  state: "announced" | "settling" | "settled"
+  effectiveAtEpochMs: number
+  finalPrice: number
+  settledAtEpochMs: number
+  /** What the settlement is about. */
+  phase: "orders" | "deficits" | "closing"
+  /** Accounts that were looked at for deficits, and then those that were passed over in the closing. */
+  readonly done: Set<number>
+  /** When it is gone through again; 0 while it goes on. */
+  againAtEpochMs: number
+}
+
+/** Whether a market's delisting has taken effect. */
+export const isDelisted = ({ delisting }: Pick<NaiveMarket, "delisting">): boolean =>
+  delisting !== undefined && delisting.state !== "announced"
+
 export interface NaiveMarket {
   readonly index: number
   parameters: Market.Parameters
@@ -202,6 +222,10 @@ export interface NaiveMarket {
   risk: NaiveRisk
   /** Parameters that it takes by itself at a time. */
   announced: { readonly effectiveAtEpochMs: number; readonly parameters: Market.Parameters } | undefined
+  /** What has become of its delisting. */
+  delisting: NaiveDelisting | undefined
+  /** Who came to it, by an order or by a leverage, in the order in which each first did. */
+  readonly came: Set<number>
   /** The largest position limit before the present one under which something may be held. */
   widest: number
   lastPrice: number
@@ -259,6 +283,8 @@ export interface NaiveOutcome {
   readonly announced?: NaiveAnnounced
   /** Of a fence until when it holds. */
   readonly holdsUntilEpochMs?: number
+  /** Of a delisting that is announced when it takes effect. */
+  readonly delistedAtEpochMs?: number
   /** The order's price and total as decided; 0 on refusals. */
   readonly price: number
   readonly quantity: number

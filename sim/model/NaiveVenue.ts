@@ -9,6 +9,7 @@
 import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
+import type { DelistMarket } from "../../src/operations/markets/DelistMarket.js"
 import type { SetAutoClose } from "../../src/operations/accounts/SetAutoClose.js"
 import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
 import type { CancelByOperator } from "../../src/operations/orders/CancelByOperator.js"
@@ -27,7 +28,9 @@ import * as AutoCloses from "./NaiveAutoClose.js"
 import { type Bounds, NaiveLiquidations, type NaiveSent, venueBounds } from "./NaiveLiquidation.js"
 import { type Kept, NaivePublished, venueKept } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
+import { NaiveSettlements } from "./NaiveSettlement.js"
 import {
+  isDelisted,
   isKept,
   type NaiveAccount,
   type NaiveAnnounced,
@@ -201,6 +204,7 @@ export class NaiveVenue {
   readonly #liquidations: NaiveLiquidations
   /** What is told of liquidations, of the insurance fund and of funding. */
   readonly published: NaivePublished
+  readonly #settlements: NaiveSettlements
   /** What closes positions by itself. */
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
@@ -264,6 +268,19 @@ export class NaiveVenue {
       },
       touch: ({ index }) => void this.#touchedAccounts.add(index)
     }, bounds)
+    this.#settlements = new NaiveSettlements(
+      {
+        accounts: this.accounts,
+        markets: this.markets,
+        now: () => this.atEpochMs,
+        cancelNext: (market) => this.#cancelDelisted(market),
+        change: (account, market, change, price) => this.#exchange(account, market, change, price),
+        show: (market) => this.#show(market)
+      },
+      this.#liquidations,
+      bounds,
+      endedAtOnce
+    )
     this.brackets = new AutoCloses.NaiveBrackets({
       accounts: this.accounts,
       markets: this.markets,
@@ -297,6 +314,8 @@ export class NaiveVenue {
     this.#forget()
     this.#met = 0
     this.#isLate = false
+    this.#liquidations.beginRecord()
+    this.#settlements.beginRecord()
     this.#doWhatIsDue(command.account)
     // What the venue's own orders met is nothing to the command's.
     this.#met = 0
@@ -347,6 +366,11 @@ export class NaiveVenue {
   /** When an account is looked at next; 0 where it is neither under liquidation nor an insurance fund that holds anything. */
   nextLookEpochMs(account: NaiveAccount): number {
     return this.looks.find((look) => look.account === account)?.atEpochMs ?? 0
+  }
+
+  /** When a delisted market is to be gone on with; `Infinity` where none is. */
+  get nextSettlementEpochMs(): number {
+    return this.#settlements.nextEpochMs
   }
 
   /** Whether no look is taken for now: under a halt, and while orders beyond a band are left. */
@@ -531,7 +555,8 @@ export class NaiveVenue {
   /** Whether an order rests beyond its edge of the band: a bid above the top, or an offer below the bottom. */
   isBeyondEdge(order: NaiveOrder): boolean {
     const market = this.markets[order.market]!
-    if (market.mark === 0) return false
+    // In a delisted market nothing trades any more: what rests there is cancelled for that.
+    if (market.mark === 0 || isDelisted(market)) return false
     const { lower, upper } = this.band(market)
     return order.side === Order.buy ? BigInt(order.price) > upper : BigInt(order.price) < lower
   }
@@ -566,8 +591,13 @@ export class NaiveVenue {
     if (!this.halted) {
       this.#doWhatIsTimed(left, this.accounts[account])
       this.#takeAnnounced()
+      for (const market of this.markets) {
+        const { delisting } = market
+        if (delisting?.state === "announced" && delisting.effectiveAtEpochMs <= this.atEpochMs) this.#beginDelisting(market)
+      }
     }
     this.#clear()
+    if (!this.halted) this.#settlements.run()
     if (this.areLooksPut) return
     this.#looked.push(...this.#liquidations.look())
     this.brackets.run()
@@ -678,18 +708,12 @@ export class NaiveVenue {
         return [this.#setLeverage(this.accounts[command.account]!, command.market, command.leverageX)]
       case "PutMarket":
         return [this.#putMarket(command.parameters, command.effectiveAtEpochMs)]
-      case "SetMarketStatus": {
-        const market = this.markets[command.market]
-        if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
-        if (!Market.mayMove(market.status, command.status)) return [refused(Refusal.statusMoveRefused, -1)]
-        if (market.status === "halted" && command.status !== "halted") market.risk.liveSince = this.atEpochMs
-        market.status = command.status
-        this.#show(market)
-        return [done(-1)]
-      }
+      case "SetMarketStatus":
+        return [this.#setStatus(this.markets[command.market], command.status)]
       case "SetIndexPrice": {
         const market = this.markets[command.market]
         if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
+        if (isDelisted(market)) return [refused(Refusal.marketDelisted, -1)]
         const sampled = Risk.takeSample(market, command.priceAtoms, command.sourceEpochMs, this.atEpochMs)
         // The first price is the mark until the first tick.
         if (sampled === undefined && market.mark === 0) market.mark = command.priceAtoms
@@ -697,6 +721,8 @@ export class NaiveVenue {
         if (sampled === undefined) this.brackets.look(market, 2)
         return [sampled === undefined ? done(-1) : this.#refusedSample(market, sampled)]
       }
+      case "DelistMarket":
+        return [this.#delist(command)]
       case "MarkTick":
         this.#tick()
         return [done(-1)]
@@ -720,6 +746,16 @@ export class NaiveVenue {
       case "AddToFund":
         return [this.#addToFund(BigInt(command.amountAtoms))]
     }
+  }
+
+  #setStatus(market: NaiveMarket | undefined, status: Market.Status): NaiveOutcome {
+    if (market === undefined) return refused(Refusal.marketUnknown, -1)
+    if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
+    if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, -1)
+    if (market.status === "halted" && status !== "halted") market.risk.liveSince = this.atEpochMs
+    market.status = status
+    this.#show(market)
+    return done(-1)
   }
 
   #refusedSample({ parameters: { priceScale } }: NaiveMarket, { actual, limit, nearest, refusal }: Risk.RefusedSample): NaiveOutcome {
@@ -854,6 +890,7 @@ export class NaiveVenue {
     }
     account.leverage.set(index, leverageX)
     account.cameTo.add(index)
+    market.came.add(account.index)
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
     return done(-1)
@@ -898,6 +935,7 @@ export class NaiveVenue {
     if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, -1)
     const known = this.markets.find((market) => market.parameters.marketId === parameters.marketId)
     if (known === undefined) return effectiveAtEpochMs === 0 ? this.#newMarket(parameters) : refused(Refusal.marketUnknown, -1)
+    if (isDelisted(known)) return refused(Refusal.marketDelisted, -1)
     const isPresent = Object.entries(known.parameters).every(([name, value]) =>
       JSON.stringify(value) === JSON.stringify(parameters[name as keyof Market.Parameters])
     )
@@ -921,6 +959,8 @@ export class NaiveVenue {
       mark: 0,
       risk: Risk.noRisk(),
       announced: undefined,
+      delisting: undefined,
+      came: new Set(),
       widest: 0,
       lastPrice: 0,
       bookSequence: 0,
@@ -941,7 +981,7 @@ export class NaiveVenue {
     const { risk } = known
     if (priceScale !== parameters.priceScale || risk.index < minPriceAtoms || risk.index > maxPriceAtoms) {
       known.mark = 0
-      known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [] }
+      known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [] }
     } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
     if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) known.risk = { ...known.risk, interval: 0, premiums: [] }
     known.factor = BigInt(Market.notionalFactor(parameters))
@@ -978,6 +1018,66 @@ export class NaiveVenue {
       underInitialMargin: margins.filter(({ initialMargin, marginEquity, orderLoss }) => marginEquity - orderLoss < initialMargin).length,
       underMaintenanceMargin: margins.filter(({ equity, maintenanceMargin }) => equity < maintenanceMargin).length
     }
+  }
+
+  #delist({ action, effectiveAtEpochMs, market: index }: DelistMarket): NaiveOutcome {
+    const market = this.markets[index]
+    if (market === undefined) return refused(Refusal.marketUnknown, -1)
+    if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
+    if (action === "withdraw") {
+      if (market.delisting !== undefined) this.#show(market)
+      market.delisting = undefined
+      return done(-1)
+    }
+    if (!Market.isListed(market.status)) return refused(Refusal.statusMoveRefused, -1)
+    if (effectiveAtEpochMs === 0) {
+      this.#beginDelisting(market)
+      return done(-1)
+    }
+    const earliest = this.atEpochMs + this.noticeMs
+    if (effectiveAtEpochMs < earliest) {
+      const limit = String(earliest)
+      return refused(Refusal.delistingTooEarly, -1, { limit, actual: String(effectiveAtEpochMs), nearest: limit })
+    }
+    market.delisting = {
+      state: "announced",
+      effectiveAtEpochMs,
+      finalPrice: 0,
+      settledAtEpochMs: 0,
+      phase: "orders",
+      done: new Set(),
+      againAtEpochMs: 0
+    }
+    this.#show(market)
+    return { ...done(-1), delistedAtEpochMs: effectiveAtEpochMs }
+  }
+
+  /** A delisting takes effect: the market is halted for good, at its final price. */
+  #beginDelisting(market: NaiveMarket): void {
+    const finalPrice = Risk.finalPrice(market, this.atEpochMs)
+    market.announced = undefined
+    market.status = "halted"
+    market.risk.held = undefined
+    market.mark = finalPrice
+    market.delisting = {
+      state: "settling",
+      effectiveAtEpochMs: this.atEpochMs,
+      finalPrice,
+      settledAtEpochMs: 0,
+      phase: "orders",
+      done: new Set(),
+      againAtEpochMs: 0
+    }
+    this.#show(market)
+  }
+
+  /** Cancels the order of a delisted market whose turn it is, whether there was one; one that leaves, for what it leaves for. */
+  #cancelDelisted(market: NaiveMarket): boolean {
+    const [next] = this.#byTurn(market)
+    if (next === undefined) return false
+    const leaves = this.leavesFor(next)
+    this.#cancel(next, leaves === CancelReason.none ? CancelReason.marketDelisted : leaves)
+    return true
   }
 
   /** The parameters whose time has come are the market's from here on. */
@@ -1077,6 +1177,7 @@ export class NaiveVenue {
     this.orders.set(number, order)
     this.accounts[order.account]!.placed.push(order)
     this.accounts[order.account]!.cameTo.add(order.market)
+    this.markets[order.market]!.came.add(order.account)
     this.#touch(order)
     if (order.clientOrderId !== "") this.#clientOrderIds.set(`${order.account}/${order.clientOrderId}`, order)
     const { stopLoss, takeProfit } = entry.autoClose

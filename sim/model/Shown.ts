@@ -7,7 +7,7 @@ import * as crypto from "node:crypto"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
-import type { NaiveFill, NaiveMarket, NaiveOrder } from "./NaiveState.js"
+import type { NaiveFill, NaiveDelisting, NaiveMarket, NaiveOrder } from "./NaiveState.js"
 import { remaining } from "./NaiveState.js"
 import * as Risk from "./NaiveRisk.js"
 import type { Trigger } from "../../src/operations/accounts/AutoClose.js"
@@ -363,10 +363,20 @@ export const terms = ({ quantityScale, ...parameters }: Market.Parameters): Memb
   priceBandBps: parameters.priceBandBps
 })
 
+const delistingShown = (
+  { effectiveAtEpochMs, finalPrice, settledAtEpochMs, state }: NaiveDelisting,
+  priceScale: number
+): Members => ({
+  state,
+  effectiveAtEpochMs,
+  ...(finalPrice === 0 ? {} : { finalPrice: decimalOf(finalPrice, priceScale), finalPriceAtoms: String(finalPrice) }),
+  ...(state === "settled" ? { settledAtEpochMs } : {})
+})
+
 /** A market's snapshot but for its digest, which covers every market at once. */
 export const market = (
   model: NaiveVenue,
-  { announced, index, lastPrice, parameters, sequence, status }: NaiveMarket
+  { announced, delisting, index, lastPrice, parameters, sequence, status }: NaiveMarket
 ): Members => {
   const { priceScale, quantityScale } = parameters
   return {
@@ -388,6 +398,7 @@ export const market = (
       ...(announced === undefined
         ? {}
         : { announced: { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) } }),
+      ...(delisting === undefined ? {} : { delisting: delistingShown(delisting, priceScale) }),
       settlementAsset: "USDC",
       symbol: symbolOf(parameters),
       lastPriceAtoms: String(lastPrice),

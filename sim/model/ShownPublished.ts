@@ -63,6 +63,10 @@ export const liquidations = (
     .map((each) => step(model, each))
 })
 
+/** What an account is told of its part in a step; of a settlement its own side. */
+const partOf = ({ account: of, step: kind }: NaiveStep, account: number): Members =>
+  kind === "settlement" ? { side: sideOf(of === account), role: "settled" } : { role: of === account ? "liquidated" : "counterparty" }
+
 /** `external-account-liquidation-list/v1`: the steps that an account had a side of. */
 export const accountLiquidations = (model: NaiveVenue, account: number, sequence: number, asked: Asked): Members => ({
   version: "external-account-liquidation-list/v1",
@@ -71,7 +75,7 @@ export const accountLiquidations = (model: NaiveVenue, account: number, sequence
     model.published.at("steps", sequence).filter(({ row }) => row.account === account || row.counterparty === account),
     ({ row }) => row.atEpochMs,
     asked
-  ).map((each) => ({ ...step(model, each), role: each.row.account === account ? "liquidated" : "counterparty" }))
+  ).map((each) => ({ ...step(model, each), ...partOf(each.row, account) }))
 })
 
 const ranking = ({ parameters: { marketId, priceScale, quantityScale } }: NaiveMarket, sequence: number, of: NaiveRanking): Members => ({

@@ -337,6 +337,7 @@ const operations = {
   SetMarketStatus: "set_market_status",
   SetIndexPrice: "set_index_price",
   AddToFund: "add_to_insurance_fund",
+  DelistMarket: "delist_market",
   HaltEngine: "halt_engine",
   ResumeEngine: "resume_engine",
   SetLimits: "set_limits"
@@ -407,6 +408,11 @@ export const done = (decision: Decision): unknown => {
     }
     case "PutMarket":
       return { ...operated(decision, wanted.kind, wanted.parameters.marketId), announced: outcomes[0]!.announced }
+    case "DelistMarket": {
+      const { delistedAtEpochMs } = outcomes[0]!
+      const operation = wanted.action === "withdraw" ? "withdraw_delisting" : "delist_market"
+      return { ...operated(decision, wanted.kind, wanted.market), operation, delistedAtEpochMs }
+    }
     case "SetMarketStatus":
     case "SetIndexPrice":
       return operated(decision, wanted.kind, wanted.market)

@@ -10,6 +10,7 @@ import { cancel } from "./cancel.js"
 import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
+import { delisting } from "./delisting.js"
 import { dueActsBeforeMatching } from "./dueActsBeforeMatching.js"
 import { dueIsDone } from "./dueIsDone.js"
 import { durability } from "./durability.js"
@@ -61,6 +62,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(band),
   watch(funding),
   watch(liquidation),
+  watch(delisting),
   watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),

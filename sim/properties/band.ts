@@ -18,9 +18,14 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 /** What a record that leaves orders beyond their edge has cancelled of them at least. */
 const clearedAtOnce = 64
 
+/** What an event says of a delisting that has taken effect. */
+const inEffect = 2
+
 interface Band {
   mark: bigint
   bps: bigint
+  /** A delisted market has no band: nothing trades there, and its settlement takes what rests. */
+  isDelisted?: boolean
 }
 
 interface State {
@@ -34,8 +39,8 @@ interface State {
 }
 
 /** The lowest and the highest price of a band; undefined while the market has no mark. */
-const edgesOf = ({ bps, mark }: Band): readonly [lowest: bigint, highest: bigint] | undefined =>
-  mark === 0n ? undefined : [(mark * (10_000n - bps) + 9_999n) / 10_000n, (mark * (10_000n + bps)) / 10_000n]
+const edgesOf = ({ bps, isDelisted = false, mark }: Band): readonly [lowest: bigint, highest: bigint] | undefined =>
+  mark === 0n || isDelisted ? undefined : [(mark * (10_000n - bps) + 9_999n) / 10_000n, (mark * (10_000n + bps)) / 10_000n]
 
 /** The first resting order that lies beyond its edge. */
 const beyondEdge = (state: State, market: number): FedBook.Resting | undefined => {
@@ -102,7 +107,8 @@ const edgeVerdict = (state: State, { events, record: { sequence } }: Decided): V
 /** The same of the books that the engine shows, unless the market still has more to cancel. */
 const shownVerdict = ({ model, reads }: Extract<Observation, { _tag: "Inspected" }>): Verdict => {
   for (let market = 0; market < reads.marketCount; market++) {
-    const { parameters: { priceBandBps } } = reads.market(market)
+    const { delisting, parameters: { priceBandBps } } = reads.market(market)
+    if (delisting !== undefined && delisting.state !== "announced") continue
     const edges = edgesOf({ mark: BigInt(reads.stats(market).markPriceAtoms), bps: BigInt(priceBandBps) })
     if (edges === undefined || model.isBeingCleared(market)) continue
     const { asks: [ask], bids: [bid] } = reads.book(market, 1)
@@ -118,6 +124,7 @@ const follow = (state: State, { command }: Decided["record"], event: DecodedEven
     const bps = BigInt(parameters.priceBandBps)
     state.bands[event.market] = { mark: state.bands[event.market]?.mark ?? 0n, bps }
   }
+  if (event.event === "MarketDelisting" && event.became === inEffect) state.bands[event.market]!.isDelisted = true
   if (event.event === "MarkSet") state.bands[event.market]!.mark = BigInt(event.priceAtoms)
   const verdict = event.event === "Traded" ? tradeVerdict(state, event) : holds
   return verdict ?? FedBook.replay(state.book, event)

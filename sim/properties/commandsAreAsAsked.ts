@@ -156,7 +156,8 @@ const nativeOf = (json: unknown): Json => {
 }
 
 /** What may be refused as invalid for what it would do. */
-const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "OpenDemoAccounts", "AddToFund"])
+const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "DelistMarket", "OpenDemoAccounts",
+  "AddToFund"])
 
 /** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
 const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {
@@ -166,7 +167,8 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
   const find = meaning(state, request)
   if (Commands.mayBeMalformed(asked, find)) return true
   const { wanted } = asked
-  if (wanted.kind === "SetMarketStatus") return decided !== undefined || find(wanted.market).includes(undefined)
+  if (wanted.kind === "SetMarketStatus" || wanted.kind === "DelistMarket")
+    return decided !== undefined || find(wanted.market).includes(undefined)
   // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
   if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
   // There is no such order, account or market.

@@ -22,6 +22,9 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
   }
   const late = model.markets.find(({ announced }) => announced !== undefined && announced.effectiveAtEpochMs <= atEpochMs)
   if (late !== undefined) return `the parameters announced of market ${late.index} were due at ${late.announced!.effectiveAtEpochMs}`
+  const delisted = model.markets.find(({ delisting }) => delisting?.state === "announced" && delisting.effectiveAtEpochMs <= atEpochMs)
+  if (delisted !== undefined) return `the delisting of market ${delisted.index} was due at ${delisted.delisting!.effectiveAtEpochMs}`
+  if (model.nextSettlementEpochMs <= atEpochMs) return "a delisted market is to be settled"
   const look = model.areLooksPut ? undefined : model.looks.find((each) => each.atEpochMs <= atEpochMs)
   if (look === undefined && !model.areLooksPut && model.brackets.nextEpochMs <= atEpochMs) {
     return model.brackets.isBehind && model.atEpochMs > atEpochMs ? undefined : "a trigger has fired or is to be armed again"

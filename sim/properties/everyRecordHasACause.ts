@@ -67,6 +67,8 @@ const verdictOf = (state: State, record: Record, decision: NaiveDecision, model:
 const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveDecision): void => {
   if (command.kind === "SetCancelAllAfter" && command.timeoutMs > 0) state.deadlines = [...state.deadlines, atEpochMs + command.timeoutMs]
   const announced = outcomes[0]?.announced
+  const delistedAt = outcomes[0]?.delistedAtEpochMs
+  if (delistedAt !== undefined) state.deadlines = [...state.deadlines, delistedAt]
   if (announced !== undefined) state.deadlines = [...state.deadlines, announced.effectiveAtEpochMs]
   if (command.kind !== "PlaceOrders") return
   const expiries = command.entries.flatMap((entry, index) =>
@@ -80,6 +82,12 @@ const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): vo
   const again = Math.max(atEpochMs, brackets.nextEpochMs)
   const moments = [...looks.map((look) => look.atEpochMs), ...(again === Number.POSITIVE_INFINITY ? [] : [again])]
   if (moments.length > 0) state.deadlines = [...new Set([...state.deadlines, ...moments])]
+}
+
+/** Notes when a delisted market is to be gone on with. */
+const noteSettlement = (state: State, { atEpochMs, nextSettlementEpochMs }: NaiveVenue): void => {
+  const due = Math.max(atEpochMs, nextSettlementEpochMs)
+  if (!state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
 }
 
 export const everyRecordHasACause: Property<State> = {
@@ -107,6 +115,7 @@ export const everyRecordHasACause: Property<State> = {
         const verdict = verdictOf(state, seen.record, seen.decision, seen.model)
         note(state, seen.record, seen.decision)
         if (!seen.model.areLooksPut) noteLooks(state, seen.model)
+        if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
         // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
         if (seen.model.isBehind) state.deadlines = [...state.deadlines, seen.record.atEpochMs]
         return verdict

@@ -29,11 +29,14 @@ interface FollowedMarket {
   /** The latest rankings, against longs and against shorts. */
   againstLongs: Ranking | undefined
   againstShorts: Ranking | undefined
+  /** Its delisting has taken effect: what it holds is settled, wherever else its accounts stand. */
+  isDelisted: boolean
 }
 
 /** The accounts of one direction in a market in their order, for a second of the market's ticks. */
 interface Ranking {
   readonly second: number
+  readonly mark: bigint
   readonly sequence: number
   readonly accounts: ReadonlyArray<number>
 }
@@ -78,6 +81,9 @@ interface State {
   /** The takeover that nothing has followed yet. */
   taken: { readonly account: number; readonly market: number; readonly price: bigint } | undefined
 }
+
+/** What an event says of a delisting that has taken effect. */
+const inEffect = 2
 
 /** Seconds in a row that may leave an account unhelped: looks are bounded, and wait for what is beyond a band. */
 const patience = 3
@@ -154,11 +160,12 @@ const stepVerdict = (state: State, step: Step): Verdict => {
   const market = state.markets[step.market]!
   const { doubtful, equity, required } = standingOf(state, step.account)
   const what = `${step.event} of ${nameOf(state, step.account)} in market ${step.market}`
-  if (!isLive(state, market)) return broken(`${what}: the market does not live`)
+  if (!market.isDelisted && !isLive(state, market)) return broken(`${what}: the market does not live`)
   if (BigInt(step.markAtoms) !== market.mark) return broken(`${what} at a mark of ${step.markAtoms}, which is ${market.mark}`)
   if (BigInt(step.equityAtoms) !== equity || BigInt(step.maintenanceMarginAtoms) !== required) {
     return broken(`${what} says ${step.equityAtoms} of ${step.maintenanceMarginAtoms}, and it has ${equity} of ${required}`)
   }
+  if (market.isDelisted) return equity < 0n ? holds : broken(`${what}, which is settled and has ${equity}`)
   if (step.account !== state.fund && !state.under.has(step.account)) return broken(`${what}: it is not under liquidation`)
   return equity - doubtful < required || (step.event !== "LiquidationOrdered" && equity < required)
     ? holds
@@ -254,8 +261,10 @@ const closableOf = (state: State, account: number, { isLong, market: index, pric
 /** The ranking that a deleveraging goes by: the latest of the market's second, unless that has been gone through already. */
 const rankingOf = (state: State, market: FollowedMarket, isLong: boolean, isThrough: boolean): Ranking => {
   const latest = isLong ? market.againstLongs : market.againstShorts
-  if (latest?.second === market.second && !isThrough) return latest
-  const made = { second: market.second, sequence: state.sequence, accounts: accountsInOrder(state, market, isLong) }
+  const second = market.isDelisted ? Math.floor(state.atEpochMs / 1_000) : market.second
+  const isOfMark = !market.isDelisted || latest?.mark === market.mark
+  if (latest?.second === second && isOfMark && !isThrough) return latest
+  const made = { second, mark: market.mark, sequence: state.sequence, accounts: accountsInOrder(state, market, isLong) }
   if (isLong) market.againstLongs = made
   else market.againstShorts = made
   return made
@@ -265,7 +274,9 @@ const beginDeleveraging = (state: State, event: Extract<DecodedEvent, { event: "
   const { account, market: index } = event
   const { deleveraging: before } = state
   // One that begins again in its record has come to the end of a ranking of before.
-  const isThrough = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
+  const isSame = before?.account === account && before.market === index && before.left > 0n && before.begunIn === state.sequence
+  // A settlement looks at one whom nobody was found for once more before it pairs the others, by the same ranking.
+  const isThrough = isSame && !(state.markets[index]!.isDelisted && before.ranking.sequence === state.sequence)
   if (isThrough && before.ranking.sequence === state.sequence) {
     return broken(`a ranking of market ${index} that was made in record ${state.sequence} is made anew in it`)
   }
@@ -332,7 +343,8 @@ const put = (state: State, { command }: Record, event: Put): void => {
     held: new Map(),
     second: 0,
     againstLongs: undefined,
-    againstShorts: undefined
+    againstShorts: undefined,
+    isDelisted: false
   }
 }
 
@@ -380,9 +392,28 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       return beginDeleveraging(state, event)
     case "Deleveraged":
       return deleveragedVerdict(state, event)
+    case "MarketDelisting":
+      if (event.became === inEffect) state.markets[event.market]!.isDelisted = true
+      return holds
+    case "Settled":
+      return settledVerdict(state, event)
     default:
       return holds
   }
+}
+
+/** Closed at the final price is who has no deficit; one of the two whole, and both at the mark that stands. */
+const settledVerdict = (state: State, event: Extract<DecodedEvent, { event: "Settled" }>): Verdict => {
+  const { account, counterparty, market: index, priceAtoms, sizeAtoms } = event
+  const market = state.markets[index]!
+  const what = `the settlement of accounts ${account} and ${counterparty} in market ${index}`
+  if (!market.isDelisted) return broken(`${what}, which is not delisted`)
+  const [long, short] = [market.held.get(account)?.quantity ?? 0n, -(market.held.get(counterparty)?.quantity ?? 0n)]
+  const size = long < short ? long : short
+  if (BigInt(sizeAtoms) !== size || size <= 0n) return broken(`${what} is of ${sizeAtoms}, and they hold ${long} and ${-short}`)
+  if (BigInt(priceAtoms) !== market.mark) return broken(`${what} is at ${priceAtoms}, and the final price is ${market.mark}`)
+  const owing = [account, counterparty].find((each) => standingOf(state, each).equity < 0n)
+  return owing === undefined ? holds : broken(`${what}: account ${owing} has ${standingOf(state, owing).equity}`)
 }
 
 const begunVerdict = (state: State, event: Extract<DecodedEvent, { event: "LiquidationBegun" }>): Verdict => {
@@ -487,6 +518,8 @@ export const liquidation: Property<State> = {
     if (before !== holds) return before
     state.atEpochMs = record.atEpochMs
     state.sequence = record.sequence
+    // What is left of a takeover is handed on in its own record.
+    state.taken = undefined
     noteHelped(state)
     for (const event of events) {
       const verdict = follow(state, record, event)

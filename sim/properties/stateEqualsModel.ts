@@ -179,6 +179,10 @@ const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
     ["last price", view.lastPriceAtoms, market.lastPrice],
     ["index price", view.indexPriceAtoms, market.risk.index],
     ["index source", view.indexSourceEpochMs, market.risk.source],
+    ["delisting", view.delisting?.state, market.delisting?.state],
+    ["delisting's time", view.delisting?.effectiveAtEpochMs, market.delisting?.effectiveAtEpochMs],
+    ["final price", view.delisting?.finalPriceAtoms, market.delisting?.finalPrice],
+    ["settled at", view.delisting?.settledAtEpochMs, market.delisting?.settledAtEpochMs],
     ["book sequence", view.bookSequence, market.bookSequence],
     ["sequence", view.marketSequence, market.sequence]
   ])

@@ -254,6 +254,7 @@ const operatorNames = {
   SetMarketStatus: "set_market_status",
   SetIndexPrice: "set_index_price",
   AddToFund: "add_to_insurance_fund",
+  DelistMarket: "delist_market",
   HaltEngine: "halt_engine",
   ResumeEngine: "resume_engine",
   SetLimits: "set_limits"
@@ -296,6 +297,14 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
       return members("the leverage", json, { ...own(asking), marketId: wanted.market, leverageX: wanted.leverageX })
     case "PutMarket":
       return operated(json, wanted.kind, wanted.parameters.marketId, asking)
+    case "DelistMarket":
+      return wanted.action === "delist"
+        ? operated(json, wanted.kind, wanted.market, asking)
+        : members("the answer", json, {
+          operation: "withdraw_delisting",
+          marketId: wanted.market,
+          idempotencyKey: asking.idempotencyKey
+        })
     case "SetMarketStatus":
     case "SetIndexPrice":
       return operated(json, wanted.kind, wanted.market, asking)

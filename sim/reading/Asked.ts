@@ -76,6 +76,13 @@ export type Wanted =
   | { readonly kind: "PutMarket"; readonly parameters: Parameters; readonly effectiveAtEpochMs: number }
   | { readonly kind: "SetMarketStatus"; readonly market: string; readonly status: string }
   | { readonly kind: "SetIndexPrice"; readonly market: string; readonly price: string; readonly sourceEpochMs: number }
+  /** At 0: at once. */
+  | {
+    readonly kind: "DelistMarket"
+    readonly market: string
+    readonly action: "delist" | "withdraw"
+    readonly effectiveAtEpochMs: number
+  }
   | { readonly kind: "HaltEngine" | "ResumeEngine" }
   | { readonly kind: "SetLimits"; readonly retentionMs: number }
   /** One order, or those of an account, in a market, or both. */

@@ -280,6 +280,11 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
     case "SetMarketStatus":
       return againstMeanings(find(wanted.market),
         (place) => place === undefined ? "malformed" : { market: place.index, status: wanted.status }, command)
+    case "DelistMarket": {
+      const { action, effectiveAtEpochMs } = wanted
+      return againstMeanings(find(wanted.market),
+        (place) => place === undefined ? "malformed" : { market: place.index, action, effectiveAtEpochMs }, command)
+    }
     case "SetIndexPrice":
       return againstMeanings(find(wanted.market), (place) => indexed(wanted, place), command)
     case "AddToFund":

@@ -77,6 +77,8 @@ const byName: Readonly<Record<Named, Told>> = {
   indexPriceOutOfOrder: invalid("index_out_of_order"),
   indexPriceHeld: invalid("index_held"),
   noticeRequired: invalid("notice_required"),
+  marketDelisted: invalid("market_delisted"),
+  delistingTooEarly: invalid("notice_required"),
   feesInsufficient: invalid("fees_insufficient")
 }
 

@@ -342,6 +342,7 @@ const marketBody = shape({
 const statusBody = shape({
   status: Bodies.oneOf("draft", "backfilling", "open", "paused", "halted", "cancel_only", "reduce_only")
 })
+const delistingBody = shape({}, { effectiveAtEpochMs: Bodies.whole(1) })
 const indexBody = shape({ price: Bodies.decimal }, { sourceEpochMs: Bodies.whole(0) })
 const selection = shape({}, { orderId: Bodies.name, accountId: Bodies.name, marketId: Bodies.name })
 const fundBody = shape({ amount: Bodies.decimal })
@@ -427,6 +428,17 @@ const setStatus: Route["read"] = (body, [market = ""]) => {
   const status = body["status"] as string
   return { wanted: { kind: "SetMarketStatus", market, status }, says: [market, status] }
 }
+
+const delist: Route["read"] = (body, [market = ""]) => {
+  if (!fits(body, delistingBody)) return malformed
+  const { effectiveAtEpochMs = 0 } = body as { readonly effectiveAtEpochMs?: number }
+  return { wanted: { kind: "DelistMarket", market, action: "delist", effectiveAtEpochMs }, says: [market, effectiveAtEpochMs] }
+}
+
+const withdrawDelisting: Route["read"] = (body, [market = ""]) =>
+  isNothing(body)
+    ? { wanted: { kind: "DelistMarket", market, action: "withdraw", effectiveAtEpochMs: 0 }, says: market }
+    : malformed
 
 const setIndexPrice: Route["read"] = (body, [market = ""]) => {
   if (!fits(body, indexBody)) return malformed
@@ -516,6 +528,8 @@ const routes: ReadonlyArray<Route> = [
   route("DELETE", "/v1/accounts/*/triggers", Operation.cancelTriggersV1, cancelAutoClose, false),
   route("PUT", "/v1/operator/markets/*", Operation.putMarket, putMarket),
   route("PUT", "/v1/operator/markets/*/status", Operation.setMarketStatus, setStatus),
+  route("PUT", "/v1/operator/markets/*/delisting", Operation.delistMarket, delist),
+  route("DELETE", "/v1/operator/markets/*/delisting", Operation.withdrawDelisting, withdrawDelisting, false),
   route("PUT", "/v1/operator/markets/*/index-price", Operation.setIndexPrice, setIndexPrice),
   route("PUT", "/v1/operator/engine/halt", Operation.haltEngine, withoutBody("HaltEngine"), false),
   route("DELETE", "/v1/operator/engine/halt", Operation.resumeEngine, withoutBody("ResumeEngine"), false),

@@ -32,14 +32,25 @@ export const capacityOf = (options: Options): Capacity => {
     accountParts = 0,
     endedAtOnce = 256,
     idempotencyKeys,
-    liquidatedAtOnce = venueBounds,
+    liquidatedAtOnce,
     metAtOnce = 1_024,
     noticeMs = 86_400_000,
     orders,
     triggeredAtOnce = AutoCloses.venueBounds
   } = boundsOf(options)
   const fills = options.edges === undefined ? {} : { fills: options.edges.fillsKept, ...rowsOf(options) }
-  return { orders, idempotencyKeys, accountParts, endedAtOnce, metAtOnce, noticeMs, liquidatedAtOnce, triggeredAtOnce, ...fills }
+  const liquidated = { ...venueBounds, ...liquidatedAtOnce }
+  return {
+    orders,
+    idempotencyKeys,
+    accountParts,
+    endedAtOnce,
+    metAtOnce,
+    noticeMs,
+    liquidatedAtOnce: liquidated,
+    triggeredAtOnce,
+    ...fills
+  }
 }
 
 /** How many rows of each published list are kept: as few as fills, where these are few. */

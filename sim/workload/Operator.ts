@@ -2,14 +2,16 @@
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
  * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
  * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue
- * and lifts the halt again, cancels orders (one, an account's, a market's), and sets how long decisions are remembered.
- * Now and then it repeats itself under an old key, with the same body or another.
+ * and lifts the halt again, cancels orders (one, an account's, a market's), sets how long decisions are remembered, and rarely
+ * delists a market. Now and then it repeats itself under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import { type Edges, type Options, retentionsMs } from "../faults/Options.js"
-import type { NaiveMarket } from "../model/NaiveState.js"
+import { marginOf } from "../model/NaiveMoney.js"
+import { finalPrice } from "../model/NaiveRisk.js"
+import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Requests from "../reading/Requests.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -117,6 +119,16 @@ class Commands {
 
   setIndexText(marketId: string, price: string): Calls.Draft {
     return setIndexPriceText(this.token, this.#nextKey(), marketId, price)
+  }
+
+  delist(marketId: string, effectiveAtEpochMs: number | undefined): Calls.Draft {
+    const body = effectiveAtEpochMs === undefined ? {} : { effectiveAtEpochMs }
+    return this.#draft("delist", "delistMarket", "DelistMarket", "PUT", `/v1/operator/markets/${marketId}/delisting`, body)
+  }
+
+  withdrawDelisting(marketId: string): Calls.Draft {
+    const target = `/v1/operator/markets/${marketId}/delisting`
+    return this.#draft("withdraw delisting", "withdrawDelisting", "DelistMarket", "DELETE", target, undefined)
   }
 
   halt(): Calls.Draft {
@@ -294,6 +306,61 @@ const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: Sim
   return commands.addToFund(Calls.decimal(Math.max(1, Number(atoms)), 6))
 }
 
+/** A market delisted at once, or at a time around the earliest that may be announced; or what was announced of it, withdrawn. */
+const delisting = (commands: Commands, { model, time }: Desk, random: SimRandom): Calls.Draft => {
+  const listed = model.markets.filter((market) => !isDelisted(market))
+  const market = random.pick(listed.length === 0 || random.chance(0.2) ? model.markets : listed)
+  const { marketId } = market.parameters
+  if (random.chance(market.delisting === undefined ? 0.1 : 0.4)) return commands.withdrawDelisting(marketId)
+  if (random.chance(0.4)) return commands.delist(marketId, undefined)
+  const notice = model.noticeMs + random.pick([-1_000, 0, 100, 500, 2_000]) + random.below(100)
+  return commands.delist(marketId, Math.max(1, Math.floor(time.nowEpochMs()) + notice))
+}
+
+/** How often an operator who delists and ruins looks for what follows, and how many markets he has delisted so at most. */
+const ruinousShare = 0.5
+const mostRuinous = 2
+
+/** A market that would leave somebody with less than nothing if it was delisted now. */
+const ruinousToDelist = ({ model }: Desk): NaiveMarket | undefined =>
+  model.markets.find((market) => {
+    if (isDelisted(market) || market.mark === 0 || model.markets.filter(isDelisted).length >= mostRuinous) return false
+    const delisted = { ...market, mark: finalPrice(market, model.atEpochMs) }
+    const markets = model.markets.map((each) => each === market ? delisted : each)
+    return model.accounts.some((account) => account.positions.has(market.index) && marginOf(markets, account, undefined).equity < 0n)
+  })
+
+/** What an operator does now about delistings, if anything: of several that ruin, or of any market. */
+const delistingNow = (
+  commands: Commands,
+  desk: Desk,
+  random: SimRandom,
+  { ruin }: Options["workload"],
+  { delistingShare = 0 }: Partial<Edges> = {}
+): Calls.Draft | undefined => {
+  if (delistingShare === 0) return undefined
+  const ruinous = ruin !== undefined && random.chance(ruinousShare) ? ruinousToDelist(desk) : undefined
+  if (ruinous !== undefined) return commands.delist(ruinous.parameters.marketId, undefined)
+  return random.chance(delistingShare) ? delisting(commands, desk, random) : undefined
+}
+
+/** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
+interface Draws {
+  readonly random: SimRandom
+  readonly notices: SimRandom
+  readonly funds: SimRandom
+  readonly retentions: SimRandom
+}
+
+/** What an operator sets now, if anything: the fund's money, how long decisions are remembered, a market's parameters. */
+const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | undefined): Calls.Draft | undefined => {
+  const { funds, notices, random, retentions } = draws
+  if (funds.chance(fundShare)) return addition(commands, desk.model, funds)
+  if (edges === undefined) return undefined
+  if (edges.retention !== undefined && retentions.chance(edges.retention.share)) return commands.setLimits(retentions.pick(retentionsMs))
+  return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, notices, edges) : undefined
+}
+
 export const make = (
   desk: Desk,
   token: string,
@@ -308,8 +375,8 @@ export const make = (
   const trend = random.split("trend")
   const directions: Directions = new Map()
   const notices = random.split("notices")
-  const funds = random.split("funds")
-  const retentions = random.split("retentions")
+  const draws = { random, notices, funds: random.split("funds"), retentions: random.split("retentions") }
+  const delistings = random.split("delistings")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -320,16 +387,13 @@ export const make = (
     desk.time.after(random.next() * maxDisturbanceMs, () => desk.issue(draft, () => {}))
   }
 
-  const moveIndex = (): void => {
+  const movedIndex = (): Calls.Draft => {
     const brink = random.chance(edges?.brinkShare ?? 0) ? Brink.find(desk.model, random) : undefined
-    if (brink !== undefined) {
-      desk.issue(remembered(commands.setIndex(brink.market, brink.priceAtoms)), () => {})
-      return
-    }
+    if (brink !== undefined) return commands.setIndex(brink.market, brink.priceAtoms)
     const market = random.pick(desk.model.markets)
     const price = trendingPrice(market, options, directions, trend) ?? movedPrice(market, options, random)
     const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
-    desk.issue(remembered(commands.setIndex(market, price, sourceEpochMs)), () => {})
+    return commands.setIndex(market, price, sourceEpochMs)
   }
 
   const act = (): void => {
@@ -338,7 +402,9 @@ export const make = (
       desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
     }
     if (notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, notices), () => {})
-    if (past.length > 0 && random.chance(againShare)) {
+    const delists = delistingNow(commands, desk, delistings, options, edges)
+    if (delists !== undefined) desk.issue(remembered(delists), next)
+    else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
       desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)
     } else if (random.chance(houseworkShare)) {
@@ -351,18 +417,14 @@ export const make = (
     } else if (random.chance(options.haltShare)) {
       desk.issue(commands.halt(), next)
       later(commands.resume())
-    } else if (funds.chance(fundShare)) {
-      desk.issue(remembered(addition(commands, desk.model, funds)), next)
     } else if (random.chance(options.statusShare)) {
       const { marketId } = random.pick(desk.model.markets).parameters
       desk.issue(remembered(commands.setStatus(marketId, random.pick(disturbances))), next)
       later(commands.setStatus(marketId, "open"))
-    } else if (edges?.retention !== undefined && retentions.chance(edges.retention.share)) {
-      desk.issue(remembered(commands.setLimits(retentions.pick(retentionsMs))), next)
-    } else if (edges !== undefined && random.chance(edges.parametersShare)) {
-      desk.issue(remembered(otherParameters(commands, desk, random, notices, edges)), next)
     } else {
-      moveIndex()
+      const set = setting(commands, desk, draws, edges)
+      if (set !== undefined) return void desk.issue(remembered(set), next)
+      desk.issue(remembered(movedIndex()), () => {})
       next()
     }
   }
@@ -374,7 +436,8 @@ export const make = (
     },
     restore: () => {
       desk.issue(commands.resume(), () => {})
-      for (const market of desk.model.markets) desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {})
+      for (const market of desk.model.markets.filter((each) => !isDelisted(each)))
+        desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {})
     }
   }
 }

@@ -3,7 +3,7 @@
  * the journal), so that what it asks for is interesting: near the mark, across the book, just out of bounds.
  */
 import type { Options } from "../faults/Options.js"
-import type { NaiveAccount, NaiveMarket, NaiveOrder } from "../model/NaiveState.js"
+import { isDelisted, type NaiveAccount, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import { decimal, type Identity, type Wish, type WishedAutoClose, type WishedTrigger } from "./Calls.js"
@@ -25,7 +25,9 @@ export class Wishes {
 
   /** A market that has a price, where one has. */
   tradable(): NaiveMarket {
-    const markets = this.model.markets.filter((market) => market.mark > 0)
+    const priced = this.model.markets.filter((market) => market.mark > 0)
+    const left = priced.filter((market) => !isDelisted(market))
+    const markets = left.length === 0 || left.length < priced.length && this.random.chance(0.05) ? priced : left
     return this.random.pick(markets.length === 0 ? this.model.markets : markets)
   }
 

@@ -129,6 +129,9 @@ const sayDone = (result: OperatorResult) =>
     }`
   )
 
+const named = (name: string, description: string) =>
+  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
+
 const marketId = Args.text({ name: "market" }).pipe(Args.withDescription("BTC-USDC-PERP"))
 
 const isDecimal = Schema.is(Fields.DecimalInput)
@@ -217,9 +220,39 @@ const marketPut = Cli.make("put", { ...remote, file: Args.text({ name: "file" })
     Cli.withDescription("Puts a market from a JSON file: marketId, and the body of PUT /v1/operator/markets/{marketId}")
   )
 
+const confirmDelisting = (marketId: string) =>
+  Effect.gen(function*() {
+    if (!process.stdin.isTTY) return yield* usage("nobody can be asked here: --yes delists without asking")
+    const sure = yield* Prompt.confirm({
+      message: `Delist ${marketId} at once and close every position in it, for good?`,
+      initial: false
+    }).pipe(Effect.catchTag("QuitException", () => Effect.succeed(false)))
+    if (!sure) return yield* new Ended({ code: refusedCode, text: "nothing was done" })
+  }).pipe(Effect.provide(NodeContext.layer))
+
+const marketDelist = Cli.make("delist", {
+  ...remote,
+  marketId,
+  at: named("at", "When it takes effect, a time as 2026-03-01T12:00:00Z, at least 24 hours ahead; without it, at once"),
+  withdraw: CliOptions.boolean("withdraw").pipe(CliOptions.withDescription("Withdraws what was announced")),
+  yes: CliOptions.boolean("yes").pipe(CliOptions.withDescription("Does not ask"))
+}, (parsed) =>
+  Effect.gen(function*() {
+    const at = Option.getOrUndefined(parsed.at)
+    if (parsed.withdraw && at !== undefined) return yield* usage("delist takes --at or --withdraw, and not both")
+    if (parsed.withdraw) {
+      const withdraw = (target: Operator.Target, key: string) => Operator.withdrawDelisting(target, key, parsed.marketId)
+      return yield* Effect.flatMap(against(parsed, withdraw), sayDone)
+    }
+    const atEpochMs = at === undefined ? undefined : Date.parse(at)
+    if (atEpochMs !== undefined && !(atEpochMs > 0)) return yield* usage(`--at takes a time as 2026-03-01T12:00:00Z, and not ${at}`)
+    if (atEpochMs === undefined && !parsed.yes) yield* confirmDelisting(parsed.marketId)
+    yield* Effect.flatMap(against(parsed, (target, key) => Operator.delist(target, key, parsed.marketId, atEpochMs)), sayDone)
+  })).pipe(Cli.withDescription("Delists a market for good, at once or at a time, or withdraws what was announced"))
+
 const market = Cli.make("market").pipe(
-  Cli.withDescription("A market's status and parameters"),
-  Cli.withSubcommands([marketStatus, marketPut])
+  Cli.withDescription("A market's status, parameters and delisting"),
+  Cli.withSubcommands([marketStatus, marketPut, marketDelist])
 )
 
 const index = Cli.make("index", { ...remote, marketId, price: Args.text({ name: "price" }) }, (parsed) =>
@@ -248,9 +281,6 @@ const halt = Cli.make("halt", remote, (parsed) => Effect.flatMap(against(parsed,
 const resume = Cli.make("resume", remote, (parsed) => Effect.flatMap(against(parsed, Operator.resume), sayDone)).pipe(
   Cli.withDescription("Lifts the halt")
 )
-
-const named = (name: string, description: string) =>
-  CliOptions.text(name).pipe(CliOptions.withDescription(description), CliOptions.optional)
 
 const durations: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 }
 

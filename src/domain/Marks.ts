@@ -36,6 +36,13 @@ export const names = [
   "the insurance fund unwound",
   "the insurance fund was deleveraged",
   "a liquidation ended",
+  // Delisting.
+  "a market was delisted",
+  "a delisted market was settled",
+  "orders of a delisted market were left to the next record",
+  "a settlement went on in the next record",
+  "a deficit was covered in a settlement",
+  "a settlement waited for somebody to close against",
   // Take-profit and stop-loss.
   "a trigger sent its order",
   "a trigger found nothing within its limit",

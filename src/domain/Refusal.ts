@@ -97,6 +97,8 @@ export const Refusal = {
   indexPriceOutOfOrder: 66,
   indexPriceHeld: 67,
   noticeRequired: 68,
+  marketDelisted: 71,
+  delistingTooEarly: 72,
   feesInsufficient: 75
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
@@ -364,7 +366,25 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     )
   ],
   [Refusal.feesInsufficient,
-    invalid("FeesInsufficient", "money_atoms", "The venue has not collected so much in fees.", "fees_insufficient")]
+    invalid("FeesInsufficient", "money_atoms", "The venue has not collected so much in fees.", "fees_insufficient")],
+  [
+    Refusal.marketDelisted,
+    invalid(
+      "MarketDelisted",
+      undefined,
+      "The market is delisted: its parameters, its status and its prices stand, and so does its delisting.",
+      "market_delisted"
+    )
+  ],
+  [
+    Refusal.delistingTooEarly,
+    invalid(
+      "DelistingTooEarly",
+      "epoch_ms",
+      "A delisting takes effect at once, or is announced at least the notice period ahead.",
+      "notice_required"
+    )
+  ]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

@@ -2,7 +2,8 @@
  * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
  * moment, then what was announced of markets. None is due while the engine is halted; they are as soon as the halt lifts. Then
  * what the price band has left behind goes, and funding that is owed is settled, under a halt too: there is no moment at which
- * either may wait. Last come looks at accounts under liquidation, and behind them the triggers that have fired.
+ * either may wait. Then come settlements of delisted markets. Last come looks at accounts under liquidation, and behind them
+ * the triggers that have fired.
  *
  * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
  * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
@@ -14,8 +15,10 @@ import { none } from "../domain/None.js"
 import * as Order from "../domain/Order.js"
 import * as AutoClose from "./accounts/AutoClose.js"
 import * as Liquidation from "./accounts/Liquidation.js"
+import * as Settlement from "./accounts/Settlement.js"
 import * as Watch from "./accounts/Watch.js"
 import * as Announced from "./markets/Announced.js"
+import * as Delisting from "./markets/Delisting.js"
 import * as Funding from "./markets/Funding.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
@@ -34,9 +37,11 @@ export const run = (state: State, account: number = none): void => {
       fireSwitch(state, account, atOnce)
     }
     Announced.takeEffect(state)
+    Delisting.takeEffect(state)
   }
   Band.clear(state)
   Funding.settleSome(state)
+  Settlement.run(state)
   Liquidation.run(state)
   AutoClose.run(state)
 }
@@ -68,8 +73,9 @@ const runTimed = (state: State, atOnce: number): void => {
 /** Whether something is due and must wait for the end of a halt. */
 export const isWaiting = (state: State): boolean => state.halted && timedEpochMs(state) <= state.atEpochMs
 
-/** When the next switch, expiry or announcement is due. */
-const timedEpochMs = (state: State): number => Math.min(state.switches.earliest, state.expiries.earliest, Announced.nextEpochMs(state))
+/** When the next switch, expiry, announcement or delisting is due. */
+const timedEpochMs = (state: State): number =>
+  Math.min(state.switches.earliest, state.expiries.earliest, Announced.nextEpochMs(state), Delisting.nextEpochMs(state))
 
 /**
  * When something is due next, beside the ticks of the marks, which have records of their own: 0 for at once, `Infinity` when
@@ -78,7 +84,8 @@ const timedEpochMs = (state: State): number => Math.min(state.switches.earliest,
 export const nextEpochMs = (state: State): number => {
   if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0 || Watch.isBehind(state)) return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : timedEpochMs(state)
-  return Math.min(timed, Liquidation.nextEpochMs(state), AutoClose.nextEpochMs(state), forgettingEpochMs(state))
+  return Math.min(timed, Settlement.nextEpochMs(state), Liquidation.nextEpochMs(state), AutoClose.nextEpochMs(state),
+    forgettingEpochMs(state))
 }
 
 /** Between two records that come for nothing but the forgetting of keys. */

@@ -94,7 +94,11 @@ export const EventFields = {
   /** What was announced of a market is what it has from here on. */
   MarketTookEffect: ["market"],
   /** What is decided from here on is remembered so long. */
-  RetentionSet: ["retentionMs"]
+  RetentionSet: ["retentionMs"],
+  /** What has become of a delisting, by code: 0 withdrawn, 1 announced, 2 in effect, 3 settled. A final price of 0 is none. */
+  MarketDelisting: ["market", "became", "effectiveAtEpochMs", "finalPriceAtoms"],
+  /** So much of a long and a short position was closed at the final price of their market. */
+  Settled: ["market", "account", "counterparty", "sizeAtoms", "priceAtoms"]
 } as const
 
 export type EventName = keyof typeof EventFields

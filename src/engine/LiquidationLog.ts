@@ -2,10 +2,10 @@
 import { RowLog } from "./RowLog.js"
 
 /** What a step was, by code: never renumber. */
-export const stepKinds = ["", "order", "takeover", "deleveraging", "exhausted"] as const
+export const stepKinds = ["", "order", "takeover", "deleveraging", "exhausted", "settlement"] as const
 export type StepKind = Exclude<(typeof stepKinds)[number], "">
 
-export const Step = { order: 1, takeover: 2, deleveraging: 3, exhausted: 4 } as const
+export const Step = { order: 1, takeover: 2, deleveraging: 3, exhausted: 4, settlement: 5 } as const
 export type Step = (typeof Step)[keyof typeof Step]
 
 /** One step. Money in money atoms, prices in price atoms, sizes in size atoms. */
@@ -14,9 +14,9 @@ export interface LiquidationStep {
   readonly atEpochMs: number
   readonly market: number
   readonly step: number
-  /** Whose position it was. */
+  /** Whose position it was; of a settlement, the long one. */
   readonly account: number
-  /** Of a deleveraging: against whose position it was closed; otherwise -1. */
+  /** Of a deleveraging: against whose position it was closed; of a settlement, whose short one; otherwise -1. */
   readonly counterparty: number
   /** Of a deleveraging: the counterparty's number in the ranking, from 1; otherwise 0. */
   readonly rank: number
@@ -33,7 +33,7 @@ export interface LiquidationStep {
   readonly markAtoms: number
   /** What went to the insurance fund. */
   readonly feeAtoms: number
-  /** What the account had, and what was asked of it, before the step. */
+  /** What the account had, and what was asked of it, before the step; 0 of a settlement. */
   readonly equityAtoms: number
   readonly maintenanceMarginAtoms: number
 }

@@ -14,6 +14,32 @@ export interface Announcement {
   readonly parameters: Market.Parameters
 }
 
+/** What the index was at a market's ticks in one minute, price atoms. */
+export interface IndexMinute {
+  /** Counted from the epoch. */
+  readonly minute: number
+  sum: number
+  ticks: number
+}
+
+/** How far a market's delisting has come. */
+export interface Delisting {
+  state: "announced" | "settling" | "settled"
+  /** When it is to take effect, and once it has, when it did. */
+  effectiveAtEpochMs: number
+  /** Price atoms; 0 until it has taken effect, and of a market that never had an index. */
+  finalPriceAtoms: number
+  /** When the last position was closed; 0 until then. */
+  settledAtEpochMs: number
+  /** What the settlement is about. */
+  step: "orders" | "deficits" | "closing"
+  /** Where it is among those who came to the market, the insurance fund behind them: with deficits, then with longs; with shorts. */
+  at: number
+  shortAt: number
+  /** When it is gone through again, where somebody could not be closed; 0 while it goes on. */
+  againAtEpochMs: number
+}
+
 /**
  * What of a market's index, mark and funding a snapshot holds, and every value of it: what is added here is kept, digested
  * and restored at once.
@@ -50,6 +76,10 @@ export class MarketRisk {
   announced: Announcement | null = null
   /** The largest position limit before the present one under which what is held may have been taken, size atoms; 0 for none. */
   widestPositionAtoms = 0
+  /** The latest minutes with ticks, oldest first, as far back as a final price looks. */
+  indexMinutes: Array<IndexMinute> = []
+  /** Null while the market is neither delisted nor to be. */
+  delisting: Delisting | null = null
 }
 
 /** What of a market a snapshot holds, beside its minutes. */
@@ -108,6 +138,7 @@ export class MarketState extends MarketRisk {
       this.indexSource = 0
       this.mark = 0
       this.basis = []
+      this.indexMinutes = []
       this.letGo()
     }
     if (parameters.fundingIntervalMs !== this.parameters.fundingIntervalMs) this.beginInterval(0)
@@ -115,6 +146,11 @@ export class MarketState extends MarketRisk {
     this.factor = Market.notionalFactor(parameters)
     const { maxPriceAtoms, minPriceAtoms } = parameters
     this.setMark(this.mark === 0 ? this.indexPrice : Math.min(maxPriceAtoms, Math.max(minPriceAtoms, this.mark)))
+  }
+
+  /** Whether a delisting has taken effect: the market is halted for good, and its mark is its final price. */
+  get isDelisted(): boolean {
+    return this.delisting !== null && this.delisting.state !== "announced"
   }
 
   /** Forgets a step of the index that was held back. */

@@ -412,6 +412,11 @@ export class Positions {
     return this.held[market]!.slots[at]!
   }
 
+  /** The size of one of them, unsigned. */
+  heldSize(market: number, at: number): number {
+    return this.held[market]!.sizes[at]!
+  }
+
   /** The smallest and the largest size that anybody holds in a market; `Infinity` and 0 where nobody holds any. */
   range(market: number): { readonly least: number; readonly most: number } {
     const { count, sizes } = this.held[market] ?? { count: 0, sizes: new Float64Array(0) }

@@ -21,7 +21,7 @@ import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
 import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
 import type { Touched } from "./markets/Announced.js"
-import type { Announcement } from "./Markets.js"
+import type { Announcement, Delisting } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
 export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
@@ -34,6 +34,18 @@ export const balanceCauses = causes.slice(1) as ReadonlyArray<CauseName>
 
 /** A change of an account's balance. */
 export type BalanceChangeView = Omit<BalanceChange, "cause"> & { readonly cause: CauseName }
+
+/** A delisting as it is told. `finalPriceAtoms` is 0 until it has taken effect, and of a market that never had an index. */
+export type DelistingView = Readonly<Pick<Delisting, "state" | "effectiveAtEpochMs" | "finalPriceAtoms" | "settledAtEpochMs">>
+
+/** What a delisting has before it. */
+export interface DelistingOutlook {
+  /** What the final price is, or would be if the market was delisted with the last record; 0 where there is no index. */
+  readonly finalPriceAtoms: number
+  /** Size atoms that are long, and as many short. */
+  readonly openInterestAtoms: number
+  readonly openOrders: number
+}
 
 /** A market: its parameters and what changes while it trades. */
 export interface MarketView {
@@ -52,6 +64,8 @@ export interface MarketView {
   readonly bookSequence: number
   /** Parameters that the market takes by itself at a time; undefined where none are announced. */
   readonly announced: Announcement | undefined
+  /** How far the market's delisting has come; undefined while there is none. */
+  readonly delisting: DelistingView | undefined
   /** The last record that changed the market's snapshot (status, parameters, what is announced, last price). */
   readonly marketSequence: number
 }
@@ -298,6 +312,8 @@ export interface Reads {
   readonly market: (market: number) => MarketView
   /** Whom announced parameters of a market would touch at present marks; undefined where none are. */
   readonly touched: (market: number) => Touched | undefined
+  /** What a market's delisting has before it, were it one. */
+  readonly delistingOutlook: (market: number) => DelistingOutlook
   /** The last record that changed any market's snapshot: the registry's sequence. */
   readonly registrySequence: number
   /** The order if the venue remembers it and it is this account's. */

@@ -41,6 +41,9 @@ class Liquidating {
   orders = 0
   ranked = 0
   deleveraged = 0
+  /** Of settlements: orders that were cancelled, and positions that were looked at for deficits and pairs. */
+  swept = 0
+  settled = 0
 
   /** Begins a record: every one does, so nothing is allocated or walked for it. */
   begin(): void {
@@ -48,6 +51,8 @@ class Liquidating {
     this.orders = 0
     this.ranked = 0
     this.deleveraged = 0
+    this.swept = 0
+    this.settled = 0
   }
 }
 
@@ -61,6 +66,8 @@ export interface LiquidatedAtOnce {
   readonly deleveraged: number
   /** Markets in which the insurance fund unwinds. */
   readonly unwound: number
+  /** Positions of delisted markets that it looks at. */
+  readonly settled: number
 }
 
 /** What one record does for triggers at most. */
@@ -192,7 +199,9 @@ export class State extends Values {
   readonly crossing: Array<number> = []
   /** Markets of which parameters are announced, by when they take effect, then by index. */
   readonly announcements: Array<number> = []
-  /** What the record at hand has done for liquidations so far. */
+  /** Markets that are to be delisted or are being settled, by index. */
+  readonly delistings: Array<number> = []
+  /** What the record at hand has done for liquidations and settlements so far. */
   readonly liquidating = new Liquidating()
 
   /** The bracket whose order is being matched. */

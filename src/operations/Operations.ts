@@ -12,6 +12,7 @@ import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import { SetLeverage } from "./accounts/SetLeverage.js"
 import * as Fingerprint from "./Fingerprint.js"
 import { type Header, Principal } from "./Header.js"
+import { DelistMarket } from "./markets/DelistMarket.js"
 import { MarkTick } from "./markets/MarkTick.js"
 import { PutMarket } from "./markets/PutMarket.js"
 import { SetIndexPrice } from "./markets/SetIndexPrice.js"
@@ -36,7 +37,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 /** The capabilities, each with its operations: who decides them is typed by these. */
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
-  markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick },
+  markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick, DelistMarket },
   accounts: { OpenDemoAccounts, AddToFund, SetAutoClose, SetDisplayHandle, SetLeverage },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine, SetLimits }
 } as const

@@ -14,6 +14,7 @@ import type { Reads } from "../engine/Reads.js"
 import { internal, Principal } from "../operations/Header.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
+import { isDelisted } from "./IndexFeed.js"
 import { toAtoms } from "./Price.js"
 
 /** Most samples of one batch. */
@@ -31,8 +32,8 @@ export interface StreamedPrice {
   readonly sourceEpochMs: number
 }
 
-/** What became of a price: the decision on it, or undefined where there is no such market or no such price on its grid. */
-export type Decided = { readonly marketId: string; readonly outcome: Outcome | "market_unknown" | "price_invalid" }
+/** What became of a price: the decision on it, or why there is none. */
+export type Decided = { readonly marketId: string; readonly outcome: Outcome | "market_unknown" | "market_delisted" | "price_invalid" }
 
 /** Where a stream stands. */
 export interface Position {
@@ -139,7 +140,9 @@ export class IndexStream {
   private send(batch: Batch, index: number, { marketId, price, sourceEpochMs }: StreamedPrice): void {
     const market = this.reads.findMarket(marketId)
     if (market < 0) return batch.settle(index, { marketId, outcome: "market_unknown" })
-    const priceAtoms = toAtoms(price, this.reads.market(market).parameters.priceScale)
+    const { delisting, parameters: { priceScale } } = this.reads.market(market)
+    if (isDelisted(delisting)) return batch.settle(index, { marketId, outcome: "market_delisted" })
+    const priceAtoms = toAtoms(price, priceScale)
     if (priceAtoms === undefined) return batch.settle(index, { marketId, outcome: "price_invalid" })
     this.undecided++
     this.submit({ kind: "SetIndexPrice", ...internal(Principal.feed), market, priceAtoms, sourceEpochMs }, (outcome) => {

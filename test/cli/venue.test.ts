@@ -104,6 +104,30 @@ describe("an operator's request", () => {
     ["an addition to the fund", Operator.addToFund(target, "k", "1.5"), "POST", "/v1/operator/insurance-fund", { amount: "1.5" },
       "add_to_insurance_fund"],
     [
+      "a delisting at once",
+      Operator.delist(target, "k", "BTC-USDC-PERP", undefined),
+      "PUT",
+      "/v1/operator/markets/BTC-USDC-PERP/delisting",
+      {},
+      "delist_market"
+    ],
+    [
+      "a delisting at a time",
+      Operator.delist(target, "k", "BTC-USDC-PERP", 1_800_000_000_000),
+      "PUT",
+      "/v1/operator/markets/BTC-USDC-PERP/delisting",
+      { effectiveAtEpochMs: 1_800_000_000_000 },
+      "delist_market"
+    ],
+    [
+      "the withdrawal of a delisting",
+      Operator.withdrawDelisting(target, "k", "BTC-USDC-PERP"),
+      "DELETE",
+      "/v1/operator/markets/BTC-USDC-PERP/delisting",
+      undefined,
+      "withdraw_delisting"
+    ],
+    [
       "an index price",
       Operator.setIndexPrice(target, "k", "A/B", "60000.5"),
       "PUT",

@@ -38,6 +38,7 @@ const guards = [
   "index_held",
   "notice_required",
   "fees_insufficient",
+  "market_delisted",
   "account_share"
 ]
 
@@ -131,7 +132,8 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     AccountTotalLimit: "money_atoms",
     PositionStranded: "size_atoms",
     NoticeRequired: "epoch_ms",
-    FeesInsufficient: "money_atoms"
+    FeesInsufficient: "money_atoms",
+    DelistingTooEarly: "epoch_ms"
   })
 })
 

@@ -220,6 +220,7 @@ export class FakeEngine implements Reads {
       change24hBps: -12,
       bookSequence: this.bookSequence,
       announced: undefined,
+      delisting: undefined,
       marketSequence: 1
     }
   }
@@ -258,6 +259,7 @@ export class FakeEngine implements Reads {
   readonly cancelAllAtEpochMs = () => 0
   readonly leverage = () => 0
   readonly touched = () => undefined
+  readonly delistingOutlook = () => ({ finalPriceAtoms: 1000, openInterestAtoms: 0, openOrders: 0 })
   readonly preview = (): PreviewView => ({
     outcome: Outcome.refused(Refusal.marketNotFound, -1),
     feesAtoms: 0,

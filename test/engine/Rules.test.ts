@@ -15,6 +15,7 @@ import * as Bankruptcy from "../../src/engine/accounts/Bankruptcy.js"
 import { scoreOf } from "../../src/engine/accounts/Deleveraging.js"
 import { priceOf } from "../../src/engine/accounts/LiquidationPrice.js"
 import * as Margin from "../../src/engine/Margin.js"
+import { finalPriceAt } from "../../src/engine/markets/FinalPrice.js"
 import { owed } from "../../src/engine/markets/Funding.js"
 import { markOf } from "../../src/engine/markets/Mark.js"
 import { MarketState } from "../../src/engine/Markets.js"
@@ -126,6 +127,63 @@ const announcedMargins = (row: Row): Row => {
     "Maintenance margin, USDC": shown(needed),
     "Under initial": collateral < asked ? "yes" : "no",
     "Under maintenance": collateral < needed ? "yes" : "no"
+  }
+}
+
+const scores = (row: Row): Row => {
+  const score = scoreOf({
+    account: 0,
+    unrealizedPnlAtoms: whole(row, "Profit"),
+    entryNotionalAtoms: whole(row, "Entry notional"),
+    notionalAtoms: whole(row, "Notional at mark"),
+    equityAtoms: whole(row, "Equity")
+  })
+  return { Score: String(Number(score.toFixed(4))) }
+}
+
+const finalPrices = (row: Row): Row => {
+  const state = market(1, { minPriceAtoms: whole(row, "minPrice"), maxPriceAtoms: whole(row, "maxPrice") })
+  state.indexPrice = whole(row, "Index")
+  state.indexMinutes = [...row["Minutes"]!.matchAll(/(\d+): (\d+) in (\d+)/g)]
+    .map(([, minute, sum, ticks]) => ({ minute: Number(minute), sum: Number(sum), ticks: Number(ticks) }))
+  return { "Final price": String(finalPriceAt(state, whole(row, "Minute of the record") * 60_000 + 59_999)) }
+}
+
+/** Four who trade what the rules say, with the money that they say behind it, in a market that is delisted then. */
+const settlements = (row: Row): Row => {
+  const driver = new Driver()
+  driver.market(parameters("BTC", { priceScale: 2, quantityScale: 4, makerFeeBps: 0, takerFeeBps: 0, minQuantityAtoms: 1 }), 1000)
+  const accounts = ["A", "B", "C", "D"].map(() => driver.account(1_000_000_000))
+  const [a, b, c, d] = accounts as [number, number, number, number]
+  const trade = (buyer: number, seller: number, quantityAtoms: number, priceAtoms: number): void => {
+    driver.place(seller, { side: Order.sell, quantityAtoms, priceAtoms })
+    driver.place(buyer, { quantityAtoms, priceAtoms })
+  }
+  trade(a, b, 6, 1005)
+  trade(a, c, 4, 1015)
+  trade(d, c, 4, 985)
+  const { engine } = driver
+  const { state } = engine
+  worked("settlement").forEach((each, index) => state.accounts.setCollateral(accounts[index]!, whole(each, "Collateral")))
+  const account = accounts["ABCD".indexOf(row["Account"]!)]!
+  const before = engine.balance(account)
+  const [held] = engine.positions(account)
+  driver.send({ kind: "DelistMarket", idempotencyKey: "d", market: 0, action: "delist", effectiveAtEpochMs: 0 })
+  driver.pass()
+  const closedAt = (price: number): string =>
+    String(
+      engine.liquidationsOf(account, 0, 10).filter(({ priceAtoms }) => priceAtoms === price).reduce(
+        (sum, { filledAtoms }) => sum + filledAtoms,
+        0
+      )
+    )
+  return {
+    Size: String(held!.quantityAtoms),
+    "Entry notional": String(held!.entryNotionalAtoms),
+    Equity: String(before.equityAtoms),
+    "Closed at 1004": closedAt(1004),
+    "Closed at 1000": closedAt(1000),
+    "Collateral after": String(engine.balance(account).collateralAtoms)
   }
 }
 
@@ -252,16 +310,9 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     const allotted = Math.floor((equity * margin) / sum)
     return { E: String(allotted), pb: String(Bankruptcy.price({ factor: 1, mark }, whole(row, "Size"), equity, margin, sum)) }
   },
-  ranking: (row) => {
-    const score = scoreOf({
-      account: 0,
-      unrealizedPnlAtoms: whole(row, "Profit"),
-      entryNotionalAtoms: whole(row, "Entry notional"),
-      notionalAtoms: whole(row, "Notional at mark"),
-      equityAtoms: whole(row, "Equity")
-    })
-    return { Score: String(Number(score.toFixed(4))) }
-  },
+  ranking: scores,
+  "final price": finalPrices,
+  settlement: settlements,
   triggers: firing,
   brackets: trimming,
   band: (row) => {

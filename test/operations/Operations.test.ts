@@ -38,6 +38,8 @@ const journaled: Readonly<Record<string, number>> = {
   CancelByOperator: 17,
   MarkTick: 18,
   SetLeverage: 19,
+  SetAutoClose: 20,
+  DelistMarket: 22,
   SetLimits: 23,
   AddToFund: 25
 }
@@ -64,6 +66,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   resumeEngine: 24,
   openDemoAccounts: 25,
   cancelByOperator: 26,
+  delistMarket: 28,
+  withdrawDelisting: 29,
   addToFund: 30,
   setLimits: 33
 }

@@ -5,6 +5,7 @@ import * as Order from "../../domain/Order.js"
 import { triggerPrices } from "../../domain/Trigger.js"
 import { bracketEnds } from "../../engine/accounts/Bracketing.js"
 import type { DecodedEvent } from "../../engine/EventLog.js"
+import { delistingStates } from "../../engine/markets/Delisting.js"
 import * as Mark from "../../engine/markets/Mark.js"
 import type { State } from "../../engine/State.js"
 import type { Record } from "../../journal/Record.js"
@@ -40,6 +41,7 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "OrderRested":
     case "OrderTrimmed":
     case "OrderEnded":
+    case "OrderTermsChanged":
       return orderLines(state, event, who)
     case "PositionChanged":
     case "CollateralChanged":
@@ -56,6 +58,7 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "FundingSet":
     case "MarketAnnounced":
     case "MarketTookEffect":
+    case "MarketDelisting":
       return concerns(who, { markets: [event.market] })
         ? [`${marketName(state, event.market)} ${marketChange(state, event)}`]
         : []
@@ -69,8 +72,6 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
       return concerns(who, {}) ? [`the venue went on with ${state.program}, under rules ${event.rules}`] : []
     case "VenueOpened":
       return concerns(who, {}) ? [`the venue opened for ${state.environment}, under rules ${event.rules}`] : []
-    case "OrderTermsChanged":
-      return orderLines(state, event, who)
     case "OrdersCanceled":
       return concerns(who, { accounts: [event.account] }) ? [`${event.orders} open orders cancelled at once`] : []
     case "SwitchSet":
@@ -98,13 +99,11 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "Deleveraged":
     case "LiquidationEnded":
       return liquidationLines(state, event, who)
+    case "Settled":
+      return concerns(who, { accounts: [event.account, event.counterparty], markets: [event.market] }) ? [settlement(state, event)] : []
     case "FundUnwound":
       return concerns(who, { orders: [event.orderNumber], accounts: [state.accounts.find(Ids.insuranceFundId)], markets: [event.market] })
-        ? [
-          `the insurance fund unwinds ${sizeOf(state, event.market, event.quantityAtoms)} ${marketName(state, event.market)} with ${
-            Ids.orderId(event.orderNumber)
-          }`
-        ]
+        ? [unwinding(state, event)]
         : []
     // Told with the command, or nothing to tell.
     case "TimePassed":
@@ -114,6 +113,9 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
       return []
   }
 }
+
+const unwinding = (state: State, { market, orderNumber, quantityAtoms }: Event<"FundUnwound">): string =>
+  `the insurance fund unwinds ${sizeOf(state, market, quantityAtoms)} ${marketName(state, market)} with ${Ids.orderId(orderNumber)}`
 
 type Event<Name extends DecodedEvent["event"]> = Extract<DecodedEvent, { event: Name }>
 
@@ -310,6 +312,7 @@ const marketChange = (
     | "FundingSet"
     | "MarketAnnounced"
     | "MarketTookEffect"
+    | "MarketDelisting"
   >
 ): string => {
   switch (event.event) {
@@ -322,6 +325,8 @@ const marketChange = (
           + ` their initial and ${event.underMaintenanceMargin} under their maintenance margin`
     case "MarketTookEffect":
       return "has the parameters that were announced"
+    case "MarketDelisting":
+      return delisting(state, event)
     case "MarketStatusSet":
       return `is ${named(event.status, Market.statuses)}`
     case "IndexPriceHeld":
@@ -340,6 +345,26 @@ const scopes = (bits: number): string =>
   [...((bits & scopeRead) === 0 ? [] : ["read"]), ...((bits & scopeTrade) === 0 ? [] : ["trade"])].join(", ")
 
 /** A trade, from the order's side where the story is an order's. */
+const delisting = (state: State, event: Event<"MarketDelisting">): string => {
+  switch (named(event.became, delistingStates)) {
+    case "withdrawn":
+      return "is not to be delisted any more"
+    case "announced":
+      return `is to be delisted at ${Format.time(event.effectiveAtEpochMs)}`
+    case "settled":
+      return "is settled: nothing is held in it any more"
+    default:
+      return event.finalPriceAtoms === 0
+        ? "is delisted: it never had an index, and nobody holds anything in it"
+        : `is delisted: its final price is ${priceOf(state, event.market, event.finalPriceAtoms)}`
+  }
+}
+
+const settlement = (state: State, { account, counterparty, market, priceAtoms, sizeAtoms }: Event<"Settled">): string =>
+  `${accountName(state, account)} has ${sizeOf(state, market, sizeAtoms)} ${marketName(state, market)} closed at the final price of ${
+    priceOf(state, market, priceAtoms)
+  }, against ${accountName(state, counterparty)}`
+
 const trade = (state: State, event: Event<"Traded">, who: Who): string => {
   const { market, priceAtoms, sizeAtoms } = event
   const notional = Format.money(priceAtoms * sizeAtoms * state.markets[market]!.factor)

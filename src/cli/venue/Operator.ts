@@ -131,6 +131,19 @@ export const setMarketStatus = (target: Target, key: string, marketId: string, s
 /** Moves collected fees into the insurance fund, USDC as a decimal. */
 export const addToFund = (target: Target, key: string, amount: string) =>
   send(target, { endpoint: "addToFund", key, body: { amount }, answer: OperatorResult })
+/** Delists a market at once, or announces it for a time, epoch milliseconds. */
+export const delist = (target: Target, key: string, marketId: string, effectiveAtEpochMs: number | undefined) =>
+  send(target, {
+    endpoint: "delistMarket",
+    marketId,
+    key,
+    body: effectiveAtEpochMs === undefined ? {} : { effectiveAtEpochMs },
+    answer: OperatorResult
+  })
+
+/** Withdraws what was announced. */
+export const withdrawDelisting = (target: Target, key: string, marketId: string) =>
+  send(target, { endpoint: "withdrawDelisting", marketId, key, body: undefined, answer: OperatorResult })
 
 /** Publishes an index price, a decimal. */
 export const setIndexPrice = (target: Target, key: string, marketId: string, price: string) =>

@@ -51,6 +51,7 @@ const guards = [
   "already_seen",
   "expiry_passed",
   "position_stranded",
+  "market_delisted",
   "index_out_of_order",
   "index_held",
   "notice_required",

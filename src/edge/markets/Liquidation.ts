@@ -5,7 +5,7 @@ import { inBoth, money } from "../accounts/Money.js"
 import * as Fields from "../http/Fields.js"
 
 const sides = ["long", "short"] as const
-const sent = ["order", "takeover", "deleveraging", "exhausted"] as const
+const sent = ["order", "takeover", "deleveraging", "exhausted", "settlement"] as const
 
 const fields = {
   stepId: Fields.Text,
@@ -31,7 +31,8 @@ export const LiquidationStep = Schema.Struct(fields).annotations({
     + "`equity` and `maintenanceMargin` are the account's before the step. An `order` is a part sent into the book, of "
     + "which `filledQuantity` traded; a `takeover` went to the insurance fund; of a `deleveraging`, `rank` is the counterparty's place "
     + "in the ranking that was begun at `rankingSequence` (0 elsewhere); `exhausted`: nobody was left to close against, and the "
-    + "market was halted. `stepId` tells nothing of whose it is."
+    + "market was halted. A `settlement` closed so much of a long and of a short position at the final price of a market that is "
+    + "delisted; `equity` and `maintenanceMargin` are 0. `stepId` tells nothing of whose it is."
 })
 
 /** What everybody is told of a step. */
@@ -61,18 +62,20 @@ export const Side = Schema.Literal(...sides)
 /** The side of a position that the engine has liquidated. */
 export const sideOf = (direction: number): (typeof sides)[number] => sides[direction as 0 | 1]
 
-export const AccountLiquidationStep = Schema.Struct({ ...fields, role: Schema.Literal("liquidated", "counterparty") }).annotations({
-  identifier: "AccountLiquidationStep",
-  description: "A step that the account had a side of: its own position was liquidated, or was closed "
-    + "as the counterparty of a deleveraging."
-})
+export const AccountLiquidationStep = Schema.Struct({ ...fields, role: Schema.Literal("liquidated", "counterparty", "settled") })
+  .annotations({
+    identifier: "AccountLiquidationStep",
+    description: "A step that the account had a side of: its own position was liquidated, or was closed "
+      + "as the counterparty of a deleveraging; or it was `settled`, as its market was delisted: then `side` is the account's own."
+  })
 
 /** What an account is told of a step that it had a side of. */
 export const accountLiquidationStep = (
   market: MarketView,
   account: number,
   view: LiquidationStepView
-): typeof AccountLiquidationStep.Type => ({
-  ...liquidationStep(market, view),
-  role: view.account === account ? "liquidated" : "counterparty"
-})
+): typeof AccountLiquidationStep.Type => {
+  const step = liquidationStep(market, view)
+  if (view.step === "settlement") return { ...step, side: view.account === account ? "long" : "short", role: "settled" }
+  return { ...step, role: view.account === account ? "liquidated" : "counterparty" }
+}

@@ -8,6 +8,7 @@ import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
 import * as Units from "../../domain/Units.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
+import { inBoth } from "../accounts/Money.js"
 import * as Fields from "../http/Fields.js"
 import { sha256 } from "./Digest.js"
 import { listedMarkets } from "./Listed.js"
@@ -34,6 +35,21 @@ export const AnnouncedTerms = Schema.Struct({
   priceBandBps: Fields.Count
 }).annotations({ identifier: "AnnouncedTerms" })
 
+/** What becomes of a market for good. */
+export const Delisting = Schema.Struct({
+  state: Schema.Literal("announced", "settling", "settled"),
+  effectiveAtEpochMs: Fields.EpochMs.annotations({ description: "When it takes effect, or took effect." }),
+  finalPrice: Fields.optional(Fields.Decimal).annotations({
+    description: "What all positions are closed at, from when it has taken effect; absent where the market never had an index."
+  }),
+  finalPriceAtoms: Fields.optional(Fields.Atoms),
+  settledAtEpochMs: Fields.optional(Fields.EpochMs).annotations({ description: "When the last position was closed." })
+}).annotations({
+  identifier: "Delisting",
+  description: "From `settling` on the market is `halted` for good, its orders are cancelled (`market_delisted`), and its positions "
+    + "are closed without fees at the final price, the average of its index over the last half hour."
+})
+
 const MarketDetails = Schema.Struct({
   marketId: Fields.Text,
   underlyingSymbol: Schema.String,
@@ -57,6 +73,7 @@ const MarketDetails = Schema.Struct({
   announced: Fields.optional(AnnouncedTerms).annotations({
     description: "What the market changes to at a time that is to come; absent where nothing is announced."
   }),
+  delisting: Fields.optional(Delisting).annotations({ description: "Absent while the market is neither delisted nor to be." }),
   settlementAsset: Fields.Text,
   symbol: Fields.Text.annotations({ description: "The market's name in the compatibility layer." }),
   lastPriceAtoms: Fields.Atoms,
@@ -103,10 +120,23 @@ const terms = ({ quantityScale, ...parameters }: Market.Parameters) => ({
 export const announcedTerms = ({ announced }: MarketView): typeof AnnouncedTerms.Type | undefined =>
   announced === undefined ? undefined : { effectiveAtEpochMs: announced.effectiveAtEpochMs, ...terms(announced.parameters) }
 
+/** What has become of a market's delisting; undefined where there is none. */
+export const delistingOf = ({ delisting, parameters: { priceScale } }: MarketView): typeof Delisting.Type | undefined => {
+  if (delisting === undefined) return undefined
+  const { effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs, state } = delisting
+  return {
+    state,
+    effectiveAtEpochMs,
+    ...(finalPriceAtoms === 0 ? undefined : inBoth("finalPrice", finalPriceAtoms, priceScale)),
+    ...(settledAtEpochMs === 0 ? undefined : { settledAtEpochMs })
+  }
+}
+
 const details = (view: MarketView): MarketSnapshot["market"] => {
   const { parameters } = view
   const { priceScale, quantityScale } = parameters
   const announced = announcedTerms(view)
+  const delisting = delistingOf(view)
   return {
     marketId: parameters.marketId,
     underlyingSymbol: parameters.underlyingSymbol,
@@ -120,6 +150,7 @@ const details = (view: MarketView): MarketSnapshot["market"] => {
     maxPrice: Units.formatDecimal(parameters.maxPriceAtoms, priceScale),
     ...terms(parameters),
     ...(announced === undefined ? undefined : { announced }),
+    ...(delisting === undefined ? undefined : { delisting }),
     settlementAsset: parameters.settlementAsset,
     symbol: Market.symbol(parameters),
     lastPriceAtoms: String(view.lastPriceAtoms),

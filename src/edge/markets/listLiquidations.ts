@@ -32,7 +32,7 @@ export const listLiquidations = Route.effect({
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(LiquidationList)
     .addError(Failures.native(Failures.publicRead, 404))
-    .annotate(OpenApi.Summary, "Steps of liquidations since a time, newest first"),
+    .annotate(OpenApi.Summary, "Steps of liquidations, and of the settlement of a delisted market, since a time, newest first"),
   example: { target: `/v1/markets/${Example.marketId}/liquidations?limit=50` },
   handler: ({ state }) => ({ path, urlParams }) =>
     withMarket(state, state.findMarket(path.marketId), (view) =>
@@ -52,7 +52,7 @@ export const listAccountLiquidations = Route.effect({
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(AccountLiquidationList)
     .addError(Failures.native(Failures.keyedRead, 404))
-    .annotate(OpenApi.Summary, "Liquidations and deleveragings that the account had a side of, newest first"),
+    .annotate(OpenApi.Summary, "Liquidations, deleveragings and settlements that the account had a side of, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/liquidations` },
   handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
     withAccount(state, key, accountId, (account) =>

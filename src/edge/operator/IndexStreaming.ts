@@ -60,10 +60,16 @@ const IndexPrices = Schema.Struct({
 
 const notHere = Errors.operationNotAvailable("Index prices are not streamed here: that needs INDEX_FEED=push.")
 
+/** What refuses a price that no record decides. */
+const undecided = {
+  market_unknown: Refusal.marketUnknown,
+  market_delisted: Refusal.marketDelisted,
+  price_invalid: Refusal.indexPriceInvalid
+} as const
+
 const priceOf = ({ marketId, outcome }: Decided): (typeof IndexPrices.Type)["prices"][number] => {
   if (typeof outcome === "string") {
-    const { code } = describe(outcome === "market_unknown" ? Refusal.marketUnknown : Refusal.indexPriceInvalid)
-    return { marketId, outcome: "refused", code }
+    return { marketId, outcome: "refused", code: describe(undecided[outcome]).code }
   }
   const refusal = refusalOfSample(outcome)
   return {

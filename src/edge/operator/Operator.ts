@@ -4,6 +4,7 @@
  */
 import { addToFund } from "./addToFund.js"
 import { cancelByOperator } from "./cancelByOperator.js"
+import { delistMarket, getDelisting, withdrawDelisting } from "./delistMarket.js"
 import { getAnnounced } from "./getAnnounced.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
@@ -18,6 +19,9 @@ export const routes = [
   putMarket,
   getAnnounced,
   setMarketStatus,
+  delistMarket,
+  getDelisting,
+  withdrawDelisting,
   setIndexPrice,
   openIndexStream,
   getIndexStream,

@@ -21,6 +21,8 @@ export const OperatorResult = Schema.Struct({
     "put_market",
     "set_market_status",
     "set_index_price",
+    "delist_market",
+    "withdraw_delisting",
     "add_to_insurance_fund",
     "halt_engine",
     "resume_engine",
@@ -30,7 +32,10 @@ export const OperatorResult = Schema.Struct({
   marketId: Fields.optional(Fields.Text),
   sequence: Fields.Sequence,
   decidedAtEpochMs: Fields.EpochMs,
-  announced: Fields.optional(Announced)
+  announced: Fields.optional(Announced),
+  delistedAtEpochMs: Fields.optional(Fields.EpochMs).annotations({
+    description: "When an announced delisting takes effect."
+  })
 }).annotations({ identifier: "OperatorResult" })
 export type OperatorResult = typeof OperatorResult.Type
 
@@ -51,13 +56,17 @@ export const operated = (
     ...(marketId === undefined ? undefined : { marketId }),
     sequence: outcome.sequence,
     decidedAtEpochMs: outcome.atEpochMs,
-    ...announcedBy(outcome)
+    ...announcedBy(operation, outcome)
   }))
 
 /** What a command announced, if it did. */
-const announcedBy = (outcome: Outcome): Pick<OperatorResult, "announced"> => {
+const announcedBy = (
+  operation: OperatorResult["operation"],
+  outcome: Outcome
+): Pick<OperatorResult, "announced" | "delistedAtEpochMs"> => {
   const decided = Submission.decidedEntry(outcome, 0)
   if (decided._tag !== "MarketChanged" || decided.effectiveAtEpochMs === 0) return {}
   const { effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin } = decided
+  if (operation === "delist_market") return { delistedAtEpochMs: effectiveAtEpochMs }
   return { announced: { effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin } }
 }

@@ -1,6 +1,7 @@
 /** How fresh each listed market's index is by the clock: what `/readyz`, `/metrics` and those who read them go by. */
 import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
+import { isDelisted } from "../../oracle/IndexFeed.js"
 import { isIndexStale, listedMarkets } from "../markets/Listed.js"
 
 /** A listed market's index at a moment. */
@@ -16,12 +17,13 @@ export interface IndexFreshness {
   readonly indexHeld: boolean
 }
 
-/** Every listed market's index, in the order in which the markets were created. */
+/** The index of every listed market that is not delisted, in the order in which the markets were created. */
 export const indexFreshness = (
   { indexWatch, now, state }: Pick<Services, "indexWatch" | "now" | "state">
 ): ReadonlyArray<IndexFreshness> => {
   const at = now()
-  return listedMarkets(state).map((view) => ({
+  // A delisted market takes no index any more: that is nothing to be told of.
+  return listedMarkets(state).filter(({ delisting }) => !isDelisted(delisting)).map((view) => ({
     market: view.index,
     marketId: view.parameters.marketId,
     status: view.status,

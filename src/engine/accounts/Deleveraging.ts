@@ -16,7 +16,7 @@ import { entriesKept, type RankedEntry, type Ranking } from "./Rankings.js"
 import { type Direction, directionOf, long, short } from "./Triggers.js"
 
 /** What one record does for liquidations, unless the state's bounds say otherwise. */
-export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 64, unwound: 8 }
+export const atOnce: LiquidatedAtOnce = { looks: 16, met: 256, deleveraged: 64, unwound: 8, settled: 64 }
 /** Positions that one record ranks, at most. */
 const rankedAtOnce = 256
 
@@ -61,15 +61,21 @@ export const compare = (one: Ranked, other: Ranked): number => {
   return isClear ? otherScore - score : exactly(one, other)
 }
 
+/** The second that a ranking in a market is for: of its ticks, or where there are none any more, of the record. */
+const secondOf = ({ atEpochMs }: State, { isDelisted, tickedSecond }: MarketState): number =>
+  isDelisted ? Math.floor(atEpochMs / 1_000) : tickedSecond
+
 /** Begins a ranking of a direction in a market. */
-const begin = ({ atEpochMs, rankings, sequence }: State, { index, mark, tickedSecond }: MarketState, direction: Direction): Ranking => {
+const begin = (state: State, market: MarketState, direction: Direction): Ranking => {
+  const { atEpochMs, rankings, sequence } = state
+  const { index, mark } = market
   const ranking: Ranking = {
     sequence,
     atEpochMs,
     market: index,
     direction,
     markAtoms: mark,
-    second: tickedSecond,
+    second: secondOf(state, market),
     cursor: 0,
     madeAt: 0,
     ranked: 0,
@@ -82,7 +88,13 @@ const begin = ({ atEpochMs, rankings, sequence }: State, { index, mark, tickedSe
 /** The ranking for the running second of a market, begun if need be. */
 const current = (state: State, market: MarketState, direction: Direction): Ranking => {
   const latest = state.rankings.latest(market.index, direction)
-  return latest !== undefined && latest.second === market.tickedSecond ? latest : begin(state, market, direction)
+  const isLatest = latest !== undefined && (
+    market.isDelisted
+      // One of before was at another mark; one that is being made is gone on with, whatever the second.
+      ? latest.markAtoms === market.mark && (latest.madeAt === 0 || latest.second === secondOf(state, market))
+      : latest.second === market.tickedSecond
+  )
+  return isLatest ? latest : begin(state, market, direction)
 }
 
 /** Goes on with a ranking, as many positions as the record has left; whether it is made. */

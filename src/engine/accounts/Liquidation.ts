@@ -79,7 +79,7 @@ const largest = (state: State, account: number): number => {
 }
 
 /** The bankruptcy price of a position of an account whose sums are up to date. */
-const bankruptcyPrice = (state: State, account: number, slot: number): number => {
+export const bankruptcyPrice = (state: State, account: number, slot: number): number => {
   const { accounts, markets, positions } = state
   return Bankruptcy.price(
     markets[positions.market(slot)]!,
@@ -241,7 +241,8 @@ const deleverageOrHalt = (state: State, slot: number, priceAtoms: number): boole
   return came !== "unfinished"
 }
 
-const takeOver = (state: State, account: number, slot: number, priceAtoms: number): void => {
+/** Has the insurance fund take over what it can of a position of an account whose sums are up to date. */
+export const takeOver = (state: State, account: number, slot: number, priceAtoms: number): void => {
   const { accounts, markets, positions } = state
   const market = markets[positions.market(slot)]!
   const quantity = positions.quantity(slot)

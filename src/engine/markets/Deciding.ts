@@ -14,6 +14,7 @@ import { MarketState } from "../Markets.js"
 import type { State } from "../State.js"
 import * as Announced from "./Announced.js"
 import * as Changing from "./Changing.js"
+import * as Delisting from "./Delisting.js"
 import { revive } from "./Freshness.js"
 import * as Index from "./Index.js"
 import * as Mark from "./Mark.js"
@@ -45,6 +46,7 @@ const putMarket = (state: State, { effectiveAtEpochMs, parameters }: PutMarket):
   if (Market.fault(parameters) !== undefined) return refused(Refusal.marketInvalid, none)
   const existing = state.markets[state.marketById.get(parameters.marketId) ?? none]
   if (existing === undefined) return effectiveAtEpochMs === 0 ? create(state, parameters) : refused(Refusal.marketUnknown, none)
+  if (existing.isDelisted) return refused(Refusal.marketDelisted, none)
   return effectiveAtEpochMs === 0 || Market.isSame(parameters, existing.parameters)
     ? update(state, existing, parameters)
     : Announced.announce(state, existing, parameters, effectiveAtEpochMs)
@@ -67,6 +69,7 @@ const update = (state: State, market: MarketState, parameters: Market.Parameters
 const setStatus = (state: State, index: number, status: Market.Status): MarketChanged | Refused => {
   const market = state.markets[index]
   if (market === undefined) return refused(Refusal.marketUnknown, none)
+  if (market.isDelisted) return refused(Refusal.marketDelisted, none)
   if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, none)
   // Under a halt nothing is paid for, and an interval that ended under it neither.
   if (market.status === "halted" && status !== "halted") revive(market, state.atEpochMs)
@@ -77,6 +80,7 @@ const setStatus = (state: State, index: number, status: Market.Status): MarketCh
 const setIndexPrice = (state: State, command: SetIndexPrice): MarketChanged | Refused => {
   const market = state.markets[command.market]
   if (market === undefined) return refused(Refusal.marketUnknown, none)
+  if (market.isDelisted) return refused(Refusal.marketDelisted, none)
   const refusal = Index.take(state, market, command)
   Band.clear(state)
   return refusal ?? changed(market)
@@ -95,6 +99,10 @@ export const deciders: Deciders<"markets"> = {
   SetIndexPrice: {
     admit: always,
     decide: (state, command) => [setIndexPrice(state, command)]
+  },
+  DelistMarket: {
+    admit: always,
+    decide: (state, command) => [Delisting.decide(state, command)]
   },
   MarkTick: {
     admit: always,

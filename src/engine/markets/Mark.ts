@@ -17,6 +17,7 @@ import type { Book } from "../Book.js"
 import { basisSamples, type MarketState } from "../Markets.js"
 import * as Band from "../orders/Band.js"
 import type { State } from "../State.js"
+import * as FinalPrice from "./FinalPrice.js"
 import * as Funding from "./Funding.js"
 import { isLive } from "./Freshness.js"
 import * as Index from "./Index.js"
@@ -66,6 +67,7 @@ const tickMarket = (state: State, market: MarketState): void => {
   const { atEpochMs } = state
   const book = state.books[market.index]!
   market.tickedSecond = Math.floor(atEpochMs / secondMs)
+  FinalPrice.note(market, atEpochMs)
   Funding.endInterval(state, market)
   const bid = impactPrice(market, book, Order.buy)
   const ask = impactPrice(market, book, Order.sell)

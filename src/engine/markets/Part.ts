@@ -4,8 +4,22 @@ import * as FundingLog from "../FundingLog.js"
 import * as MarkLog from "../MarkLog.js"
 import { type MarketDump, MarketState } from "../Markets.js"
 import { Minutes } from "../Minutes.js"
-import { holds, type Part } from "../Part.js"
+import type { Part } from "../Part.js"
+import type { State } from "../State.js"
 import * as Announced from "./Announced.js"
+import * as Delisting from "./Delisting.js"
+
+/** A delisted market is halted at its final price; one that is settled has nothing left. */
+const firstBroken = ({ books, markets }: State): string | undefined => {
+  for (const { delisting, index, isDelisted, mark, openInterest, status } of markets) {
+    if (delisting === null || !isDelisted) continue
+    if (status !== "halted" || mark !== delisting.finalPriceAtoms) return `delisted market ${index} is ${status} at mark ${mark}`
+    if (delisting.state === "settled" && (openInterest !== 0 || books[index]!.orderCount !== 0)) {
+      return `settled market ${index} has ${openInterest} open`
+    }
+  }
+  return undefined
+}
 
 export const part: Part = {
   encode: (state, into) => {
@@ -27,6 +41,7 @@ export const part: Part = {
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
     }
     Announced.queue(state)
+    Delisting.queue(state)
   },
   canonical: (state, feed) => {
     for (const market of state.markets) {
@@ -35,5 +50,5 @@ export const part: Part = {
       feed(`marks ${market.index} ${market.marks.dump().join(" ")}`)
     }
   },
-  firstBroken: holds
+  firstBroken
 }

@@ -5,8 +5,9 @@ import * as Order from "../../domain/Order.js"
 import type { Funding } from "../FundingLog.js"
 import type { MarkMade } from "../MarkLog.js"
 import type { MarketState } from "../Markets.js"
-import type { BookView, Fill, MarketView, StatsView } from "../Reads.js"
+import type { BookView, DelistingOutlook, Fill, MarketView, StatsView } from "../Reads.js"
 import { type Touched, touched } from "./Announced.js"
+import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
 import { perInterval, runningRate8hE9 } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
@@ -41,6 +42,7 @@ export class MarketReads extends VenueReads {
       change24hBps: market.change24hBps(this.state.atEpochMs),
       bookSequence: market.bookSequence,
       announced: market.announced ?? undefined,
+      delisting: delistingView(market),
       marketSequence: market.marketSequence
     }
   }
@@ -49,6 +51,17 @@ export class MarketReads extends VenueReads {
     const market = this.state.markets[index]
     assert(market !== undefined, "a market index is one that was made")
     return market.announced === null ? undefined : touched(this.state, market, market.announced.parameters)
+  }
+
+  delistingOutlook(index: number): DelistingOutlook {
+    const { atEpochMs, books, markets } = this.state
+    const market = markets[index]
+    assert(market !== undefined, "a market index is one that was made")
+    return {
+      finalPriceAtoms: market.isDelisted ? market.mark : finalPriceAt(market, atEpochMs),
+      openInterestAtoms: market.openInterest,
+      openOrders: books[index]!.orderCount
+    }
   }
 
   book(market: number, depth: number): BookView {
@@ -89,6 +102,12 @@ export class MarketReads extends VenueReads {
   marks(index: number, sinceEpochMs: number, limit: number): ReadonlyArray<MarkMade> {
     return this.state.markets[index]!.marks.since(sinceEpochMs, limit)
   }
+}
+
+const delistingView = ({ delisting }: MarketState): MarketView["delisting"] => {
+  if (delisting === null) return undefined
+  const { effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs, state } = delisting
+  return { state, effectiveAtEpochMs, finalPriceAtoms, settledAtEpochMs }
 }
 
 /** The rates of the last interval that ended and of the running one. */

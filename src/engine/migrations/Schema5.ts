@@ -1,11 +1,12 @@
 /**
  * Sections of schema 5, which rules 5 wrote, as those of schema 6: each remembered key and order has its own retention, which
  * was 24 hours for all, and ended orders stand in line with the time at which they came there, which was that of their end; marks
- * can be read with what they were made of, and changes of balances with their causes, none of which was kept before.
+ * can be read with what they were made of, and changes of balances with their causes, none of which was kept before; no market
+ * was delisted, and none kept what its index was.
  */
 import { minutesOf, retentionMs } from "../../domain/Retention.js"
 import { BalanceLog } from "../BalanceLog.js"
-import type { MarketDump } from "../Markets.js"
+import { type MarketDump, MarketRisk } from "../Markets.js"
 import * as MarkLog from "../MarkLog.js"
 import { type Section, SectionReader, SectionWriter } from "../Sections.js"
 
@@ -35,15 +36,16 @@ const ordersOf = (from: SectionReader): Int32Array => {
 export const toSchema6 = (sections: ReadonlyArray<Section>): ReadonlyArray<Section> => {
   const from = new SectionReader(sections)
   const into = new SectionWriter()
-  const changed = new Set(["venue.values", "idempotency.rows", "orders.rows"])
+  const changed = new Set(["venue.values", "markets.values", "idempotency.rows", "orders.rows"])
   for (const { bytes, name } of sections) if (!changed.has(name)) into.bytes(name, bytes)
   into.json("venue.values", { ...from.json("venue.values") as object, retentionMinutes: minutes, retentionSinceEpochMs: 0 })
+  const markets = from.json("markets.values") as ReadonlyArray<MarketDump>
+  into.json("markets.values", markets.map(({ risk, ...market }): MarketDump => ({ ...market, risk: { ...new MarketRisk(), ...risk } })))
   into.column("idempotency.rows", keysOf(from))
   into.column("orders.rows", ordersOf(from))
   const pasts = from.floats("orders.pastRows")
   into.column("endedTimes", from.floats("ended").map((slot) => pasts[slot * order.numbers + order.updatedAt]!))
   const noMarks = MarkLog.make().dump()
-  const markets = from.json("markets.values") as ReadonlyArray<MarketDump>
   markets.forEach((_, index) => into.column(`markets.marks.${index}`, noMarks))
   into.column("accounts.balances", new BalanceLog().dump())
   return into.sections

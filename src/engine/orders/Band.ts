@@ -18,8 +18,8 @@ export const clearedAtOnce = 64
 
 /** The next order to cancel: at the best price of its side, which lies furthest out, the oldest; or -1. */
 const furthestOut = (market: MarketState, book: Book): number => {
-  // Without a mark there is no band.
-  if (market.mark === 0) return none
+  // Without a mark there is no band; in a delisted market nothing trades, and its settlement cancels what rests.
+  if (market.mark === 0 || market.isDelisted) return none
   if (book.bestPrice(Order.buy) > market.bandHigh) return book.best(Order.buy)
   const ask = book.bestPrice(Order.sell)
   return ask !== none && ask < market.bandLow ? book.best(Order.sell) : none

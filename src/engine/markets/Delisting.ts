@@ -1,0 +1,125 @@
+/**
+ * Delistings: announced by an operator or at once, seen by everybody, and in effect by the venue itself once their time has
+ * come. From then on the market is halted for good and its mark is its final price; `accounts/Settlement.ts` closes what is held.
+ */
+import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { DelistMarket } from "../../operations/markets/DelistMarket.js"
+import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import { Event } from "../EventLog.js"
+import type { Delisting, MarketState } from "../Markets.js"
+import type { State } from "../State.js"
+import * as Announced from "./Announced.js"
+import * as Changing from "./Changing.js"
+import { finalPriceAt } from "./FinalPrice.js"
+import * as Index from "./Index.js"
+
+/** How events call what has become of a delisting, by code: never renumber. */
+export const delistingStates = ["withdrawn", "announced", "settling", "settled"] as const
+
+const begun: Delisting = {
+  state: "announced",
+  effectiveAtEpochMs: 0,
+  finalPriceAtoms: 0,
+  settledAtEpochMs: 0,
+  step: "orders",
+  at: 0,
+  shortAt: 0,
+  againAtEpochMs: 0
+}
+
+/** Decides an operator's command about the delisting of a market. */
+export const decide = (
+  state: State,
+  { action, effectiveAtEpochMs, market: index }: DelistMarket
+): MarketChanged | Refused => {
+  const market = state.markets[index]
+  if (market === undefined) return refused(Refusal.marketUnknown, none)
+  if (market.isDelisted) return refused(Refusal.marketDelisted, none)
+  if (action === "withdraw") {
+    withdraw(state, market)
+    return changed(market, 0)
+  }
+  if (!Market.isListed(market.status)) return refused(Refusal.statusMoveRefused, none)
+  if (effectiveAtEpochMs === 0) {
+    begin(state, market)
+    return changed(market, 0)
+  }
+  const earliest = state.atEpochMs + (state.capacity.noticeMs ?? Announced.noticeMs)
+  if (effectiveAtEpochMs < earliest) return refused(Refusal.delistingTooEarly, none, earliest, effectiveAtEpochMs, earliest)
+  market.delisting = { ...begun, effectiveAtEpochMs }
+  tell(state, market, "announced")
+  return changed(market, effectiveAtEpochMs)
+}
+
+const changed = ({ index }: MarketState, effectiveAtEpochMs: number): MarketChanged => ({
+  _tag: "MarketChanged",
+  market: index,
+  effectiveAtEpochMs,
+  underInitialMargin: 0,
+  underMaintenanceMargin: 0
+})
+
+/** Withdraws what was announced, if anything was. */
+const withdraw = (state: State, market: MarketState): void => {
+  if (market.delisting === null) return
+  market.delisting = null
+  tell(state, market, "withdrawn")
+}
+
+/** Publishes what has become of a market's delisting. */
+const tell = (state: State, market: MarketState, became: (typeof delistingStates)[number]): void => {
+  const { effectiveAtEpochMs, finalPriceAtoms } = market.delisting ?? begun
+  queue(state)
+  Changing.touch(state, market)
+  state.events.event4(Event.MarketDelisting, market.index, delistingStates.indexOf(became), effectiveAtEpochMs, finalPriceAtoms)
+}
+
+/** Lists the markets that are to be delisted or are being settled, the lowest first. */
+export const queue = ({ delistings, markets }: State): void => {
+  delistings.length = 0
+  for (const { delisting, index } of markets) if (delisting !== null && delisting.state !== "settled") delistings.push(index)
+}
+
+/** When the next announced delisting takes effect; `Infinity` where none is announced. */
+export const nextEpochMs = ({ delistings, markets }: State): number => {
+  let earliest = Number.POSITIVE_INFINITY
+  for (const index of delistings) {
+    const { effectiveAtEpochMs, state } = markets[index]!.delisting!
+    if (state === "announced") earliest = Math.min(earliest, effectiveAtEpochMs)
+  }
+  return earliest
+}
+
+/** Begins the delistings whose time has come. */
+export const takeEffect = (state: State): void => {
+  if (nextEpochMs(state) > state.atEpochMs) return
+  for (const index of [...state.delistings]) {
+    const market = state.markets[index]!
+    const { delisting } = market
+    if (delisting?.state === "announced" && delisting.effectiveAtEpochMs <= state.atEpochMs) begin(state, market)
+  }
+}
+
+/** Halts a market for good, and makes its final price its mark. */
+const begin = (state: State, market: MarketState): void => {
+  const { atEpochMs } = state
+  state.capacity.reached?.("a market was delisted")
+  Announced.withdraw(state, market)
+  market.letGo()
+  const finalPriceAtoms = finalPriceAt(market, atEpochMs)
+  market.delisting = { ...begun, state: "settling", effectiveAtEpochMs: atEpochMs, finalPriceAtoms }
+  Changing.setStatus(state, market, "halted")
+  tell(state, market, "settling")
+  if (finalPriceAtoms !== market.mark) Index.moveMark(state, market, finalPriceAtoms)
+}
+
+/** Ends a settlement: nothing is held in the market any more. */
+export const settled = (state: State, market: MarketState, delisting: Delisting): void => {
+  state.capacity.reached?.("a delisted market was settled")
+  delisting.state = "settled"
+  delisting.settledAtEpochMs = state.atEpochMs
+  tell(state, market, "settled")
+}
