@@ -144,6 +144,9 @@ export class NaiveLiquidations {
   /** Those who have fallen under their maintenance margin in the record that ends now. */
   begin(): void {
     const { accounts, now } = this.ground
+    const { fund } = this
+    // What it took over and had settled in the same record leaves it nothing to look at.
+    if (fund !== undefined && fund.positions.size > 0 && this.fundMomentEpochMs === 0) this.fundMomentEpochMs = nextSecond(now())
     for (const account of accounts) {
       if (account === this.fund || account.liquidation !== undefined || account.positions.size === 0) continue
       if (this.#isHealthy(account)) continue
@@ -322,7 +325,6 @@ export class NaiveLiquidations {
       this.ground.change(account, market, -way * size, price)
       this.ground.change(fund, market, way * size, price)
     })
-    if (this.fundMomentEpochMs === 0) this.fundMomentEpochMs = nextSecond(this.ground.now())
     return size
   }
 
