@@ -53,7 +53,10 @@ export const capacityOf = (options: Options): Capacity => {
   }
 }
 
-/** How many rows of each published list are kept: as few as fills, where these are few. */
+/**
+ * How many rows of liquidations and of the insurance fund are kept: as few as fills, where these are few. Payments of funding
+ * are all kept: in which order one record makes those of several accounts no rule says.
+ */
 const rowsOf = ({ edges }: Options): { readonly rows?: number } =>
   edges !== undefined && edges.fillsKept < fewFills ? { rows: edges.fillsKept } : {}
 const fewFills = 1_000
@@ -61,7 +64,7 @@ const fewFills = 1_000
 /** The same as the model has it. */
 export const keptOf = (options: Options): Kept => {
   const { rows } = rowsOf(options)
-  return rows === undefined ? venueKept : { steps: rows, movements: rows, payments: rows, rankings: venueKept.rankings }
+  return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows }
 }
 
 /** How the venue of a run is set up, but for its markets file. */

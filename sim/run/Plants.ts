@@ -6,11 +6,11 @@ import { Effect } from "effect"
 import { entryBytes } from "../../src/engine/Idempotency.js"
 import { rowBytes } from "../../src/engine/Orders.js"
 import * as EngineSnapshot from "../../src/engine/Snapshot.js"
+import type { Capacity } from "../../src/engine/State.js"
 import * as Block from "../../src/journal/Block.js"
 import type { Disk, DiskError } from "../../src/journal/Disk.js"
 import { SnapshotStore, type Stored } from "../../src/journal/SnapshotStore.js"
 import type * as Venue from "../../src/Venue.js"
-import type { Bounds } from "../faults/Options.js"
 import * as Forgery from "../world/Forgery.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -19,7 +19,7 @@ import type { SimRandom } from "../world/SimRandom.js"
 export interface Ground {
   readonly disk: SimDisk.SimDisk
   readonly random: SimRandom
-  readonly bounds: Bounds
+  readonly capacity: Capacity
   /** The journal's blocks, oldest first. */
   readonly blocks: ReadonlyArray<Forgery.Placed>
   /** The newest snapshot: of the journal's end. */
@@ -287,12 +287,12 @@ const keysOf = (ground: Ground): number => rowsOf(ground, "idempotency.rows", en
 const roomFor = (table: "orders" | "idempotencyKeys", what: string, needed: (ground: Ground) => number): Plant => ({
   what: `a start with room for just the ${what} that are remembered, or for one fewer`,
   plant: (ground) => {
-    const { bounds: { idempotencyKeys, orders }, random } = ground
+    const { capacity, random } = ground
     const least = needed(ground)
     const lacking = least > 1 && random.chance(0.5) ? 1 : 0
     return {
       must: lacking === 0 ? "serve" : "CapacityTooSmall",
-      set: { capacity: { orders, idempotencyKeys, [table]: Math.max(1, least - lacking) } }
+      set: { capacity: { ...capacity, [table]: Math.max(1, least - lacking) } }
     }
   }
 })

@@ -154,7 +154,7 @@ export class Proofs {
       const planted = plant({
         disk,
         random,
-        bounds: boundsOf(this.world.options),
+        capacity: capacityOf(this.world.options),
         blocks: Forgery.blocksOf(disk),
         newest,
         onSnapshots: this.#onSnapshots

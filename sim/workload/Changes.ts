@@ -69,6 +69,19 @@ export const tighter = (now: Parameters, random: SimRandom): Parameters => {
   return { ...now, ...random.pick(ways)() }
 }
 
+/** The market with just more maintenance margin asked for than an equity of so many bps of what is held there. */
+export const justTighter = (now: Parameters, equityBps: number): Parameters => {
+  const maintenanceMarginBps = Math.floor(equityBps) + 1
+  const initialMarginBps = Math.max(now.initialMarginBps, maintenanceMarginBps + 1)
+  return {
+    ...now,
+    initialMarginBps,
+    maxLeverageX: Math.min(now.maxLeverageX, Math.floor(10_000 / initialMarginBps)),
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: 0, maintenanceMarginBps }],
+    markBandBps: 0
+  }
+}
+
 /** One of the ways in which an operator may want a market otherwise. What is not valid, or not allowed now, is refused. */
 export const changed = (now: Parameters, random: SimRandom): Parameters => {
   const { initialMarginBps, maintenanceMarginTiers: tiers, maxPriceAtoms, maxPositionQuantityAtoms, maxQuantityAtoms } = now

@@ -9,7 +9,7 @@ import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import type { Parameters, Status } from "../../src/domain/Market.js"
 import { type Edges, type Options, retentionsMs } from "../faults/Options.js"
-import { marginOf } from "../model/NaiveMoney.js"
+import { marginOf, valueOf } from "../model/NaiveMoney.js"
 import { finalPrice } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -279,11 +279,26 @@ const movedPrice = ({ mark, parameters }: NaiveMarket, options: Options["workloa
   return Math.min(parameters.maxPriceAtoms, Math.max(parameters.minPriceAtoms, mark + wayUp * step))
 }
 
+/** Parameters that just put somebody who holds a position under his maintenance margin; undefined where nobody does, and now and then. */
+const aimed = (now: Parameters, { accounts, markets }: NaiveVenue, random: SimRandom): Parameters | undefined => {
+  const market = markets.find(({ parameters }) => parameters === now)
+  const holding = accounts.filter(({ positions }) => market !== undefined && positions.has(market.index))
+  if (market === undefined || holding.length === 0 || random.chance(0.5)) return undefined
+  const { collateral, positions } = random.pick(holding)
+  const { equity } = marginOf(markets, { collateral, positions, open: [] }, undefined)
+  const notional = Number(valueOf(market, positions.get(market.index)!))
+  const equityBps = notional === 0 ? 0 : (Number(equity) * 10_000) / notional
+  return equityBps <= now.maintenanceMarginTiers[0]!.maintenanceMarginBps || equityBps >= 9_998
+    ? undefined
+    : Changes.justTighter(now, equityBps)
+}
+
 /** Parameters for a time around the earliest that may be announced, now and then those that the market has. */
 const announcement = (commands: Commands, parameters: Parameters, { model, time }: Desk, random: SimRandom): Calls.Draft => {
   const notice = model.noticeMs + random.pick([-1_000, 0, 100, 100, 1_000]) + random.below(100)
   const effectiveAtEpochMs = Math.max(1, Math.floor(time.nowEpochMs()) + notice)
-  return commands.announce(random.chance(0.1) ? parameters : Changes.tighter(parameters, random), effectiveAtEpochMs)
+  const next = random.chance(0.1) ? parameters : aimed(parameters, model, random) ?? Changes.tighter(parameters, random)
+  return commands.announce(next, effectiveAtEpochMs)
 }
 
 /**

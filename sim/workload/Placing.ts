@@ -1,15 +1,46 @@
 /** Orders that a trader places: across the book and into it, at the edge of its margin, out of its position, in batches. */
 import * as Order from "../../src/domain/Order.js"
 import type { Intent } from "../faults/Options.js"
+import { bankruptcyPrice } from "../model/NaiveLiquidation.js"
+import { maintenance, valueOf } from "../model/NaiveMoney.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Calls from "./Calls.js"
-import type { Draft } from "./Calls.js"
+import type { Draft, Wish } from "./Calls.js"
 import type { Drafting, Seat } from "./Seat.js"
 
+/** How often a trader waits for somebody's ruin, where traders are ruined. */
+const waitingShare = 0.4
+
+/**
+ * An order that waits for what is sold of somebody else's position where nothing is left of his equity, or a little of it: his bankruptcy
+ * price, which stays where it is as long as he has no other position.
+ */
+const waiting = ({ model, random, who, wishes }: Seat): Wish | undefined => {
+  const holding = model.accounts.filter((account) => account.index !== who.account && account.positions.size > 0)
+  if (holding.length === 0) return undefined
+  const ruined = random.pick(holding)
+  const [index, position] = random.pick([...ruined.positions])
+  const market = model.markets[index]!
+  const { quantity } = position
+  const { equity, maintenanceMargin } = model.margin(ruined, undefined)
+  if (market.mark === 0 || equity <= 0n || maintenanceMargin === 0n) return undefined
+  const own = maintenance(market.parameters, valueOf(market, position))
+  const price = Number(bankruptcyPrice(market, quantity, equity, own, maintenanceMargin))
+  const better = random.pick([0, 0, 0, 1, 2, wishes.unit(market)])
+  return wishes.wish(market, {
+    side: quantity > 0 ? "buy" : "sell",
+    priceAtoms: wishes.clampPrice(market, quantity > 0 ? price + better : price - better),
+    quantityAtoms: wishes.clampQuantity(market, Math.abs(quantity))
+  })
+}
+
 /** An ordinary order near the mark, which mostly rests. */
-export const makeOrder = ({ nextKey, who, wishes }: Seat, intent: Intent): Draft =>
-  Calls.place(who, intent, nextKey(), wishes.wish(wishes.tradable(), {}))
+export const makeOrder = (seat: Seat, intent: Intent): Draft => {
+  const { nextKey, random, who, wishes } = seat
+  const wish = wishes.options.ruin !== undefined && random.chance(waitingShare) ? waiting(seat) : undefined
+  return Calls.place(who, intent, nextKey(), wish ?? wishes.wish(wishes.tradable(), {}))
+}
 
 /** Whatever the book has, up to nearly all that the account can carry. */
 const plunge = (seat: Seat, intent: Intent, market: NaiveMarket, way: "buy" | "sell"): Draft => {
@@ -24,9 +55,32 @@ const plunge = (seat: Seat, intent: Intent, market: NaiveMarket, way: "buy" | "s
   }))
 }
 
+/** How often a trader who has positions closed by themselves goes on with one in parts. */
+const partsShare = 0.3
+
+/**
+ * What goes on with a position in parts: another part with what closes it, and once there are several of these an order against
+ * the position that leaves some of it, so that not all of them find room in it. Undefined for who holds nothing.
+ */
+const inParts = ({ model, random, who, wishes }: Seat): Wish | undefined => {
+  const position = wishes.closing()
+  if (position === undefined) return undefined
+  const { market, side, size } = position
+  const armed = model.brackets.of(who.account, market.index).filter(({ quantity }) => quantity > 0)
+  if (armed.length >= 2) {
+    const quantityAtoms = wishes.clampQuantity(market, size * random.pick([0.1, 0.3, 0.5, 0.9]))
+    return wishes.wish(market, { side, timeInForce: "IOC", quantityAtoms, priceAtoms: wishes.crossing(market, side) })
+  }
+  const way = side === "buy" ? "sell" : "buy"
+  const priceAtoms = wishes.crossing(market, way)
+  return wishes.wish(market, { side: way, priceAtoms, autoClose: wishes.autoClose(market, way === "buy", priceAtoms) })
+}
+
 /** An order that reaches across the book. */
 export const takeOrder = (seat: Seat, intent: Intent): Draft => {
   const { nextKey, random, who, wishes } = seat
+  const part = (wishes.options.autoCloseShare ?? 0) > 0 && random.chance(partsShare) ? inParts(seat) : undefined
+  if (part !== undefined) return Calls.place(who, intent, nextKey(), part)
   const market = wishes.tradable()
   const way = wishes.side()
   if (random.chance(wishes.options.ruin?.leverageShare ?? 0)) return plunge(seat, intent, market, way)

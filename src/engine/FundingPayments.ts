@@ -36,4 +36,4 @@ const paymentsKept = 32_768
 
 export type FundingPayments = RowLog<keyof FundingPayment>
 
-export const make = (kept = paymentsKept): FundingPayments => new RowLog(names, kept)
+export const make = (): FundingPayments => new RowLog(names, paymentsKept)

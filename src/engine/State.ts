@@ -88,7 +88,7 @@ export interface Capacity {
   readonly idempotencyKeys: number
   /** Fills that can be read, the latest; `fillsKept` unless given. It is part of the state: one for a journal's whole life. */
   readonly fills?: number
-  /** Rows of each list that is published of all accounts together, as many as each keeps unless given: likewise part of the state. */
+  /** Rows that are kept of liquidations and of the insurance fund, as many as each list keeps unless given: likewise part of the state. */
   readonly rows?: number
   /**
    * Scatters the tables that clients choose the keys of: random in a venue, so that nobody can craft what collides;
@@ -185,7 +185,7 @@ export class State extends Values {
   /** What closes positions by itself. */
   brackets = new Brackets()
   /** The latest payments of funding, of all accounts. */
-  readonly fundingPayments: FundingPayments.FundingPayments
+  readonly fundingPayments = FundingPayments.make()
   /** The latest changes of all balances. */
   balances = new BalanceLog()
 
@@ -239,7 +239,6 @@ export class State extends Values {
     this.fills = new Fills(capacity.fills)
     this.liquidationLog = LiquidationLog.make(capacity.rows)
     this.fundLog = LiquidationLog.makeFundLog(capacity.rows)
-    this.fundingPayments = FundingPayments.make(capacity.rows)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */
