@@ -74,7 +74,8 @@ const plant = async (mutant: Mutant): Promise<string> => {
   return copy
 }
 
-const failure = /^FAILED seed (\S+): \S+ \S+ (.+) at step ([0-9]+)$/m
+/** A crash of the program itself has no invariant. */
+const failure = /^FAILED seed (\S+): \S+ \S* ?(.+) at step ([0-9]+)$/m
 
 const judge = async (mutant: Mutant, seeds: string, steps: string): Promise<Verdict> => {
   const copy = await plant(mutant)

@@ -27,7 +27,7 @@ const waiting = ({ model, random, who, wishes }: Seat): Wish | undefined => {
   if (market.mark === 0 || equity <= 0n || maintenanceMargin === 0n) return undefined
   const own = maintenance(market.parameters, valueOf(market, position))
   const price = Number(bankruptcyPrice(market, quantity, equity, own, maintenanceMargin))
-  const better = random.pick([0, 0, 0, 1, 2, wishes.unit(market)])
+  const better = random.pick([0, 0, 1, wishes.unit(market), 3 * wishes.unit(market), 10 * wishes.unit(market)])
   return wishes.wish(market, {
     side: quantity > 0 ? "buy" : "sell",
     priceAtoms: wishes.clampPrice(market, quantity > 0 ? price + better : price - better),

@@ -3,7 +3,8 @@
  * of what they may be, and ones that are none; of what is one's own, of what is another's and of what is not there.
  */
 import { accountId, orderId } from "../../src/domain/Ids.js"
-import { symbol } from "../../src/domain/Market.js"
+import { isListed, symbol } from "../../src/domain/Market.js"
+import type { NaiveMarket } from "../model/NaiveState.js"
 import * as Queries from "../reading/Queries.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
@@ -199,9 +200,17 @@ const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>)
   return parts.length === 0 ? random.chance(0.03) ? "?" : "" : `?${parts.join("&")}`
 }
 
+/** A market whose index has grown stale since the last record: nothing but the time says so. */
+const silent = ({ model, time }: Seat): NaiveMarket | undefined =>
+  model.markets.find(({ parameters: { indexStaleMs }, risk: { source }, status }) =>
+    isListed(status) && source !== 0 && source + indexStaleMs > model.atEpochMs && source + indexStaleMs <= time.nowEpochMs()
+  )
+
 /** One of all reads there are. */
 export const readAnything = (seat: Seat): Draft => {
   const { random, who } = seat
+  const stale = silent(seat)
+  if (stale !== undefined) return Calls.read(who, "getStats", `/v1/markets/${stale.parameters.marketId}/stats`, "none")
   // Where there is anything of liquidations and funding, it is looked at more often than anything else.
   const isTold = seat.model.published.steps.length + seat.model.published.payments.length > 0
   const { credential, endpoint, parameters = [], path } = random.pick(isTold && random.chance(publishedShare) ? published : targets)
