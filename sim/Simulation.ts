@@ -5,6 +5,7 @@
  * Nothing here is random but by the seed, and nothing waits on anything real: two runs of one seed see the
  * same things in the same order, which the digest over all that was seen shows.
  */
+import { isListed } from "../src/domain/Market.js"
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
 import { venueBounds } from "./model/NaiveLiquidation.js"
@@ -21,7 +22,7 @@ import type { Report, Request } from "./run/Request.js"
 import type * as Script from "./run/Script.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
-import type { Identity } from "./workload/Calls.js"
+import * as Calls from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Operator from "./workload/Operator.js"
 import * as Trader from "./workload/Trader.js"
@@ -178,7 +179,7 @@ class Run {
   }
 
   /** Gives markets a price and opens accounts, one thing after the other and without faults. */
-  private prepare(operator: Operator.Operator): ReadonlyArray<Identity> {
+  private prepare(operator: Operator.Operator): ReadonlyArray<Calls.Identity> {
     let made: Answer | undefined
     for (const draft of operator.opening) {
       let answer: Answer | undefined
@@ -256,6 +257,25 @@ class Run {
       passed = true
     })
     this.until("a quiet while", () => passed, 2 * quietMs)
+    this.lookAround()
+  }
+
+  /** Somebody looks at every market's figures after that: what only time has changed since the last record is told, too. */
+  private lookAround(): void {
+    const { clients, model } = this
+    const passerBy = { client: "a passer-by", account: -1, accountId: "", apiKey: "" }
+    let unanswered = 0
+    clients.restore(() => {
+      for (const { parameters: { marketId }, status } of model.markets) {
+        if (!isListed(status)) continue
+        unanswered++
+        const draft = Calls.read(passerBy, "getStats", `/v1/markets/${marketId}/stats`, "none")
+        clients.issue({ ...draft, persistent: true }, () => {
+          unanswered--
+        })
+      }
+    })
+    this.until("a look around", () => unanswered === 0, healingBudgetMs)
   }
 
   private finish(): void {

@@ -152,11 +152,10 @@ const isFull = (text: string): boolean => text.includes(describe(Refusal.tableFu
 
 const callOf = (draft: Draft, id: number): Call => ({ ...draft, id, reading: Requests.read(draft) })
 
-const renamed = (draft: Draft, index: number): Draft => ({
-  ...draft,
-  idempotencyKey: `restore-${index}`,
-  scope: draft.scope?.replace(/[^/]*$/, `restore-${index}`)
-})
+const renamed = (draft: Draft, index: number): Draft =>
+  draft.scope === undefined
+    ? draft
+    : { ...draft, idempotencyKey: `restore-${index}`, scope: draft.scope.replace(/[^/]*$/, `restore-${index}`) }
 
 const requestOf = (call: Call) => ({
   method: call.method,
