@@ -321,9 +321,12 @@ const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: Sim
   return commands.addToFund(Calls.decimal(Math.max(1, Number(atoms)), 6))
 }
 
+/** Whether a market may trade again. */
+const isLeft = (market: NaiveMarket): boolean => !isDelisted(market)
+
 /** A market delisted at once, or at a time around the earliest that may be announced; or what was announced of it, withdrawn. */
 const delisting = (commands: Commands, { model, time }: Desk, random: SimRandom): Calls.Draft => {
-  const listed = model.markets.filter((market) => !isDelisted(market))
+  const listed = model.markets.filter(isLeft)
   const market = random.pick(listed.length === 0 || random.chance(0.2) ? model.markets : listed)
   const { marketId } = market.parameters
   if (random.chance(market.delisting === undefined ? 0.1 : 0.4)) return commands.withdrawDelisting(marketId)
@@ -451,8 +454,7 @@ export const make = (
     },
     restore: () => {
       desk.issue(commands.resume(), () => {})
-      for (const market of desk.model.markets.filter((each) => !isDelisted(each)))
-        desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {})
+      for (const { parameters } of desk.model.markets.filter(isLeft)) desk.issue(commands.setStatus(parameters.marketId, "open"), () => {})
     }
   }
 }

@@ -68,7 +68,7 @@ export const withdrawDelisting = Route.effect({
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
-    .addError(Failures.native(Failures.operatorWithBody))
+    .addError(Failures.native(Failures.operator))
     .annotate(OpenApi.Summary, "Withdraw the delisting that is announced of a market, if any is"),
   example: { target },
   handler: (services) => ({ headers, path: { marketId } }) => {
