@@ -623,7 +623,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         clock: quiet.clock,
         process: { ...drawn.process, meanCrashMs: drawn.process.meanCrashMs * 5 },
         workload: { ...drawn.workload, meanOperatorMs: Math.max(100, drawn.workload.meanOperatorMs) },
-        edges: { ...drawn.edges, delistingShare: Math.max(0.01, drawn.edges?.delistingShare ?? 0) },
+        edges: { ...drawn.edges, delistingShare: Math.max(0.03, drawn.edges.delistingShare ?? 0) },
         bounds: { ...drawn.bounds, orders: roomy.orders, idempotencyKeys: roomy.idempotencyKeys }
       }
     case "disk":
