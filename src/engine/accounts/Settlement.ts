@@ -11,7 +11,7 @@ import { Event } from "../EventLog.js"
 import { Movement, Step } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
 import * as Delisting from "../markets/Delisting.js"
-import type { MarketState } from "../Markets.js"
+import type { Delisting as Progress, MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import * as Leaving from "../orders/Leaving.js"
 import type { State } from "../State.js"
@@ -116,9 +116,6 @@ const coverDeficits = (state: State, market: MarketState, delisting: Progress): 
     if (cover(state, slot) === "unfinished") return false
   }
 }
-
-/** How far a settlement has come. */
-type Progress = NonNullable<MarketState["delisting"]>
 
 /** Looks at the account of a position, and where it owes more than it has, closes the position at its bankruptcy price. */
 const cover = (state: State, slot: number): Covered => {
