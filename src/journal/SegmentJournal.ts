@@ -91,8 +91,9 @@ const open = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.addFinalizer(() => writer.close)
   const settleIt = Effect.gen(function*() {
     if (writer.isSettled) return
-    yield* removeUnfinished
-    if (lock.isNew && !isNew) {
+    const mayBeWritten = lock.isNew && !isNew
+    yield* mayBeWritten ? removeUnfinished : keepUnfinished(options)
+    if (mayBeWritten) {
       yield* replaceSegment(opened.file, end)
       yield* sameSegments(segments)
       yield* Scope.close(opened.scope, Exit.void)
@@ -186,6 +187,21 @@ const removeUnfinished = Effect.gen(function*() {
 })
 
 /**
+ * Keeps the room that the last process had found for its next segment: on a full disk there may be none again. Its content is
+ * of no matter, since all of it is zeroed before it gets a name; but a segment has its own size.
+ */
+const keepUnfinished = Effect.fnUntraced(function*({ segmentBytes }: Options) {
+  const disk = yield* Disk
+  const names = yield* disk.list(Segment.directory)
+  if (!names.includes(Segment.unfinishedName)) return yield* removeUnfinished
+  const sizeBytes = yield* Effect.scoped(Effect.flatMap(disk.open(Segment.unfinishedPath, "read"), ({ size }) => size))
+  if (sizeBytes > segmentBytes) return yield* removeUnfinished
+  ;(yield* Marks)?.("an unfinished segment was left behind")
+  // Also makes durable a segment that the last process had just named.
+  yield* disk.syncDirectory(Segment.directory)
+})
+
+/**
  * Makes what was read the durable truth. The last process may have ended on a failed sync, after which the
  * system shows blocks that the disk does not have and a new sync would say nothing of it; so the blocks
  * that it may not have synced are written again as they are, and what may hold remains of its unfinished
@@ -238,11 +254,20 @@ const sameSegments = (read: ReadonlyArray<number>): Effect.Effect<void, DiskErro
 /** An empty file under the temporary name. */
 const openUnfinished = Effect.flatMap(Disk, (disk) => disk.open(Segment.unfinishedPath, "create"))
 
-/** Zeroes the next part of a segment under its temporary name, durably; returns where the zeros end. */
-const zeroMore = (file: File, zeroedBytes: number, segmentBytes: number): Effect.Effect<number, DiskError> => {
+/** The file of the next segment: what the last process had of it, or an empty one. */
+const openNext = Effect.flatMap(Disk,
+  (disk) => Effect.catchIf(disk.open(Segment.unfinishedPath, "write"), ({ code }) => code === "ENOENT", () => openUnfinished))
+
+/**
+ * Zeroes the next part of a segment under its temporary name, durably; returns where the zeros end. Behind the last part the
+ * name is durable too: what found room once is there after any crash.
+ */
+const zeroMore = Effect.fnUntraced(function*(file: File, zeroedBytes: number, segmentBytes: number) {
   const end = Math.min(zeroedBytes + zeroingBytes, segmentBytes)
-  return Effect.as(Effect.zipRight(zero(file, zeroedBytes, end), file.dataSync), end)
-}
+  yield* Effect.zipRight(zero(file, zeroedBytes, end), file.dataSync)
+  if (end === segmentBytes) yield* Effect.flatMap(Disk, (disk) => disk.syncDirectory(Segment.directory))
+  return end
+})
 
 /** Gives a prepared segment its header and its name. It exists from then on, whatever crashes. */
 const nameSegment = Effect.fnUntraced(function*(file: File, header: Segment.Header) {
@@ -489,7 +514,7 @@ class Appender {
     if (prepared === undefined) {
       this.preparing = true
       return this.run(
-        openIn(this.files, openUnfinished),
+        openIn(this.files, openNext),
         (opened) => this.continuePreparing({ ...opened, zeroedBytes: 0 }),
         (failure) => this.lacksRoom(failure)
       )

@@ -158,6 +158,37 @@ test("prices, marks and starts that go on for as long as the disk is full leave 
   expect(Exit.isSuccess(await at.venue.stop())).toBe(true)
 })
 
+/** Bytes that blocks can still take. */
+const freeBytes = async ({ venue }: Ready): Promise<number> =>
+  Number(/^venue_journal_free_bytes ([0-9]+)$/m.exec((await venue.ask("GET", "/metrics")).json)![1])
+
+test("the next segment that had found its room is there at a start on a disk that has become full", async () => {
+  const disk = SimDisk.make({ random: () => 0 })
+  const at = await ready(disk.mount())
+  const segmentBytes = 64 * 1024
+  // Until the next one is ready, and little is left of this one.
+  for (let count = 0;; count++) {
+    await place(at, `ready-${count}`)
+    await cancelAll(at)
+    // The metrics are told again for a while.
+    await at.venue.pass(200)
+    const free = await freeBytes(at)
+    if (free >= segmentBytes - 512 && free < segmentBytes + 12 * 1024) break
+  }
+  disk.setOutOfRoom(true)
+  disk.crash("power")
+  const venue = new VenueOver(disk.mount())
+  expect(Exit.isSuccess(await venue.started)).toBe(true)
+  const again = { ...at, venue }
+  await venue.settle()
+  const { taken } = await fill(again)
+  // Nearly all of a segment that is kept of none before.
+  expect(taken).toBeGreaterThan(25)
+  for (let count = 0; count < 5; count++) expect((await cancelAll(again)).status).toBe(200)
+  disk.setOutOfRoom(false)
+  expect(Exit.isSuccess(await venue.stop())).toBe(true)
+})
+
 test("a start that finds no room even for its own record waits for it, and says so", async () => {
   const { disk, state } = fillable()
   const before = await ready(disk.mount())
