@@ -120,8 +120,26 @@ export class World {
     return { kind: "PassTime", ...internal(Principal.timer) }
   }
 
-  setMark(market: number, priceAtoms: number): Command {
+  setIndex(market: number, priceAtoms: number): Command {
     return withFields("SetIndexPrice", internal(Principal.feed), { market, priceAtoms, sourceEpochMs: 0 })
+  }
+
+  markTick(): Command {
+    return { kind: "MarkTick", ...internal(Principal.timer) }
+  }
+
+  /** Makes all marks anew, a second after they were made last; the slowest of the records that do so, microseconds. */
+  tick(): number {
+    this.later(1_000)
+    let slowest = 0
+    while (this.engine.nextTickEpochMs(this.now) <= this.now) slowest = Math.max(slowest, this.time(this.markTick()))
+    return slowest
+  }
+
+  /** Moves the mark of one market to its index, and makes all others as they are. */
+  moveMark(market: number, priceAtoms: number): void {
+    this.do(this.setIndex(market, priceAtoms))
+    this.tick()
   }
 
   /** Lets the venue finish what its own records go on with. */
