@@ -4,6 +4,7 @@
  * stand.
  */
 import * as Effect from "effect/Effect"
+import * as ParseResult from "effect/ParseResult"
 import * as Schema from "effect/Schema"
 import * as Market from "./domain/Market.js"
 import { type Header, internal, Principal } from "./operations/Header.js"
@@ -11,6 +12,7 @@ import { type Command, Operation, type Outcome, refusalOf, withFields } from "./
 import { describe, Refusal } from "./domain/Refusal.js"
 import type { Versions } from "./operations/Versions.js"
 import type { Reads } from "./engine/Reads.js"
+import * as Calendar from "./sessions/Calendar.js"
 import type { Step } from "./sequencer/Recovery.js"
 import type { Submit } from "./sequencer/Submit.js"
 import type * as Context from "effect/Context"
@@ -18,6 +20,8 @@ import type * as Context from "effect/Context"
 /** One market of the markets file. */
 export const ListedMarket = Schema.Struct({
   parameters: Market.ListedParameters,
+  /** When a market that is not `crypto` trades. */
+  calendar: Schema.optional(Calendar.Calendar),
   /** Where the synthetic index of a development venue starts, price atoms. */
   developmentIndexPriceAtoms: Schema.Int.pipe(Schema.between(1, 2 ** 31 - 1))
 })
@@ -33,17 +37,34 @@ export class MarketsFileInvalid extends Schema.TaggedError<MarketsFileInvalid>()
   }
 }
 
+/** The first rule that a market of the file breaks, as a sentence. */
+const faultOf = ({ calendar, parameters }: ListedMarket): string | undefined => {
+  const fault = Market.fault(parameters)
+  if (fault !== undefined) return fault
+  if (!Market.hasSessions(parameters))
+    return calendar === undefined
+      ? undefined
+      : "a market of the type crypto is always open and has no calendar"
+  if (calendar === undefined) return `a market of the type ${parameters.marketType} trades in sessions and needs a calendar`
+  const faultOfCalendar = Calendar.fault(calendar)
+  return faultOfCalendar === undefined ? undefined : `calendar: ${faultOfCalendar}`
+}
+
+/** What does not fit, each with its place in the file. */
+const issuesOf = (error: ParseResult.ParseError): string =>
+  ParseResult.ArrayFormatter.formatErrorSync(error)
+    .map(({ message, path }) => path.length === 0 ? message : `${path.join(".")}: ${message}`)
+    .join("; ")
+
 /** The text of a markets file, decoded and held to the rules of markets. */
 export const parseMarkets = (text: string): Effect.Effect<ReadonlyArray<ListedMarket>, MarketsFileInvalid> =>
   Schema.decode(MarketsFile, { onExcessProperty: "error" })(text).pipe(
-    Effect.mapError((error) => new MarketsFileInvalid({ reason: error.message })),
+    Effect.mapError((error) => new MarketsFileInvalid({ reason: issuesOf(error) })),
     Effect.filterOrElse(
-      (markets) => markets.every((market) => Market.fault(market.parameters) === undefined),
+      (markets) => markets.every((market) => faultOf(market) === undefined),
       (markets) => {
-        const broken = markets.find((market) => Market.fault(market.parameters) !== undefined)!
-        return Effect.fail(
-          new MarketsFileInvalid({ reason: `${broken.parameters.marketId}: ${Market.fault(broken.parameters)}` })
-        )
+        const broken = markets.find((market) => faultOf(market) !== undefined)!
+        return Effect.fail(new MarketsFileInvalid({ reason: `${broken.parameters.marketId}: ${faultOf(broken)}` }))
       }
     )
   )

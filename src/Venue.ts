@@ -4,8 +4,8 @@
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
- *   3. what a new journal begins with is journaled
- *   4. the index feed runs, requests are taken
+ *   3. what a new journal begins with is journaled, then the sessions of markets as their calendars have them
+ *   4. the index feed and the sessions run, requests are taken
  *
  * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
  * snapshot, the journal is closed.
@@ -43,6 +43,7 @@ import { Barrier, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
 import { versions } from "./sequencer/Versions.js"
 import * as Writer from "./sequencer/Writer.js"
+import * as Sessions from "./sessions/Sessions.js"
 
 export interface Options {
   readonly environment: Environment
@@ -219,6 +220,11 @@ const make = Effect.fnUntraced(function*(options: Options) {
   if (torn !== undefined) {
     yield* Effect.logWarning(`cut ${torn.bytes} bytes of an unfinished write from ${torn.segment} at offset ${torn.offset}`)
   }
+  const sessions = Sessions.make(
+    options.markets.flatMap(({ calendar, parameters: { marketId } }) => calendar === undefined ? [] : [{ marketId, calendar }]),
+    state,
+    submit
+  )
   yield* Bootstrap.run({
     reads: state,
     submit,
@@ -227,6 +233,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     versions: options.versions ?? versions,
     step: writer.step
   }).pipe(
+    Effect.zipRight(sessions.journal),
     Effect.raceFirst(Effect.flatMap(writer.failure, (failure) => Effect.die(new WriterStopped(failure))))
   )
 
@@ -252,6 +259,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const feed = yield* IndexFeed
   registerSources(metrics, feed, state, yield* Effect.clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
+  yield* Effect.forkScoped(sessions.drive)
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
   yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))

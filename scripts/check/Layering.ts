@@ -25,6 +25,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   streams: [...vocabulary, ...wayIn, feed],
   ledger: [...vocabulary, ...wayIn, feed],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
+  sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],
   edge: [
     ...vocabulary,

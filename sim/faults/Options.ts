@@ -112,10 +112,24 @@ export interface Options {
   }
   /** The index feed; there where the markets file is. */
   readonly feed?: SimIndexFeed.Behaviour
+  /** Markets that trade in sessions. Absent from what was kept before there were any. */
+  readonly sessions?: Sessions
   /** What is drawn at its edge. Absent from what was kept before: nothing was. */
   readonly edges?: Edges
   /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
   readonly bounds?: Bounds
+}
+
+/** Markets of the file that trade in sessions, and how these come and go while a run lasts. */
+export interface Sessions {
+  /** How many of those that the file lists first, and whether the one that is added to it does. */
+  readonly markets: number
+  readonly later: boolean
+  readonly timeZone: string
+  /** How long a market is open, and closed, at most. */
+  readonly maxOpenMs: number
+  readonly maxClosedMs: number
+  readonly cutoffMs: number
 }
 
 /** The venue's own bounds, as it is configured. */
@@ -459,6 +473,24 @@ const retention = (random: SimRandom): NonNullable<Edges["retention"]> => ({
   share: swarm(random, 0.3)
 })
 
+/** In how many runs markets trade in sessions. */
+const sessionsShare = 0.5
+
+/** Zones on either side of that of the epoch, and one of half an hour. */
+const zones = ["America/New_York", "Asia/Kolkata", "Pacific/Auckland", "UTC"] as const
+
+const sessions = (random: SimRandom): Sessions => {
+  const present = random.chance(sessionsShare)
+  return {
+    markets: present ? random.pick([1, 1, 2, 3]) : 0,
+    later: present && random.chance(0.5),
+    timeZone: random.pick(zones),
+    maxOpenMs: random.pick([3_000, 10_000, 40_000]),
+    maxClosedMs: random.pick([1_000, 4_000, 10_000]),
+    cutoffMs: random.pick([0, 1_000, 1_000, 3_000, 3_600_000])
+  }
+}
+
 /** The workload where money is drawn at its edge. */
 const atEdge = (workload: Options["workload"], { money }: Edges): Options["workload"] =>
   money === "ordinary" ? workload : { ...workload, collateral: edgeCollateral[money] }
@@ -561,6 +593,7 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     takeover: { afterStop: swarm(random, 1, 0.8), afterCrash: swarm(random, 0.3) },
     room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
     edges: drawnEdges,
+    sessions: sessions(random.split("sessions")),
     bounds: bounds(random)
   }
   const ruins = random.split("ruin")

@@ -16,12 +16,16 @@ export const endOf = (memory: NaiveMemory): number | undefined => {
   return ended + memory.retentionMs
 }
 
-/** When each dead-man switch, each expiry and what is announced of each market, its delisting among it, is due. */
+/**
+ * When each dead-man switch, each expiry and what is announced of each market, its delisting among it, is due, and when sessions
+ * open and end.
+ */
 export const dues = (model: NaiveVenue): ReadonlyArray<number> =>
   [
     ...model.accounts.flatMap((account) => [account.cancelAllAtEpochMs, ...account.open.map((order) => order.expiresAtEpochMs)]),
     ...model.markets.map(({ announced }) => announced?.effectiveAtEpochMs ?? 0),
-    ...model.markets.map(({ delisting }) => delisting?.state === "announced" ? delisting.effectiveAtEpochMs : 0)
+    ...model.markets.map(({ delisting }) => delisting?.state === "announced" ? delisting.effectiveAtEpochMs : 0),
+    ...model.markets.flatMap(({ session }) => session === undefined ? [] : [session.cutoff, session.closes, session.opens])
   ].filter((due) => due > 0)
 
 /** When a key is forgotten, by key. */

@@ -6,7 +6,8 @@ import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { ceilDiv } from "./NaiveMoney.js"
-import { type NaiveFunding, type NaiveMarket, type NaiveRisk, remaining } from "./NaiveState.js"
+import type * as Session from "../../src/domain/Session.js"
+import { type NaiveFunding, type NaiveMarket, type NaiveRisk, type NaiveSession, remaining } from "./NaiveState.js"
 
 export const noRisk = (): NaiveRisk => ({
   index: 0,
@@ -47,8 +48,18 @@ const middle = (values: ReadonlyArray<bigint>): bigint => [...values].sort((a, b
 
 export const isStale = ({ parameters, risk }: NaiveMarket, atEpochMs: number): boolean => atEpochMs >= risk.source + parameters.indexStaleMs
 
-/** Whether a market lives at a time, as far as it is its own matter: a halt of the engine is not. */
-export const isLive = (market: NaiveMarket, atEpochMs: number): boolean =>
+/** What a market's session is: crypto never closes, and anything else is closed until somebody says otherwise. */
+export const sessionOf = ({ parameters, session }: NaiveMarket): Session.State =>
+  parameters.marketType === "crypto" ? "open" : session?.state ?? "closed"
+
+/** What a session has come to by a time. */
+export const sessionBy = (session: NaiveSession, atEpochMs: number): NaiveSession => {
+  if (session.state === "closed") return session
+  if (atEpochMs >= session.closes) return { ...session, state: "closed", closes: 0, cutoff: 0 }
+  return atEpochMs >= session.cutoff ? { ...session, state: "reduce_only" } : session
+}
+
+const hasIndex = (market: NaiveMarket, atEpochMs: number): boolean =>
   market.risk.index !== 0 && market.status !== "halted" && Market.isListed(market.status) && !isStale(market, atEpochMs)
 
 /** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
@@ -60,9 +71,18 @@ export const finalPrice = ({ parameters: { maxPriceAtoms, minPriceAtoms }, risk 
   return Number(min(BigInt(maxPriceAtoms), max(BigInt(minPriceAtoms), average)))
 }
 
-/** What an open market with an index that is no longer fresh takes: only what reduces. */
-export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status =>
-  market.status === "open" && isStale(market, atEpochMs) ? "reduce_only" : market.status
+/** Whether a market lives at a time, as far as it is its own matter: a halt of the engine is not. */
+export const isLive = (market: NaiveMarket, atEpochMs: number): boolean => hasIndex(market, atEpochMs) && sessionOf(market) !== "closed"
+
+/** What a market takes: what is strictest of its status, its index and its session. */
+export const takes = (market: NaiveMarket, atEpochMs: number): Market.Status | "closed" | "cutoff" => {
+  const { status } = market
+  const isTrading = status === "open" || status === "reduce_only"
+  const session = sessionOf(market)
+  if (isTrading && session === "closed") return "closed"
+  if (status === "open" && isStale(market, atEpochMs)) return "reduce_only"
+  return status === "open" && session === "reduce_only" ? "cutoff" : status
+}
 
 /** |a - b| in bps of b is at most so much. */
 const near = (price: number, of: number, bps: number): boolean => abs(BigInt(price - of)) * 10_000n <= BigInt(of) * BigInt(bps)
@@ -108,9 +128,17 @@ export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: nu
 export const isDue = (market: NaiveMarket, atEpochMs: number): boolean =>
   Math.floor(atEpochMs / secondMs) > market.risk.second && isLive(market, atEpochMs)
 
-/** The same where the index may have become stale while the tick waited, or the clock been set back by up to a second. */
-export const wasDue = (market: NaiveMarket, atEpochMs: number): boolean =>
-  Math.floor((atEpochMs + secondMs) / secondMs) > market.risk.second && isLive(market, market.risk.source)
+/** How long before a tick its market may have closed that lived when the tick was sent. */
+const closedJustNowMs = 5_000
+
+/**
+ * The same where the index may have become stale while the tick waited, the session have closed, or the clock been set back by
+ * up to a second.
+ */
+export const wasDue = (market: NaiveMarket, atEpochMs: number): boolean => {
+  const wasOpen = sessionOf(market) !== "closed" || market.session !== undefined && market.session.asOf + closedJustNowMs > atEpochMs
+  return wasOpen && Math.floor((atEpochMs + secondMs) / secondMs) > market.risk.second && hasIndex(market, market.risk.source)
+}
 
 /** The average price at which the impact notional goes into a side of the book; undefined where it does not. */
 const impact = (market: NaiveMarket, side: Order.Side): bigint | undefined => {

@@ -3,6 +3,7 @@
  */
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
+import type * as Session from "../../src/domain/Session.js"
 import type { Refusal } from "../../src/domain/Refusal.js"
 
 /** How long an order and a key are remembered after their end, until an operator sets something else. */
@@ -194,6 +195,16 @@ export interface NaiveFunding {
   readonly intervalMs: number
 }
 
+/** What was last journaled of a market's session, with what has passed of it. */
+export interface NaiveSession {
+  state: Session.State
+  /** The time of the record that made it so. */
+  asOf: number
+  opens: number
+  closes: number
+  cutoff: number
+}
+
 /** A delisting that is announced, or in effect. */
 export interface NaiveDelisting {
   state: "announced" | "settling" | "settled"
@@ -214,6 +225,8 @@ export const isDelisted = ({ delisting }: Pick<NaiveMarket, "delisting">): boole
 
 export interface NaiveMarket {
   readonly index: number
+  /** Undefined until one is journaled, and in a market that is always open. */
+  session: NaiveSession | undefined
   parameters: Market.Parameters
   /** Money atoms per price atom and size atom. */
   factor: bigint

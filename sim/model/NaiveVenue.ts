@@ -11,6 +11,7 @@ import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAcc
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
 import type { DelistMarket } from "../../src/operations/markets/DelistMarket.js"
 import type { SetAutoClose } from "../../src/operations/accounts/SetAutoClose.js"
+import type { SetMarketSession } from "../../src/operations/markets/SetMarketSession.js"
 import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
 import type { CancelByOperator } from "../../src/operations/orders/CancelByOperator.js"
 import type { CancelEntry } from "../../src/operations/orders/CancelOrders.js"
@@ -34,6 +35,7 @@ import {
   isKept,
   type NaiveAccount,
   type NaiveAnnounced,
+  type NaiveSession,
   type NaiveCompared,
   type NaiveDay,
   type NaiveDecision,
@@ -580,8 +582,21 @@ export class NaiveVenue {
     }
   }
 
-  /** Dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
+  /** A session is what was said of it, with what has passed of that by now; where that changes nothing, nothing happens. */
+  #setSession(market: NaiveMarket, said: NaiveSession): void {
+    const by = Risk.sessionBy(said, this.atEpochMs)
+    const { session } = market
+    const isSame = session !== undefined && session.state === by.state && session.opens === by.opens && session.closes === by.closes
+      && session.cutoff === by.cutoff
+    if (isSame) return
+    if (Risk.sessionOf(market) === "closed" && by.state !== "closed") market.risk.liveSince = this.atEpochMs
+    market.session = { ...by, asOf: this.atEpochMs }
+    this.#show(market)
+  }
+
+  /** Sessions; dead-man switches by moment, then by account; then expiries by moment, then by order. Then what the band left behind. */
   #doWhatIsDue(account = -1): void {
+    for (const market of this.markets) if (market.session !== undefined) this.#setSession(market, market.session)
     let left = this.endedAtOnce
     for (const [index, { before, reason }] of this.#leaving) {
       left -= this.#cancelOldest(this.accounts[index]!, before, reason, left)
@@ -723,6 +738,8 @@ export class NaiveVenue {
       }
       case "DelistMarket":
         return [this.#delist(command)]
+      case "SetMarketSession":
+        return [this.#journalSession(command)]
       case "MarkTick":
         this.#tick()
         return [done(-1)]
@@ -755,6 +772,20 @@ export class NaiveVenue {
     if (market.status === "halted" && status !== "halted") market.risk.liveSince = this.atEpochMs
     market.status = status
     this.#show(market)
+    return done(-1)
+  }
+
+  #journalSession(command: SetMarketSession): NaiveOutcome {
+    const market = this.markets[command.market]
+    if (market === undefined) return refused(Refusal.marketUnknown, -1)
+    if (market.parameters.marketType === "crypto") return refused(Refusal.marketInvalid, -1)
+    this.#setSession(market, {
+      state: command.state,
+      asOf: this.atEpochMs,
+      opens: command.nextOpenEpochMs,
+      closes: command.nextCloseEpochMs,
+      cutoff: command.riskIncreasingOrderCutoffEpochMs
+    })
     return done(-1)
   }
 
@@ -953,6 +984,7 @@ export class NaiveVenue {
   #newMarket(parameters: Market.Parameters): NaiveOutcome {
     const market: NaiveMarket = {
       index: this.markets.length,
+      session: undefined,
       parameters: Market.inOrder(parameters),
       factor: BigInt(Market.notionalFactor(parameters)),
       status: "draft",
@@ -984,6 +1016,7 @@ export class NaiveVenue {
       known.risk = { ...risk, index: 0, source: 0, held: undefined, basis: [], ticks: [] }
     } else known.mark = Math.min(maxPriceAtoms, Math.max(minPriceAtoms, known.mark))
     if (known.parameters.fundingIntervalMs !== parameters.fundingIntervalMs) known.risk = { ...known.risk, interval: 0, premiums: [] }
+    if (known.parameters.marketType !== parameters.marketType) known.session = undefined
     known.factor = BigInt(Market.notionalFactor(parameters))
     known.parameters = Market.inOrder(parameters)
     this.#show(known)
@@ -998,7 +1031,7 @@ export class NaiveVenue {
 
   #announce(market: NaiveMarket, next: Market.Parameters, effectiveAtEpochMs: number): NaiveOutcome {
     const now = market.parameters
-    const stays = ["priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
+    const stays = ["marketType", "priceScale", "quantityScale", "minPriceAtoms", "maxPriceAtoms"] as const
     if (stays.some((name) => next[name] !== now[name]) || next.minQuantityAtoms > now.minQuantityAtoms) {
       return refused(Refusal.marketInvalid, -1)
     }
@@ -1110,11 +1143,12 @@ export class NaiveVenue {
     return market.resting.length === 0 && this.accounts.every((account) => !account.positions.has(market.index))
   }
 
-  /** Scales stay from when it left draft; while anybody has anything in it, its price bounds get no tighter. */
+  /** Scales and type stay from when it left draft; while anybody has anything in it, its price bounds get no tighter. */
   #mayChange(market: NaiveMarket, next: Market.Parameters): boolean {
     const now = market.parameters
     if (market.status === "draft") return true
     if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return false
+    if (next.marketType !== now.marketType) return false
     if (this.#isEmpty(market)) return true
     // Every size that may be held by now has a notional that can be counted.
     const largest = BigInt(next.maxPriceAtoms) * BigInt(Math.max(market.widest, next.maxPositionQuantityAtoms)) * market.factor
@@ -1253,8 +1287,14 @@ export class NaiveVenue {
     const onlyReduces = opposes && quantity + sum(beside.map(remaining)) <= Math.abs(held)
 
     const takes = Risk.takes(market, this.atEpochMs)
+    if (takes === "closed") {
+      const opens = market.session?.opens ?? 0
+      return because(Refusal.sessionClosed, { ...(opens === 0 ? {} : { limit: String(opens) }), actual: String(this.atEpochMs) })
+    }
     if (market.mark === 0 && market.status === "open") return because(Refusal.marketNotAccepting)
-    const isTaken = takes === "open" || (takes === "reduce_only" && (order.reduceOnly || onlyReduces))
+    const isReducing = order.reduceOnly || onlyReduces
+    if (takes === "cutoff" && !isReducing) return because(Refusal.sessionCutoff, counted(market.session!.cutoff, this.atEpochMs))
+    const isTaken = takes === "open" || takes === "cutoff" || (takes === "reduce_only" && isReducing)
     if (!isTaken) return because(Refusal.marketNotAccepting, { actual: takes })
     if (market.mark === 0) return because(Refusal.marketNotAccepting)
     return this.#refusalOfPrice(market, order)
@@ -1459,7 +1499,8 @@ export class NaiveVenue {
       }
       const size = Math.min(remaining(taker), remaining(maker))
       const makerAccount = this.accounts[maker.account]!
-      if (Risk.takes(market, this.atEpochMs) === "reduce_only" && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
+      const onlyReduces = ["reduce_only", "cutoff"].includes(Risk.takes(market, this.atEpochMs))
+      if (onlyReduces && grows(this.#quantity(makerAccount, market), signed(maker.side, size))) {
         this.#cancel(maker, CancelReason.marketReduceOnly)
         continue
       }

@@ -5,6 +5,7 @@
  */
 import * as crypto from "node:crypto"
 import type * as Market from "../../src/domain/Market.js"
+import type * as Session from "../../src/domain/Session.js"
 import * as Order from "../../src/domain/Order.js"
 import { decimalOf, moneyScale, numberOf } from "./Decimals.js"
 import type { NaiveFill, NaiveDelisting, NaiveMarket, NaiveOrder } from "./NaiveState.js"
@@ -373,10 +374,27 @@ const delistingShown = (
   ...(state === "settled" ? { settledAtEpochMs } : {})
 })
 
+const sessionShown = (state: Session.State, asOfEpochMs: number): Members => ({
+  state,
+  asOfEpochMs,
+  nextOpenEpochMs: 0,
+  nextCloseEpochMs: 0,
+  riskIncreasingOrderCutoffEpochMs: 0
+})
+
+/** The session of a market that has sessions. */
+const standing = (session: NaiveMarket["session"]): Members =>
+  session === undefined ? sessionShown("closed", 0) : {
+    ...sessionShown(session.state, session.asOf),
+    nextOpenEpochMs: session.opens,
+    nextCloseEpochMs: session.closes,
+    riskIncreasingOrderCutoffEpochMs: session.cutoff
+  }
+
 /** A market's snapshot but for its digest, which covers every market at once. */
 export const market = (
   model: NaiveVenue,
-  { announced, delisting, index, lastPrice, parameters, sequence, status }: NaiveMarket
+  { announced, delisting, index, lastPrice, parameters, sequence, session, status }: NaiveMarket
 ): Members => {
   const { priceScale, quantityScale } = parameters
   return {
@@ -406,13 +424,7 @@ export const market = (
       change24hBps: String(model.day(model.markets[index]!, model.atEpochMs).changeBps),
       favorite: false
     },
-    marketSession: {
-      state: "open",
-      asOfEpochMs: model.atEpochMs,
-      nextOpenEpochMs: 0,
-      nextCloseEpochMs: 0,
-      riskIncreasingOrderCutoffEpochMs: 0
-    },
+    marketSession: parameters.marketType === "crypto" ? sessionShown("open", model.atEpochMs) : standing(session),
     snapshotSequence: sequence,
     resync: { stream: "market.status", fromSequence: sequence }
   }
@@ -429,7 +441,11 @@ const canonical = (value: unknown): string => {
 /** The digest of the registry: of every listed market as the public sees it, but for what moves with time alone. */
 export const registryDigest = (model: NaiveVenue): string => {
   const listed = model.markets.filter(({ status }) => status !== "draft" && status !== "backfilling")
-  const markets = listed.map((each) => ({ ...market(model, each)["market"] as Members, change24hBps: "0" }))
+  const markets = listed.map((each) => ({
+    ...market(model, each)["market"] as Members,
+    change24hBps: "0",
+    ...(each.parameters.marketType === "crypto" ? {} : { session: standing(each.session) })
+  }))
   const text = canonical({ sequence: model.registrySequence, markets })
   return `sha256:${crypto.createHash("sha256").update(text).digest("hex")}`
 }
@@ -441,7 +457,7 @@ export const compatMarket = (shown: NaiveMarket): Members => {
   return {
     id: parameters.marketId,
     symbol: symbolOf(parameters),
-    active: status === "open" || status === "reduce_only",
+    active: (status === "open" || status === "reduce_only") && Risk.sessionOf(shown) !== "closed",
     taker: numberOf(parameters.takerFeeBps, 4),
     maker: numberOf(parameters.makerFeeBps, 4),
     precision: { amount: numberOf(1, quantityScale), price: numberOf(1, priceScale) },

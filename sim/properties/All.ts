@@ -7,6 +7,7 @@ import { blocks } from "./blocks.js"
 import { book } from "./book.js"
 import { booksOfTheirSequence } from "./booksOfTheirSequence.js"
 import { cancel } from "./cancel.js"
+import { closedSessions } from "./closedSessions.js"
 import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
 import { damageIsDetected } from "./damageIsDetected.js"
@@ -42,6 +43,7 @@ import { reduceOnly } from "./reduceOnly.js"
 import { replay } from "./replay.js"
 import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
+import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
@@ -63,6 +65,8 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(funding),
   watch(liquidation),
   watch(delisting),
+  watch(closedSessions),
+  watch(sessionsOfCalendar),
   watch(booksOfTheirSequence),
   watch(quantity),
   watch(idempotency),

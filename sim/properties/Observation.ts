@@ -4,6 +4,7 @@
  */
 import type { Record } from "../../src/journal/Record.js"
 import type { PreviewView } from "../../src/engine/Reads.js"
+import type { Scheduled } from "../../src/sessions/Sessions.js"
 import type { Decided } from "../../src/sequencer/Feed.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import type { NaiveDecision, NaiveMemory } from "../model/NaiveState.js"
@@ -124,6 +125,8 @@ export type Observation =
     readonly incarnation: number
     readonly atEpochMs: number
     readonly markets: ReadonlyArray<string>
+    /** The calendars of those that have one. */
+    readonly calendars: ReadonlyArray<Scheduled>
     readonly rules: number
     readonly bounds: Bounds
   }

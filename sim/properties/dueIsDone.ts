@@ -10,6 +10,11 @@ const graceMs = 1_000
 
 /** What was due at a time and is not done, in words; undefined where there is nothing. */
 const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
+  for (const { index, session } of model.markets) {
+    if (session === undefined || session.state === "closed") continue
+    const due = session.state === "open" ? Math.min(session.cutoff, session.closes) : session.closes
+    if (due <= atEpochMs) return `the session of market ${index} was ${session.state} until ${due}`
+  }
   if (model.halted) return undefined
   for (const account of model.accounts) {
     const due = account.cancelAllAtEpochMs

@@ -1,7 +1,7 @@
 /**
  * Safety (I20). The venue does nothing of its own accord: every record of the journal was asked for under its key by
- * somebody who may, or is a start, a market of the file that a start found, a price that the index feed gave, or the passing
- * of a time at which something was due. Each start, price and moment explains one record.
+ * somebody who may, or is a start, a market of the file that a start found, the session of one that has a calendar, a price that
+ * the index feed gave, or the passing of a time at which something was due. Each start, price and moment explains one record.
  */
 import { Principal } from "../../src/operations/Header.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -17,6 +17,8 @@ interface State {
   starts: number
   /** Every market of a markets file that a start found. */
   readonly files: Set<string>
+  /** Those of them that have a calendar. */
+  readonly calendars: Set<string>
   /** How often the feed gave each price that no record tells of. */
   readonly quotes: Map<string, number>
   /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
@@ -41,6 +43,13 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     }
     case "MarkTick":
       return decision.ticked > 0 ? holds : broken(`record ${sequence} makes marks at ${atEpochMs}, and none was due`)
+    // What it says of the calendar is looked at by another property.
+    case "SetMarketSession": {
+      const { marketId } = model.markets[command.market]!.parameters
+      return state.calendars.has(marketId)
+        ? holds
+        : broken(`record ${sequence} sets the session of ${marketId}, of which no markets file has a calendar`)
+    }
     case "SetIndexPrice": {
       const quote = quoteOf(model.markets[command.market]!.parameters.marketId, command.priceAtoms, command.sourceEpochMs)
       const given = state.quotes.get(quote) ?? 0
@@ -66,6 +75,10 @@ const verdictOf = (state: State, record: Record, decision: NaiveDecision, model:
 /** Notes when something that the record decided is to be due. */
 const note = (state: State, { atEpochMs, command }: Record, { outcomes }: NaiveDecision): void => {
   if (command.kind === "SetCancelAllAfter" && command.timeoutMs > 0) state.deadlines = [...state.deadlines, atEpochMs + command.timeoutMs]
+  if (command.kind === "SetMarketSession") {
+    const ends = [command.riskIncreasingOrderCutoffEpochMs, command.nextCloseEpochMs].filter((end) => end > 0)
+    state.deadlines = [...state.deadlines, ...ends]
+  }
   const announced = outcomes[0]?.announced
   const delistedAt = outcomes[0]?.delistedAtEpochMs
   if (delistedAt !== undefined) state.deadlines = [...state.deadlines, delistedAt]
@@ -94,7 +107,7 @@ export const everyRecordHasACause: Property<State> = {
   name: "every-record-has-a-cause",
   invariant: "I20",
   kind: "safety",
-  initial: () => ({ scopes: new Set(), starts: 0, files: new Set(), quotes: new Map(), deadlines: [] }),
+  initial: () => ({ scopes: new Set(), starts: 0, files: new Set(), calendars: new Set(), quotes: new Map(), deadlines: [] }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked":
@@ -105,6 +118,7 @@ export const everyRecordHasACause: Property<State> = {
       case "Started":
         state.starts++
         for (const marketId of seen.markets) state.files.add(marketId)
+        for (const { marketId } of seen.calendars) state.calendars.add(marketId)
         return holds
       case "Quoted": {
         const quote = quoteOf(seen.marketId, seen.priceAtoms, seen.sourceEpochMs)

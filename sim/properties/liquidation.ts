@@ -5,7 +5,8 @@
  * deleveraging follows the ranking. Followed over the events of the feed, with the formulas of the rules in whole numbers.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
-import { isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import { hasSessions, isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import { states } from "../../src/domain/Session.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
 import { type Announced, parametersFrom } from "./Announced.js"
@@ -19,6 +20,8 @@ interface Held {
 interface FollowedMarket {
   parameters: Parameters
   status: Status
+  /** Whether it trades in sessions and is between two of them. */
+  isClosed: boolean
   mark: bigint
   /** When the source of its index saw it; 0 before the first. */
   sourceEpochMs: number
@@ -132,8 +135,9 @@ const standingOf = (state: State, account: number) => {
   return { equity, required, doubtful, positions, live }
 }
 
-const isLive = ({ atEpochMs, halted }: State, { parameters, sourceEpochMs, status }: FollowedMarket): boolean =>
-  !halted && status !== "halted" && isListed(status) && sourceEpochMs !== 0 && atEpochMs < sourceEpochMs + parameters.indexStaleMs
+const isLive = ({ atEpochMs, halted }: State, { isClosed, parameters, sourceEpochMs, status }: FollowedMarket): boolean =>
+  !halted && !isClosed && status !== "halted" && isListed(status) && sourceEpochMs !== 0
+  && atEpochMs < sourceEpochMs + parameters.indexStaleMs
 
 const nameOf = (state: State, account: number): string => (account === state.fund ? "the insurance fund" : `account ${account}`)
 
@@ -332,12 +336,14 @@ const put = (state: State, { command }: Record, event: Put): void => {
   if (parameters === undefined) return
   const known = state.markets[event.market]
   if (known !== undefined) {
+    if (known.parameters.marketType !== parameters.marketType) known.isClosed = hasSessions(parameters)
     known.parameters = parameters
     return
   }
   state.markets[event.market] = {
     parameters,
     status: "draft",
+    isClosed: hasSessions(parameters),
     mark: 0n,
     sourceEpochMs: 0,
     held: new Map(),
@@ -357,6 +363,9 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
       return holds
     case "MarketStatusSet":
       state.markets[event.market]!.status = statuses[event.status]!
+      return holds
+    case "MarketSessionSet":
+      state.markets[event.market]!.isClosed = states[event.state] === "closed"
       return holds
     case "MarkSet":
       state.markets[event.market]!.mark = BigInt(event.priceAtoms)
@@ -486,7 +495,7 @@ const noteTicks = (state: State): void => {
 }
 
 /** What an account's liquidation has to do with: after each, those who are due may have been helped. */
-const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet"])
+const changes: ReadonlySet<string> = new Set(["CollateralChanged", "PositionChanged", "MarketStatusSet", "MarketSessionSet"])
 
 export const liquidation: Property<State> = {
   name: "who-falls-under-his-margin-is-liquidated-and-nobody-else",

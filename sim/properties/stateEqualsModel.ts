@@ -176,6 +176,11 @@ const marketVerdict = (reads: Glance, market: NaiveMarket): Verdict => {
   const view = reads.market(market.index)
   return firstDifference(`market ${market.index}`, [
     ["status", view.status, market.status],
+    ["session", view.session?.state, market.parameters.marketType === "crypto" ? undefined : Risk.sessionOf(market)],
+    ["session's time", view.session?.asOfEpochMs ?? 0, market.session?.asOf ?? 0],
+    ["next opening", view.session?.nextOpenEpochMs ?? 0, market.session?.opens ?? 0],
+    ["next close", view.session?.nextCloseEpochMs ?? 0, market.session?.closes ?? 0],
+    ["cutoff", view.session?.riskIncreasingOrderCutoffEpochMs ?? 0, market.session?.cutoff ?? 0],
     ["last price", view.lastPriceAtoms, market.lastPrice],
     ["index price", view.indexPriceAtoms, market.risk.index],
     ["index source", view.indexSourceEpochMs, market.risk.source],

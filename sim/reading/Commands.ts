@@ -16,7 +16,13 @@ import { atomsOf, type Atoms } from "./Numbers.js"
 type FieldsOf<K extends AskedKind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
 
 /** What nobody outside asks for: the venue itself does, and its clock. Every other kind has its wish. */
-const unasked: Readonly<Record<Unasked, true>> = { OpenVenue: true, StartVenue: true, PassTime: true, MarkTick: true }
+const unasked: Readonly<Record<Unasked, true>> = {
+  OpenVenue: true,
+  StartVenue: true,
+  PassTime: true,
+  MarkTick: true,
+  SetMarketSession: true
+}
 
 /** Whether a command is of a kind that requests ask for. */
 export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind> => !(command.kind in unasked)

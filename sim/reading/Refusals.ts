@@ -53,6 +53,8 @@ const byName: Readonly<Record<Named, Told>> = {
   accountNotEnabled: told(403, "account_not_enabled", "AccountNotEnabled", "contact_operator"),
   clientOrderIdInUse: told(409, "client_order_id_in_use", "DuplicateOrderId", "refresh_state"),
   marketNotAccepting: rejected("market_not_accepting", "OnMaintenance"),
+  sessionClosed: rejected("market_not_accepting", "OnMaintenance"),
+  sessionCutoff: rejected("session_cutoff", "OnMaintenance"),
   priceOutOfBounds: rejected("price_out_of_bounds"),
   priceOffGrid: rejected("price_out_of_bounds"),
   quantityOutOfBounds: rejected("quantity_out_of_bounds"),

@@ -314,7 +314,7 @@ const marginTiers = (value: unknown): boolean =>
 const scale = Bodies.whole(0, 6)
 const marketBody = shape({
   underlyingSymbol: Bodies.textUpTo(32, 1),
-  marketType: Bodies.oneOf("crypto"),
+  marketType: Bodies.oneOf("crypto", "equity", "commodity", "forex", "index"),
   priceScale: scale,
   quantityScale: scale,
   minPrice: Bodies.decimal,

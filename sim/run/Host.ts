@@ -148,8 +148,11 @@ export class Host {
     this.#running = rules
     this.#growFile()
     const markets = this.#listed.map(({ parameters }) => parameters.marketId)
+    const calendars = this.#listed.flatMap(({ calendar, parameters: { marketId } }) =>
+      calendar === undefined ? [] : [{ marketId, calendar }]
+    )
     const bounds = { ...boundsOf(options), maxRecords: options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords }
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, rules, bounds })
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, calendars, rules, bounds })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"

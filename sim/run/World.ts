@@ -74,7 +74,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     collateral: options.workload.collateral,
     money: options.edges?.money ?? "ordinary",
     ruins: options.workload.ruin !== undefined
-  })
+  }, options.sessions, startEpochMs)
   return {
     request,
     options,

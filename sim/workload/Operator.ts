@@ -7,7 +7,7 @@
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
-import type { Parameters, Status } from "../../src/domain/Market.js"
+import { type Parameters, type Status, types } from "../../src/domain/Market.js"
 import { type Edges, type Options, retentionsMs } from "../faults/Options.js"
 import { marginOf, valueOf } from "../model/NaiveMoney.js"
 import { finalPrice } from "../model/NaiveRisk.js"
@@ -73,6 +73,9 @@ const memorySize = 20
 
 /** How many of the other parameters that it gives a market are announced. */
 const announcedShare = 0.5
+
+/** How often it would have a market be of another type, which no market becomes that has left draft. */
+const typeShare = 0.05
 
 /** What an operator may name to cancel. */
 interface Selection {
@@ -301,12 +304,19 @@ const announcement = (commands: Commands, parameters: Parameters, { model, time 
   return commands.announce(next, effectiveAtEpochMs)
 }
 
+/** Generators of its own for what it announces, and for other types. */
+interface Drawn {
+  readonly notices: SimRandom
+  readonly kinds: SimRandom
+}
+
 /**
  * A market with other parameters, put or announced. Nothing is announced where there is as much money as can be counted: what
  * tighter margins ask for in several markets would add up to more.
  */
-const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, notices: SimRandom, edges: Edges): Calls.Draft => {
+const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, { kinds, notices }: Drawn, edges: Edges): Calls.Draft => {
   const { parameters } = random.pick(desk.model.markets)
+  if (kinds.chance(typeShare)) return commands.put({ ...parameters, marketType: kinds.pick(types) })
   return notices.chance(edges.money === "large" ? 0 : announcedShare)
     ? announcement(commands, parameters, desk, notices)
     : commands.put(Changes.changed(parameters, random))
@@ -363,20 +373,27 @@ const delistingNow = (
 }
 
 /** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
-interface Draws {
+interface Draws extends Drawn {
   readonly random: SimRandom
-  readonly notices: SimRandom
   readonly funds: SimRandom
   readonly retentions: SimRandom
 }
 
+const drawsOf = (random: SimRandom): Draws => ({
+  random,
+  notices: random.split("notices"),
+  kinds: random.split("types"),
+  funds: random.split("funds"),
+  retentions: random.split("retentions")
+})
+
 /** What an operator sets now, if anything: the fund's money, how long decisions are remembered, a market's parameters. */
 const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | undefined): Calls.Draft | undefined => {
-  const { funds, notices, random, retentions } = draws
+  const { funds, random, retentions } = draws
   if (funds.chance(fundShare)) return addition(commands, desk.model, funds)
   if (edges === undefined) return undefined
   if (edges.retention !== undefined && retentions.chance(edges.retention.share)) return commands.setLimits(retentions.pick(retentionsMs))
-  return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, notices, edges) : undefined
+  return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, draws, edges) : undefined
 }
 
 export const make = (
@@ -392,8 +409,8 @@ export const make = (
   const past: Array<Calls.Draft> = []
   const trend = random.split("trend")
   const directions: Directions = new Map()
-  const notices = random.split("notices")
-  const draws = { random, notices, funds: random.split("funds"), retentions: random.split("retentions") }
+  const draws = drawsOf(random)
+  const { notices } = draws
   const delistings = random.split("delistings")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)

@@ -3,6 +3,9 @@
  * its whole book is a few prices. What they cost and how far they may move is drawn, and a further market all of it.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
+import { fault as faultOfCalendar } from "../../src/sessions/Calendar.js"
+import type { Sessions } from "../faults/Options.js"
+import * as Week from "./Week.js"
 import { fault, notionalFactor, type Parameters, riskDefaults } from "../../src/domain/Market.js"
 import type { SimRandom } from "../world/SimRandom.js"
 
@@ -267,24 +270,42 @@ const further = (random: SimRandom): ListedMarket => {
   })
 }
 
-/** The markets of one run; `random` is the generator named `markets`. */
-export const draw = (random: SimRandom, means: Means): SimMarkets => {
+/** Types of markets that trade in sessions. */
+const sessionTypes = ["equity", "commodity", "forex", "index"] as const
+
+/** The market with a week of its own, in which it opens and closes while a run lasts. */
+const withSessions = (market: ListedMarket, sessions: Sessions, startEpochMs: number, random: SimRandom): ListedMarket => ({
+  ...market,
+  parameters: { ...market.parameters, marketType: random.pick(sessionTypes) },
+  calendar: Week.draw(sessions, startEpochMs, random)
+})
+
+/** The markets of one run, which begins at a time; `random` is the generator named `markets`. */
+export const draw = (random: SimRandom, means: Means, sessions?: Sessions, startEpochMs = 0): SimMarkets => {
   const risks = random.split("risks")
   // Half of the runs have marks and funding that move; the other half is about what does not depend on them.
   const moves = risks.chance(0.5)
   const drawn = (market: ListedMarket): ListedMarket => moves ? withRisk(market, risks) : market
+  const inSessions = (market: ListedMarket, isOne: boolean): ListedMarket =>
+    sessions === undefined || !isOne
+      ? market
+      : withSessions(market, sessions, startEpochMs, random.split(`sessions/${market.parameters.marketId}`))
+  const firstInSessions = simMarkets.length - (sessions?.markets ?? 0)
   const markets = {
     first: simMarkets.map((market, index) =>
-      withLiquidation(
-        drawn(atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`))),
-        means,
-        random.split(`liquidation/${index}`)
+      inSessions(
+        withLiquidation(
+          drawn(atEdge(drawnFrom(market, random), index, means, random.split(`edge/${index}`))),
+          means,
+          random.split(`liquidation/${index}`)
+        ),
+        index >= firstInSessions
       )
     ),
-    later: withLiquidation(drawn(further(random)), means, random.split("liquidation/later"))
+    later: inSessions(withLiquidation(drawn(further(random)), means, random.split("liquidation/later")), sessions?.later === true)
   }
-  for (const { parameters } of [...markets.first, markets.later]) {
-    const wrong = fault(parameters)
+  for (const { calendar, parameters } of [...markets.first, markets.later]) {
+    const wrong = fault(parameters) ?? (calendar === undefined ? undefined : faultOfCalendar(calendar))
     if (wrong !== undefined) throw new Error(`the simulator drew the market ${parameters.marketId}, and ${wrong}`)
   }
   return markets

@@ -30,6 +30,7 @@ import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import { isRetention } from "../domain/Retention.js"
 import * as Fields from "../edge/http/Fields.js"
+import type { MarketSession } from "../edge/markets/Snapshot.js"
 import type { OperatorCancel } from "../edge/operator/cancelByOperator.js"
 import type { OperatorResult } from "../edge/operator/OperatorResult.js"
 import { PutMarketBody } from "../edge/operator/putMarket.js"
@@ -162,6 +163,14 @@ const demo = Cli.make("demo", {
     )
   })).pipe(Cli.withDescription("Opens and funds accounts on a development venue, each with an API key"))
 
+/** A market's session, and when it becomes another. */
+const sessionText = (session: typeof MarketSession.Type | undefined): string => {
+  if (session === undefined) return "always open"
+  const { nextCloseEpochMs, nextOpenEpochMs, riskIncreasingOrderCutoffEpochMs, state } = session
+  const until = state === "closed" ? nextOpenEpochMs : state === "open" ? riskIncreasingOrderCutoffEpochMs : nextCloseEpochMs
+  return until === 0 ? state : `${state} until ${Format.time(until)}`
+}
+
 const status = Cli.make("status", {
   url,
   data: data.pipe(CliOptions.withDescription("Taken as by the other tasks, though the status needs no token"))
@@ -179,16 +188,17 @@ const status = Cli.make("status", {
       ...Metrics.summarize(metrics).map(({ name, value }) => [name, value])
     ]))
     yield* Console.log(Format.table(
-      ["market", "status", "index age ms>", "index"],
-      readiness.markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => [
+      ["market", "status", "session", "index age ms>", "index"],
+      readiness.markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, session, status }) => [
         marketId,
         status,
+        sessionText(session),
         indexAgeMs === undefined ? "-" : Format.count(indexAgeMs),
-        `${indexStale ? "stale" : "fresh"}${indexHeld ? ", a step is held back" : ""}`
+        `${session?.state === "closed" ? "-" : indexStale ? "stale" : "fresh"}${indexHeld ? ", a step is held back" : ""}`
       ])
     ))
     if (readiness.status !== "ready") return yield* new Ended({ code: noAnswerCode, text: `the venue is ${readiness.status}` })
-  })).pipe(Cli.withDescription("Whether the venue takes requests, its metrics, and each market's status and index"))
+  })).pipe(Cli.withDescription("Whether the venue takes requests, its metrics, and each market's status, session and index"))
 
 const marketStatus = Cli.make("status", {
   ...remote,

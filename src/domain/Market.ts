@@ -18,6 +18,13 @@ export const mayMove = (from: Status, to: Status): boolean => {
 /** Whether the public sees a market in this status. */
 export const isListed = (status: Status): boolean => status !== "draft" && status !== "backfilling"
 
+/** What a market is on, in the order of their codes in the journal: added to at the end. */
+export const types = ["crypto", "equity", "commodity", "forex", "index"] as const
+export type Type = (typeof types)[number]
+
+/** Whether a market trades in sessions; one that does not is always open. */
+export const hasSessions = ({ marketType }: { readonly marketType: Type }): boolean => marketType !== "crypto"
+
 const Atoms = Schema.Int.pipe(Schema.between(0, Number.MAX_SAFE_INTEGER))
 const Bps = Schema.Int.pipe(Schema.between(0, 1_000_000))
 const Asset = Schema.String.pipe(Schema.pattern(/^[A-Z0-9]{1,12}$/))
@@ -59,7 +66,7 @@ export const Parameters = Schema.Struct({
   quoteAsset: Asset,
   settlementAsset: Schema.Literal("USDC"),
   underlyingSymbol: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32)),
-  marketType: Schema.Literal("crypto"),
+  marketType: Schema.Literal(...types),
   logoUrl: Schema.String.pipe(Schema.maxLength(512)),
   priceScale: Schema.Int.pipe(Schema.between(0, moneyScale)),
   quantityScale: Schema.Int.pipe(Schema.between(0, moneyScale)),

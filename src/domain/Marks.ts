@@ -63,6 +63,10 @@ export const names = [
   "the table of orders was full",
   "a day-old order was forgotten",
   "an ended order was held for longer than others",
+  // Sessions.
+  "a market opened its session",
+  "a session reached its cutoff by itself",
+  "a session closed by itself",
   // The writer.
   "the inbox wrapped",
   "the inbox was full",

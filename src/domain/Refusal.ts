@@ -67,6 +67,8 @@ export const Refusal = {
   accountNotEnabled: 21,
   clientOrderIdInUse: 22,
   marketNotAccepting: 23,
+  sessionClosed: 24,
+  sessionCutoff: 25,
   // Stage 3, bounds.
   priceOutOfBounds: 30,
   priceOffGrid: 31,
@@ -242,6 +244,17 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "market_status",
       "OnMaintenance",
       "The market takes no such order in its present state."
+    )],
+  // `limit` is when the next session opens, or where the running one ceased to take such orders; `actual` when it was decided.
+  [Refusal.sessionClosed,
+    rejected("SessionClosed", "market_not_accepting", "epoch_ms", "OnMaintenance", "The market is closed between its sessions.")],
+  [Refusal.sessionCutoff,
+    rejected(
+      "SessionCutoff",
+      "session_cutoff",
+      "epoch_ms",
+      "OnMaintenance",
+      "The session is about to close: the market takes only what reduces a position."
     )],
   [Refusal.priceOutOfBounds,
     rejected("PriceOutOfBounds", "price_out_of_bounds", "price_atoms", "InvalidOrder", "The price is outside the market's bounds.")],

@@ -1,6 +1,7 @@
 /**
- * What is due by a time, done before anything else happens at it: dead-man switches first, then expiries, each by its
- * moment, then what was announced of markets. None is due while the engine is halted; they are as soon as the halt lifts. Then
+ * What is due by a time, done before anything else happens at it: sessions reach their cutoff or close, under a halt of the
+ * engine too, so that nothing that follows acts in a market that is closed. Then dead-man switches, then expiries, each by its
+ * moment, then what was announced of markets. None of these is due while the engine is halted; they are as soon as it lifts. Then
  * what the price band has left behind goes, and funding that is owed is settled, under a halt too: there is no moment at which
  * either may wait. Then come settlements of delisted markets. Last come looks at accounts under liquidation, and behind them
  * the triggers that have fired.
@@ -20,6 +21,7 @@ import * as Watch from "./accounts/Watch.js"
 import * as Announced from "./markets/Announced.js"
 import * as Delisting from "./markets/Delisting.js"
 import * as Funding from "./markets/Funding.js"
+import * as Sessions from "./markets/Sessions.js"
 import * as Matching from "./Matching.js"
 import * as Band from "./orders/Band.js"
 import { fireSwitch, goOn } from "./orders/Cancel.js"
@@ -28,6 +30,7 @@ import type { State } from "./State.js"
 
 /** Does what is due; first of all, or last where there is more than one record does, for the account that a command is of. */
 export const run = (state: State, account: number = none): void => {
+  Sessions.pass(state)
   const atOnce = state.capacity.endedAtOnce ?? endedAtOnce
   const left = goOn(state, atOnce)
   if (!state.halted) {
@@ -84,8 +87,14 @@ const timedEpochMs = (state: State): number =>
 export const nextEpochMs = (state: State): number => {
   if (state.clearing.length > 0 || state.leaving.size > 0 || state.settling > 0 || Watch.isBehind(state)) return 0
   const timed = state.halted ? Number.POSITIVE_INFINITY : timedEpochMs(state)
-  return Math.min(timed, Settlement.nextEpochMs(state), Liquidation.nextEpochMs(state), AutoClose.nextEpochMs(state),
-    forgettingEpochMs(state))
+  return Math.min(
+    timed,
+    Sessions.nextEpochMs(state),
+    Settlement.nextEpochMs(state),
+    Liquidation.nextEpochMs(state),
+    AutoClose.nextEpochMs(state),
+    forgettingEpochMs(state)
+  )
 }
 
 /** Between two records that come for nothing but the forgetting of keys. */

@@ -98,7 +98,9 @@ export const EventFields = {
   /** What has become of a delisting, by code: 0 withdrawn, 1 announced, 2 in effect, 3 settled. A final price of 0 is none. */
   MarketDelisting: ["market", "became", "effectiveAtEpochMs", "finalPriceAtoms"],
   /** So much of a long and a short position was closed at the final price of their market. */
-  Settled: ["market", "account", "counterparty", "sizeAtoms", "priceAtoms"]
+  Settled: ["market", "account", "counterparty", "sizeAtoms", "priceAtoms"],
+  /** A market's session from here on: its state by its place in the list of them, and its moments. */
+  MarketSessionSet: ["market", "state", "nextOpenEpochMs", "nextCloseEpochMs", "cutoffEpochMs"]
 } as const
 
 export type EventName = keyof typeof EventFields

@@ -1,5 +1,6 @@
 /** Markets as the engine trades them: parameters, status, prices and what follows from them. */
 import * as Market from "../domain/Market.js"
+import type * as Session from "../domain/Session.js"
 import { bpsOne } from "../domain/Units.js"
 import * as FundingLog from "./FundingLog.js"
 import * as MarkLog from "./MarkLog.js"
@@ -38,6 +39,11 @@ export interface Delisting {
   shortAt: number
   /** When it is gone through again, where somebody could not be closed; 0 while it goes on. */
   againAtEpochMs: number
+}
+
+/** A market's session as it stands, and the time of the record that made it so. */
+export interface StandingSession extends Session.Session {
+  readonly asOfEpochMs: number
 }
 
 /**
@@ -80,6 +86,8 @@ export class MarketRisk {
   indexMinutes: Array<IndexMinute> = []
   /** Null while the market is neither delisted nor to be. */
   delisting: Delisting | null = null
+  /** Null in a market that is always open, and until one is journaled. */
+  session: StandingSession | null = null
 }
 
 /** What of a market a snapshot holds, beside its minutes. */
@@ -141,6 +149,7 @@ export class MarketState extends MarketRisk {
       this.indexMinutes = []
       this.letGo()
     }
+    if (parameters.marketType !== this.parameters.marketType) this.session = null
     if (parameters.fundingIntervalMs !== this.parameters.fundingIntervalMs) this.beginInterval(0)
     this.parameters = Market.inOrder(parameters)
     this.factor = Market.notionalFactor(parameters)

@@ -12,7 +12,7 @@ import type { Book } from "./Book.js"
 import { Event } from "./EventLog.js"
 import * as Margin from "./Margin.js"
 import * as Funding from "./markets/Funding.js"
-import { accepting } from "./markets/Freshness.js"
+import { accepting, takesReductions } from "./markets/Freshness.js"
 import type { MarketState } from "./Markets.js"
 import * as Leaving from "./orders/Leaving.js"
 import * as Positions from "./Positions.js"
@@ -377,7 +377,7 @@ export const matchTaker = (
   const takerFeeBps = kind === "client" || kind === "closing" ? market.parameters.takerFeeBps : 0
   const isBehind = Leaving.isBehind(state)
   const mostMet = state.capacity.metAtOnce ?? metAtOnce
-  const onlyReducing = accepting(market, state.atEpochMs) === "reduce_only"
+  const onlyReducing = takesReductions(accepting(market, state.atEpochMs))
   assert(orders.remaining(taker) > 0, "a taker has something left to fill")
   for (let maker = book.best(opposite); maker !== none; maker = book.best(opposite)) {
     const priceAtoms = orders.priceAtoms(maker)

@@ -21,7 +21,7 @@ import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
 import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
 import type { Touched } from "./markets/Announced.js"
-import type { Announcement, Delisting } from "./Markets.js"
+import type { Announcement, Delisting, StandingSession } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
 export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
@@ -62,11 +62,13 @@ export interface MarketView {
   readonly change24hBps: number
   /** The last record that changed the book as sent. */
   readonly bookSequence: number
+  /** The market's session; undefined in one that is always open. Until one is journaled it is closed, as of 0. */
+  readonly session: StandingSession | undefined
   /** Parameters that the market takes by itself at a time; undefined where none are announced. */
   readonly announced: Announcement | undefined
   /** How far the market's delisting has come; undefined while there is none. */
   readonly delisting: DelistingView | undefined
-  /** The last record that changed the market's snapshot (status, parameters, what is announced, last price). */
+  /** The last record that changed the market's snapshot (status, session, parameters, what is announced, last price). */
   readonly marketSequence: number
 }
 

@@ -163,6 +163,8 @@ export class State extends Values {
   fills: Fills
   /** Dead-man switches that are armed, by account. */
   readonly switches = new Deadlines((account) => account)
+  /** When sessions end by themselves, by market. Made of what the markets hold. */
+  readonly sessions = new Deadlines((market) => market)
   /** Open orders that expire, by slot. */
   readonly expiries = new Deadlines((order) => this.orders.number(order))
   /** Accounts with orders that leave, in the order in which they began to. */

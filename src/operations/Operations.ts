@@ -16,6 +16,7 @@ import { DelistMarket } from "./markets/DelistMarket.js"
 import { MarkTick } from "./markets/MarkTick.js"
 import { PutMarket } from "./markets/PutMarket.js"
 import { SetIndexPrice } from "./markets/SetIndexPrice.js"
+import { SetMarketSession } from "./markets/SetMarketSession.js"
 import { SetMarketStatus } from "./markets/SetMarketStatus.js"
 import type { CommandOf, Declaration, RequestKind, Share } from "./Operation.js"
 import { type AnyOutcome, type OutcomeOf, type Packed, packRefused, type Refused, refusedCode, unpackRefused } from "./Outcome.js"
@@ -37,7 +38,7 @@ import { StartVenue } from "./venue/StartVenue.js"
 /** The capabilities, each with its operations: who decides them is typed by these. */
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
-  markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick, DelistMarket },
+  markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick, SetMarketSession, DelistMarket },
   accounts: { OpenDemoAccounts, AddToFund, SetAutoClose, SetDisplayHandle, SetLeverage },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine, SetLimits }
 } as const

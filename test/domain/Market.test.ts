@@ -118,7 +118,7 @@ test("parameters are put in one order of members, whatever order they came in", 
 test.each<[string, unknown]>([
   ["a lower-case id", { marketId: "btc-USDC-PERP" }],
   ["another settlement asset", { settlementAsset: "EURC" }],
-  ["another market type", { marketType: "equity" }],
+  ["another market type", { marketType: "bond" }],
   ["a fraction of an atom", { maxPriceAtoms: 1.5 }],
   ["a negative bound", { minPriceAtoms: -1 }],
   ["a fee above a tenth", { takerFeeBps: 1001 }],

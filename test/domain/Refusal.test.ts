@@ -26,6 +26,7 @@ const guards = [
   "open_order_limit",
   "position_limit",
   "market_not_accepting",
+  "session_cutoff",
   "no_liquidity",
   "trigger_invalid",
   // Added by this venue.
@@ -113,6 +114,8 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
   expect(compared).toEqual({
     ExpiryPassed: "epoch_ms",
     MarketNotAccepting: "market_status",
+    SessionClosed: "epoch_ms",
+    SessionCutoff: "epoch_ms",
     PriceOutOfBounds: "price_atoms",
     PriceOffGrid: "price_atoms",
     QuantityOutOfBounds: "size_atoms",

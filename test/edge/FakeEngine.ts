@@ -219,6 +219,7 @@ export class FakeEngine implements Reads {
       indexSourceEpochMs: at,
       change24hBps: -12,
       bookSequence: this.bookSequence,
+      session: undefined,
       announced: undefined,
       delisting: undefined,
       marketSequence: 1

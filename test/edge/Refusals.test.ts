@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest"
 import * as Refusal from "../../src/domain/Refusal.js"
+import type * as Session from "../../src/domain/Session.js"
 import type { Unit } from "../../src/domain/Unit.js"
 import { refusalOf } from "../../src/operations/Operations.js"
 import { parameters } from "../engine/drive.js"
@@ -72,6 +73,20 @@ const putBody = {
   maxLeverageX: 10,
   makerFeeBps: 1,
   takerFeeBps: 5
+}
+
+/** An order in a market whose session is past its cutoff from now on, or closed; the next opens in an hour. */
+const inSession = ({ place, venue }: Bench, state: Session.State): Promise<any> => {
+  const { atEpochMs } = venue
+  venue.send({
+    kind: "SetMarketSession",
+    market: venue.market({ ...parameters("XAU"), marketType: "commodity" }),
+    state,
+    nextOpenEpochMs: atEpochMs + 3_600_000,
+    nextCloseEpochMs: atEpochMs + 60_000,
+    riskIncreasingOrderCutoffEpochMs: atEpochMs
+  })
+  return place({ marketId: "XAU-USDC-PERP" })
 }
 
 const rows: ReadonlyArray<Row> = [
@@ -142,6 +157,8 @@ const rows: ReadonlyArray<Row> = [
     },
     actual: "paused"
   },
+  { refusal: "sessionClosed", ask: (at) => inSession(at, "closed"), limit: "1700003600000", actual: "1700000000000" },
+  { refusal: "sessionCutoff", ask: (at) => inSession(at, "reduce_only"), limit: "1700000000000", actual: "1700000000000" },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "10000.1" }), limit: "10000.0", actual: "10000.1", nearest: "110.0" },
   { refusal: "priceOutOfBounds", ask: (at) => at.place({ price: "0" }), limit: "0.1", actual: "0.0", nearest: "0.1" },
   {

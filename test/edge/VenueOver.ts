@@ -36,13 +36,13 @@ export class VenueOver {
   cuts = 0
   /** Ended once the venue takes requests, or has failed to start. */
   readonly started: Promise<Exit.Exit<Venue.Venue["Type"], unknown>>
-  private nowMs = 1_767_225_600_000
   private readonly sleepers = new Set<{ readonly untilMs: number; readonly wake: () => void }>()
   private readonly served: Array<Application> = []
   private readonly scope = Effect.runSync(Scope.make())
   private keys = 0
 
-  constructor(disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}) {
+  /** `nowMs` is what the clock reads at first: the first of January 2026 unless told. */
+  constructor(disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}, private nowMs = 1_767_225_600_000) {
     const leaves = Layer.mergeAll(
       disk,
       Layer.succeed(Listener, {

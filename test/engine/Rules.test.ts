@@ -6,6 +6,8 @@ import type * as Market from "../../src/domain/Market.js"
 import { notionalFactor } from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { none } from "../../src/domain/None.js"
+import { describe as describeRefusal, Refusal } from "../../src/domain/Refusal.js"
+import type * as Session from "../../src/domain/Session.js"
 import { formatDecimal, moneyScale, parseDecimal } from "../../src/domain/Units.js"
 import { type AutoClose, noAutoClose } from "../../src/operations/accounts/AutoClose.js"
 import { Operation } from "../../src/operations/Operations.js"
@@ -252,6 +254,36 @@ const remembering = (row: Row): Row => {
 }
 
 /** What a row must say, computed from what it starts from. */
+/** What becomes of two orders of somebody who is long, in a record behind the one that journaled a session. */
+const sessionAt = (row: Row): Row => {
+  const driver = new Driver()
+  driver.market(parameters("XAU", { marketType: "commodity" }), 1000)
+  const [account, other] = [driver.account(1_000_000_000), driver.account(1_000_000_000)]
+  const from = driver.atEpochMs
+  const journal = (state: Session.State, closes: number, cutoff: number): void =>
+    void driver.send({
+      kind: "SetMarketSession",
+      market: 0,
+      state,
+      nextOpenEpochMs: from + 10_000_000,
+      nextCloseEpochMs: from + closes * 1_000,
+      riskIncreasingOrderCutoffEpochMs: from + cutoff * 1_000
+    })
+  if (row["Journaled"] !== "none") {
+    journal("open", 1_000, 1_000)
+    driver.place(other, { side: Order.sell, quantityAtoms: 100 })
+    driver.place(account, { quantityAtoms: 100 })
+    journal(row["Journaled"] as Session.State, whole(row, "Close"), whole(row, "Cutoff"))
+  }
+  driver.atEpochMs = from + whole(row, "Record at") * 1_000
+  const came = (entry: Parameters<Driver["place"]>[1]): string => {
+    const { refusal } = driver.place(account, { quantityAtoms: 10, ...entry })
+    return refusal === Refusal.none ? "taken" : describeRefusal(refusal).guard!
+  }
+  const [grows, reduces] = [came({ priceAtoms: 990 }), came({ side: Order.sell, priceAtoms: 1010, reduceOnly: true })]
+  return { Session: driver.engine.market(0).session!.state, Grows: grows, Reduces: reduces }
+}
+
 const computed: Readonly<Record<string, (row: Row) => Row>> = {
   notional: (row) => {
     const scales = { priceScale: whole(row, "priceScale"), quantityScale: whole(row, "quantityScale") }
@@ -320,7 +352,8 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     return { Lowest: String(bandLow), Highest: String(bandHigh) }
   },
   "announced margins": announcedMargins,
-  retention: remembering
+  retention: remembering,
+  sessions: sessionAt
 }
 
 describe("worked numbers", () => {

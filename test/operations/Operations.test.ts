@@ -39,6 +39,7 @@ const journaled: Readonly<Record<string, number>> = {
   MarkTick: 18,
   SetLeverage: 19,
   SetAutoClose: 20,
+  SetMarketSession: 21,
   DelistMarket: 22,
   SetLimits: 23,
   AddToFund: 25

@@ -148,7 +148,11 @@ export interface Running {
   readonly stop: () => Promise<void>
 }
 
-const markets = Effect.suspend(() => Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
+/** The markets file as it is. */
+export const presentMarkets = Effect.suspend(() => Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
+
+/** What of it kept versions knew: there were no sessions then. */
+const markets = Effect.map(presentMarkets, (all) => all.filter(({ parameters }) => parameters.marketType === "crypto"))
 
 const settings: Omit<Venue.Options, "markets"> = {
   environment: "development",

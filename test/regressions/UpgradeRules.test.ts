@@ -103,6 +103,31 @@ describe.each([[2, "0.2.0"], [3, "0.3.0"], [4, "0.4.0"], [5, "0.5.0"]] as const)
     }
   })
 
+  test("a market of sessions that the file has by now is put behind the step, and the others trade on", async () => {
+    const disk = await Kept.diskOf(`rules-${rules}`)
+    const markets = await Effect.runPromise(Kept.presentMarkets)
+    const before = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs))
+    const { marketCount } = before.venue.reads
+    await before.stop()
+    disk.crash("kill")
+    const running = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 10_000, { markets }))
+    const { reads } = running.venue
+    const gold = reads.market(reads.findMarket("XAU-USDC-PERP"))
+    expect([reads.marketCount, gold.index, gold.status]).toEqual([marketCount + 1, marketCount, "open"])
+    expect(gold.session!.nextOpenEpochMs).toBeGreaterThan(soonAfterMs)
+    expect(gold.session!.nextCloseEpochMs).toBeGreaterThan(soonAfterMs)
+    for (let market = 0; market < marketCount; market++) expect(reads.market(market).session).toBeUndefined()
+    await running.ask(Kept.freshIndex)
+    expect(JSON.parse((await running.ask(order(alice, "new-1", {}))).body)).toMatchObject({ status: "open" })
+    const { sequence } = reads
+    await running.stop()
+    disk.crash("kill")
+    // What is there is not put again; only the start itself is journaled.
+    const again = await Effect.runPromise(Kept.start(disk.mount(), soonAfterMs + 10_500, { markets }))
+    expect([again.venue.recovered.records, again.venue.reads.sequence]).toEqual([0, sequence + 1])
+    await again.stop()
+  })
+
   describe("what they left undecided", () => {
     test("refuses the start by name, and nothing is changed", async () => {
       await Kept.refusedByName(`rules-${rules}-crashed`, soonAfterMs, program, rules)

@@ -2,6 +2,7 @@
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
+import * as Session from "../../domain/Session.js"
 import { triggerPrices } from "../../domain/Trigger.js"
 import { bracketEnds } from "../../engine/accounts/Bracketing.js"
 import type { DecodedEvent } from "../../engine/EventLog.js"
@@ -59,6 +60,7 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "MarketAnnounced":
     case "MarketTookEffect":
     case "MarketDelisting":
+    case "MarketSessionSet":
       return concerns(who, { markets: [event.market] })
         ? [`${marketName(state, event.market)} ${marketChange(state, event)}`]
         : []
@@ -313,6 +315,7 @@ const marketChange = (
     | "MarketAnnounced"
     | "MarketTookEffect"
     | "MarketDelisting"
+    | "MarketSessionSet"
   >
 ): string => {
   switch (event.event) {
@@ -327,6 +330,8 @@ const marketChange = (
       return "has the parameters that were announced"
     case "MarketDelisting":
       return delisting(state, event)
+    case "MarketSessionSet":
+      return `${sessionTexts[named(event.state, Session.states)] ?? ""}${sessionMoments(event)}`
     case "MarketStatusSet":
       return `is ${named(event.status, Market.statuses)}`
     case "IndexPriceHeld":
@@ -340,6 +345,20 @@ const marketChange = (
       return `index ${priceOf(state, event.market, event.priceAtoms)} seen ${Format.time(event.sourceEpochMs)}`
   }
 }
+
+/** What a session is, in words; by its name. */
+const sessionTexts: { readonly [state: string]: string } = {
+  open: "session open",
+  reduce_only: "session past its cutoff, taking only what reduces",
+  closed: "session closed"
+}
+
+/** What comes next of a session, as far as it is known. */
+const sessionMoments = ({ cutoffEpochMs, nextCloseEpochMs, nextOpenEpochMs }: Event<"MarketSessionSet">): string =>
+  ([["opens", nextOpenEpochMs], ["cutoff", cutoffEpochMs], ["closes", nextCloseEpochMs]] as const)
+    .filter(([, atEpochMs]) => atEpochMs !== 0)
+    .map(([what, atEpochMs]) => `, ${what} ${Format.time(atEpochMs)}`)
+    .join("")
 
 const scopes = (bits: number): string =>
   [...((bits & scopeRead) === 0 ? [] : ["read"]), ...((bits & scopeTrade) === 0 ? [] : ["trade"])].join(", ")

@@ -92,7 +92,7 @@ const drawMarkets = (engine: Engine, markets: ReadonlyArray<MarketView>): string
       const book = engine.state.books[market.index]!
       return [
         market.parameters.marketId,
-        market.status,
+        market.session === undefined ? market.status : `${market.status}, session ${market.session.state}`,
         orDash(market, market.indexPriceAtoms),
         orDash(market, market.lastPriceAtoms),
         orDash(market, book.bestPrice(Order.buy)),

@@ -6,6 +6,7 @@ import canonicalize from "canonicalize"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
+import * as Session from "../../domain/Session.js"
 import * as Units from "../../domain/Units.js"
 import type { MarketView, Reads } from "../../engine/Reads.js"
 import { inBoth } from "../accounts/Money.js"
@@ -53,7 +54,7 @@ export const Delisting = Schema.Struct({
 const MarketDetails = Schema.Struct({
   marketId: Fields.Text,
   underlyingSymbol: Schema.String,
-  marketType: Schema.Literal("crypto"),
+  marketType: Schema.Literal(...Market.types),
   logoUrl: Schema.String,
   logoUnavailable: Schema.Boolean,
   status: MarketStatus,
@@ -82,18 +83,35 @@ const MarketDetails = Schema.Struct({
   favorite: Schema.Boolean
 }).annotations({ identifier: "MarketDetails" })
 
+/** A market's trading session. */
+export const MarketSession = Schema.Struct({
+  state: Schema.Literal(...Session.states).annotations({
+    description: "`reduce_only`, from the cutoff to the close: only what reduces a position is taken. `closed`: cancels only. "
+      + "A market of the type `crypto` is always open, and has 0 in the three moments that follow."
+  }),
+  asOfEpochMs: Fields.EpochMs.annotations({ description: "When it became so; of a market that is always open the latest record." }),
+  nextOpenEpochMs: Fields.EpochMs.annotations({ description: "When the next session opens; 0 while that is not known." }),
+  nextCloseEpochMs: Fields.EpochMs.annotations({ description: "When this session closes, or the next one; 0 while that is not known." }),
+  riskIncreasingOrderCutoffEpochMs: Fields.EpochMs.annotations({
+    description: "From when until that close nothing is taken that increases risk; 0 while that is not known."
+  })
+}).annotations({ identifier: "MarketSession" })
+
+/** The session as it is sent. */
+export const sessionOf = (state: Reads, { session }: MarketView): typeof MarketSession.Type => ({
+  state: session?.state ?? "open",
+  asOfEpochMs: session?.asOfEpochMs ?? state.atEpochMs,
+  nextOpenEpochMs: session?.nextOpenEpochMs ?? 0,
+  nextCloseEpochMs: session?.nextCloseEpochMs ?? 0,
+  riskIncreasingOrderCutoffEpochMs: session?.riskIncreasingOrderCutoffEpochMs ?? 0
+})
+
 export const MarketSnapshot = Schema.Struct({
   version: Schema.Literal("external-market-snapshot/v1"),
   marketId: Fields.Text,
   status: MarketStatus,
   market: MarketDetails,
-  marketSession: Schema.Struct({
-    state: Schema.Literal("open", "reduce_only", "closed"),
-    asOfEpochMs: Fields.EpochMs,
-    nextOpenEpochMs: Fields.EpochMs,
-    nextCloseEpochMs: Fields.EpochMs,
-    riskIncreasingOrderCutoffEpochMs: Fields.EpochMs
-  }),
+  marketSession: MarketSession,
   snapshotSequence: Fields.Sequence,
   readModelDigest: Fields.Digest,
   resync: Fields.resync("market.status")
@@ -162,14 +180,18 @@ const details = (view: MarketView): MarketSnapshot["market"] => {
 
 interface Registry {
   readonly sequence: number
-  readonly markets: ReadonlyArray<MarketSnapshot["market"]>
+  readonly markets: ReadonlyArray<MarketSnapshot["market"] & { readonly session?: typeof MarketSession.Type }>
 }
 
 /** `{sequence, markets}` of the registry as the public sees it: what its digest covers. */
 export const registry = (state: Reads): Registry => ({
   sequence: state.registrySequence,
   // What moves with time alone is no part of a projection that a sequence names.
-  markets: listedMarkets(state).map((view) => ({ ...details(view), change24hBps: "0" }))
+  markets: listedMarkets(state).map((view) => ({
+    ...details(view),
+    change24hBps: "0",
+    ...(view.session === undefined ? undefined : { session: sessionOf(state, view) })
+  }))
 })
 
 /** Snapshots of one venue's markets. */
@@ -190,13 +212,7 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
     marketId: view.parameters.marketId,
     status: view.status,
     market: details(view),
-    marketSession: {
-      state: "open",
-      asOfEpochMs: state.atEpochMs,
-      nextOpenEpochMs: 0,
-      nextCloseEpochMs: 0,
-      riskIncreasingOrderCutoffEpochMs: 0
-    },
+    marketSession: sessionOf(state, view),
     snapshotSequence: view.marketSequence,
     readModelDigest: registryDigest(),
     resync: { stream: "market.status", fromSequence: view.marketSequence }

@@ -73,7 +73,7 @@ const compatMarket = (view: MarketView, info: MarketSnapshot): CompatMarket => {
     contract: true,
     linear: true,
     inverse: false,
-    active: view.status === "open" || view.status === "reduce_only",
+    active: (view.status === "open" || view.status === "reduce_only") && view.session?.state !== "closed",
     contractSize: 1,
     taker: parameters.takerFeeBps / Units.bpsOne,
     maker: parameters.makerFeeBps / Units.bpsOne,

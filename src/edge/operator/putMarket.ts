@@ -19,7 +19,10 @@ import { command } from "./Sent.js"
 /** What an operator sets about a market, in the forms in which it is read. Assets follow from the path's `BASE-QUOTE-PERP`. */
 export const PutMarketBody = Schema.Struct({
   underlyingSymbol: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(32)),
-  marketType: Schema.Literal("crypto"),
+  marketType: Schema.Literal(...Market.types).annotations({
+    description: "Any other than `crypto` trades in sessions, by the calendar that the markets file has for it. Without one it stays "
+      + "closed. It never changes once the market has left `draft`."
+  }),
   logoUrl: Fields.optional(Schema.String.pipe(Schema.maxLength(512))),
   priceScale: Schema.Int.pipe(Schema.between(0, 6)),
   quantityScale: Schema.Int.pipe(Schema.between(0, 6)),

@@ -3,15 +3,18 @@ import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
 import { isDelisted } from "../../oracle/IndexFeed.js"
 import { isIndexStale, listedMarkets } from "../markets/Listed.js"
+import { type MarketSession, sessionOf } from "../markets/Snapshot.js"
 
 /** A listed market's index at a moment. */
 export interface IndexFreshness {
   readonly market: number
   readonly marketId: string
   readonly status: Market.Status
+  /** Its session; undefined in one that is always open. */
+  readonly session: typeof MarketSession.Type | undefined
   /** How long ago its source saw it; undefined before the first price. */
   readonly indexAgeMs: number | undefined
-  /** Whether it is no longer fresh, so that the market takes only what reduces. */
+  /** Whether it is no longer fresh, so that the market takes only what reduces. Of a closed market nobody expects it to be. */
   readonly indexStale: boolean
   /** Whether a step of it waits for later samples to agree. */
   readonly indexHeld: boolean
@@ -27,8 +30,9 @@ export const indexFreshness = (
     market: view.index,
     marketId: view.parameters.marketId,
     status: view.status,
+    session: view.session === undefined ? undefined : sessionOf(state, view),
     indexAgeMs: view.indexPriceAtoms === 0 ? undefined : Math.max(0, at - view.indexSourceEpochMs),
-    indexStale: isIndexStale(view, { now, state }),
+    indexStale: isIndexStale(view, { now, state }) && view.session?.state !== "closed",
     indexHeld: indexWatch.isHeld(view.index)
   }))
 }

@@ -10,6 +10,7 @@ import { Rendered } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import { MarketSession } from "../markets/Snapshot.js"
 import { indexFreshness } from "./IndexFreshness.js"
 
 const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
@@ -23,11 +24,13 @@ const readiness = {
   markets: Schema.Array(Schema.Struct({
     marketId: Fields.Text,
     status: Schema.Literal(...Market.statuses),
+    session: Fields.optional(MarketSession).annotations({ description: "Its trading session; absent where it is always open." }),
     indexAgeMs: Fields.optional(Fields.Count).annotations({
       description: "How long ago the index was last seen by its source; absent before the first price."
     }),
     indexStale: Schema.Boolean.annotations({
-      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back."
+      description: "The index is no longer fresh: an open market takes only what reduces, until its feed is back. False while its "
+        + "session is closed, in which no feed is expected."
     }),
     indexHeld: Schema.Boolean.annotations({
       description: "The last sample was a step that waits for later ones to agree, as far as this process has seen any."
@@ -48,12 +51,12 @@ export const NotReady = Schema.Struct({
   ...HttpApiSchema.annotations({ status: 503 })
 })
 
-/** How long ago the index of any open market was last seen, for the one that is oldest; -1 without such markets. */
+/** How long ago the index of any market that trades was last seen, for the one that is oldest; -1 without such markets. */
 const oldestIndexAgeMs = ({ now, state }: Services): number => {
   let oldest = -1
   for (let index = 0; index < state.marketCount; index++) {
     const market = state.market(index)
-    if (market.status === "open") oldest = Math.max(oldest, now() - market.indexSourceEpochMs)
+    if (market.status === "open" && market.session?.state !== "closed") oldest = Math.max(oldest, now() - market.indexSourceEpochMs)
   }
   return oldest
 }
@@ -92,9 +95,10 @@ export const getReadiness = Route.effect({
         oldestIndexAgeMs: oldestIndexAgeMs(services),
         staleMarkets: markets.filter(({ indexStale }) => indexStale).length
       },
-      markets: markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, status }) => ({
+      markets: markets.map(({ indexAgeMs, indexHeld, indexStale, marketId, session, status }) => ({
         marketId,
         status,
+        ...(session === undefined ? undefined : { session }),
         ...(indexAgeMs === undefined ? undefined : { indexAgeMs }),
         indexStale,
         indexHeld

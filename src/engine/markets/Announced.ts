@@ -24,9 +24,9 @@ export const noticeRequired = ({ atEpochMs, capacity }: State, effectiveAtEpochM
   return refused(Refusal.noticeRequired, none, earliest, effectiveAtEpochMs, earliest)
 }
 
-/** Whether parameters may be announced: the grid and the bounds of prices stay, and nothing that is held becomes too small. */
+/** Whether parameters may be announced: type, grid and bounds of prices stay, and nothing that is held becomes too small. */
 const mayAnnounce = (now: Market.Parameters, next: Market.Parameters): boolean =>
-  next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
+  next.marketType === now.marketType && next.priceScale === now.priceScale && next.quantityScale === now.quantityScale
   && next.minPriceAtoms === now.minPriceAtoms && next.maxPriceAtoms === now.maxPriceAtoms
   && next.minQuantityAtoms <= now.minQuantityAtoms
 

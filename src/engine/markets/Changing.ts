@@ -52,7 +52,7 @@ export type When = "at once" | "with notice" | "never"
 export const whenTaken = (state: State, market: MarketState, next: Market.Parameters): When => {
   const now = market.parameters
   if (market.status === "draft") return "at once"
-  if (next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return "never"
+  if (next.marketType !== now.marketType || next.priceScale !== now.priceScale || next.quantityScale !== now.quantityScale) return "never"
   if (isEmpty(state, market)) return "at once"
   if (next.minPriceAtoms > now.minPriceAtoms || next.maxPriceAtoms < now.maxPriceAtoms || !isCountable(market, next)) return "never"
   return asksMore(now, next) ? "with notice" : "at once"
@@ -86,6 +86,8 @@ export const take = (state: State, market: MarketState, next: Market.Parameters)
     ? 0
     : Math.max(market.widestPositionAtoms, market.parameters.maxPositionQuantityAtoms)
   market.setParameters(next)
+  // A draft that takes another type has no session that could end.
+  if (market.session === null) state.sessions.remove(market.index)
   if (market.mark !== before) state.events.event2(Event.MarkSet, market.index, market.mark)
   state.riskEpoch++
   Watch.note(state, market)

@@ -5,6 +5,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { MarketChanged } from "../../operations/markets/MarketChanged.js"
 import type { PutMarket } from "../../operations/markets/PutMarket.js"
 import type { SetIndexPrice } from "../../operations/markets/SetIndexPrice.js"
+import type { SetMarketSession } from "../../operations/markets/SetMarketSession.js"
 import { done, type Refused, refused } from "../../operations/Outcome.js"
 import { Book } from "../Book.js"
 import { always, type Deciders } from "../Decider.js"
@@ -18,6 +19,7 @@ import * as Delisting from "./Delisting.js"
 import { revive } from "./Freshness.js"
 import * as Index from "./Index.js"
 import * as Mark from "./Mark.js"
+import * as Sessions from "./Sessions.js"
 
 /** Most markets a venue may have: everything that grows has a bound. */
 const maxMarkets = 1024
@@ -86,6 +88,15 @@ const setIndexPrice = (state: State, command: SetIndexPrice): MarketChanged | Re
   return refusal ?? changed(market)
 }
 
+const setSession = (state: State, command: SetMarketSession): MarketChanged | Refused => {
+  const market = state.markets[command.market]
+  if (market === undefined) return refused(Refusal.marketUnknown, none)
+  // A draft may have become a market that is always open while the command was on its way.
+  if (!Market.hasSessions(market.parameters)) return refused(Refusal.marketInvalid, none)
+  Sessions.set(state, market, command)
+  return changed(market)
+}
+
 export const deciders: Deciders<"markets"> = {
   PutMarket: {
     admit: (state, { parameters }) =>
@@ -110,5 +121,9 @@ export const deciders: Deciders<"markets"> = {
       Mark.tick(state)
       return [done]
     }
+  },
+  SetMarketSession: {
+    admit: always,
+    decide: (state, command) => [setSession(state, command)]
   }
 }

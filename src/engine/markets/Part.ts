@@ -8,6 +8,7 @@ import type { Part } from "../Part.js"
 import type { State } from "../State.js"
 import * as Announced from "./Announced.js"
 import * as Delisting from "./Delisting.js"
+import * as Sessions from "./Sessions.js"
 
 /** A delisted market is halted at its final price; one that is settled has nothing left. */
 const firstBroken = ({ books, markets }: State): string | undefined => {
@@ -40,6 +41,7 @@ export const part: Part = {
       state.marketById.set(dump.parameters.marketId, index)
       state.marketBySymbol.set(Market.symbol(dump.parameters), index)
     }
+    for (const market of state.markets) Sessions.schedule(state, market)
     Announced.queue(state)
     Delisting.queue(state)
   },

@@ -1,16 +1,26 @@
 /** What is read of markets: their state, books, trades and figures. */
 import { assert } from "../../domain/Assert.js"
+import * as Market from "../../domain/Market.js"
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
 import type { Funding } from "../FundingLog.js"
 import type { MarkMade } from "../MarkLog.js"
-import type { MarketState } from "../Markets.js"
+import type { MarketState, StandingSession } from "../Markets.js"
 import type { BookView, DelistingOutlook, Fill, MarketView, StatsView } from "../Reads.js"
 import { type Touched, touched } from "./Announced.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
 import { perInterval, runningRate8hE9 } from "./Funding.js"
 import { VenueReads } from "../venue/Reads.js"
+
+/** The session of a market of sessions that none was journaled for. */
+const notJournaled: StandingSession = {
+  state: "closed",
+  asOfEpochMs: 0,
+  nextOpenEpochMs: 0,
+  nextCloseEpochMs: 0,
+  riskIncreasingOrderCutoffEpochMs: 0
+}
 
 export class MarketReads extends VenueReads {
   get marketCount(): number {
@@ -41,6 +51,7 @@ export class MarketReads extends VenueReads {
       indexSourceEpochMs: market.indexSource,
       change24hBps: market.change24hBps(this.state.atEpochMs),
       bookSequence: market.bookSequence,
+      session: Market.hasSessions(market.parameters) ? market.session ?? notJournaled : undefined,
       announced: market.announced ?? undefined,
       delisting: delistingView(market),
       marketSequence: market.marketSequence

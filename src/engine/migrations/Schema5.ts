@@ -2,7 +2,7 @@
  * Sections of schema 5, which rules 5 wrote, as those of schema 6: each remembered key and order has its own retention, which
  * was 24 hours for all, and ended orders stand in line with the time at which they came there, which was that of their end; marks
  * can be read with what they were made of, and changes of balances with their causes, none of which was kept before; no market
- * was delisted, and none kept what its index was.
+ * was delisted, none kept what its index was, and none had sessions.
  */
 import { minutesOf, retentionMs } from "../../domain/Retention.js"
 import { BalanceLog } from "../BalanceLog.js"

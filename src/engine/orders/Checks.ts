@@ -42,7 +42,7 @@ export const check = (
   number: number
 ): Refused | undefined => {
   const { positions } = state
-  const status = accepting(market, state.atEpochMs)
+  const takes = accepting(market, state.atEpochMs)
   const quantity = positions.quantity(slot)
   const buying = entry.side === Order.buy
   const opposed = buying ? quantity < 0 : quantity > 0
@@ -50,11 +50,14 @@ export const check = (
   const growing = buying ? positions.openBuys(slot) : positions.openSells(slot)
   const reducing = buying ? positions.reduceBuys(slot) : positions.reduceSells(slot)
 
+  if (takes === "session_closed") return sessionClosed(state, market, number)
   if (market.mark === 0 && market.status === "open") return refused(Refusal.marketNotAccepting, number)
-  if (status !== "open") {
+  if (takes !== "open") {
     const reduces = entry.reduceOnly || onlyReduces(entry, opposed, growing, held)
-    if (status !== "reduce_only" || !reduces) {
-      return refused(Refusal.marketNotAccepting, number, Number.NaN, Market.statuses.indexOf(status))
+    if (takes === "session_cutoff") {
+      if (!reduces) return pastCutoff(state, market, number)
+    } else if (takes !== "reduce_only" || !reduces) {
+      return refused(Refusal.marketNotAccepting, number, Number.NaN, Market.statuses.indexOf(takes))
     }
   }
   if (market.mark === 0) return refused(Refusal.marketNotAccepting, number)
@@ -79,6 +82,16 @@ export const check = (
   }
   return entry.type === Order.market ? unmet(market, entry, best, number) : undefined
 }
+
+/** The refusal of anything between two sessions: when the next opens, where that is known. */
+const sessionClosed = ({ atEpochMs }: State, { session }: MarketState, number: number): Refused => {
+  const opens = session?.nextOpenEpochMs ?? 0
+  return refused(Refusal.sessionClosed, number, opens === 0 ? Number.NaN : opens, atEpochMs)
+}
+
+/** The refusal of what increases risk in a session that is about to close: since when it is refused. */
+const pastCutoff = ({ atEpochMs }: State, { session }: MarketState, number: number): Refused =>
+  refused(Refusal.sessionCutoff, number, session!.riskIncreasingOrderCutoffEpochMs, atEpochMs)
 
 /**
  * The refusal of a price or a quantity beyond the market's bounds. `closable` is what a reduce-only order may close: one

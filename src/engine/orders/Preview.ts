@@ -19,6 +19,7 @@ import * as FundingLog from "../FundingLog.js"
 import * as MarkLog from "../MarkLog.js"
 import * as Margin from "../Margin.js"
 import * as Funding from "../markets/Funding.js"
+import * as Sessions from "../markets/Sessions.js"
 import { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import { Minutes } from "../Minutes.js"
@@ -106,7 +107,10 @@ class Copy {
     this.state.atEpochMs = atEpochMs
     this.market = MarketState.restore(here, original.markets[entry.market]!.dump(), new Minutes(), FundingLog.make(), MarkLog.make())
     this.state.markets.push(this.market)
+    // The record that would decide it moves the session first.
+    Sessions.schedule(this.state, this.market)
     this.state.books.push(new Book(this.state.orders))
+    Sessions.pass(this.state)
     parties.forEach((party, at) => this.copyAccount(party, slots[at]!))
     this.taker = this.accounts.get(account)!
     const copies = new Map<number, number>()

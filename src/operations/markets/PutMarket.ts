@@ -1,4 +1,5 @@
 /** Creates a market (in `draft`), updates one within the rules, or announces an update. */
+import * as Market from "../../domain/Market.js"
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -10,7 +11,7 @@ const parameters = {
   quoteAsset: Field.text("plain"),
   settlementAsset: Field.choice(["USDC"]),
   underlyingSymbol: Field.text("plain"),
-  marketType: Field.choice(["crypto"]),
+  marketType: Field.choice(Market.types),
   logoUrl: Field.text("plain"),
   priceScale: Field.whole("scale"),
   quantityScale: Field.whole("scale"),

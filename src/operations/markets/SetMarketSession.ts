@@ -1,0 +1,29 @@
+/** What a market's session is and the moments that come next, as its calendar has them. Nobody outside the venue sends it. */
+import * as Session from "../../domain/Session.js"
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { MarketChanged } from "./MarketChanged.js"
+
+export const SetMarketSession = declare({
+  kind: "SetMarketSession",
+  code: 21,
+  label: "market session",
+  principals: [Principal.timer],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {
+    market: Field.numberOf("market"),
+    state: Field.choice(Session.states),
+    /** 0 for a moment that is not known. */
+    nextOpenEpochMs: Field.whole("epoch_ms"),
+    nextCloseEpochMs: Field.whole("epoch_ms"),
+    riskIncreasingOrderCutoffEpochMs: Field.whole("epoch_ms")
+  },
+  share: () => "venue",
+  keeps: "every decision",
+  outcome: MarketChanged
+})
+export type SetMarketSession = CommandOf<typeof SetMarketSession>

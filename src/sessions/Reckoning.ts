@@ -1,0 +1,112 @@
+/**
+ * What a calendar says of a moment. Local times become moments by one rule, which daylight saving cannot make run backwards: a
+ * wall-clock time stands for the first moment at which the zone's clocks show it or a later one. A time that the clocks skip
+ * is the moment of the skip, and of a time that they show twice it is the first. So a span keeps its wall-clock hours, is as
+ * much shorter or longer as the day is, and opens and closes once.
+ */
+import * as DateTime from "effect/DateTime"
+import type { Session } from "../domain/Session.js"
+import { type Calendar, dayMs, exceptionsOf, type Span, weekMs, weekOf } from "./Calendar.js"
+
+/** What a market's session is at a moment, and until when it is that. */
+export interface Reckoned {
+  readonly session: Session
+  readonly untilEpochMs: number
+}
+
+/** A calendar with what every look at it needs. */
+export interface Reckoning {
+  readonly at: (epochMs: number) => Reckoned
+}
+
+/** 1970-01-01 was a Thursday, three days behind Monday. */
+const firstWeekday = 3
+
+/** A zone's clocks. Local times are milliseconds, as if the wall clock were that of UTC. */
+const clocksOf = (timeZone: string) => {
+  const zone = DateTime.zoneUnsafeMakeNamed(timeZone)
+  const local = (epochMs: number): number => DateTime.toDate(DateTime.unsafeMakeZoned(epochMs, { timeZone: zone })).getTime()
+  const resolve = (localMs: number, disambiguation: "earlier" | "later"): number =>
+    DateTime.unsafeMakeZoned(localMs, { timeZone: zone, adjustForTimeZone: true, disambiguation }).epochMillis
+
+  /** The first moment at which the clocks show a time or a later one. */
+  const momentOf = (localMs: number): number => {
+    const earlier = resolve(localMs, "earlier")
+    if (local(earlier) === localMs) return earlier
+    // The clocks skip it, somewhere between the moments that it would have been by the offsets before and behind the skip.
+    let before = earlier
+    let behind = resolve(localMs, "later")
+    while (behind - before > 1) {
+      const middle = Math.floor((before + behind) / 2)
+      if (local(middle) < localMs) before = middle
+      else behind = middle
+    }
+    return behind
+  }
+  return { local, momentOf }
+}
+
+const intersect = (spans: ReadonlyArray<Span>, within: ReadonlyArray<Span>): ReadonlyArray<Span> =>
+  spans.flatMap(([from, to]) =>
+    within
+      .map(([first, last]): Span => [Math.max(from, first), Math.min(to, last)])
+      .filter(([first, last]) => first < last)
+  )
+
+/** How many days a look goes back for what is open at a moment: further than a cutoff may lie before its close. */
+const daysBack = 2
+/** A look ahead is over with the session behind the next: by then both are whole. */
+const lookedAhead = 3
+
+/** A valid calendar, ready to be asked. */
+export const make = (calendar: Calendar): Reckoning => {
+  const { local, momentOf } = clocksOf(calendar.timeZone)
+  const week = weekOf(calendar)
+  const exceptions = exceptionsOf(calendar)
+  // Every further week is as its spans say unless one of its dates is an exception.
+  const mostDays = 8 * (exceptions.size + lookedAhead + 1)
+
+  /** What is open on a local day, in local time. */
+  const openOn = (day: number): ReadonlyArray<Span> => {
+    const midnight = day * dayMs
+    const sinceMonday = (((day + firstWeekday) * dayMs) % weekMs + weekMs) % weekMs
+    const hours = exceptions.get(day)?.map(([from, to]): Span => [from + midnight, to + midnight]) ?? [[midnight, midnight + dayMs]]
+    return intersect(week.map(([from, to]): Span => [midnight - sinceMonday + from, midnight - sinceMonday + to]), hours)
+  }
+
+  /** Sessions from a day on that close behind a moment, the first first; what goes on over midnight is one. */
+  const sessionsBehind = (epochMs: number): ReadonlyArray<Span> => {
+    const today = Math.floor(local(epochMs) / dayMs)
+    const found: Array<Span> = []
+    for (let day = today - daysBack; day < today + mostDays && found.length < lookedAhead; day++) {
+      for (const span of openOn(day)) {
+        const [from, to] = [momentOf(span[0]), momentOf(span[1])]
+        const last = found.at(-1)
+        if (last !== undefined && last[1] >= from) found[found.length - 1] = [last[0], to]
+        else if (from < to) found.push([from, to])
+      }
+      while (found.length > 1 && found[0]![1] <= epochMs) found.shift()
+    }
+    return found.filter(([, to]) => to > epochMs)
+  }
+
+  const cutoffOf = ([from, to]: Span): number => Math.max(from, to - calendar.riskIncreasingCutoffMs)
+
+  return {
+    at: (epochMs) => {
+      const [first, second] = sessionsBehind(epochMs)
+      const moments = (opens: Span | undefined) => ({
+        nextOpenEpochMs: opens?.[0] ?? 0,
+        nextCloseEpochMs: first?.[1] ?? 0,
+        riskIncreasingOrderCutoffEpochMs: first === undefined ? 0 : cutoffOf(first)
+      })
+      if (first === undefined || first[0] > epochMs) {
+        return { session: { state: "closed", ...moments(first) }, untilEpochMs: first?.[0] ?? epochMs + dayMs }
+      }
+      const cutoff = cutoffOf(first)
+      return epochMs < cutoff
+        ? { session: { state: "open", ...moments(second) }, untilEpochMs: cutoff }
+        : { session: { state: "reduce_only", ...moments(second) }, untilEpochMs: first[1] }
+    }
+  }
+}

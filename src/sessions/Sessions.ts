@@ -1,0 +1,104 @@
+/**
+ * Journals what the calendars of the markets file say: at a start before anybody can trade, and at each moment at which a
+ * session becomes another. It only says what is not journaled yet. A market closes without it, since the engine has the
+ * moments; only an opening waits for it.
+ */
+import * as Clock from "effect/Clock"
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Market from "../domain/Market.js"
+import * as Refusal from "../domain/Refusal.js"
+import * as Session from "../domain/Session.js"
+import type { Reads } from "../engine/Reads.js"
+import { internal, Principal } from "../operations/Header.js"
+import { type Command, type Outcome } from "../operations/Operations.js"
+import type { Submit } from "../sequencer/Submit.js"
+import type { Calendar } from "./Calendar.js"
+import * as Reckoning from "./Reckoning.js"
+
+/** A market of the markets file with its calendar. */
+export interface Scheduled {
+  readonly marketId: string
+  readonly calendar: Calendar
+}
+
+export interface Sessions {
+  /** Journals what the calendars say now, and ends when that is durable; waits for as long as there is no room for it. */
+  readonly journal: Effect.Effect<void>
+  /** Goes on with it, at each moment at which a session becomes another. */
+  readonly drive: Effect.Effect<never>
+}
+
+/**
+ * The longest a sleep lasts before the clock is looked at again, as for whatever else is due: sleeps run on while a clock is
+ * set forward, so this is how late a market may open after that.
+ */
+const longestSleepMs = 500
+
+const fromClock = internal(Principal.timer)
+
+/** A calendar with what it was last found to say. */
+class Timetable {
+  private reckoned: Reckoning.Reckoned | undefined
+  private asOfEpochMs = 0
+  private readonly reckoning: Reckoning.Reckoning
+
+  constructor(readonly marketId: string, calendar: Calendar) {
+    this.reckoning = Reckoning.make(calendar)
+  }
+
+  at(epochMs: number): Reckoning.Reckoned {
+    if (this.reckoned === undefined || epochMs < this.asOfEpochMs || epochMs >= this.reckoned.untilEpochMs) {
+      this.reckoned = this.reckoning.at(epochMs)
+      this.asOfEpochMs = epochMs
+    }
+    return this.reckoned
+  }
+}
+
+export const make = (
+  scheduled: ReadonlyArray<Scheduled>,
+  reads: Reads,
+  { submit }: Context.Tag.Service<typeof Submit>
+): Sessions => {
+  const timetables = scheduled.map(({ calendar, marketId }) => new Timetable(marketId, calendar))
+  // A record's time never goes back, whatever the clock does: what it says is said of the later of the two.
+  const now = Effect.map(Clock.currentTimeMillis, (epochMs) => Math.max(epochMs, reads.atEpochMs))
+
+  /** What is to be journaled at a time: what of the calendars the engine does not come to by itself. */
+  const commandsAt = (epochMs: number): ReadonlyArray<Command> =>
+    timetables.flatMap((timetable): ReadonlyArray<Command> => {
+      const market = reads.findMarket(timetable.marketId)
+      // An operator may have made another market of it before it was in the file.
+      if (market < 0 || !Market.hasSessions(reads.market(market).parameters)) return []
+      const { session } = timetable.at(epochMs)
+      const standing = reads.market(market).session
+      return standing !== undefined && Session.isSame(Session.heldTo(standing, epochMs), session)
+        ? []
+        : [{ kind: "SetMarketSession", ...fromClock, market, ...session }]
+    })
+
+  const sent = (command: Command): Effect.Effect<Outcome> =>
+    Effect.async((resume) => submit(command, (outcome) => resume(Effect.succeed(outcome))))
+
+  /** Journals what is to be journaled; whether there was room for all of it. */
+  const journalOnce = Effect.gen(function*() {
+    const outcomes = yield* Effect.forEach(commandsAt(yield* now), sent, { concurrency: "unbounded" })
+    return outcomes.every(({ refusal }) => refusal === Refusal.Refusal.none)
+  })
+
+  const sleep = Effect.flatMap(now, (epochMs) => {
+    const until = Math.min(...timetables.map((timetable) => timetable.at(epochMs).untilEpochMs))
+    return Effect.sleep(Math.min(longestSleepMs, Math.max(1, until - epochMs)))
+  })
+
+  const journal: Effect.Effect<void> = Effect.flatMap(
+    journalOnce,
+    (isDone) => isDone ? Effect.void : Effect.delay(journal, longestSleepMs)
+  )
+
+  return {
+    journal,
+    drive: timetables.length === 0 ? Effect.never : Effect.forever(Effect.zipRight(sleep, journalOnce))
+  }
+}
