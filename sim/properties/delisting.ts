@@ -5,7 +5,8 @@
  * Followed over the events of the feed.
  */
 import { insuranceFundBorn } from "../../src/domain/Ids.js"
-import { isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import { hasSessions, isListed, type Parameters, type Status, statuses } from "../../src/domain/Market.js"
+import { states } from "../../src/domain/Session.js"
 import type { DecodedEvent } from "../../src/engine/EventLog.js"
 import type { Record } from "../../src/journal/Record.js"
 import { type Announced, parametersFrom } from "./Announced.js"
@@ -15,6 +16,8 @@ import { broken, holds, type Property, type Verdict } from "./Property.js"
 interface Followed {
   parameters: Parameters
   status: Status
+  /** Whether it trades in sessions and is between two of them. */
+  isClosed: boolean
   index: bigint
   sourceEpochMs: number
   /** The second of its last tick. */
@@ -63,6 +66,7 @@ const put = (state: State, record: Record, event: DecodedEvent & { readonly mark
     state.markets.set(event.market, {
       parameters,
       status: "draft",
+      isClosed: hasSessions(parameters),
       index: 0n,
       sourceEpochMs: 0,
       second: 0,
@@ -81,6 +85,7 @@ const put = (state: State, record: Record, event: DecodedEvent & { readonly mark
     known.sourceEpochMs = 0
     known.ticks.length = 0
   }
+  if (known.parameters.marketType !== parameters.marketType) known.isClosed = hasSessions(parameters)
   known.parameters = parameters
 }
 
@@ -182,6 +187,9 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
     case "MarketStatusSet":
       market!.status = statuses[event.status]!
       break
+    case "MarketSessionSet":
+      market!.isClosed = states[event.state] === "closed"
+      break
     case "IndexPriceSet":
       market!.index = BigInt(event.priceAtoms)
       market!.sourceEpochMs = event.sourceEpochMs
@@ -201,9 +209,9 @@ const follow = (state: State, record: Record, event: DecodedEvent): Verdict => {
 const tick = ({ markets }: State, atEpochMs: number): void => {
   const second = Math.floor(atEpochMs / 1_000)
   for (const market of markets.values()) {
-    const { index, parameters, sourceEpochMs, status } = market
+    const { index, isClosed, parameters, sourceEpochMs, status } = market
     const isFresh = index !== 0n && atEpochMs < sourceEpochMs + parameters.indexStaleMs
-    if (!isFresh || status === "halted" || !isListed(status) || market.second >= second) continue
+    if (!isFresh || isClosed || status === "halted" || !isListed(status) || market.second >= second) continue
     market.second = second
     market.ticks.push({ minute: Math.floor(atEpochMs / minuteMs), index })
   }

@@ -18,6 +18,8 @@ interface State {
   readonly expiries: Map<number, number>
   /** The record in which an order's expiry fell due, by number. */
   readonly expired: Map<number, number>
+  /** Of these, the orders that may have been leaving for another reason before: the record before left something to go on with. */
+  readonly leftBefore: Set<number>
   /** Armed switches by account. */
   readonly switches: Map<number, number>
   /** The record in which an account's switch last fell due. */
@@ -32,14 +34,16 @@ interface State {
 const tradesAtOnce = 20
 const pagesLookedAt = 25
 
-const fire = (state: State, sequence: number, atEpochMs: number): void => {
+const fire = (state: State, sequence: number, atEpochMs: number, wasBehind: boolean): void => {
   for (const [account, dueEpochMs] of state.switches) {
     if (dueEpochMs > atEpochMs) continue
     state.switches.delete(account)
     state.fired.set(account, sequence)
   }
   for (const [order, expiry] of state.expiries) {
-    if (expiry <= atEpochMs && !state.expired.has(order)) state.expired.set(order, sequence)
+    if (expiry > atEpochMs || state.expired.has(order)) continue
+    state.expired.set(order, sequence)
+    if (wasBehind) state.leftBefore.add(order)
   }
 }
 
@@ -72,7 +76,7 @@ const endVerdict = (state: State, reads: Glance, account: number, number: number
   // Under a halt nothing is due, and what the mark or the operator takes away goes all the same.
   if (view.lastSequence < (state.expired.get(number) ?? Number.POSITIVE_INFINITY)) return holds
   const isDue = view.status === canceled
-    && (view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
+    && (state.leftBefore.has(number) || view.cancelReason === CancelReason.expired || view.cancelReason === CancelReason.cancelAllAfter)
   return isDue
     ? holds
     : broken(`order ${number} expired at ${expiry}; what became of it at ${view.updatedAtEpochMs} is ${view.status}/${view.cancelReason}`)
@@ -127,6 +131,7 @@ export const dueActsBeforeMatching: Property<State> = {
     halted: false,
     expiries: new Map(),
     expired: new Map(),
+    leftBefore: new Set(),
     switches: new Map(),
     fired: new Map(),
     trades: 0,
@@ -135,9 +140,10 @@ export const dueActsBeforeMatching: Property<State> = {
   observe: (state, seen) => {
     if (seen._tag === "Committed") {
       const { atEpochMs, command, sequence } = seen.record
+      const wasBehind = state.behindAt === sequence - 1
       if (seen.model.isBehind) state.behindAt = sequence
       if (command.kind === "ResumeEngine") state.halted = false
-      if (!state.halted) fire(state, sequence, atEpochMs)
+      if (!state.halted) fire(state, sequence, atEpochMs, wasBehind)
       if (command.kind === "HaltEngine") state.halted = true
       if (command.kind === "SetCancelAllAfter") {
         if (command.timeoutMs === 0) state.switches.delete(command.account)

@@ -327,8 +327,8 @@ describe("the command", { timeout: 60_000 }, () => {
     await new Promise((resolve) => server.close(resolve))
     expect(code).toBe(0)
     expect(stdout).toMatch(/trading +│ halted/)
-    expect(stdout).toMatch(/BTC-USDC-PERP │ open +│ +12 345 │ stale, a step is held back/)
-    expect(stdout).toMatch(/ETH-USDC-PERP │ paused │ +- │ stale/)
+    expect(stdout).toMatch(/BTC-USDC-PERP │ open +│ always open +│ +12 345 │ stale, a step is held back/)
+    expect(stdout).toMatch(/ETH-USDC-PERP │ paused │ always open +│ +- │ stale/)
   })
 
   it("cancels, says how many of how many at each step, and ends with 1 where it is refused", async () => {

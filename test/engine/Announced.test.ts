@@ -208,7 +208,7 @@ describe("taking effect", () => {
 
   test("looks at everybody in bounded steps", () => {
     const { driver, weak } = begin()
-    for (let opened = 0; opened < 520; opened++) driver.account(1)
+    for (let opened = 0; opened < 260; opened++) driver.account(1)
     passTo(driver, announce(driver))
     // The newest come first; whoever is left is looked at in the next record, which comes at once.
     expect(driver.engine.state.liquidations.has(weak)).toBe(false)

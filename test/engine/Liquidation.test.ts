@@ -391,7 +391,7 @@ describe("a cascade", () => {
 
   test("a deleveraging against many goes on in the next record", () => {
     const { driver } = begin({ maxPositionQuantityAtoms: 1_000_000 })
-    const account = driver.account(usdc(2_600))
+    const account = driver.account(usdc(10 * (atOnce.deleveraged + 4)))
     const shorts = Array.from({ length: atOnce.deleveraged + 4 }, () => driver.account(usdc(1_000)))
     for (const short of shorts) hold(driver, account, short, 1_000)
     driver.index(0, 930)

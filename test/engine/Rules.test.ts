@@ -352,8 +352,8 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
     return { Lowest: String(bandLow), Highest: String(bandHigh) }
   },
   "announced margins": announcedMargins,
-  retention: remembering,
-  sessions: sessionAt
+  sessions: sessionAt,
+  retention: remembering
 }
 
 describe("worked numbers", () => {
