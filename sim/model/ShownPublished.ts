@@ -7,7 +7,7 @@ import { insuranceFundId } from "../../src/domain/Ids.js"
 import { moneyScale } from "./Decimals.js"
 import type { NaiveMovement, NaiveRanking, NaiveStep, Numbered } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
-import type { NaiveFunding, NaiveMarket } from "./NaiveState.js"
+import type { NaiveFunding, NaiveMark, NaiveMarket } from "./NaiveState.js"
 import type { NaiveVenue } from "./NaiveVenue.js"
 import { balance, both, idOf, type Members, positions, terms } from "./Shown.js"
 
@@ -19,6 +19,7 @@ export interface Asked {
 
 /** Intervals that are told of each market, and rankings in one answer. */
 const fundingsKept = 720
+const marksKept = 600
 const mostRankings = 10
 /** Places of a ranking that are told. */
 const placesTold = 1_024
@@ -130,6 +131,41 @@ export const fundings = (_: NaiveVenue, market: NaiveMarket, sequence: number, a
     ({ atEpochMs }) => atEpochMs,
     asked
   ).map((each) => interval(market, each))
+})
+
+/** A mark with what it was made of; what a thin side or a market without a trade has not is left out. */
+const mark = ({ parameters: { priceScale } }: NaiveMarket, made: NaiveMark): Members => {
+  const [funded, basis, book] = made.prices
+  const [lowest, highest] = made.band
+  return {
+    madeAtEpochMs: made.atEpochMs,
+    ...both("markPrice", made.mark, priceScale),
+    ...both("indexPrice", made.index, priceScale),
+    ...(made.bid === undefined ? {} : both("impactBidPrice", made.bid, priceScale)),
+    ...(made.ask === undefined ? {} : both("impactAskPrice", made.ask, priceScale)),
+    ...(made.last === 0 ? {} : both("lastPrice", made.last, priceScale)),
+    fundingRateE9: String(made.rate),
+    fundingIntervalMs: made.intervalMs,
+    basisSumTwiceAtoms: String(made.basis),
+    basisSamples: made.samples,
+    fundedPriceAtoms: String(funded),
+    basisPriceAtoms: String(basis),
+    bookPriceAtoms: String(book),
+    lowestPriceAtoms: String(lowest),
+    highestPriceAtoms: String(highest),
+    sequence: made.sequence
+  }
+}
+
+/** `external-mark-list/v1` of a market. */
+export const marks = (_: NaiveVenue, market: NaiveMarket, sequence: number, asked: Asked): Members => ({
+  version: "external-mark-list/v1",
+  marketId: market.parameters.marketId,
+  marks: newest(
+    market.risk.marks.filter((each) => each.sequence <= sequence).slice(-marksKept),
+    ({ atEpochMs }) => atEpochMs,
+    asked
+  ).map((each) => mark(market, each))
 })
 
 /** `external-funding-payment-list/v1` of an account. */

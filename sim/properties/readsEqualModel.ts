@@ -159,6 +159,7 @@ const growing: Readonly<Record<string, (reading: Reading, sequence: number) => u
   listLiquidations: (reading, sequence) => Published.liquidations(reading.model, reading.market!, sequence, askedOf(reading)),
   listDeleveragings: (reading, sequence) => Published.deleveragings(reading.model, reading.market!, sequence, askedOf(reading)),
   listFundings: (reading, sequence) => Published.fundings(reading.model, reading.market!, sequence, askedOf(reading)),
+  listMarks: (reading, sequence) => Published.marks(reading.model, reading.market!, sequence, askedOf(reading)),
   listAccountLiquidations: (reading, sequence) =>
     Published.accountLiquidations(reading.model, reading.call.account, sequence, askedOf(reading)),
   listFundingPayments: (reading, sequence) => Published.fundingPayments(reading.model, reading.call.account, sequence, askedOf(reading)),
@@ -169,7 +170,7 @@ const growing: Readonly<Record<string, (reading: Reading, sequence: number) => u
 const growingVerdict = (what: string, reading: Reading, expected: (reading: Reading, sequence: number) => unknown): Verdict => {
   const { call, from, json, model: { markets, published: { rankings, steps } }, to } = reading
   const shown = call.endpoint === "getInsuranceFund" ? json["movements"] : json
-  const between = [...steps, ...rankings, ...markets.flatMap(({ risk }) => risk.fundings)]
+  const between = [...steps, ...rankings, ...markets.flatMap(({ risk }) => [...risk.fundings, ...risk.marks.slice(-20)])]
     .map(({ sequence }) => sequence)
     .filter((sequence) => sequence > from && sequence <= to)
   let said: Verdict

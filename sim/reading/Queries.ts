@@ -61,6 +61,7 @@ const routes: ReadonlyArray<Route> = [
   route("listTrades", "public", "/v1/markets/:market/trades", page, "trades"),
   route("getStats", "public", "/v1/markets/:market/stats"),
   route("listFundings", "public", "/v1/markets/:market/funding", sinceAndLimit),
+  route("listMarks", "public", "/v1/markets/:market/marks", sinceAndLimit),
   route("listLiquidations", "public", "/v1/markets/:market/liquidations", sinceAndLimit),
   route("listDeleveragings", "public", "/v1/markets/:market/deleveragings", sinceAndLimit),
   route("getInsuranceFund", "public", "/v1/insurance-fund", sinceAndLimit),

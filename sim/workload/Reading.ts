@@ -58,6 +58,7 @@ const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string
   const { movements, payments, rankings, steps } = published
   const lists: Readonly<Record<string, ReadonlyArray<{ readonly atEpochMs: number }>>> = {
     listFundings: markets.flatMap(({ risk }) => risk.fundings),
+    listMarks: markets.flatMap(({ risk }) => risk.marks.slice(-60)),
     listLiquidations: steps,
     listAccountLiquidations: steps,
     listDeleveragings: rankings,
@@ -145,6 +146,7 @@ const sinceAndLimit = ["since", "limit"]
 /** What is published of liquidations and of funding. */
 const published: ReadonlyArray<Target> = [
   target("listFundings", "none", ofMarket("/funding"), sinceAndLimit),
+  target("listMarks", "none", ofMarket("/marks"), sinceAndLimit),
   target("listLiquidations", "none", ofMarket("/liquidations"), sinceAndLimit),
   target("listDeleveragings", "none", ofMarket("/deleveragings"), sinceAndLimit),
   target("getInsuranceFund", "none", at("/v1/insurance-fund"), sinceAndLimit),

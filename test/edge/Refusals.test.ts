@@ -356,6 +356,27 @@ const rows: ReadonlyArray<Row> = [
     actual: "1699996400000"
   },
   {
+    refusal: "delistingTooEarly",
+    ask: (at) => at.operator("PUT", `/v1/operator/markets/${marketId}/delisting`, { effectiveAtEpochMs: at.venue.atEpochMs + 1 }),
+    limit: "1700086400000",
+    actual: "1700000000001",
+    nearest: "1700086400000"
+  },
+  {
+    refusal: "marketDelisted",
+    ask: async (at) => {
+      await at.operator("PUT", `/v1/operator/markets/${marketId}/delisting`, {})
+      return at.operator("PUT", `/v1/operator/markets/${marketId}/status`, { status: "open" })
+    }
+  },
+  {
+    refusal: "feesInsufficient",
+    ask: (at) => at.operator("POST", "/v1/operator/insurance-fund", { amount: "0.5" }),
+    limit: "0.000000",
+    actual: "0.500000",
+    nearest: "0.000000"
+  },
+  {
     refusal: "indexPriceHeld",
     ask: async (at) => {
       const { market } = await at.venue.read(undefined, `/v1/markets/${marketId}`)

@@ -18,7 +18,7 @@ import * as Fake from "../edge/FakeVenue.js"
 import { LiveVenue, marketId, order, symbol, type Trader } from "../edge/LiveVenue.js"
 
 const operatorNames = ["putMarket", "setMarketStatus", "setIndexPrice", "openDemoAccounts", "haltEngine", "resumeEngine",
-  "cancelByOperator", "addToFund", "setLimits"] as const
+  "cancelByOperator", "addToFund", "setLimits", "delistMarket", "withdrawDelisting"] as const
 /** What an account cancels without a body. */
 const bodylessNames = ["cancelAutoClose", "cancelTriggers"] as const
 const names: ReadonlyArray<Contract.Name> = [...Contract.commandNames, ...bodylessNames, ...operatorNames]
@@ -263,7 +263,9 @@ test.each([...new Map(requests.map(([kind, , fields]) => [kind, fields]))])("%s:
         ...pathsOf(base, random),
         { ...base, idempotencyKey: "another" },
         // One order is asked for instead of an account's or a market's, which is two members away from those.
-        ...(name === "cancelByOperator" ? [{ ...base, body: `{"orderId":"ord_1s"}` }] : [])
+        ...(name === "cancelByOperator" ? [{ ...base, body: `{"orderId":"ord_1s"}` }] : []),
+        // A withdrawal is another method of the same place.
+        ...(name === "delistMarket" ? [{ ...base, endpoint: "withdrawDelisting", method: "DELETE" as const, body: "" }] : [])
       ]
       for (const other of others) differences(expected, await made(other), "", found)
     }
