@@ -5,7 +5,6 @@
  * Nothing here is random but by the seed, and nothing waits on anything real: two runs of one seed see the
  * same things in the same order, which the digest over all that was seen shows.
  */
-import { isListed } from "../src/domain/Market.js"
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
 import { venueBounds } from "./model/NaiveLiquidation.js"
@@ -22,9 +21,10 @@ import type { Report, Request } from "./run/Request.js"
 import type * as Script from "./run/Script.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
-import * as Calls from "./workload/Calls.js"
+import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Operator from "./workload/Operator.js"
+import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
@@ -179,7 +179,7 @@ class Run {
   }
 
   /** Gives markets a price and opens accounts, one thing after the other and without faults. */
-  private prepare(operator: Operator.Operator): ReadonlyArray<Calls.Identity> {
+  private prepare(operator: Operator.Operator): ReadonlyArray<Identity> {
     let made: Answer | undefined
     for (const draft of operator.opening) {
       let answer: Answer | undefined
@@ -260,16 +260,13 @@ class Run {
     this.lookAround()
   }
 
-  /** Somebody looks at every market's figures after that: what only time has changed since the last record is told, too. */
+  /** Everybody looks at all that is published after that: what only time has changed since the last record is told, too. */
   private lookAround(): void {
     const { clients, model } = this
-    const passerBy = { client: "a passer-by", account: -1, accountId: "", apiKey: "" }
     let unanswered = 0
     clients.restore(() => {
-      for (const { parameters: { marketId }, status } of model.markets) {
-        if (!isListed(status)) continue
+      for (const draft of everythingPublished(model, clients.identities)) {
         unanswered++
-        const draft = Calls.read(passerBy, "getStats", `/v1/markets/${marketId}/stats`, "none")
         clients.issue({ ...draft, persistent: true }, () => {
           unanswered--
         })

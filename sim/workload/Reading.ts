@@ -7,7 +7,7 @@ import { isListed, symbol } from "../../src/domain/Market.js"
 import type { NaiveMarket } from "../model/NaiveState.js"
 import * as Queries from "../reading/Queries.js"
 import * as Calls from "./Calls.js"
-import type { Draft } from "./Calls.js"
+import type { Draft, Identity } from "./Calls.js"
 import type { Seat } from "./Seat.js"
 
 /** How often a parameter is there, and how often what is in it is drawn from what few may be. */
@@ -200,6 +200,30 @@ const search = (seat: Seat, endpoint: string, parameters: ReadonlyArray<string>)
   if (random.chance(0.02)) parts.push(random.pick(["colour=blue", "limit=1&limit=1", "since=%zz", "%ff=1", "status", "Limit=1"]))
   if (random.chance(0.02)) parts.splice(random.below(parts.length + 1), 0, "")
   return parts.length === 0 ? random.chance(0.03) ? "?" : "" : `?${parts.join("&")}`
+}
+
+/** What somebody without an account, and each who has one, reads who looks at everything that is published. */
+export const everythingPublished = ({ markets }: Seat["model"], everybody: ReadonlyArray<Identity>): ReadonlyArray<Draft> => {
+  const passerBy = { client: "a passer-by", account: -1, accountId: "", apiKey: "" }
+  const listed = markets.filter(({ status }) => isListed(status)).map(({ parameters }) => `/v1/markets/${parameters.marketId}`)
+  const ofAll: ReadonlyArray<readonly [endpoint: string, target: string]> = [
+    ["getInsuranceFund", "/v1/insurance-fund?limit=500"],
+    ...listed.flatMap((market) =>
+      [
+        ["getStats", `${market}/stats`],
+        ["listFundings", `${market}/funding?limit=500`],
+        ["listLiquidations", `${market}/liquidations?limit=500`],
+        ["listDeleveragings", `${market}/deleveragings`]
+      ] as const
+    )
+  ]
+  return [
+    ...ofAll.map(([endpoint, target]) => Calls.read(passerBy, endpoint, target, "none")),
+    ...everybody.flatMap((who) => [
+      Calls.read(who, "listAccountLiquidations", `/v1/accounts/${who.accountId}/liquidations?limit=500`, "trader"),
+      Calls.read(who, "listFundingPayments", `/v1/accounts/${who.accountId}/funding-payments?limit=500`, "trader")
+    ])
+  ]
 }
 
 /** A market whose index has grown stale since the last record: nothing but the time says so. */
