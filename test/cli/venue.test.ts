@@ -309,10 +309,23 @@ describe("the command", { timeout: 60_000 }, () => {
     expect(authorizations).toEqual(["Bearer kept-token-of-tests"])
   })
 
-  it("prints the status, with a table of the markets and their index", async () => {
+  it("prints the status, with a table of the markets, their sessions and their index", async () => {
+    const at = Date.parse("2026-07-10T20:00:00Z")
+    const session = (state: string) => ({
+      state,
+      asOfEpochMs: at,
+      nextOpenEpochMs: at + 7_200_000,
+      nextCloseEpochMs: at + 3_600_000,
+      riskIncreasingOrderCutoffEpochMs: at + 2_700_000
+    })
+    const unknown = { ...session("closed"), nextOpenEpochMs: 0, nextCloseEpochMs: 0, riskIncreasingOrderCutoffEpochMs: 0 }
     const markets = [
       { marketId: "BTC-USDC-PERP", status: "open", indexAgeMs: 12_345, indexStale: true, indexHeld: true },
-      { marketId: "ETH-USDC-PERP", status: "paused", indexStale: true, indexHeld: false }
+      { marketId: "ETH-USDC-PERP", status: "paused", indexStale: true, indexHeld: false },
+      { marketId: "XAU-USDC-PERP", status: "open", session: session("closed"), indexAgeMs: 60_000, indexStale: false, indexHeld: false },
+      { marketId: "XAG-USDC-PERP", status: "open", session: session("open"), indexAgeMs: 1, indexStale: false, indexHeld: false },
+      { marketId: "SPX-USDC-PERP", status: "open", session: session("reduce_only"), indexAgeMs: 1, indexStale: false, indexHeld: false },
+      { marketId: "DAX-USDC-PERP", status: "open", session: unknown, indexAgeMs: 1, indexStale: false, indexHeld: false }
     ]
     const server = http.createServer((request, response) => {
       response.end(
@@ -329,6 +342,10 @@ describe("the command", { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/trading +│ halted/)
     expect(stdout).toMatch(/BTC-USDC-PERP │ open +│ always open +│ +12 345 │ stale, a step is held back/)
     expect(stdout).toMatch(/ETH-USDC-PERP │ paused │ always open +│ +- │ stale/)
+    expect(stdout).toMatch(/XAU-USDC-PERP │ open +│ closed until 2026-07-10T22:00:00.000Z +│ +60 000 │ - /)
+    expect(stdout).toMatch(/XAG-USDC-PERP │ open +│ open until 2026-07-10T20:45:00.000Z +│ +1 │ fresh/)
+    expect(stdout).toMatch(/SPX-USDC-PERP │ open +│ reduce_only until 2026-07-10T21:00:00.000Z +│ +1 │ fresh/)
+    expect(stdout).toMatch(/DAX-USDC-PERP │ open +│ closed +│ +1 │ - /)
   })
 
   it("cancels, says how many of how many at each step, and ends with 1 where it is refused", async () => {
