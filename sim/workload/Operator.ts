@@ -340,7 +340,7 @@ const delisting = (commands: Commands, { model, time }: Desk, random: SimRandom)
   const market = random.pick(listed.length === 0 || random.chance(0.2) ? model.markets : listed)
   const { marketId } = market.parameters
   if (random.chance(market.delisting === undefined ? 0.1 : 0.4)) return commands.withdrawDelisting(marketId)
-  if (random.chance(0.4)) return commands.delist(marketId, undefined)
+  if (random.chance(0.7)) return commands.delist(marketId, undefined)
   const notice = model.noticeMs + random.pick([-1_000, 0, 100, 500, 2_000]) + random.below(100)
   return commands.delist(marketId, Math.max(1, Math.floor(time.nowEpochMs()) + notice))
 }
