@@ -1,7 +1,8 @@
 /**
  * Safety (contract). Nobody is named to others: no answer to a reader tells the id of an account, an order or a bracket that is
  * not the reader's own, whatever it lists. Of accounts the insurance fund alone is known by its name. An id that the reader has sent
- * himself may be said back to him in a refusal. Operators may see everything.
+ * himself may be said back to him: of an account in a refusal, of an order also in a lookup of what he tried with it. Operators may
+ * see everything.
  */
 import { accountId, insuranceFundId, parseOrderId } from "../../src/domain/Ids.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
@@ -17,22 +18,33 @@ const ownerOf = ({ brackets, orders, ownOrders }: NaiveVenue, prefix: string, nu
     ? brackets.all.find((each) => each.number === number)?.account ?? orders.get(number)?.account
     : orders.get(number)?.account ?? ownOrders.get(number)
 
-const idVerdict = (text: string, { account, credential, endpoint }: Call, model: NaiveVenue): Verdict => {
+/** Ids of orders that each client has sent. */
+type State = Map<string, Set<string>>
+
+const noteSent = (state: State, { body, client, target }: Call): void => {
+  const sent = state.get(client) ?? new Set<string>()
+  state.set(client, sent)
+  for (const [id] of `${decoded(target)} ${body}`.matchAll(ofOrders)) sent.add(id)
+}
+
+const idVerdict = (state: State, text: string, { account, client, credential, endpoint }: Call, model: NaiveVenue): Verdict => {
   for (const [id, prefix = "", digits = ""] of text.matchAll(ofOrders)) {
     const owner = ownerOf(model, prefix, parseOrderId(`ord_${digits}`) ?? -1)
-    if (owner !== undefined && (credential !== "trader" || owner !== account)) {
+    const isTried = endpoint === "lookUpOutcome" && state.get(client)?.has(id) === true
+    if (owner !== undefined && !isTried && (credential !== "trader" || owner !== account)) {
       return broken(`${endpoint} tells ${id}, which is of account ${owner}`)
     }
   }
   return holds
 }
 
-export const pseudonymous: Property<null> = {
+export const pseudonymous: Property<State> = {
   name: "nobody-is-named-to-others",
   invariant: "contract",
   kind: "safety",
-  initial: () => null,
-  observe: (_, seen) => {
+  initial: () => new Map(),
+  observe: (state, seen) => {
+    if (seen._tag === "Asked") noteSent(state, seen.call)
     if (seen._tag !== "Answered" || seen.call.credential === "operator") return holds
     const { answer, call, model } = seen
     const own = call.credential === "trader" ? model.accounts[call.account] : undefined
@@ -44,7 +56,7 @@ export const pseudonymous: Property<null> = {
         return broken(`${call.target} of ${call.client} is answered with ${id}: ${answer.text.slice(0, 400)}`)
       }
     }
-    return answer.status === 200 ? idVerdict(answer.text, call, model) : holds
+    return answer.status === 200 ? idVerdict(state, answer.text, call, model) : holds
   }
 }
 
