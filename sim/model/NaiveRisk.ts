@@ -64,7 +64,10 @@ const hasIndex = (market: NaiveMarket, atEpochMs: number): boolean =>
 
 /** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
 export const finalPrice = ({ parameters: { maxPriceAtoms, minPriceAtoms }, risk }: NaiveMarket, atEpochMs: number): number => {
-  const since = Math.floor(atEpochMs / minuteMs) - lookedBack
+  const within = Math.floor(atEpochMs / minuteMs)
+  // Without a tick in that time it is the half hour up to the last one.
+  const last = risk.ticks.at(-1)?.minute ?? within
+  const since = (last < within - lookedBack ? last : within) - lookedBack
   const prices = risk.ticks.filter(({ minute }) => minute >= since).map(({ index }) => BigInt(index))
   if (prices.length === 0) return risk.index
   const average = rounded(prices.reduce((sum, each) => sum + each, 0n), BigInt(prices.length))

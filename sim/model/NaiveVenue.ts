@@ -778,6 +778,7 @@ export class NaiveVenue {
   #journalSession(command: SetMarketSession): NaiveOutcome {
     const market = this.markets[command.market]
     if (market === undefined) return refused(Refusal.marketUnknown, -1)
+    if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
     if (market.parameters.marketType === "crypto") return refused(Refusal.marketInvalid, -1)
     this.#setSession(market, {
       state: command.state,
@@ -796,7 +797,9 @@ export class NaiveVenue {
 
   /** Makes the marks that are due, of a bounded number of markets, the lowest first. */
   #tick(): void {
-    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs)).length
+    // A market that is delisted with this very record was due when its tick was asked for.
+    const wasDelisted = ({ delisting }: NaiveMarket): boolean => delisting?.effectiveAtEpochMs === this.atEpochMs
+    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs) || wasDelisted(market)).length
     for (const market of this.markets.filter((each) => Risk.isDue(each, this.atEpochMs)).slice(0, tickedAtOnce)) {
       const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
       market.mark = mark
@@ -1092,6 +1095,7 @@ export class NaiveVenue {
     market.status = "halted"
     market.risk.held = undefined
     market.mark = finalPrice
+    market.session = undefined
     market.delisting = {
       state: "settling",
       effectiveAtEpochMs: this.atEpochMs,

@@ -525,7 +525,7 @@ export const stats = (model: NaiveVenue, of: NaiveMarket, now = model.atEpochMs)
       ...both("indexPrice", of.risk.index, priceScale),
       ...both("markPrice", of.mark, priceScale),
       asOfEpochMs: of.risk.source,
-      stale: Risk.isStale(of, Math.max(now, model.atEpochMs))
+      stale: Risk.isStale(of, Math.max(now, model.atEpochMs)) && Risk.sessionOf(of) !== "closed"
     }
   }
 }

@@ -50,7 +50,9 @@ const isDelisted = ({ state }: Followed): boolean => state !== "none"
 
 const finalPriceOf = ({ index, parameters, ticks }: Followed, atEpochMs: number): bigint => {
   const now = Math.floor(atEpochMs / minuteMs)
-  const prices = ticks.filter(({ minute }) => minute + lookedBack >= now)
+  const latest = ticks.at(-1)?.minute ?? now
+  const end = latest + lookedBack < now ? latest : now
+  const prices = ticks.filter(({ minute }) => minute + lookedBack >= end)
   if (prices.length === 0) return index
   const count = BigInt(prices.length)
   const average = (prices.reduce((sum, each) => sum + each.index, 0n) * 2n + count) / (2n * count)

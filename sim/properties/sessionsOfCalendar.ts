@@ -9,7 +9,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { SetMarketSession } from "../../src/operations/markets/SetMarketSession.js"
 import * as Reckoning from "../../src/sessions/Reckoning.js"
-import type { NaiveDecision, NaiveMarket } from "../model/NaiveState.js"
+import { isDelisted, type NaiveDecision, type NaiveMarket } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
@@ -84,7 +84,7 @@ const finishedVerdict = ({ calendars, model }: State, atEpochMs: number): Verdic
   for (const market of model?.markets ?? []) {
     const { marketId } = market.parameters
     const kept = calendars.get(marketId)
-    if (kept === undefined || !hasSessions(market.parameters)) continue
+    if (kept === undefined || !hasSessions(market.parameters) || isDelisted(market)) continue
     const latest = Math.max(atEpochMs, model!.atEpochMs)
     const earliest = Math.max(atEpochMs, model!.atEpochMs) - graceMs
     const candidates = [kept.at(earliest), kept.at(latest)].map(({ session }) => heldTo(session, model!.atEpochMs))

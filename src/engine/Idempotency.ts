@@ -276,6 +276,13 @@ export class Idempotency {
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
   }
 
+  /** Whether a key's time is over while its row still stands: so that it was seen, and is remembered no more. */
+  isOver(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): boolean {
+    Idempotency.digestKey(account, operation, key)
+    const entry = this.slotAt(account, this.hashOfDigest())
+    return entry !== none && this.expiry(entry, endOf) <= atEpochMs
+  }
+
   /** How long an entry was promised to be remembered, milliseconds. */
   private retentionOf(entry: number): number {
     return (this.words[entry * entryWords + word.flags]! >>> retentionShift) * minuteMs
@@ -344,7 +351,7 @@ export class Idempotency {
 
   /**
    * When a record looks at an entry, if it comes to it: forgets it, or puts it back where open orders keep it, or a longer
-   * promise. That one is looked at as often as anything else, so that nothing behind it waits for it.
+   * promise. That one is looked at as often as anything else, so that what is behind it waits no longer than the present retention.
    */
   private lookEpochMs(entry: number): number {
     return this.queuedAtOf(entry) + Math.min(this.retentionOf(entry), this.retentionMinutes * minuteMs)
@@ -511,7 +518,7 @@ export class Idempotency {
   }
 
   /**
-   * Reads what forgetting the oldest keys asks for. It is a day old and in no cache: read in one go, the misses of many
+   * Reads what forgetting the oldest keys asks for. It is as old as the retention and in no cache: read in one go, the misses of many
    * keys overlap, where one key after the other would wait for each of its own.
    */
   private readOldest(readAhead: ReadAhead): void {

@@ -37,7 +37,7 @@ export interface Delisting {
   /** Where it is among those who came to the market, the insurance fund behind them: with deficits, then with longs; with shorts. */
   at: number
   shortAt: number
-  /** When it is gone through again, where somebody could not be closed; 0 while it goes on. */
+  /** When it is gone through again, where somebody could not be closed; 0 until then, and a moment that has passed while it goes on. */
   againAtEpochMs: number
 }
 

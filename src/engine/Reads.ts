@@ -330,8 +330,8 @@ export interface Reads {
   readonly findOutcomes: (account: number, idempotencyKey: string) => ReadonlyArray<RememberedOutcome>
   /** Whether a key, or if not empty a clientOrderId, was fenced. */
   readonly isFenced: (account: number, idempotencyKey: string, clientOrderId: string) => boolean
-  /** Whether a key or an order of the account has been forgotten, so that "never seen" cannot be said. */
-  readonly hasForgotten: (account: number) => boolean
+  /** Whether a key or an order of the account has been forgotten, or this key's time is over: then "never seen" cannot be said. */
+  readonly hasForgotten: (account: number, idempotencyKey: string) => boolean
   /** When the account's dead-man switch fires; 0 while it is not armed. */
   readonly cancelAllAtEpochMs: (account: number) => number
   /** The account's retained fills, newest first, of one market unless `anyMarket`, older than an ordinal (`Infinity`: from the newest). */

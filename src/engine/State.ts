@@ -44,6 +44,8 @@ class Liquidating {
   /** Of settlements: orders that were cancelled, and positions that were looked at for deficits and pairs. */
   swept = 0
   settled = 0
+  /** Places of a market that were gone through to find these. */
+  walked = 0
 
   /** Begins a record: every one does, so nothing is allocated or walked for it. */
   begin(): void {
@@ -53,6 +55,7 @@ class Liquidating {
     this.deleveraged = 0
     this.swept = 0
     this.settled = 0
+    this.walked = 0
   }
 }
 

@@ -23,7 +23,10 @@ export interface Scheduled {
 }
 
 export interface Sessions {
-  /** Journals what the calendars say now, and ends when that is durable; waits for as long as there is no room for it. */
+  /**
+   * Journals what the calendars say now, and ends when that is durable, or refused because the disk is full: a start does not wait
+   * for that, as a market closes by itself, and one that should open stays closed until `drive` finds room.
+   */
   readonly journal: Effect.Effect<void>
   /** Goes on with it, at each moment at which a session becomes another. */
   readonly drive: Effect.Effect<never>
@@ -71,6 +74,9 @@ export const make = (
       const market = reads.findMarket(timetable.marketId)
       // An operator may have made another market of it before it was in the file.
       if (market < 0 || !Market.hasSessions(reads.market(market).parameters)) return []
+      const { delisting } = reads.market(market)
+      // One that is delisted takes no session any more.
+      if (delisting !== undefined && delisting.state !== "announced") return []
       const { session } = timetable.at(epochMs)
       const standing = reads.market(market).session
       return standing !== undefined && Session.isSame(Session.heldTo(standing, epochMs), session)
@@ -81,10 +87,10 @@ export const make = (
   const sent = (command: Command): Effect.Effect<Outcome> =>
     Effect.async((resume) => submit(command, (outcome) => resume(Effect.succeed(outcome))))
 
-  /** Journals what is to be journaled; whether there was room for all of it. */
+  /** Journals what is to be journaled; whether there was room for all of it, as far as a wait would make any. */
   const journalOnce = Effect.gen(function*() {
     const outcomes = yield* Effect.forEach(commandsAt(yield* now), sent, { concurrency: "unbounded" })
-    return outcomes.every(({ refusal }) => refusal === Refusal.Refusal.none)
+    return outcomes.every(({ refusal }) => refusal === Refusal.Refusal.none || refusal === Refusal.Refusal.journalFull)
   })
 
   const sleep = Effect.flatMap(now, (epochMs) => {

@@ -215,11 +215,18 @@ describe("the final price", () => {
     expect(driver.engine.stats(0).markPriceAtoms).toBe(1003)
   })
 
-  test("is the last index where there was no tick for half an hour", () => {
+  test("is that of the last half hour with ticks where there was none since, and no single sample", () => {
     const { driver } = begin()
-    driver.mark()
+    for (let second = 0; second < 4; second++) driver.mark()
     driver.price(0, 1040)
     driver.atEpochMs += 31 * 60_000
+    delist(driver)
+    expect(driver.engine.market(0).delisting?.finalPriceAtoms).toBe(1000)
+  })
+
+  test("is the index where the market never had a tick", () => {
+    const driver = new Driver()
+    driver.market(market("AAA"), 1040)
     delist(driver)
     expect(driver.engine.market(0).delisting?.finalPriceAtoms).toBe(1040)
   })

@@ -472,6 +472,18 @@ describe("how many", () => {
     expect(driver.engine.occupancy.idempotencyEntries).toBe(0)
   })
 
+  test("a key whose time is over was seen, also while it waits for its turn to be forgotten", () => {
+    const { account, driver, other } = begin(new Driver(Engine.make({ orders: 200, idempotencyKeys: 200 })))
+    for (let count = 0; count < forgottenAtOnce + 8; count++) driver.deadMan(other)
+    const late = "late"
+    driver.send({ kind: "SetCancelAllAfter", account, idempotencyKey: late, timeoutMs: 0 })
+    driver.atEpochMs += retentionMs + minuteMs
+    driver.price(0, 1000)
+    expect(driver.engine.findOutcomes(account, late)).toEqual([])
+    expect(driver.engine.hasForgotten(account, late)).toBe(true)
+    expect(driver.engine.hasForgotten(account, "never sent")).toBe(false)
+  })
+
   test("the oldest key makes room when its time is over, before the next command is decided", () => {
     const { account, driver } = full()
     while (driver.engine.occupancy.idempotencyEntries < 16) driver.deadMan(account)

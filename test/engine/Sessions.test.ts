@@ -406,3 +406,17 @@ test("a preview is of the session at its time", () => {
   expect(at(hourMs)).toMatchObject({ refusal: Refusal.sessionClosed, limit: from + 10 * hourMs, actual: from + hourMs })
   expect(sessionOf(driver)!.state).toBe("open")
 })
+
+test("a market that is delisted has no session any more, takes none, and wakes nobody for one", () => {
+  const { driver } = begin()
+  expect(driver.engine.nextDueEpochMs).toBeLessThan(driver.atEpochMs + hourMs)
+  driver.send({ kind: "DelistMarket", idempotencyKey: "delist", market: 0, action: "delist", effectiveAtEpochMs: 0 })
+  pass(driver, secondMs)
+  expect(driver.engine.market(0)).toMatchObject({
+    status: "halted",
+    session: { state: "closed", nextOpenEpochMs: 0 },
+    delisting: { state: "settled" }
+  })
+  expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
+  expect(setSession(driver, "open", { closesMs: hourMs }).refusal).toBe(Refusal.marketDelisted)
+})

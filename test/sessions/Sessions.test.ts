@@ -122,12 +122,12 @@ test("a market that an operator made crypto has no sessions, whatever the file s
   await stop()
 })
 
-test("a full disk delays it until there is room, and a clock that was set back does not open what is over", async () => {
+test("a full inbox delays it until there is room, a full disk leaves it to the driver, and a clock that was set back does not open what is over", async () => {
   const driver = new Driver(Engine.make({ orders: 10, idempotencyKeys: 10 }))
   driver.atEpochMs = from
   driver.send({ kind: "PutMarket", idempotencyKey: "put", parameters: parameters("XAU", { marketType: "commodity" }) })
   let clockMs = from + 6_000
-  const refusals: Array<Refusal> = [Refusal.journalFull, Refusal.inboxFull]
+  const refusals: Array<Refusal> = [Refusal.journalFull]
   const sent: Array<string> = []
   const sessions = Sessions.make([{ marketId: "XAU-USDC-PERP", calendar }], driver.engine, {
     submit: (command, answer) => {
@@ -142,6 +142,10 @@ test("a full disk delays it until there is room, and a clock that was set back d
     sleep: () => Effect.sync(() => void (clockMs += 500))
   })
   const journal = () => Effect.runPromise(Effect.withClock(sessions.journal, clock))
+  // A start on a full disk serves what can be served: until there is room the market is closed.
+  await journal()
+  expect([seconds(driver.engine.market(0).session!), refusals]).toEqual([["closed", 0, 0, 0], []])
+  refusals.push(Refusal.inboxFull, Refusal.inboxFull)
   await journal()
   expect([seconds(driver.engine.market(0).session!), refusals]).toEqual([["open", 15, 8, 10], []])
   clockMs = from + 11_000

@@ -192,7 +192,7 @@ const ownLines = (engine: Engine, account: number): ReadonlyArray<string> => {
     ...ordersOf(engine, account),
     ...engine.fills(account, none, everything, everything).map((fill) => JSON.stringify(fill)),
     ...engine.state.apiKeys.all().filter((key) => key.account === account).map((key) => JSON.stringify(key)),
-    `${engine.cancelAllAtEpochMs(account)} ${engine.hasForgotten(account)}`
+    `${engine.cancelAllAtEpochMs(account)} ${engine.hasForgotten(account, "")}`
   ]
 }
 

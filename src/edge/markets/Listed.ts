@@ -22,9 +22,10 @@ export const listedMarkets = (state: Reads): ReadonlyArray<MarketView> => {
  * clock tells that a feed fell silent. A clock that was set back is no reason to call fresh what the next record will call stale.
  */
 export const isIndexStale = (
-  { indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs } }: MarketView,
+  { indexPriceAtoms, indexSourceEpochMs, parameters: { indexStaleMs }, session }: MarketView,
   { now, state }: { readonly now: () => number; readonly state: Reads }
-): boolean => indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= Math.max(now(), state.atEpochMs)
+): boolean =>
+  session?.state !== "closed" && (indexPriceAtoms === 0 || indexSourceEpochMs + indexStaleMs <= Math.max(now(), state.atEpochMs))
 
 /** The public market of an index; a failure where there is none. */
 export const withMarket = <A>(

@@ -50,7 +50,8 @@ const MarketStats = Schema.Struct({
     markPrice: Fields.Decimal,
     asOfEpochMs: Fields.EpochMs,
     stale: Schema.Boolean.annotations({
-      description: "The index is no longer fresh: the market takes only what reduces, and its mark stands still."
+      description:
+        "The index is no longer fresh: the market takes only what reduces, and its mark stands still. Not said of a closed session."
     })
   })
 }).annotations({

@@ -91,8 +91,8 @@ const decision = ({ operation, outcome }: RememberedOutcome) => ({
 const isAccepted = ({ outcome }: RememberedOutcome): boolean => outcome.entries.some((decided) => !Submission.isRefused(decided))
 
 /** Nothing is remembered: whether that means that nothing was ever seen. */
-const absent = (state: Reads, account: number): "never_seen" | "unknown_expired" =>
-  state.hasForgotten(account) ? "unknown_expired" : "never_seen"
+const absent = (state: Reads, account: number, idempotencyKey: string): "never_seen" | "unknown_expired" =>
+  state.hasForgotten(account, idempotencyKey) ? "unknown_expired" : "never_seen"
 
 /** `external-outcome/v1` of an Idempotency-Key, as JSON. */
 const ofKey = (
@@ -106,7 +106,7 @@ const ofKey = (
     version: "external-outcome/v1",
     accountId,
     idempotencyKey,
-    outcome: found.some(isAccepted) ? "accepted" : found.length > 0 ? "refused" : absent(state, account),
+    outcome: found.some(isAccepted) ? "accepted" : found.length > 0 ? "refused" : absent(state, account, idempotencyKey),
     fenced: state.isFenced(account, idempotencyKey, ""),
     decisions: found.map(decision),
     journalSequence: state.sequence
@@ -117,7 +117,7 @@ const ofKey = (
 const ofClientOrder = (state: Reads, account: number, accountId: string, clientOrderId: string): string => {
   const order = state.findClientOrder(account, clientOrderId)
   return `{"version":"external-outcome/v1","accountId":${quote(accountId)},"clientOrderId":"${clientOrderId}"`
-    + `,"outcome":"${order === undefined ? absent(state, account) : "accepted"}"`
+    + `,"outcome":"${order === undefined ? absent(state, account, "") : "accepted"}"`
     + `,"fenced":${state.isFenced(account, "", clientOrderId)},"decisions":[]`
     + (order === undefined ? "" : `,"order":${OrderText.order(accountId, state.market(order.market).parameters, order)}`)
     + `,"journalSequence":${state.sequence}}`

@@ -32,7 +32,7 @@ export const indexFreshness = (
     status: view.status,
     session: view.session === undefined ? undefined : sessionOf(state, view),
     indexAgeMs: view.indexPriceAtoms === 0 ? undefined : Math.max(0, at - view.indexSourceEpochMs),
-    indexStale: isIndexStale(view, { now, state }) && view.session?.state !== "closed",
+    indexStale: isIndexStale(view, { now, state }),
     indexHeld: indexWatch.isHeld(view.index)
   }))
 }

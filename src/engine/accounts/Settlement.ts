@@ -106,6 +106,7 @@ const coverDeficits = (state: State, market: MarketState, delisting: Progress): 
   const { liquidating } = state
   for (;; delisting.at++) {
     delisting.at = nextHeld(state, market, delisting.at, undefined)
+    if (hasWalked(state)) return false
     const slot = slotAt(state, market, delisting.at)
     if (slot === none) return true
     if (liquidating.settled >= lookedAt(state)) {
@@ -149,6 +150,7 @@ const close = (state: State, market: MarketState, delisting: Progress): boolean 
   for (;;) {
     delisting.at = nextHeld(state, market, delisting.at, long)
     delisting.shortAt = nextHeld(state, market, delisting.shortAt, short)
+    if (hasWalked(state)) return false
     const [longSlot, shortSlot] = [slotAt(state, market, delisting.at), slotAt(state, market, delisting.shortAt)]
     if (longSlot === none || shortSlot === none) return true
     if (liquidating.settled >= lookedAt(state)) {
@@ -184,11 +186,21 @@ const slotAt = ({ accounts, positions }: State, { index }: MarketState, place: n
 
 const ofHolder = (positions: State["positions"], slot: number): number => slot === none || positions.quantity(slot) === 0 ? none : slot
 
-/** The first place from one on with a position, of a direction where one is given; behind the last where there is none. */
+/** Places that a record goes through at most: those of accounts that hold nothing any more cost a look each. */
+const walkedAtOnce = 8_192
+
+/** Whether the record has gone through as many places as it may. */
+const hasWalked = ({ liquidating }: State): boolean => liquidating.walked >= walkedAtOnce
+
+/**
+ * The first place from one on with a position, of a direction where one is given; behind the last where there is none; where the
+ * record may not go further, that at which it stopped.
+ */
 const nextHeld = (state: State, market: MarketState, from: number, direction: Direction | undefined): number => {
-  const { positions } = state
+  const { liquidating, positions } = state
   const held = positions.heldCount(market.index)
   for (let place = from; place <= held; place++) {
+    if (++liquidating.walked >= walkedAtOnce) return place
     if (place < held && positions.heldSize(market.index, place) === 0) continue
     const slot = slotAt(state, market, place)
     if (slot !== none && (direction === undefined || directionOf(positions.quantity(slot)) === direction)) return place

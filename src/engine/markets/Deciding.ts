@@ -91,6 +91,7 @@ const setIndexPrice = (state: State, command: SetIndexPrice): MarketChanged | Re
 const setSession = (state: State, command: SetMarketSession): MarketChanged | Refused => {
   const market = state.markets[command.market]
   if (market === undefined) return refused(Refusal.marketUnknown, none)
+  if (market.isDelisted) return refused(Refusal.marketDelisted, none)
   // A draft may have become a market that is always open while the command was on its way.
   if (!Market.hasSessions(market.parameters)) return refused(Refusal.marketInvalid, none)
   Sessions.set(state, market, command)

@@ -15,6 +15,7 @@ import * as Announced from "./Announced.js"
 import * as Changing from "./Changing.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import * as Index from "./Index.js"
+import * as Sessions from "./Sessions.js"
 
 /** How events call what has become of a delisting, by code: never renumber. */
 export const delistingStates = ["withdrawn", "announced", "settling", "settled"] as const
@@ -109,6 +110,7 @@ const begin = (state: State, market: MarketState): void => {
   state.capacity.reached?.("a market was delisted")
   Announced.withdraw(state, market)
   market.letGo()
+  Sessions.end(state, market)
   const finalPriceAtoms = finalPriceAt(market, atEpochMs)
   market.delisting = { ...begun, state: "settling", effectiveAtEpochMs: atEpochMs, finalPriceAtoms }
   Changing.setStatus(state, market, "halted")

@@ -26,7 +26,10 @@ export const finalPriceAt = (
   { indexMinutes, indexPrice, parameters: { maxPriceAtoms, minPriceAtoms } }: MarketState,
   atEpochMs: number
 ): number => {
-  const first = Math.floor(atEpochMs / minuteMs) - minutesBefore
+  // A market that was halted, closed or down before has no tick in that time: then it is the half hour up to its last one.
+  const now = Math.floor(atEpochMs / minuteMs)
+  const last = indexMinutes.at(-1)?.minute ?? now
+  const first = (last < now - minutesBefore ? last : now) - minutesBefore
   let sum = 0
   let ticks = 0
   for (const each of indexMinutes) {

@@ -42,6 +42,12 @@ const standing = (session: Session.Session, asOfEpochMs: number): StandingSessio
   riskIncreasingOrderCutoffEpochMs: session.riskIncreasingOrderCutoffEpochMs
 })
 
+/** Takes a market's session away for good, with what was to come of it. */
+export const end = (state: State, market: MarketState): void => {
+  market.session = null
+  schedule(state, market)
+}
+
 /** Enters when a market's session ends by itself. */
 export const schedule = ({ sessions }: State, { index, session }: MarketState): void => {
   const end = session === null ? Number.POSITIVE_INFINITY : Session.endOf(session)

@@ -12,7 +12,7 @@ export const orderGraceMinutes = 1
 const isDue = (state: State, older: number, atEpochMs: number): boolean => {
   const order = state.endedAt(older)
   if (order === none) return false
-  // What was promised longer is looked at as often as anything else, so that nothing behind it waits for it.
+  // What was promised longer is looked at as often as anything else, so that what is behind it waits no longer than the present retention.
   const minutes = Math.min(state.orders.retentionMinutes(order), state.retentionMinutes) + orderGraceMinutes
   if (state.endedSince(older) + minutes * minuteMs <= atEpochMs) return true
   // One that was looked at before need not wait for as long again; without a change of the retention none was.
@@ -37,7 +37,7 @@ export const forgetsOrders = (state: State, wanted: number, atEpochMs: number): 
 const readAtOnce = 16
 
 /**
- * Reads what forgetting the oldest ended orders asks for. It is a day old and in no cache: read in one go, the misses of
+ * Reads what forgetting the oldest ended orders asks for. It is as old as the retention and in no cache: read in one go, the misses of
  * many orders overlap, where one order after the other would wait for each of its own.
  */
 const readOldest = (state: State): void => {

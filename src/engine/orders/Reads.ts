@@ -62,8 +62,11 @@ export class OrderReads extends AccountReads {
     return isKeyFenced(state, account, idempotencyKey, state.atEpochMs)
   }
 
-  hasForgotten(account: number): boolean {
-    return this.state.accounts.evicted(account) === 1
+  hasForgotten(account: number, idempotencyKey: string): boolean {
+    const { accounts, atEpochMs, endOf, idempotency } = this.state
+    // Only so many keys are forgotten with each record: one whose time is over may still wait for its turn.
+    return accounts.evicted(account) === 1
+      || lookedUp.some((operation) => idempotency.isOver(account, operation, idempotencyKey, atEpochMs, endOf))
   }
 
   findClientOrder(account: number, clientOrderId: string): OrderView | undefined {

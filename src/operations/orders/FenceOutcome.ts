@@ -1,4 +1,7 @@
-/** Makes sure that a key or a clientOrderId which was never seen does not act for a day, so that a late original cannot land. */
+/**
+ * Makes sure that a key or a clientOrderId which was never seen does not act for as long as keys are remembered, so that a late
+ * original cannot land.
+ */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
