@@ -61,6 +61,10 @@ export interface Bounds {
   readonly maxRecords: number
 }
 
+/** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
+export const refusedAtEpochMs = ({ text }: Answer, { atEpochMs }: NaiveVenue): number =>
+  Math.max(Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0), atEpochMs)
+
 export type Observation =
   /** A client sent a call, for the first time or again. */
   | { readonly _tag: "Asked"; readonly call: Call; readonly attempt: number }

@@ -14,7 +14,7 @@ import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
 import { Markets, type Moment } from "../reading/Markets.js"
-import type { Call, Observation } from "./Observation.js"
+import { type Call, type Observation, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** A request under a key, read once for all calls that say the same. */
@@ -199,7 +199,7 @@ const answeredGood = (state: State, { answer, call, memory, model }: Answered, r
   if (conflict === "body") {
     const last = records.at(-1)
     const isOnlyOwn = last !== undefined && last.says.size === 1 && last.says.has(asked.canonical)
-    const isKept = memory !== undefined && model.isRemembered(memory, model.atEpochMs)
+    const isKept = memory !== undefined && model.isRemembered(memory, refusedAtEpochMs(answer, model))
     return isOnlyOwn && isKept ? broken(`${what} is what the key was used for, and ${said}`) : holds
   }
   if (status === 400 || status === 404) {

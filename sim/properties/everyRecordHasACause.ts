@@ -23,7 +23,13 @@ interface State {
   readonly quotes: Map<string, number>
   /** Moments at which something was to be due, later than the time of the last record that only let time pass. */
   deadlines: ReadonlyArray<number>
+  /** Keys for which the table of the running process has room. */
+  room: number
 }
+
+/** Of the table of keys, what those who only place orders may take, but for a batch that finds no room in the rest. */
+const isFull = ({ room }: State, { mostFurther, mostKeys }: NaiveVenue): boolean => mostKeys + mostFurther + longestBatch > room - room / 8
+const longestBatch = 32
 
 /** The keys under which a start puts and opens a market of its file. */
 const ofStart = /^bootstrap\/([^/]+)(?:\/(?:backfilling|open))?$/
@@ -37,7 +43,10 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     case "StartVenue":
       return state.starts-- > 0 ? holds : broken(`record ${sequence} is a ${command.kind}, and no process was started`)
     case "PassTime": {
-      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || state.deadlines.some((due) => due <= atEpochMs)
+      // Where keys find no room, time is let pass for those whose day is over.
+      const forgets = isFull(state, model) && model.hasForgettable(atEpochMs)
+      const isDue = state.deadlines.some((due) => due <= atEpochMs)
+      const isCaused = decision.touchedOrders.size > 0 || decision.looked.length > 0 || isDue || forgets
       state.deadlines = state.deadlines.filter((due) => due > atEpochMs)
       return isCaused ? holds : broken(`record ${sequence} lets time pass to ${atEpochMs}, and nothing was due`)
     }
@@ -107,7 +116,15 @@ export const everyRecordHasACause: Property<State> = {
   name: "every-record-has-a-cause",
   invariant: "I20",
   kind: "safety",
-  initial: () => ({ scopes: new Set(), starts: 0, files: new Set(), calendars: new Set(), quotes: new Map(), deadlines: [] }),
+  initial: () => ({
+    scopes: new Set(),
+    starts: 0,
+    files: new Set(),
+    calendars: new Set(),
+    quotes: new Map(),
+    deadlines: [],
+    room: Number.POSITIVE_INFINITY
+  }),
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked":
@@ -117,6 +134,7 @@ export const everyRecordHasACause: Property<State> = {
         return holds
       case "Started":
         state.starts++
+        state.room = seen.bounds.idempotencyKeys
         for (const marketId of seen.markets) state.files.add(marketId)
         for (const { marketId } of seen.calendars) state.calendars.add(marketId)
         return holds

@@ -6,7 +6,7 @@
 import { Refusal } from "../../src/domain/Refusal.js"
 import { scopeOfCommand } from "../model/NaiveVenue.js"
 import { unspelled } from "../reading/Answers.js"
-import type { Answer, Call } from "./Observation.js"
+import { type Answer, type Call, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property } from "./Property.js"
 
 interface State {
@@ -74,9 +74,7 @@ export const idempotency: Property<State> = {
     if (scope === undefined) return holds
     const known = state.asked.get(`${call.id}/${seen.attempt}`)
     if (known !== undefined && known === memory?.sequence && answer.text.includes("engine_halted")) {
-      // A refusal without a record is of the clock's time, which no record need have come to yet, or of the last record's.
-      const occurredAtEpochMs = Number(/"occurredAtEpochMs":([0-9]+)/.exec(answer.text)?.[1])
-      if (model.isRemembered(memory, Math.max(occurredAtEpochMs, model.atEpochMs))) {
+      if (model.isRemembered(memory, refusedAtEpochMs(answer, model))) {
         return broken(`key ${call.idempotencyKey} of ${call.endpoint} was decided in record ${known} and is refused as halted`)
       }
     }
@@ -85,7 +83,8 @@ export const idempotency: Property<State> = {
     const decided = `${scope} ${memory.sequence}`
     const first = state.answers.get(decided)
     if (answer.status === 409 && answer.text.includes("idempotency_key_conflict") && !answer.text.includes("rejectionGuard")) {
-      return first?.request === request
+      // A key that is forgotten opens no accounts a second time: their own keys are made of it.
+      return first?.request === request && model.isRemembered(memory, refusedAtEpochMs(answer, model))
         ? broken(`key ${call.idempotencyKey} of ${call.endpoint} is refused to the body it was decided for`)
         : holds
     }
