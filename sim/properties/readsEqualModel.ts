@@ -7,7 +7,7 @@
 import * as Market from "../../src/domain/Market.js"
 import { parseOrderId } from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
-import { isKept, type NaiveMarket } from "../model/NaiveState.js"
+import { isKept, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
 import * as Published from "../model/ShownPublished.js"
@@ -85,13 +85,16 @@ const compatOrdersVerdict = ({ call, json, model, query, stands }: Reading): Ver
   const verdict = each(json, (item) => compatOrderVerdict(item, model, call.account))
   if (verdict !== undefined || !stands) return verdict
   const status = query.get("status")
+  const shown = (json as unknown as ReadonlyArray<Json>).map((item) => item["id"])
+  const told = new Set(shown)
+  // Only so many orders are forgotten with each record: one whose time is over may still be shown, and then in its place.
+  const mayBeShown = (order: NaiveOrder): boolean => isKept(order, model.atEpochMs) || told.has(Shown.compatOrder(model, order)["id"])
   const kept = model.accounts[call.account]!.placed.filter((order) =>
-    isKept(order, model.atEpochMs) && isOf(model, query.get("symbol"), order.market)
+    mayBeShown(order) && isOf(model, query.get("symbol"), order.market)
     && (status === null || Order.statuses[order.status] === status)
   )
   const listed = sinceAndLimit(kept, query, (order) => order.createdAtEpochMs)
-  return difference(call.target, (json as unknown as ReadonlyArray<Json>).map((item) => item["id"]),
-    listed.map((order) => Shown.compatOrder(model, order)["id"]))
+  return difference(call.target, shown, listed.map((order) => Shown.compatOrder(model, order)["id"]))
 }
 
 /** Markets as they stand; what only time moves in them is compared where it is known which time that was. */
