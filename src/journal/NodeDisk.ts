@@ -65,7 +65,12 @@ const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
 const make = (root: string): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
   return Disk.of({
-    open: (file, mode) => Effect.map(openDescriptor("open", at(file), file, flags[mode]), (fd) => fileOf(file, fd)),
+    open: (file, mode) =>
+      Effect.flatMap(openDescriptor("open", at(file), file, flags[mode]), (fd) =>
+        Effect.map(
+          Effect.acquireRelease(Effect.sync(() => ({ fd, isOpen: true })), (handle) => Effect.sync(() => void (handle.isOpen = false))),
+          (handle) => fileOf(file, handle)
+        )),
     makeDirectory: (directory) => makeDirectory(root, directory),
     list: (directory) =>
       Effect.map(
@@ -114,17 +119,33 @@ const readInto = (file: string, fd: number, position: number, into: Uint8Array):
     rest(0)
   })
 
-const fileOf = (file: string, fd: number): File => ({
+/** A file's descriptor, while it is open. */
+interface Handle {
+  readonly fd: number
+  isOpen: boolean
+}
+
+/**
+ * Does something to an open file. The system gives a closed file's descriptor to whatever is opened next, in whichever thread:
+ * a write that came late would go there.
+ */
+const whileOpen = <A>(operation: string, path: string, handle: Handle, act: Effect.Effect<A, DiskError>): Effect.Effect<A, DiskError> =>
+  Effect.suspend(() => handle.isOpen ? act : Effect.fail(new DiskError({ operation, path, code: "EBADF" })))
+
+const fileOf = (file: string, handle: Handle): File => ({
   path: file,
-  writeAt: (position, bytes) => writeAt(file, fd, position, bytes),
-  dataSync: call<void>("dataSync", file, (done) => fs.fdatasync(fd, done)),
+  writeAt: (position, bytes) => whileOpen("writeAt", file, handle, writeAt(file, handle.fd, position, bytes)),
+  dataSync: whileOpen("dataSync", file, handle, call<void>("dataSync", file, (done) => fs.fdatasync(handle.fd, done))),
   readAt: (position, length) =>
     Effect.suspend(() => {
       const bytes = Buffer.allocUnsafeSlow(length)
-      return Effect.map(readInto(file, fd, position, bytes), (read) => bytes.subarray(0, read))
+      return Effect.map(whileOpen("readAt", file, handle, readInto(file, handle.fd, position, bytes)), (read) => bytes.subarray(0, read))
     }),
-  readInto: (position, into) => readInto(file, fd, position, into),
-  size: Effect.map(call<fs.Stats>("size", file, (done) => fs.fstat(fd, done)), (stats) => stats.size)
+  readInto: (position, into) => whileOpen("readAt", file, handle, readInto(file, handle.fd, position, into)),
+  size: Effect.map(
+    whileOpen("size", file, handle, call<fs.Stats>("size", file, (done) => fs.fstat(handle.fd, done))),
+    (stats) => stats.size
+  )
 })
 
 /**
