@@ -7,14 +7,13 @@
  */
 import type { Reads } from "../src/engine/Reads.js"
 import { isTight } from "./faults/Options.js"
-import { venueBounds } from "./model/NaiveLiquidation.js"
 import { NaiveVenue } from "./model/NaiveVenue.js"
 import type { Answer, Call, Observation } from "./properties/Observation.js"
 import { Clients } from "./run/Clients.js"
 import { Faults } from "./run/Faults.js"
 import { FeedReader } from "./run/FeedReader.js"
 import { Follower } from "./run/Follower.js"
-import { boundsOf, Host, keptOf } from "./run/Host.js"
+import { boundsOf, capacityOf, Host, keptOf } from "./run/Host.js"
 import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
 import type { Report, Request } from "./run/Request.js"
@@ -102,12 +101,12 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { endedAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = boundsOf(world.options)
+    const { endedAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(world.options)
     this.model = new NaiveVenue(
       world.options.edges?.fillsKept,
       endedAtOnce,
       metAtOnce,
-      { ...venueBounds, ...liquidatedAtOnce },
+      liquidatedAtOnce,
       triggeredAtOnce,
       noticeMs,
       keptOf(world.options)

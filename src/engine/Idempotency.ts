@@ -244,6 +244,12 @@ export class Idempotency {
     digest.finish()
   }
 
+  /** The entry under a key, whether its time is over or not; -1 where there is none. */
+  private entryOf(account: number, operation: number, key: string): number {
+    Idempotency.digestKey(account, operation, key)
+    return this.slotAt(account, this.hashOfDigest())
+  }
+
   /** Digests a command's own key, and keeps the digest for what is remembered of it. */
   private digestKeyOf(command: Command): void {
     Idempotency.digestKey(command.account, command.operation, command.idempotencyKey)
@@ -271,15 +277,13 @@ export class Idempotency {
 
   /** What is remembered under a key of any body; undefined for nothing. */
   outcomeOf(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): Outcome | undefined {
-    Idempotency.digestKey(account, operation, key)
-    const entry = this.slotAt(account, this.hashOfDigest())
+    const entry = this.entryOf(account, operation, key)
     return entry === none || this.expiry(entry, endOf) <= atEpochMs ? undefined : this.outcome(entry)
   }
 
   /** Whether a key's time is over while its row still stands: so that it was seen, and is remembered no more. */
   isOver(account: number, operation: number, key: string, atEpochMs: number, endOf: EndOf): boolean {
-    Idempotency.digestKey(account, operation, key)
-    const entry = this.slotAt(account, this.hashOfDigest())
+    const entry = this.entryOf(account, operation, key)
     return entry !== none && this.expiry(entry, endOf) <= atEpochMs
   }
 
@@ -293,8 +297,7 @@ export class Idempotency {
    * speaks of no order.
    */
   renew(account: number, operation: number, key: string, atEpochMs: number): number {
-    Idempotency.digestKey(account, operation, key)
-    const entry = this.slotAt(account, this.hashOfDigest())
+    const entry = this.entryOf(account, operation, key)
     assert(entry !== none, "what is renewed is remembered")
     const stands = this.atOf(entry) + this.retentionOf(entry)
     const renewed = atEpochMs + this.retentionMinutes * minuteMs

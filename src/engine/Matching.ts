@@ -163,10 +163,8 @@ const applyToPosition = (
   const collateral = accounts.collateral(account) + filled.realizedPnl - feeAtoms
   accounts.setCollateral(account, collateral)
   state.fees.add(feeAtoms)
-  if (filled.realizedPnl !== 0) {
-    state.balances.add(state.sequence, state.atEpochMs, account, Cause.realizedPnl, market.index, filled.realizedPnl, collateral + feeAtoms)
-  }
-  if (feeAtoms !== 0) state.balances.add(state.sequence, state.atEpochMs, account, Cause.fee, market.index, -feeAtoms, collateral)
+  state.noteBalance(account, Cause.realizedPnl, market.index, filled.realizedPnl, collateral + feeAtoms)
+  state.noteBalance(account, Cause.fee, market.index, -feeAtoms, collateral)
   Margin.changed(state, slot)
   if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.set(positions, slot, 0)
   state.changedAccounts.add(account)

@@ -26,6 +26,10 @@ import type { Day } from "./Minutes.js"
 
 export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
 
+/** Whether a market's delisting has taken effect: it takes no price and no session any more. */
+export const isDelisted = ({ delisting }: Pick<MarketView, "delisting">): boolean =>
+  delisting !== undefined && delisting.state !== "announced"
+
 /** Why the insurance fund's money or positions changed. */
 export const fundMovementCauses = movementKinds.slice(1) as ReadonlyArray<MovementKind>
 

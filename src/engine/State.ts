@@ -12,7 +12,7 @@ import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
 import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
-import { BalanceLog } from "./BalanceLog.js"
+import { BalanceLog, type Cause } from "./BalanceLog.js"
 import * as FundingPayments from "./FundingPayments.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
@@ -283,6 +283,11 @@ export class State extends Values {
     this.retentionMinutes = minutes
     this.retentionSinceEpochMs = this.atEpochMs
     this.idempotency.retentionMinutes = minutes
+  }
+
+  /** Publishes to an account what its balance changed by and came to, money atoms, if it did. */
+  noteBalance(account: number, cause: Cause, market: number, amountAtoms: number, balanceAtoms: number): void {
+    if (amountAtoms !== 0) this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
   }
 
   /** Puts an ended order at the end of the line of those that are to be forgotten. */

@@ -59,18 +59,13 @@ const above = (last: string, first: string): ReadonlyArray<string> => {
 const syncDirectory = (absolute: string): Effect.Effect<void, DiskError> =>
   Effect.scoped(Effect.flatMap(
     openDescriptor("syncDirectory", absolute, absolute, "r"),
-    (fd) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
+    ({ fd }) => call<void>("syncDirectory", absolute, (done) => fs.fsync(fd, done))
   ))
 
 const make = (root: string): Disk["Type"] => {
   const at = (file: string): string => path.join(root, file)
   return Disk.of({
-    open: (file, mode) =>
-      Effect.flatMap(openDescriptor("open", at(file), file, flags[mode]), (fd) =>
-        Effect.map(
-          Effect.acquireRelease(Effect.sync(() => ({ fd, isOpen: true })), (handle) => Effect.sync(() => void (handle.isOpen = false))),
-          (handle) => fileOf(file, handle)
-        )),
+    open: (file, mode) => Effect.map(openDescriptor("open", at(file), file, flags[mode]), (handle) => fileOf(file, handle)),
     makeDirectory: (directory) => makeDirectory(root, directory),
     list: (directory) =>
       Effect.map(
@@ -82,7 +77,7 @@ const make = (root: string): Disk["Type"] => {
     syncDirectory: (directory) =>
       Effect.scoped(Effect.flatMap(
         openDescriptor("syncDirectory", at(directory), directory, "r"),
-        (fd) => call<void>("syncDirectory", directory, (done) => fs.fsync(fd, done))
+        ({ fd }) => call<void>("syncDirectory", directory, (done) => fs.fsync(fd, done))
       )),
     lock: (file) => lock(root, file)
   })
@@ -90,11 +85,24 @@ const make = (root: string): Disk["Type"] => {
 
 const flags = { read: "r", write: "r+", create: "wx+" } as const
 
+/** A file's descriptor, while it is open. */
+interface Handle {
+  readonly fd: number
+  isOpen: boolean
+}
+
 const openDescriptor = (operation: string, absolute: string, file: string, flag: string) =>
   Effect.acquireRelease(
-    call<number>(operation, file, (done) => fs.open(absolute, flag, 0o600, done)),
+    Effect.map(
+      call<number>(operation, file, (done) => fs.open(absolute, flag, 0o600, done)),
+      (fd): Handle => ({ fd, isOpen: true })
+    ),
     // A failure to close says nothing that a sync before it did not say, and a disk that does not answer must not be waited for.
-    (fd) => Effect.sync(() => fs.close(fd, () => {}))
+    (handle) =>
+      Effect.sync(() => {
+        handle.isOpen = false
+        fs.close(handle.fd, () => {})
+      })
   )
 
 /** Never on the event loop, however few the bytes: a disk that does not answer holds up whoever makes the call. */
@@ -118,12 +126,6 @@ const readInto = (file: string, fd: number, position: number, into: Uint8Array):
       })
     rest(0)
   })
-
-/** A file's descriptor, while it is open. */
-interface Handle {
-  readonly fd: number
-  isOpen: boolean
-}
 
 /**
  * Does something to an open file. The system gives a closed file's descriptor to whatever is opened next, in whichever thread:

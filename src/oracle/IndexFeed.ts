@@ -10,7 +10,7 @@ import * as Layer from "effect/Layer"
 import * as Schedule from "effect/Schedule"
 import * as Stream from "effect/Stream"
 import { internal, Principal } from "../operations/Header.js"
-import type { MarketView, Reads } from "../engine/Reads.js"
+import { isDelisted, type Reads } from "../engine/Reads.js"
 import type { Submit } from "../sequencer/Submit.js"
 
 /** One price of one market's index. */
@@ -95,17 +95,15 @@ const triangle = (seconds: number, period: number): number => {
   return within < 0.5 ? 4 * within - 1 : 3 - 4 * within
 }
 
-/** Whether a market's delisting has taken effect: it would refuse every price for good, each with a record. */
-export const isDelisted = (delisting: MarketView["delisting"]): boolean => delisting !== undefined && delisting.state !== "announced"
-
 const fromFeed = internal(Principal.feed)
 
 /** Every market that may want an index: one in draft has no grid to be told on yet, and one that is delisted takes none. */
 export const quoted = (reads: Reads): ReadonlyArray<Quoted> => {
   const markets: Array<Quoted> = []
   for (let index = 0; index < reads.marketCount; index++) {
-    const { delisting, parameters: { marketId, priceScale, underlyingSymbol }, status } = reads.market(index)
-    if (status !== "draft" && !isDelisted(delisting)) markets.push({ marketId, underlyingSymbol, priceScale })
+    const market = reads.market(index)
+    const { marketId, priceScale, underlyingSymbol } = market.parameters
+    if (market.status !== "draft" && !isDelisted(market)) markets.push({ marketId, underlyingSymbol, priceScale })
   }
   return markets
 }
@@ -120,7 +118,7 @@ export const drive = (
     Stream.runForEach((sample) =>
       Effect.sync(() => {
         const market = reads.findMarket(sample.marketId)
-        if (market < 0 || isDelisted(reads.market(market).delisting)) return
+        if (market < 0 || isDelisted(reads.market(market))) return
         submit.submit({
           kind: "SetIndexPrice",
           ...fromFeed,

@@ -10,11 +10,10 @@
  * refuses what is older than what stands, so nothing sent again into a new session can move the index back.
  */
 import type * as Context from "effect/Context"
-import type { Reads } from "../engine/Reads.js"
+import { isDelisted, type Reads } from "../engine/Reads.js"
 import { internal, Principal } from "../operations/Header.js"
 import type { Outcome } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
-import { isDelisted } from "./IndexFeed.js"
 import { toAtoms } from "./Price.js"
 
 /** Most samples of one batch. */
@@ -140,9 +139,9 @@ export class IndexStream {
   private send(batch: Batch, index: number, { marketId, price, sourceEpochMs }: StreamedPrice): void {
     const market = this.reads.findMarket(marketId)
     if (market < 0) return batch.settle(index, { marketId, outcome: "market_unknown" })
-    const { delisting, parameters: { priceScale } } = this.reads.market(market)
-    if (isDelisted(delisting)) return batch.settle(index, { marketId, outcome: "market_delisted" })
-    const priceAtoms = toAtoms(price, priceScale)
+    const view = this.reads.market(market)
+    if (isDelisted(view)) return batch.settle(index, { marketId, outcome: "market_delisted" })
+    const priceAtoms = toAtoms(price, view.parameters.priceScale)
     if (priceAtoms === undefined) return batch.settle(index, { marketId, outcome: "price_invalid" })
     this.undecided++
     this.submit({ kind: "SetIndexPrice", ...internal(Principal.feed), market, priceAtoms, sourceEpochMs }, (outcome) => {

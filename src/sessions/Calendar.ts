@@ -73,12 +73,14 @@ const dayOf = (date: string): number | undefined => {
   return new Date(epochMs).toISOString().startsWith(date) ? epochMs / dayMs : undefined
 }
 
+/** The hours of a shortened day, milliseconds since midnight. */
+const hoursOf = ({ hours }: Calendar["shortenedDays"][number]): ReadonlyArray<Span> =>
+  hours.map(({ closes, opens }): Span => [timeOfDay(opens), timeOfDay(closes)])
+
 /** Of each date that is another than its weekday, by the number of its day: the hours that may be open, ms since midnight. */
 export const exceptionsOf = ({ holidays, shortenedDays }: Calendar): ReadonlyMap<number, ReadonlyArray<Span>> =>
   new Map<number, ReadonlyArray<Span>>([
-    ...shortenedDays.map(({ date, hours }) =>
-      [dayOf(date)!, hours.map(({ closes, opens }): Span => [timeOfDay(opens), timeOfDay(closes)])] as const
-    ),
+    ...shortenedDays.map((day) => [dayOf(day.date)!, hoursOf(day)] as const),
     ...holidays.map((date) => [dayOf(date)!, []] as const)
   ])
 
@@ -91,8 +93,9 @@ const faultOfDates = ({ holidays, shortenedDays }: Calendar): string | undefined
   if (wrong !== undefined) return `${wrong} is no date: 2026-12-25 is one`
   const twice = dates.find((date, index) => dates.indexOf(date) !== index)
   if (twice !== undefined) return `${twice} is listed twice among holidays and shortened days`
-  for (const { date, hours } of shortenedDays) {
-    const spans = hours.map(({ closes, opens }): Span => [timeOfDay(opens), timeOfDay(closes)])
+  for (const day of shortenedDays) {
+    const { date } = day
+    const spans = hoursOf(day)
     if (spans.some(([from, to]) => from >= to)) return `the hours of ${date} close before they open`
     if (overlaps([...spans].sort(([one], [other]) => one - other))) return `the hours of ${date} overlap`
   }

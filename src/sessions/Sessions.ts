@@ -9,7 +9,7 @@ import * as Effect from "effect/Effect"
 import * as Market from "../domain/Market.js"
 import * as Refusal from "../domain/Refusal.js"
 import * as Session from "../domain/Session.js"
-import type { Reads } from "../engine/Reads.js"
+import { isDelisted, type Reads } from "../engine/Reads.js"
 import { internal, Principal } from "../operations/Header.js"
 import { type Command, type Outcome } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
@@ -72,13 +72,12 @@ export const make = (
   const commandsAt = (epochMs: number): ReadonlyArray<Command> =>
     timetables.flatMap((timetable): ReadonlyArray<Command> => {
       const market = reads.findMarket(timetable.marketId)
-      // An operator may have made another market of it before it was in the file.
-      if (market < 0 || !Market.hasSessions(reads.market(market).parameters)) return []
-      const { delisting } = reads.market(market)
-      // One that is delisted takes no session any more.
-      if (delisting !== undefined && delisting.state !== "announced") return []
+      // An operator may have made another market of it before it was in the file, or have delisted it.
+      if (market < 0) return []
+      const view = reads.market(market)
+      if (!Market.hasSessions(view.parameters) || isDelisted(view)) return []
       const { session } = timetable.at(epochMs)
-      const standing = reads.market(market).session
+      const standing = view.session
       return standing !== undefined && Session.isSame(Session.heldTo(standing, epochMs), session)
         ? []
         : [{ kind: "SetMarketSession", ...fromClock, market, ...session }]

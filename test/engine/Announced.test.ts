@@ -3,11 +3,9 @@ import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
-import { Engine } from "../../src/engine/Engine.js"
 import { Event } from "../../src/engine/EventLog.js"
 import { noticeMs } from "../../src/engine/markets/Announced.js"
-import * as Snapshot from "../../src/engine/Snapshot.js"
-import { Driver, parameters } from "./drive.js"
+import { canonical, Driver, parameters, passTo, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
@@ -46,25 +44,6 @@ const announce = (driver: Driver, next = tighter): number => {
   const at = driver.atEpochMs + noticeMs
   expect(put(driver, next, at).refusal).toBe(Refusal.none)
   return at
-}
-
-/** What the record of a time is, as the venue would wake itself for it. */
-const passTo = (driver: Driver, atEpochMs: number): void => {
-  driver.atEpochMs = atEpochMs
-  driver.send({ kind: "PassTime" })
-}
-
-const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
-  const lines: Array<string> = []
-  Snapshot.canonical(engine.state, (line) => lines.push(line))
-  return lines
-}
-
-const restored = (driver: Driver): Driver => {
-  const { state } = driver.engine
-  const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
-  copy.atEpochMs = driver.atEpochMs
-  return copy
 }
 
 describe("at once", () => {

@@ -5,13 +5,11 @@ import { anyMarket } from "../../src/domain/None.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import * as Trigger from "../../src/domain/Trigger.js"
-import { Engine } from "../../src/engine/Engine.js"
 import { decode } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import * as Snapshot from "../../src/engine/Snapshot.js"
 import { type AutoClose, noTrigger } from "../../src/operations/accounts/AutoClose.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
-import { Driver, parameters } from "./drive.js"
+import { canonical, Driver, parameters, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 const rich = usdc(1_000_000)
@@ -56,20 +54,6 @@ const named = (driver: Driver, name: string) => {
   const { events } = driver.engine.state
   return decode(events.words, 0, events.length).filter(({ event }) => event === name)
 }
-const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
-  const lines: Array<string> = []
-  Snapshot.canonical(engine.state, (line) => lines.push(line))
-  return lines
-}
-
-/** A driver over a copy of another's state. */
-const copyOf = (driver: Driver): Driver => {
-  const { state } = driver.engine
-  const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
-  copy.atEpochMs = driver.atEpochMs
-  return copy
-}
-
 describe("setting it for a position", () => {
   test("is refused without a position, without a market, and on the wrong side of the price that it names", () => {
     const { account, driver, other } = begin()
@@ -456,7 +440,7 @@ test("a snapshot has them, armed, waiting and fired, and goes on as the engine d
   driver.place(account, { priceAtoms: 930, quantityAtoms: 500, autoClose: whole(stop(920)) })
   driver.place(other, { side: Order.buy, priceAtoms: 945, quantityAtoms: 300 })
   const same = (): Driver => {
-    const copy = copyOf(driver)
+    const copy = restored(driver)
     expect(canonical(copy)).toEqual(canonical(driver))
     expect(copy.engine.brackets(account, anyMarket)).toEqual(driver.engine.brackets(account, anyMarket))
     return copy

@@ -7,9 +7,8 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import { noticeMs } from "../../src/engine/markets/Announced.js"
 import { firstBroken } from "../../src/engine/Invariants.js"
-import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { Capacity } from "../../src/engine/State.js"
-import { Driver, parameters } from "./drive.js"
+import { canonical, Driver, parameters, passTo, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
@@ -46,29 +45,11 @@ const delist = (driver: Driver, effectiveAtEpochMs = 0, index = 0) =>
 const withdraw = (driver: Driver, index = 0) =>
   driver.ask({ kind: "DelistMarket", idempotencyKey: driver.nextKey(), market: index, action: "withdraw", effectiveAtEpochMs: 0 })
 
-const passTo = (driver: Driver, atEpochMs: number): void => {
-  driver.atEpochMs = atEpochMs
-  driver.send({ kind: "PassTime" })
-}
-
 /** Lets records come until nothing is due at once; how many. */
 const settle = (driver: Driver): number => {
   let records = 0
   for (; driver.engine.nextDueEpochMs <= driver.atEpochMs; records++) driver.send({ kind: "PassTime" })
   return records
-}
-
-const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
-  const lines: Array<string> = []
-  Snapshot.canonical(engine.state, (line) => lines.push(line))
-  return lines
-}
-
-const restored = (driver: Driver): Driver => {
-  const { state } = driver.engine
-  const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
-  copy.atEpochMs = driver.atEpochMs
-  return copy
 }
 
 const heldBy = ({ engine }: Driver, account: number): ReadonlyArray<number> =>

@@ -12,7 +12,7 @@ import { metAtOnce } from "../../src/engine/Matching.js"
 import { endedAtOnce } from "../../src/engine/orders/Leaving.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { PlaceEntry } from "../../src/operations/orders/PlaceOrders.js"
-import { Driver, parameters } from "./drive.js"
+import { canonical, Driver, parameters } from "./drive.js"
 
 const rich = 100_000_000_000
 const capacity = { orders: 10_000, idempotencyKeys: 10_000, endedAtOnce: 4, metAtOnce: 3 }
@@ -36,12 +36,6 @@ const reasons = ({ engine }: Driver, account: number, orders: ReadonlyArray<numb
   orders.map((order) => engine.findOrder(account, order)!.cancelReason)
 const pass = (driver: Driver): void => {
   driver.send({ kind: "PassTime" })
-}
-
-const lines = ({ engine }: Driver): ReadonlyArray<string> => {
-  const found: Array<string> = []
-  Snapshot.canonical(engine.state, (line) => found.push(line))
-  return found
 }
 
 describe("a cancel of more orders than a record ends", () => {
@@ -110,7 +104,7 @@ describe("a cancel of more orders than a record ends", () => {
     driver.cancelAll(one)
     const restored = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), capacity)))
     restored.atEpochMs = driver.atEpochMs
-    expect(lines(restored)).toEqual(lines(driver))
+    expect(canonical(restored)).toEqual(canonical(driver))
     driver.engine.state.events.clear()
     for (const each of [driver, restored]) {
       each.send({ kind: "HaltEngine", idempotencyKey: "h" })
@@ -118,7 +112,7 @@ describe("a cancel of more orders than a record ends", () => {
     }
     expect(resting(driver, one)).toBe(0)
     expect(restored.engine.state.events.bytes()).toEqual(driver.engine.state.events.bytes())
-    expect(lines(restored)).toEqual(lines(driver))
+    expect(canonical(restored)).toEqual(canonical(driver))
   })
 
   test("with as many as a venue's record ends all go at once", () => {

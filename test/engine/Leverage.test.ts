@@ -4,7 +4,7 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
-import { Driver, parameters } from "./drive.js"
+import { canonical, Driver, parameters } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 
@@ -23,12 +23,6 @@ const begin = (collateral: number) => {
   driver.market(market("AAA"), 1000)
   driver.market(market("BBB"), 1000)
   return { driver, account: driver.account(usdc(collateral)), other: driver.account(usdc(1_000_000)) }
-}
-
-const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
-  const lines: Array<string> = []
-  Snapshot.canonical(engine.state, (line) => lines.push(line))
-  return lines
 }
 
 describe("what a leverage asks for", () => {

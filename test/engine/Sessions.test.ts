@@ -5,11 +5,9 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type * as Session from "../../src/domain/Session.js"
 import * as Trigger from "../../src/domain/Trigger.js"
-import { Engine } from "../../src/engine/Engine.js"
 import { decode, type DecodedEvent } from "../../src/engine/EventLog.js"
-import * as Snapshot from "../../src/engine/Snapshot.js"
 import { noTrigger } from "../../src/operations/accounts/AutoClose.js"
-import { Driver, parameters } from "./drive.js"
+import { canonical, Driver, parameters, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
 const secondMs = 1_000
@@ -187,18 +185,11 @@ describe("a session ends by itself", () => {
 
   test("what a snapshot restores ends as what went on does", () => {
     const { driver } = begin()
-    const { state } = driver.engine
-    const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
+    const copy = restored(driver)
     expect(copy.engine.nextDueEpochMs).toBe(driver.engine.nextDueEpochMs)
-    copy.atEpochMs = driver.atEpochMs
     pass(copy, hourMs)
     pass(driver, hourMs)
-    const lines = (engine: Engine): ReadonlyArray<string> => {
-      const found: Array<string> = []
-      Snapshot.canonical(engine.state, (line) => found.push(line))
-      return found
-    }
-    expect(lines(copy.engine)).toEqual(lines(driver.engine))
+    expect(canonical(copy)).toEqual(canonical(driver))
   })
 })
 

@@ -2,6 +2,7 @@
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Engine } from "../../src/engine/Engine.js"
+import * as Snapshot from "../../src/engine/Snapshot.js"
 import { type AutoClose, noAutoClose, noTrigger, type Trigger } from "../../src/operations/accounts/AutoClose.js"
 import { type Command, Operation, type Outcome } from "../../src/operations/Operations.js"
 import type { PlaceEntry, PlaceOrders } from "../../src/operations/orders/PlaceOrders.js"
@@ -464,4 +465,25 @@ export class RuinousDriver extends Driver {
       this.index(market, this.marks[market])
     } else this.pass()
   }
+}
+
+/** A driver's state line by line, however it is stored. */
+export const canonical = ({ engine }: Driver): ReadonlyArray<string> => {
+  const lines: Array<string> = []
+  Snapshot.canonical(engine.state, (line) => lines.push(line))
+  return lines
+}
+
+/** A driver over a restored copy of another's state, at its time. */
+export const restored = (driver: Driver): Driver => {
+  const { state } = driver.engine
+  const copy = new Driver(new Engine(Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)))
+  copy.atEpochMs = driver.atEpochMs
+  return copy
+}
+
+/** Lets a record come at a time, as the venue would wake itself for it. */
+export const passTo = (driver: Driver, atEpochMs: number): void => {
+  driver.atEpochMs = atEpochMs
+  driver.send({ kind: "PassTime" })
 }

@@ -1,7 +1,7 @@
 /** How fresh each listed market's index is by the clock: what `/readyz`, `/metrics` and those who read them go by. */
 import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
-import { isDelisted } from "../../oracle/IndexFeed.js"
+import { isDelisted } from "../../engine/Reads.js"
 import { isIndexStale, listedMarkets } from "../markets/Listed.js"
 import { type MarketSession, sessionOf } from "../markets/Snapshot.js"
 
@@ -26,7 +26,7 @@ export const indexFreshness = (
 ): ReadonlyArray<IndexFreshness> => {
   const at = now()
   // A delisted market takes no index any more: that is nothing to be told of.
-  return listedMarkets(state).filter(({ delisting }) => !isDelisted(delisting)).map((view) => ({
+  return listedMarkets(state).filter((view) => !isDelisted(view)).map((view) => ({
     market: view.index,
     marketId: view.parameters.marketId,
     status: view.status,

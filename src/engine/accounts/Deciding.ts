@@ -37,9 +37,7 @@ const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArra
     const account = state.accounts.open(born, state.sequence)
     state.accounts.setCollateral(account, collateralAtoms)
     state.credited.add(collateralAtoms)
-    if (collateralAtoms !== 0) {
-      state.balances.add(state.sequence, state.atEpochMs, account, Cause.credit, none, collateralAtoms, collateralAtoms)
-    }
+    state.noteBalance(account, Cause.credit, none, collateralAtoms, collateralAtoms)
     const key = state.apiKeys.issue({
       keyId: grant.keyId,
       account,

@@ -40,7 +40,7 @@ export const take = (state: State, atoms: number, movement: Income, market: numb
   const fund = open(state)
   const collateral = state.accounts.collateral(fund) + atoms
   state.accounts.setCollateral(fund, collateral)
-  if (atoms !== 0) state.balances.add(state.sequence, state.atEpochMs, fund, causeOf[movement], market, atoms, collateral)
+  state.noteBalance(fund, causeOf[movement], market, atoms, collateral)
   state.accounts.setLastSequence(fund, state.sequence)
   state.events.event2(Event.CollateralChanged, fund, collateral)
   note(state, fund, movement, market, atoms, 0)

@@ -213,7 +213,7 @@ const chargeFee = (state: State, account: number, market: MarketState, notional:
   if (fee === 0) return 0
   const collateral = accounts.collateral(account) - fee
   accounts.setCollateral(account, collateral)
-  state.balances.add(state.sequence, state.atEpochMs, account, Cause.liquidationFee, market.index, -fee, collateral)
+  state.noteBalance(account, Cause.liquidationFee, market.index, -fee, collateral)
   accounts.setLastSequence(account, state.sequence)
   state.events.event3(Event.LiquidationFeePaid, account, market.index, fee)
   state.events.event2(Event.CollateralChanged, account, collateral)

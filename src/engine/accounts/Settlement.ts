@@ -236,6 +236,6 @@ const pair = (state: State, market: MarketState, longSlot: number, shortSlot: nu
   })
   const fund = InsuranceFund.find(state)
   const pass = (): void => Matching.transfer(state, market, longSlot, shortSlot, sizeAtoms, priceAtoms)
-  if (fund !== none && (account === fund || counterparty === fund)) InsuranceFund.moved(state, Movement.settlement, market.index, pass)
+  if (account === fund || counterparty === fund) InsuranceFund.moved(state, Movement.settlement, market.index, pass)
   else pass()
 }

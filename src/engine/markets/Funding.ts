@@ -140,7 +140,7 @@ export const settle = (state: State, slot: number): void => {
     const paid = owed(market, quantity)
     const collateral = accounts.collateral(account) - paid
     accounts.setCollateral(account, collateral)
-    if (paid !== 0) state.balances.add(state.sequence, state.atEpochMs, account, Cause.funding, market.index, -paid, collateral)
+    state.noteBalance(account, Cause.funding, market.index, -paid, collateral)
     accounts.setLastSequence(account, state.sequence)
     positions.setFundingPaid(slot, positions.fundingPaid(slot) + paid)
     positions.setLastSequence(slot, state.sequence)
