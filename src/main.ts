@@ -14,6 +14,7 @@ import * as Redacted from "effect/Redacted"
 import * as Bootstrap from "./Bootstrap.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
+import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
@@ -139,6 +140,7 @@ const launch = Effect.gen(function*() {
     }),
     NodeTurns.layer,
     NodeSecureRandom.layer,
+    NodePasskeyVerifier.layer,
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
@@ -147,6 +149,7 @@ const launch = Effect.gen(function*() {
     signerSecret,
     acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
     acceptsIndexStream: settings.index.feed === "push",
+    site: settings.site,
     markets,
     capacity: { ...settings.capacity, hashKey },
     sequencer: {

@@ -67,6 +67,9 @@ export const keptOf = (options: Options): Kept => {
   return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows }
 }
 
+/** Where the owner's pages of a simulated venue would be. */
+export const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
+
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
@@ -74,6 +77,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
+  site,
   markets: [],
   capacity: capacityOf(options),
   sequencer: {

@@ -10,6 +10,8 @@ import { EngineReads } from "../sequencer/EngineReads.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
+import * as Identity from "../identity/Identity.js"
+import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
@@ -35,9 +37,11 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly acceptsIndexPrices: boolean
   /** Whether a feed process may stream them: only where the feed is `push`. */
   readonly acceptsIndexStream: boolean
+  /** Where the owner's pages are. */
+  readonly site: Identity.Site
 }>() {}
 
-type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | Settings
+type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | PasskeyVerifier | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
 const requestIdBytes = 12
@@ -147,6 +151,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     metrics,
     indexWatch,
     tokens: new ApiKeys.KnownTokens(),
+    identity: Identity.make(settings.site, yield* PasskeyVerifier, random),
     now,
     nextRequestId: requestIds(random),
     nextSlice: Slices.make((yield* Turns).schedule),

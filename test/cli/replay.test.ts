@@ -339,11 +339,11 @@ describe("stories", () => {
     const [one, other] = [recording.accountId(maker), recording.accountId(taker)]
     const keyId = recording.state.apiKeys.keyId(maker)
     const { orderNumber } = driver.place(maker, { priceAtoms: 980, quantityAtoms: 500 })
-    const amend = (idempotencyKey: string, account: number, apiKey: number, priceAtoms: number) =>
+    const amend = (idempotencyKey: string, account: number, credential: number, priceAtoms: number) =>
       driver.send({
         kind: "AmendOrder",
         account,
-        apiKey,
+        credential,
         idempotencyKey,
         market: 0,
         orderNumber,

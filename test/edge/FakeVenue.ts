@@ -3,6 +3,8 @@
  * next command comes to. Fault model: durability may be held back; nothing is ever lost. Not for judging
  * the engine: for judging what the edge asks of it and says about it.
  */
+import { Principal } from "../../src/operations/Header.js"
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
@@ -88,7 +90,7 @@ interface Options {
 const issueKeys = (engine: FakeEngine): FakeVenue["keys"] => {
   const add = (account: number, scopes: number, name: string, more: Partial<ApiKeyView> = {}): string => {
     const issued = issue(name, scopes)
-    engine.keys.push({ index: engine.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...issued.grant, ...more })
+    engine.keys.push({ principal: Principal.key, credential: engine.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...issued.grant, ...more })
     return issued.text
   }
   return {
@@ -119,6 +121,7 @@ const applicationOf = (
     Layer.succeed(EngineReads, state),
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
+    NodePasskeyVerifier.layer,
     Layer.succeed(SecureRandom, bytes()),
     NodeTurns.layer,
     Layer.succeed(Readiness.Readiness, readiness),
@@ -130,7 +133,8 @@ const applicationOf = (
       operatorToken: options.hidden === true ? undefined : operatorToken,
       signerSecret,
       acceptsIndexPrices: options.environment !== "production",
-      acceptsIndexStream: options.streams ?? true
+      acceptsIndexStream: options.streams ?? true,
+      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
     })
   )
   return Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))

@@ -2,6 +2,7 @@
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { Clock, Effect, Layer, Logger, Runtime } from "effect"
 import type * as Market from "../../src/domain/Market.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
@@ -35,6 +36,7 @@ export class LiveVenue {
   readonly engine: Engine
   /** The clock, and the time of the next record. */
   atEpochMs = 1_700_000_000_000
+  private drawn = 0
   /** Records applied since the harness was made. */
   records = 0
   readonly ask: (ask: Fake.Ask) => Promise<Response>
@@ -52,7 +54,8 @@ export class LiveVenue {
         whenDurable: (_sequence, callback) => callback(),
         durableSequence: () => this.engine.sequence
       }),
-      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      NodePasskeyVerifier.layer,
+      Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => this.drawn++ % 251) }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
       Layer.succeed(IndexWatch.IndexWatch, indexWatch),
@@ -63,7 +66,8 @@ export class LiveVenue {
         operatorToken: Fake.operatorToken,
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
-        acceptsIndexStream: true
+        acceptsIndexStream: true,
+        site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })

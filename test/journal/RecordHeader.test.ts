@@ -18,7 +18,7 @@ const cancel = arbitraries.headerOf(complete({
   kind: "CancelOrders",
   operation: Operation.cancelV1,
   account: 0x0102,
-  apiKey: 3,
+  credential: 3,
   idempotencyKey: "key",
   entries: []
 }))

@@ -3,6 +3,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
+import type { Identity } from "../../identity/Identity.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
@@ -21,6 +22,7 @@ export interface Services {
   readonly barrier: Context.Tag.Service<Barrier>
   readonly metrics: Context.Tag.Service<Metrics>
   readonly tokens: ApiKeys.KnownTokens
+  readonly identity: Identity
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
@@ -65,7 +67,9 @@ export class Call {
     this.answered = true
     const { byStatus } = this.counts
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-    const headers = { "content-type": contentType, "x-request-id": this.requestId }
+    const headers: Readonly<Record<string, string>> = contentType === ""
+      ? { "x-request-id": this.requestId }
+      : { "content-type": contentType, "x-request-id": this.requestId }
     this.reply({ status, headers: more === undefined ? headers : { ...headers, ...more }, body })
   }
 

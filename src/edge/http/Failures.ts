@@ -16,6 +16,9 @@ export const system: Kind = [400, 500]
 /** Public data: 503 while the venue is starting or stopping. */
 export const publicRead: Kind = [...system, 503]
 
+/** What nobody needs a credential for, with a body: there may be no room for what it begins. */
+export const openWithBody: Kind = [...publicRead, 413, 415, 429]
+
 /** What any API key may read. */
 export const anyKeyRead: Kind = [...publicRead, 401]
 
