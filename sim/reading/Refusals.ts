@@ -89,11 +89,11 @@ const byName: Readonly<Record<Named, Told>> = {
   signCountWentBack: unproven,
   passkeyKnown: invalid("passkey_known"),
   lastPasskey: told(409, "last_passkey", "BadRequest", fix),
-  passkeyNotFound: told(404, "not_found", "BadRequest", "refresh_state"),
+  passkeyNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
   sessionEnded: unsigned,
   grantOver: told(400, "grant_expired", "BadRequest", fix),
-  grantTaken: told(404, "not_found", "BadRequest", "refresh_state"),
-  keyNotFound: told(404, "not_found", "BadRequest", "refresh_state"),
+  grantTaken: told(404, "not_found", "OrderNotFound", "refresh_state"),
+  keyNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
   keyLimit: told(429, "rate_limited", "RateLimitExceeded", again, "key_limit"),
   passkeyLimit: invalid("passkey_limit")
 }

@@ -433,7 +433,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     compares: undefined
   }],
   [Refusal.passkeyNotFound, {
-    name: "PasskeyNotFound", status: 404, code: "not_found", compatName: "BadRequest", retryable: false, recoveryActions: ["refresh_state"],
+    name: "PasskeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
     safeMessage: "The account has no such passkey.",
     compares: undefined
   }],
@@ -448,12 +448,12 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     compares: undefined
   }],
   [Refusal.grantTaken, {
-    name: "GrantTaken", status: 404, code: "not_found", compatName: "BadRequest", retryable: false, recoveryActions: ["refresh_state"],
+    name: "GrantTaken", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
     safeMessage: "No agent waits under this code.",
     compares: undefined
   }],
   [Refusal.keyNotFound, {
-    name: "KeyNotFound", status: 404, code: "not_found", compatName: "BadRequest", retryable: false, recoveryActions: ["refresh_state"],
+    name: "KeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
     safeMessage: "The account has no such API key.",
     compares: undefined
   }],
@@ -463,7 +463,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     safeMessage: "The account has as many active API keys as it may: revoke one, or wait until one expires.",
     compares: undefined
   }],
-  [Refusal.passkeyLimit, invalid("PasskeyLimit", "count", "The account has as many passkeys as it may: remove one first.", "passkey_limit")]
+  [Refusal.passkeyLimit, invalid("PasskeyLimit", undefined, "The account has as many passkeys as it may: remove one first.", "passkey_limit")]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

@@ -9,7 +9,7 @@ import type * as Context from "effect/Context"
 export const algorithms = [-7, -257] as const
 
 /** How long a challenge may be answered. */
-export const challengeMs = 5 * 60 * 1000
+const challengeMs = 5 * 60 * 1000
 /** Challenges that may be open at one time. */
 const mostChallenges = 65_536
 

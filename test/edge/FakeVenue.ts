@@ -9,6 +9,7 @@ import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import * as SessionTokens from "../../src/identity/SessionTokens.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
@@ -46,6 +47,8 @@ export interface FakeVenue {
   readonly bumpBook: () => void
   /** Keys of account 0 (read and trade), account 1 (likewise), and account 0 with read alone; revoked, expired and scopeless ones. */
   readonly keys: Readonly<Record<"alice" | "bob" | "reader" | "revoked" | "expired" | "scopeless", string>>
+  /** The token of account 0's owner. */
+  readonly session: string
   readonly accounts: ReadonlyArray<string>
   readonly ask: (request: Ask) => Promise<Response>
 }
@@ -90,7 +93,15 @@ interface Options {
 const issueKeys = (engine: FakeEngine): FakeVenue["keys"] => {
   const add = (account: number, scopes: number, name: string, more: Partial<ApiKeyView> = {}): string => {
     const issued = issue(name, scopes)
-    engine.keys.push({ principal: Principal.key, credential: engine.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...issued.grant, ...more })
+    engine.keys.push({
+      principal: Principal.key,
+      credential: engine.keys.length,
+      account,
+      createdAtEpochMs: at,
+      revokedAtEpochMs: 0,
+      ...issued.grant,
+      ...more
+    })
     return issued.text
   }
   return {
@@ -110,6 +121,22 @@ const bytes = (): { readonly bytes: (count: number) => Uint8Array } => {
 }
 
 /** The edge over a venue's leaves. */
+/** A session of account 0's owner, as the engine knows it after this. */
+const openSession = (engine: FakeEngine): string => {
+  const { sha256: tokenSha256, text } = SessionTokens.issue((count) => new Uint8Array(count).fill(5))
+  engine.sessions.push({
+    principal: Principal.session,
+    credential: 0,
+    number: 0,
+    account: 0,
+    tokenSha256,
+    credentialId: "AAAA",
+    createdAtEpochMs: at,
+    expiresAtEpochMs: Number.MAX_SAFE_INTEGER
+  })
+  return text
+}
+
 const applicationOf = (
   options: Options,
   state: Reads,
@@ -194,6 +221,7 @@ export const make = (options: Options = {}): FakeVenue => {
       engine.bookSequence++
     },
     keys: issueKeys(engine),
+    session: openSession(engine),
     accounts: engine.accounts,
     ask: (ask) => {
       const framed = request(ask)
@@ -230,6 +258,7 @@ export const conform = (framed: Request, response: Response): void => {
   const endpoint = endpointOf(framed.method, path)
   const id = response.headers["x-request-id"]
   if (id === undefined || !id.startsWith("req_")) throw new Error("a response has no x-request-id")
+  if (endpoint?.isEmpty === true && response.status === 204 && response.body === "") return
   const answer = endpoint?.answers.get(response.status)
   const status = response.status as Envelopes.Status
   if (endpoint === undefined ? !Failures.unrouted.includes(status) : answer === undefined) {

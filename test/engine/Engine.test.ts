@@ -327,7 +327,7 @@ describe("accounts", () => {
     const id = driver.engine.accountId(31)
     expect(driver.engine.findAccount(id)).toBe(31)
     expect(driver.engine.balance(31)).toMatchObject({ accountId: id, collateralAtoms: 5, availableAtoms: 5 })
-    expect(driver.engine.findApiKey("key_0_31")).toMatchObject({ account: 31, index: 31, scopes: 3, revokedAtEpochMs: 0 })
+    expect(driver.engine.findApiKey("key_0_31")).toMatchObject({ account: 31, credential: 31, scopes: 3, revokedAtEpochMs: 0 })
     expect(driver.engine.findApiKey("key_0_32")).toBe(undefined)
   })
 

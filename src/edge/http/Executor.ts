@@ -14,6 +14,7 @@ import type { Level, TraderOf } from "./Access.js"
 import type { Caller } from "./Admission.js"
 import type { Call } from "./Call.js"
 import type { Described } from "./Endpoint.js"
+import { assert } from "../../domain/Assert.js"
 import * as Errors from "./Errors.js"
 import * as Requests from "./Requests.js"
 
@@ -139,7 +140,8 @@ export const serve = (
   handler: (input: never) => Effect.Effect<unknown, Errors.Failure>,
   runtime: Runtime.Runtime<never>
 ): (call: Call, caller: Caller) => void => {
-  const success = endpoint.answers.get(200) ?? nothing
+  const success = endpoint.isEmpty ? nothing : endpoint.answers.get(200)
+  assert(success !== undefined, "an endpoint has a success")
   const encode = Schema.encodeUnknownSync(success.schema)
   const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
   const release = (call: Call, answer: () => void): void => {

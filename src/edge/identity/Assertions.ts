@@ -49,8 +49,9 @@ export const prove = (
       noteFailure(services, passkey, remoteAddress)
       return fail(Errors.assertionInvalid(reason))
     }
-    const wanted = taken.ceremony.account ?? account
-    if (wanted !== undefined && passkey.account !== wanted) return refuse("The passkey is not one that the venue knows for this.")
+    const isOf = (wanted: number | undefined): boolean => wanted === undefined || passkey.account === wanted
+    // The account that the challenge names and the one that asks are both the passkey's own.
+    if (!isOf(taken.ceremony.account) || !isOf(account)) return refuse("The passkey is not one that the venue knows for this.")
     const { userHandle } = credential.response
     if (userHandle !== undefined && userHandle !== null && userHandle !== passkey.userHandle) {
       return refuse("The passkey says that it is another account's.")

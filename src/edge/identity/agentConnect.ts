@@ -32,7 +32,6 @@ const Scopes = Schema.Array(Scope).pipe(Schema.minItems(1), Schema.maxItems(2), 
   identifier: "Scopes",
   jsonSchema: { type: "array", items: { enum: ["read", "trade"] }, minItems: 1, maxItems: 2, uniqueItems: true }
 })
-const ClientName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64), Schema.pattern(/^[^\u0000-\u001f\u007f]*$/))
 const KeyLifetimeSeconds = Schema.Int.pipe(Schema.between(300, 604_800))
 const UserCode = Schema.String.pipe(Schema.pattern(userCodePattern)).annotations({ identifier: "UserCode" })
 /** SHA-256 in base64url. */
@@ -40,7 +39,7 @@ const CodeChallenge = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{43}$/))
 const CodeVerifier = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9._~-]{43,128}$/))
 
 const ConnectBody = Schema.Struct({
-  clientName: ClientName,
+  clientName: Fields.Label,
   scopes: Scopes,
   keyLifetimeSeconds: KeyLifetimeSeconds,
   codeChallenge: CodeChallenge.annotations({ description: "S256 of a verifier that only the agent knows: base64url of its SHA-256." })
@@ -109,7 +108,7 @@ const AgentConnectRequest = Schema.Struct({
   version: Schema.Literal("agent-connect-request/v1"),
   accountId: Fields.Text,
   userCode: UserCode,
-  clientName: ClientName.annotations({ description: "What the agent calls itself: nobody has checked it." }),
+  clientName: Fields.Label.annotations({ description: "What the agent calls itself: nobody has checked it." }),
   scopes: Schema.Array(Scope),
   keyLifetimeSeconds: KeyLifetimeSeconds,
   requestedAtEpochMs: Fields.EpochMs,
@@ -145,7 +144,7 @@ const ApproveBody = Schema.Struct({ userCode: UserCode, scopes: Scopes }).annota
 const Approved = Schema.Struct({
   version: Schema.Literal("agent-connect-approve/v1"),
   accountId: Fields.Text,
-  clientName: ClientName,
+  clientName: Fields.Label,
   scopes: Schema.Array(Scope),
   keyLifetimeSeconds: KeyLifetimeSeconds,
   approvedAtEpochMs: Fields.EpochMs
@@ -196,7 +195,7 @@ const DenyBody = Schema.Struct({ userCode: UserCode }).annotations({ identifier:
 const Denied = Schema.Struct({
   version: Schema.Literal("agent-connect-deny/v1"),
   accountId: Fields.Text,
-  clientName: ClientName,
+  clientName: Fields.Label,
   deniedAtEpochMs: Fields.EpochMs
 }).annotations({ identifier: "AgentConnectDenied" })
 

@@ -19,14 +19,10 @@ import * as Samples from "./Samples.js"
 import { owned, proved } from "./Sent.js"
 import { opened, Session } from "./Session.js"
 
-const DisplayName = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(64), Schema.pattern(/^[^\u0000-\u001f\u007f]*$/)).annotations({
-  identifier: "PasskeyName",
-  description: "What the owner calls the passkey: 1 to 64 characters, nobody else sees it."
-})
 const defaultName = "Passkey"
 
 const OptionsBody = Schema.Struct({
-  displayName: Fields.optional(DisplayName),
+  displayName: Fields.optional(Fields.Label).annotations({ description: "What the owner calls the passkey: nobody else sees it." }),
   assertion: Fields.optional(Assertions.Assertion).annotations({
     description: "With an owner's session: a passkey of the account, asked for with the purpose `add_passkey`. Adds another one to it."
   })

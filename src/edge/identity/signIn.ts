@@ -49,9 +49,8 @@ export const beginAuthentication = Route.effect({
   example: { target: "/v1/auth/passkeys/authentication/options", body: { accountId: Example.accountId } },
   handler: (services) => ({ payload: { accountId, purpose = "sign_in" } }) =>
     Effect.suspend(() => {
-      const found = accountId === undefined ? undefined : services.state.findAccount(accountId)
-      // An account that does not exist is asked like one that has no passkey: nobody learns which accounts there are.
-      const account = found === undefined ? undefined : found
+      // An account that does not exist is asked like one that has no passkey.
+      const account = accountId === undefined ? undefined : services.state.findAccount(accountId)
       return Effect.map(Assertions.ask(services, { purpose, account }), ([challengeIdentifier, { challenge, expiresAtEpochMs }]) => ({
         version: "passkey-authentication-options/v1" as const,
         challengeIdentifier,
@@ -78,7 +77,7 @@ export const finishAuthentication = Route.effect({
     Effect.flatMap(
       Assertions.prove(services, payload, ["sign_in"], undefined, remoteAddress),
       ({ passkey: { credentialId }, signCount }) =>
-        opened(services, (opening) =>
-          proved("SignIn", Principal.passkey, Operation.signIn, { credentialId, signCount, remoteAddress, ...opening }))
+        opened(services,
+          (opening) => proved("SignIn", Principal.passkey, Operation.signIn, { credentialId, signCount, remoteAddress, ...opening }))
     )
 })

@@ -117,8 +117,7 @@ const addToAccount = (state: State, command: AddPasskey): SessionOpened | Refuse
   const { account, credentialId, displayName, remoteAddress } = command
   const { passkeys } = state.identity
   if (passkeys.find(credentialId) !== undefined) return refused(Refusal.passkeyKnown, none)
-  const count = passkeys.countOf(account)
-  if (count >= mostPasskeys) return refused(Refusal.passkeyLimit, none, mostPasskeys, count + 1)
+  if (passkeys.countOf(account) >= mostPasskeys) return refused(Refusal.passkeyLimit, none)
   addPasskey(state, account, command, state.atEpochMs + addedApprovesAfterMs)
   note(state, account, "passkey_added", credentialId, remoteAddress, displayName)
   return open(state, account, credentialId, command)

@@ -5,8 +5,7 @@ import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
 
 /** What may be noted: journaled as places in this list, so names are added at its end. */
-export const noted = ["sign_in_failed", "key_used_from_new_address"] as const
-export type Noted = (typeof noted)[number]
+const noted = ["sign_in_failed", "key_used_from_new_address"] as const
 
 export const NoteSecurity = declare({
   kind: "NoteSecurity",
