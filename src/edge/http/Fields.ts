@@ -10,7 +10,7 @@ import * as Order from "../../domain/Order.js"
 export const Atoms = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]*)$/)).annotations({ identifier: "Atoms" })
 const wholeNumber = /^(?:0|-?[1-9][0-9]*)$/
 /** `*Atoms` that may be negative. */
-const SignedAtoms = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "SignedAtoms" })
+export const SignedAtoms = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "SignedAtoms" })
 /** A decimal string in a response: optional minus, digits, a dot, digits. */
 export const Decimal = Schema.String.pipe(Schema.pattern(/^-?[0-9]+\.[0-9]+$/)).annotations({ identifier: "Decimal" })
 /** Plain digits, with or without decimals, and no leading zero. */
