@@ -15,11 +15,11 @@ import * as Layering from "./check/Layering.js"
 import * as Lint from "./check/Lint.js"
 import * as Packages from "./check/Packages.js"
 import * as Repository from "./check/Repository.js"
-import { parse, type Source, type Violation } from "./check/Source.js"
+import { linked, parse, type Source, type Violation } from "./check/Source.js"
 import * as Style from "./check/Style.js"
 
-const checked = /^(?:src|sim|test|scripts)\/.*\.ts$/
-const speaks = /\.(?:ts|md)$/
+const checked = /^(?:src|sim|test|scripts)\/.*\.tsx?$/
+const speaks = /\.(?:tsx?|md)$/
 const lockPath = "package-lock.json"
 const manifestPath = "package.json"
 
@@ -29,7 +29,7 @@ const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--
   .filter((path) => path !== "" && fs.existsSync(path) && fs.statSync(path).isFile())
   .sort()
 
-const sources: Array<Source> = []
+const parsed: Array<Source> = []
 
 /** What a file shows by itself; its source is kept for what only all of them show. */
 const checkFile = (path: string): ReadonlyArray<Violation> => {
@@ -41,13 +41,14 @@ const checkFile = (path: string): ReadonlyArray<Violation> => {
   if (path === lockPath) found.push(...Repository.checkLock(path, text))
   if (checked.test(path)) {
     const source = parse(path, text)
-    sources.push(source)
+    parsed.push(source)
     found.push(...Layering.check(source), ...Bans.check(source), ...Style.check(source), ...Functions.check(source))
   }
   return found
 }
 
 const alone = files.flatMap(checkFile)
+const sources = linked(parsed)
 const together = [
   ...Graph.circles(sources),
   ...Exports.unused(sources),

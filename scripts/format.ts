@@ -23,7 +23,7 @@ if (faults.length > 0) throw new Error(faults.map(({ message, propertyName }) =>
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { write: { type: "boolean", default: false } } })
 
 const sources = ["src", "sim", "test", "scripts"].flatMap((folder) =>
-  fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts")).map((name) => `${folder}/${name}`)
+  fs.readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => /\.tsx?$/.test(name)).map((name) => `${folder}/${name}`)
 )
 
 /** The text as the formatter leaves it: what one pass breaks, a second may still indent. */

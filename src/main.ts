@@ -12,6 +12,7 @@ import * as Layer from "effect/Layer"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import * as Bootstrap from "./Bootstrap.js"
+import * as NodeAssets from "./edge/console/NodeAssets.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
@@ -42,6 +43,9 @@ const exitConfig = 78
 
 /** The markets that come with the program, beside the compiled output. */
 const bundledMarkets = path.join(path.dirname(fileURLToPath(import.meta.url)), "../../fixtures/markets.json")
+
+/** The owner's pages, as the build leaves them beside the compiled output. */
+const builtPages = path.join(path.dirname(fileURLToPath(import.meta.url)), "../console")
 
 const readMarkets = (settings: VenueConfig) =>
   Effect.try({
@@ -141,6 +145,7 @@ const launch = Effect.gen(function*() {
     NodeTurns.layer,
     NodeSecureRandom.layer,
     NodePasskeyVerifier.layer,
+    NodeAssets.layer(builtPages),
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({

@@ -17,6 +17,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: [],
   // What users take away with them: it knows the venue by its HTTP interface alone.
   client: [],
+  // The owner's pages run in a browser: they know the types of the routes, and load nothing of the server.
+  console: ["src/edge/"],
   operations: ["src/domain/"],
   engine: [...vocabulary],
   journal: [...vocabulary],
@@ -35,8 +37,7 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/streams/",
     "src/ledger/",
     "src/oracle/",
-    "src/identity/",
-    "src/console/"
+    "src/identity/"
   ]
 }
 
@@ -77,11 +78,15 @@ const allowed = (path: string): ReadonlyArray<string> | undefined => {
 const permits = (rules: ReadonlyArray<string>, path: string): boolean =>
   rules.some((rule) => rule.endsWith("/") ? path.startsWith(rule) : path === rule)
 
+/** What runs in the browser. */
+const isPage = (path: string): boolean => path.startsWith("src/console/")
+
 /** The entry point is launched, never imported, but by the tests of it. */
 const isEntryPoint = (path: string): boolean => path === "src/main.ts"
 
 const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>): string | undefined => {
   if (imported.path === undefined) return packageFault(source.path, imported)
+  if (isPage(source.path) && !isPage(imported.path) && !imported.isType) return `the pages take only types of ${imported.path}`
   if (isEntryPoint(imported.path) && source.path.startsWith("src/")) return "nothing in src imports src/main.ts"
   return permits(rules, imported.path) ? undefined : `may not import ${imported.path}`
 }

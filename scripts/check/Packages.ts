@@ -33,7 +33,8 @@ export const check = (path: string, text: string, sources: ReadonlyArray<Source>
     source.imports.flatMap(({ line, specifier }) => {
       const name = packageOf(specifier)
       if (name === undefined) return []
-      const isServed = source.path.startsWith("src/")
+      // What the owner's pages are made of is bundled when the venue is built, and not loaded by it.
+      const isServed = source.path.startsWith("src/") && !source.path.startsWith("src/console/")
       imported.add(name)
       if (isServed) served.add(name)
       if (name in dependencies || (!isServed && name in devDependencies)) return []

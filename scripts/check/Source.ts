@@ -40,6 +40,8 @@ export interface Import {
   readonly path: string | undefined
   /** Names within the braces, before any `as`. */
   readonly names: ReadonlyArray<string>
+  /** Whether it takes types alone, as `import type`: nothing of it is loaded. */
+  readonly isType: boolean
 }
 
 export interface Source {
@@ -62,12 +64,26 @@ export const violation = (source: Source, line: number, rule: string, message: s
 })
 
 /** The file's name without folders and ending. */
-export const basename = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.ts$/, "")
+export const basename = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\.tsx?$/, "")
 
 const isComment = (type: string): boolean => type.endsWith("Comment")
 const isSpace = (type: string): boolean => type === "WhiteSpace" || type === "LineTerminatorSequence"
 const opening: ReadonlySet<string> = new Set(["(", "[", "{"])
 const closing: ReadonlySet<string> = new Set([")", "]", "}"])
+
+interface Raw {
+  readonly type: string
+  readonly value: string
+}
+
+/** The names and signs of markup are names and signs like all others; its text is none. */
+const plain = ({ type, value }: Raw): Raw => ({ type: markup[type] ?? type, value })
+
+const markup: Readonly<Record<string, string>> = {
+  JSXIdentifier: "IdentifierName",
+  JSXPunctuator: "Punctuator",
+  JSXString: "StringLiteral"
+}
 
 /** Reads a file's text. */
 export const parse = (path: string, text: string): Source => {
@@ -75,7 +91,7 @@ export const parse = (path: string, text: string): Source => {
   const comments: Array<Token> = []
   const open: Array<string> = []
   let line = 1
-  const raw = [...jsTokens(text)]
+  const raw = path.endsWith(".tsx") ? [...jsTokens(text, { jsx: true })].map(plain) : [...jsTokens(text)]
   raw.forEach(({ type, value }, index) => {
     const closes = (type === "Punctuator" && closing.has(value)) || type === "TemplateTail" || type === "TemplateMiddle"
     if (closes) open.pop()
@@ -150,9 +166,21 @@ const importsOf = (path: string, tokens: ReadonlyArray<Token>): ReadonlyArray<Im
     if (!isImport) return
     const specifier = token.value.slice(1, -1)
     const names = before === "from" ? namesBefore(tokens, index - 1) : []
-    found.push({ line: token.line, specifier, path: resolve(path, specifier), names })
+    found.push({
+      line: token.line,
+      specifier,
+      path: resolve(path, specifier),
+      names,
+      isType: before === "from" && takesTypes(tokens, index)
+    })
   })
   return found
+}
+
+/** Whether the import whose specifier is at `at` begins with `import type`. */
+const takesTypes = (tokens: ReadonlyArray<Token>, at: number): boolean => {
+  const start = tokens.findLastIndex((token, index) => index < at && token.depth === 0 && ["import", "export"].includes(token.value))
+  return tokens[start + 1]?.value === "type"
 }
 
 const namesBefore = (tokens: ReadonlyArray<Token>, from: number): ReadonlyArray<string> => {
@@ -164,6 +192,16 @@ const namesBefore = (tokens: ReadonlyArray<Token>, from: number): ReadonlyArray<
     if (starts && tokens[at]!.type === "IdentifierName") names.push(tokens[at]!.value)
   }
   return names
+}
+
+/** The sources as they import each other: what is imported as `x.js` is `x.tsx` where that is what there is. */
+export const linked = (sources: ReadonlyArray<Source>): ReadonlyArray<Source> => {
+  const known = new Set(sources.map(({ path }) => path))
+  const found = (path: string): string => !known.has(path) && known.has(`${path}x`) ? `${path}x` : path
+  return sources.map((source) => ({
+    ...source,
+    imports: source.imports.map((imported) => imported.path === undefined ? imported : { ...imported, path: found(imported.path) })
+  }))
 }
 
 /** `./x.js` from `a/b.ts` is `a/x.ts`. */

@@ -16,6 +16,8 @@ import { SecureRandom } from "../identity/SecureRandom.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
+import { Assets } from "./console/Assets.js"
+import * as Pages from "./console/Pages.js"
 import type { Services } from "./http/Call.js"
 import * as Executor from "./http/Executor.js"
 import type { Application } from "./http/Listener.js"
@@ -162,6 +164,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     indexStream: settings.acceptsIndexStream ? new IndexStream(state, submit, now, nextSession) : undefined,
     readiness,
     reference: makeReference(),
+    assets: yield* Assets,
     shared: makeShared(state),
     defect: (cause) => Executor.report(runtime, cause)
   }
@@ -172,5 +175,6 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     assert(route !== undefined, "an endpoint comes into the contract by its route")
     return [endpoint.name, route.serve(services, endpoint, runtime)] as const
   })
-  return Router.make(Contract.endpoints, services, readiness.state, Object.fromEntries(served))
+  const endpoints = [...Contract.endpoints, ...Pages.endpoints]
+  return Router.make(endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
 })

@@ -8,6 +8,7 @@ import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
+import type { Built } from "../console/Assets.js"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Reply, Request } from "./Listener.js"
@@ -38,6 +39,8 @@ export interface Services {
   readonly readiness: Context.Tag.Service<Readiness>
   /** The contract as a document and as a page, made when first asked for. */
   readonly reference: { readonly openApi: () => string; readonly page: () => string }
+  /** The owner's pages; undefined where they are not built. */
+  readonly assets: Built | undefined
   /** What several routes of one venue share: made when first asked for, once for each maker. */
   readonly shared: <A>(make: (state: Reads) => A) => A
   /** Logs a defect. */

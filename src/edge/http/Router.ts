@@ -123,9 +123,9 @@ export const make = (
   }
 }
 
-/** Whether a path could be a route's: absolute, no empty segment, no fragment. */
+/** Whether a path could be a route's: absolute, no empty segment but that of the root alone, no fragment. */
 const isPlain = (path: string): boolean =>
-  path.charCodeAt(0) === 47 && path.charCodeAt(path.length - 1) !== 47 && !path.includes("//") && !path.includes("#")
+  path === "/" || path.charCodeAt(0) === 47 && path.charCodeAt(path.length - 1) !== 47 && !path.includes("//") && !path.includes("#")
 
 const isPercentEncoded = (path: string): boolean => {
   try {

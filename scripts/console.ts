@@ -1,0 +1,68 @@
+/**
+ * Builds the owner's pages into `dist/console`: one document, and the files that it names by what is in them. Ends with 1 where
+ * anything of the server, or of a package that is not meant for it, got into what a browser loads, or where all of it is more
+ * than a page may weigh.
+ */
+import * as esbuild from "esbuild"
+import { createHash } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { gzipSync } from "node:zlib"
+
+const source = "src/console"
+const target = "dist/console"
+
+/** What everything that a first visit loads may come to, in bytes, compressed. */
+const mostBytes = 60_000
+
+/** What may be in the bundle. */
+const welcome = /^(?:src\/console\/|node_modules\/(?:preact|@preact|@simplewebauthn)\/)/
+
+const bundle = (): ReadonlyMap<string, Uint8Array> => {
+  const { metafile, outputFiles } = esbuild.buildSync({
+    entryPoints: [`${source}/main.tsx`, `${source}/console.css`],
+    bundle: true,
+    write: false,
+    metafile: true,
+    minify: true,
+    format: "esm",
+    target: ["chrome109", "firefox115", "safari16.4"],
+    outdir: target,
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    tsconfig: `${source}/tsconfig.json`,
+    legalComments: "none",
+    logLevel: "warning"
+  })
+  // Node finds packages through links; what counts is where they are from.
+  const strangers = Object.keys(metafile.inputs).map((input) => input.replace(/^.*?(?=node_modules\/)/, "")).filter((input) =>
+    !welcome.test(input)
+  )
+  if (strangers.length > 0) throw new Error(`the owner's pages would load ${strangers.join(", ")}`)
+  const files = outputFiles.map(({ contents, path: file }) => [path.basename(file), contents] as const)
+  return new Map([...files, ["icon.svg", fs.readFileSync(`${source}/icon.svg`)]])
+}
+
+/** A name that changes with what it names, so that it can be kept for good. */
+const hashed = (name: string, contents: Uint8Array): string => {
+  const { ext, name: stem } = path.parse(name)
+  return `${stem}-${createHash("sha256").update(contents).digest("hex").slice(0, 12)}${ext}`
+}
+
+const files = bundle()
+fs.rmSync(target, { recursive: true, force: true })
+fs.mkdirSync(`${target}/assets`, { recursive: true })
+let document = fs.readFileSync(`${source}/index.html`, "utf8")
+let bytes = 0
+for (const [name, contents] of files) {
+  const served = hashed(name, contents)
+  const place = `{{${name}}}`
+  if (!document.includes(place)) throw new Error(`index.html does not name ${name}`)
+  document = document.replaceAll(place, `/assets/${served}`)
+  fs.writeFileSync(`${target}/assets/${served}`, contents)
+  bytes += gzipSync(contents).length
+}
+fs.writeFileSync(`${target}/index.html`, document)
+bytes += gzipSync(document).length
+if (process.argv.includes("--size")) console.log(`${bytes} bytes compressed`)
+if (bytes > mostBytes) throw new Error(`the owner's pages are ${bytes} bytes compressed, of at most ${mostBytes}`)

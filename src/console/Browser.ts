@@ -1,0 +1,83 @@
+/** `Outside` in a browser: the one file of the pages that knows the network, the clock, chance, storage and passkeys. */
+import { startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser"
+import type { Answered, Ceremony, Outside, Sent } from "./state/Outside.js"
+
+/** Until a request without an answer is given up. */
+const patienceMs = 20_000
+
+/** Where the session is kept: in this tab alone, until it is closed. */
+const keptName = "perpetuum.session"
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const send = async ({ body, idempotencyKey, method, path, token }: Sent): Promise<Answered | undefined> => {
+  const headers: Record<string, string> = {}
+  if (body !== undefined) headers["content-type"] = "application/json"
+  if (token !== undefined) headers["authorization"] = `Bearer ${token}`
+  if (idempotencyKey !== undefined) headers["idempotency-key"] = idempotencyKey
+  try {
+    const response = await fetch(path, {
+      method,
+      headers,
+      body: body === undefined ? null : JSON.stringify(body),
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      signal: AbortSignal.timeout(patienceMs)
+    })
+    const text = await response.text()
+    return { status: response.status, requestId: response.headers.get("x-request-id") ?? undefined, body: parsed(text) }
+  } catch {
+    // No answer, or not all of it: what the venue made of the request is unknown.
+    return undefined
+  }
+}
+
+/** What a ceremony came to; every error of the browser is a value from here on. */
+const ceremony = async (run: () => Promise<object>): Promise<Ceremony> => {
+  try {
+    return { credential: await run() }
+  } catch (error) {
+    if (error instanceof WebAuthnError) return { trouble: { name: error.name, code: error.code } }
+    return { trouble: { name: error instanceof Error ? error.name : "Error", code: "" } }
+  }
+}
+
+/** Storage may be switched off: then a reload signs out, and nothing else changes. */
+const quietly = <A>(work: () => A): A | undefined => {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
+
+const randomKey = (): string => [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
+
+type RegistrationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"]
+type AuthenticationOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"]
+
+export const browser: Outside = {
+  send,
+  createPasskey: (options) => ceremony(() => startRegistration({ optionsJSON: options as RegistrationOptions })),
+  usePasskey: (options) => ceremony(() => startAuthentication({ optionsJSON: options as AuthenticationOptions })),
+  kept: {
+    read: () => quietly(() => sessionStorage.getItem(keptName)) ?? undefined,
+    write: (text) => void quietly(() => sessionStorage.setItem(keptName, text)),
+    clear: () => void quietly(() => sessionStorage.removeItem(keptName))
+  },
+  now: () => Date.now(),
+  nextKey: randomKey,
+  every: (intervalMs, run) => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") run()
+    }, intervalMs)
+    return () => clearInterval(timer)
+  }
+}

@@ -1,0 +1,136 @@
+/** What the account holds: money, positions, and open orders, each of which can be taken back. Read again every few seconds. */
+import { useEffect } from "preact/hooks"
+import { Moment } from "../parts/Moment.js"
+import { Read, Section } from "../parts/Section.js"
+import { type Column, Table } from "../parts/Table.js"
+import { Title } from "../parts/Title.js"
+import { Trouble } from "../parts/Trouble.js"
+import type * as Contract from "../state/Contract.js"
+import type { Portfolio } from "../state/Portfolio.js"
+import type { Store } from "../state/Store.js"
+import { decimal, direction, money, words } from "../state/Words.js"
+
+/** Between two looks, while the page is seen. */
+const intervalMs = 5_000
+
+const Gain = ({ amount }: { readonly amount: string }) => <span class={direction(amount)}>{money(amount)}</span>
+
+interface Figure {
+  readonly title: string
+  readonly hint: string
+  readonly amount: string
+  readonly isGain?: boolean
+}
+
+const figures = (balance: Contract.Balance): ReadonlyArray<Figure> => [
+  { title: "Equity", hint: "Collateral with gains and losses of open positions", amount: balance.equity },
+  { title: "Available", hint: "What may back new orders", amount: balance.available },
+  { title: "Unrealised", hint: "Gains and losses of open positions", amount: balance.unrealizedPnl, isGain: true },
+  { title: "Withdrawable", hint: "What may leave the venue", amount: balance.withdrawable },
+  { title: "Initial margin", hint: "What open positions and orders hold", amount: balance.initialMargin },
+  { title: "Maintenance margin", hint: "Below it positions are liquidated", amount: balance.maintenanceMargin }
+]
+
+const Balance = ({ balance }: { readonly balance: Contract.Balance }) => (
+  <dl class="figures">
+    {figures(balance).map(({ amount, hint, isGain = false, title }) => (
+      <div key={title}>
+        <dt title={hint}>{title}</dt>
+        <dd>
+          {isGain ? <Gain amount={amount} /> : money(amount)} <span class="unit">{balance.asset}</span>
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+const positionColumns: ReadonlyArray<Column<Contract.Position>> = [
+  { title: "Market", isName: true, cell: ({ marketId }) => marketId },
+  { title: "Side", cell: ({ side }) => <span class={side === "long" ? "up" : "down"}>{words(side)}</span> },
+  { title: "Size", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
+  { title: "Entry", isNumber: true, cell: ({ avgEntryPrice }) => decimal(avgEntryPrice) },
+  { title: "Mark", isNumber: true, cell: ({ markPrice }) => decimal(markPrice) },
+  {
+    title: "Liquidation",
+    isNumber: true,
+    cell: ({ liquidationPrice }) => liquidationPrice === null ? <span class="soft">none</span> : decimal(liquidationPrice)
+  },
+  { title: "Margin", isNumber: true, cell: ({ initialMargin }) => money(initialMargin) },
+  { title: "Unrealised", isNumber: true, cell: ({ unrealizedPnl }) => <Gain amount={unrealizedPnl} /> }
+]
+
+const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order>> => [
+  { title: "Market", isName: true, cell: ({ marketId }) => marketId },
+  { title: "Side", cell: ({ side }) => <span class={side === "buy" ? "up" : "down"}>{words(side)}</span> },
+  { title: "Price", isNumber: true, cell: ({ price }) => price === undefined ? "market" : decimal(price) },
+  { title: "Quantity", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
+  { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },
+  { title: "Placed", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
+  { title: "Cancel", cell: (order) => <Cancel order={order} portfolio={portfolio} /> }
+]
+
+const Cancel = ({ order, portfolio }: { readonly order: Contract.Order; readonly portfolio: Portfolio }) => {
+  const task = portfolio.taskOf(order.orderId)
+  const cancel = (): void => void portfolio.cancel(order)
+  const name = `Cancel: ${order.side} ${decimal(order.quantity)} ${order.marketId}${order.price === undefined ? "" : ` at ${order.price}`}`
+  return (
+    <>
+      <button type="button" class="small" aria-label={name} disabled={task.isBusy.value} onClick={cancel}>
+        {task.isBusy.value ? "Cancelling…" : "Cancel"}
+      </button>
+      <Trouble failure={task.failure.value} again={cancel} />
+    </>
+  )
+}
+
+export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly store: Store; readonly title: string }) => {
+  useEffect(() => {
+    void portfolio.load()
+    return every(intervalMs, () => void portfolio.load())
+  }, [])
+  const readAtEpochMs = portfolio.readAtEpochMs.value
+  return (
+    <>
+      <div class="head">
+        <Title title={title} />
+        {readAtEpochMs !== undefined && (
+          <p class="fine">
+            As of <Moment atEpochMs={readAtEpochMs} ofDay />
+          </p>
+        )}
+      </div>
+      <Section title="Balance">
+        <Read of={portfolio.balance}>{(balance) => <Balance balance={balance} />}</Read>
+      </Section>
+      <Section title="Positions">
+        <Read of={portfolio.positions}>
+          {({ positions }) => (
+            <Table
+              label="Positions"
+              columns={positionColumns}
+              rows={positions}
+              keyOf={({ positionId }) => positionId}
+              empty="No open position."
+            />
+          )}
+        </Read>
+      </Section>
+      <Section title="Open orders">
+        <Read of={portfolio.orders}>
+          {({ more, orders }) => (
+            <>
+              <Table
+                label="Open orders"
+                columns={orderColumns(portfolio)}
+                rows={orders}
+                keyOf={({ orderId }) => orderId}
+                empty="No open order."
+              />
+              {more && <p class="fine">These are the newest {orders.length}; there are more.</p>}
+            </>
+          )}
+        </Read>
+      </Section>
+    </>
+  )
+}

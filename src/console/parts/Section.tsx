@@ -1,0 +1,37 @@
+/** A part of a page under its own heading, and the three ways in which what it shows may be missing. */
+import type { ComponentChildren } from "preact"
+import { useId } from "preact/hooks"
+import type { Reading } from "../state/Task.js"
+import { Trouble } from "./Trouble.js"
+
+interface SectionProps {
+  readonly title: string
+  readonly children: ComponentChildren
+}
+
+export const Section = ({ children, title }: SectionProps) => {
+  const id = useId()
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {children}
+    </section>
+  )
+}
+
+interface ReadProps<A> {
+  readonly of: Reading<A>
+  readonly children: (value: A) => ComponentChildren
+}
+
+/** What was read: shown as soon as there is any, kept while it is read again, and beside it why there is nothing newer. */
+export const Read = <A extends object>({ children, of }: ReadProps<A>) => {
+  const value = of.value.value
+  const failure = of.failure.value
+  return (
+    <>
+      <Trouble failure={failure} again={() => void of.load()} />
+      {value === undefined ? failure === undefined && <p class="soft" role="status">Loading…</p> : children(value)}
+    </>
+  )
+}

@@ -1,0 +1,26 @@
+/** What went wrong, where it went wrong: the venue's message, what to do next, and the request's id. */
+import type { Failure } from "../state/Failure.js"
+
+interface Props {
+  readonly failure: Failure | undefined
+  /** Asks the very same again, where that may help. */
+  readonly again?: () => void
+}
+
+export const Trouble = ({ again, failure }: Props) => (
+  <div role="alert" class={failure === undefined ? "unseen" : "trouble"}>
+    {failure !== undefined && (
+      <>
+        <p>
+          <strong>{failure.message}</strong> {failure.advice}
+        </p>
+        {failure.requestId !== undefined && (
+          <p class="fine">
+            Request <code>{failure.requestId}</code>
+          </p>
+        )}
+        {failure.again && again !== undefined && <button type="button" onClick={again}>Try again</button>}
+      </>
+    )}
+  </div>
+)

@@ -1,0 +1,36 @@
+/** What happened to the account's sign-ins, passkeys and keys, newest first. */
+import type { Client } from "./Client.js"
+import type { SecurityEvent } from "./Contract.js"
+import { hasFailed, type Result } from "./Failure.js"
+import { Reading, Task } from "./Task.js"
+
+export interface Events {
+  readonly events: ReadonlyArray<SecurityEvent>
+  readonly nextCursor: string | null
+}
+
+export class Activity {
+  readonly list
+  readonly older = new Task()
+
+  constructor(private readonly client: Client) {
+    this.list = new Reading((): Promise<Result<Events>> => client.securityEvents(undefined))
+  }
+
+  /** Adds the next page to what is shown. */
+  async more(): Promise<void> {
+    const shown = this.list.value.value
+    if (shown === undefined || shown.nextCursor === null) return
+    const page = await this.older.run(async () => {
+      const answer = await this.client.securityEvents(shown.nextCursor ?? undefined)
+      return hasFailed(answer) ? answer : { value: answer.value }
+    })
+    if (page === undefined || this.list.value.value !== shown) return
+    this.list.value.value = { events: [...shown.events, ...page.events], nextCursor: page.nextCursor }
+  }
+
+  clear(): void {
+    this.list.clear()
+    this.older.clear()
+  }
+}

@@ -1,0 +1,29 @@
+/** The account's API keys: which there are, and an end to one. */
+import type { Client } from "./Client.js"
+import { hasFailed } from "./Failure.js"
+import { Reading, Task } from "./Task.js"
+
+export class ApiKeys {
+  readonly list
+  readonly revoking = new Task()
+
+  constructor(private readonly client: Client) {
+    this.list = new Reading(() => client.apiKeys())
+  }
+
+  /** Ends a key at once; whether it did. */
+  async revoke(keyId: string): Promise<boolean> {
+    const revoked = await this.revoking.run(async () => {
+      const answer = await this.client.revokeApiKey(keyId)
+      return hasFailed(answer) ? answer : { value: true }
+    })
+    if (revoked === undefined) return false
+    await this.list.load()
+    return true
+  }
+
+  clear(): void {
+    this.list.clear()
+    this.revoking.clear()
+  }
+}

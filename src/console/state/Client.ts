@@ -1,0 +1,114 @@
+/** The venue's routes as the pages call them: requests are typed by the contract, and what went wrong is a value. */
+import type * as Contract from "./Contract.js"
+import type { Credential } from "./Credential.js"
+import * as Failure from "./Failure.js"
+import type { Result } from "./Failure.js"
+import type { Outside, Sent } from "./Outside.js"
+
+/** A passkey's answer to a challenge. */
+export interface Assertion {
+  readonly challengeIdentifier: string
+  readonly credential: object
+}
+
+export type Purpose = "sign_in" | "add_passkey" | "remove_passkey"
+
+const segment = encodeURIComponent
+const nothing: Partial<Sent> = {}
+
+export class Client {
+  constructor(private readonly outside: Pick<Outside, "send">, private readonly credential: Credential) {}
+
+  registrationOptions(displayName: string | undefined, assertion?: Assertion): Promise<Result<Contract.Challenge>> {
+    return this.post("/v1/auth/passkeys/registration/options", {
+      ...(displayName === undefined ? undefined : { displayName }),
+      ...(assertion === undefined ? undefined : { assertion })
+    })
+  }
+
+  registrationVerify(answer: Assertion): Promise<Result<Contract.Session>> {
+    return this.post("/v1/auth/passkeys/registration/verify", answer)
+  }
+
+  authenticationOptions(purpose: Purpose): Promise<Result<Contract.Challenge>> {
+    const accountId = this.credential.signed.value?.accountId
+    return this.post("/v1/auth/passkeys/authentication/options", accountId === undefined ? { purpose } : { accountId, purpose })
+  }
+
+  authenticationVerify(answer: Assertion): Promise<Result<Contract.Session>> {
+    return this.post("/v1/auth/passkeys/authentication/verify", answer)
+  }
+
+  signOut(): Promise<Result<unknown>> {
+    return this.ask("DELETE", "/v1/auth/sessions/current")
+  }
+
+  passkeys(): Promise<Result<Contract.PasskeyList>> {
+    return this.ask("GET", `${this.account}/passkeys`)
+  }
+
+  removePasskey(credentialId: string, assertion: Assertion): Promise<Result<unknown>> {
+    return this.ask("DELETE", `${this.account}/passkeys/${segment(credentialId)}`, { body: { assertion } })
+  }
+
+  apiKeys(): Promise<Result<Contract.ApiKeyList>> {
+    return this.ask("GET", `${this.account}/api-keys`)
+  }
+
+  revokeApiKey(keyId: string): Promise<Result<unknown>> {
+    return this.ask("DELETE", `${this.account}/api-keys/${segment(keyId)}`)
+  }
+
+  connectRequest(userCode: string): Promise<Result<Contract.ConnectRequest>> {
+    return this.ask("GET", `${this.account}/agent-connect/${segment(userCode)}`)
+  }
+
+  approveAgent(userCode: string, scopes: ReadonlyArray<Contract.Scope>): Promise<Result<unknown>> {
+    return this.post(`${this.account}/agent-connect/approve`, { userCode, scopes })
+  }
+
+  denyAgent(userCode: string): Promise<Result<unknown>> {
+    return this.post(`${this.account}/agent-connect/deny`, { userCode })
+  }
+
+  securityEvents(cursor: string | undefined): Promise<Result<Contract.SecurityEventList>> {
+    const from = cursor === undefined ? "" : `&cursor=${segment(cursor)}`
+    return this.ask("GET", `${this.account}/security-events?limit=50${from}`)
+  }
+
+  balance(): Promise<Result<Contract.Balance>> {
+    return this.ask("GET", `${this.account}/balance`)
+  }
+
+  positions(): Promise<Result<Contract.PositionList>> {
+    return this.ask("GET", `${this.account}/positions`)
+  }
+
+  openOrders(cursor: string | undefined): Promise<Result<Contract.OrderList>> {
+    const from = cursor === undefined ? "" : `&cursor=${segment(cursor)}`
+    return this.ask("GET", `${this.account}/orders?status=open&limit=100${from}`)
+  }
+
+  cancelOrder({ accountId, marketId, orderId }: Contract.Order, idempotencyKey: string): Promise<Result<Contract.CancelResult>> {
+    return this.ask("POST", `/v1/orders/${segment(orderId)}/cancel`, { body: { accountId, marketId }, idempotencyKey })
+  }
+
+  private get account(): string {
+    return `/v1/accounts/${segment(this.credential.signed.value?.accountId ?? "")}`
+  }
+
+  private post<A>(path: string, body: unknown): Promise<Result<A>> {
+    return this.ask("POST", path, { body })
+  }
+
+  private async ask<A>(method: Sent["method"], path: string, more: Partial<Sent> = nothing): Promise<Result<A>> {
+    const token = this.credential.signed.value?.accessToken
+    const answer = await this.outside.send({ method, path, token, body: more.body, idempotencyKey: more.idempotencyKey })
+    if (answer === undefined) return { failure: Failure.unanswered }
+    if (answer.status >= 200 && answer.status < 300) return { value: answer.body as A }
+    const failure = Failure.ofAnswer(answer)
+    // Another 401 is a passkey's that was not the right one: the session is as good as before.
+    if (answer.status === 401 && failure.code === "unauthorized" && token !== undefined) this.credential.rejected(token)
+    return { failure }
+  }
+}

@@ -1,0 +1,54 @@
+/** The account's passkeys: which there are, one more, one less. Both need a passkey that the account has, used that moment. */
+import type { Client } from "./Client.js"
+import type { Credential } from "./Credential.js"
+import { hasFailed } from "./Failure.js"
+import type { Outside } from "./Outside.js"
+import { assert, register } from "./SignIn.js"
+import { Reading, Task } from "./Task.js"
+
+export class Passkeys {
+  readonly list
+  readonly adding = new Task()
+  readonly removing = new Task()
+
+  constructor(
+    private readonly client: Client,
+    private readonly credential: Credential,
+    private readonly outside: Pick<Outside, "createPasskey" | "usePasskey">
+  ) {
+    this.list = new Reading(() => client.passkeys())
+  }
+
+  /** Adds a passkey; whether it did. */
+  async add(displayName: string): Promise<boolean> {
+    const session = await this.adding.run(async () => {
+      const assertion = await assert(this.client, this.outside, "add_passkey")
+      if (hasFailed(assertion)) return assertion
+      const answer = await register(this.client, this.outside, displayName, assertion.value)
+      return hasFailed(answer) ? answer : this.client.registrationVerify(answer.value)
+    })
+    if (session === undefined) return false
+    this.credential.keep(session)
+    await this.list.load()
+    return true
+  }
+
+  /** Removes a passkey; whether it did. */
+  async remove(credentialId: string): Promise<boolean> {
+    const removed = await this.removing.run(async () => {
+      const assertion = await assert(this.client, this.outside, "remove_passkey")
+      if (hasFailed(assertion)) return assertion
+      const answer = await this.client.removePasskey(credentialId, assertion.value)
+      return hasFailed(answer) ? answer : { value: true }
+    })
+    if (removed === undefined) return false
+    await this.list.load()
+    return true
+  }
+
+  clear(): void {
+    this.list.clear()
+    this.adding.clear()
+    this.removing.clear()
+  }
+}

@@ -1,0 +1,88 @@
+/** What the account holds: its money, its positions, its open orders, and taking an order back. */
+import { signal } from "@preact/signals-core"
+import type { Client } from "./Client.js"
+import type { Order } from "./Contract.js"
+import { hasFailed, type Result } from "./Failure.js"
+import type { Outside } from "./Outside.js"
+import { Reading, Task } from "./Task.js"
+
+/** Open orders that are shown at most. */
+const mostOrders = 1_000
+
+export interface OpenOrders {
+  readonly orders: ReadonlyArray<Order>
+  /** Whether there are more than are shown. */
+  readonly more: boolean
+}
+
+/** One order that is being taken back. */
+interface Canceling {
+  readonly task: Task
+  /** The same for every try of one click, so that a try whose answer was lost is answered again, and done once. */
+  key: string | undefined
+}
+
+export class Portfolio {
+  readonly balance
+  readonly positions
+  readonly orders
+  /** When the balance was last read. */
+  readonly readAtEpochMs = signal<number | undefined>(undefined)
+  private readonly canceling = new Map<string, Canceling>()
+
+  constructor(private readonly client: Client, private readonly outside: Pick<Outside, "nextKey" | "now">) {
+    this.balance = new Reading(() => client.balance())
+    this.positions = new Reading(() => client.positions())
+    this.orders = new Reading(() => this.openOrders())
+  }
+
+  async load(): Promise<void> {
+    await Promise.all([this.balance.load(), this.positions.load(), this.orders.load()])
+    this.readAtEpochMs.value = this.outside.now()
+  }
+
+  /** What is under way with an order. */
+  taskOf(orderId: string): Task {
+    return this.cancelingOf(orderId).task
+  }
+
+  /** Takes an order back, and shows what is left. */
+  async cancel(order: Order): Promise<void> {
+    const canceling = this.cancelingOf(order.orderId)
+    await canceling.task.run(() => {
+      canceling.key ??= this.outside.nextKey()
+      return this.client.cancelOrder(order, canceling.key)
+    })
+    const failure = canceling.task.failure.value
+    // Decided one way or the other: another click is another request.
+    if (failure === undefined || !failure.again) canceling.key = undefined
+    if (failure === undefined) this.canceling.delete(order.orderId)
+    if (failure === undefined || failure.code === "not_found") await this.load()
+  }
+
+  clear(): void {
+    for (const reading of [this.balance, this.positions, this.orders]) reading.clear()
+    this.readAtEpochMs.value = undefined
+    this.canceling.clear()
+  }
+
+  private cancelingOf(orderId: string): Canceling {
+    const found = this.canceling.get(orderId) ?? { task: new Task(), key: undefined }
+    this.canceling.set(orderId, found)
+    return found
+  }
+
+  private async openOrders(): Promise<Result<OpenOrders>> {
+    const orders: Array<Order> = []
+    let cursor: string | undefined
+    do {
+      const page = await this.client.openOrders(cursor)
+      if (hasFailed(page)) return page
+      orders.push(...page.value.orders)
+      cursor = page.value.nextCursor ?? undefined
+    } while (cursor !== undefined && orders.length < mostOrders)
+    const shown = new Set(orders.map(({ orderId }) => orderId))
+    for (const orderId of this.canceling.keys()) if (!shown.has(orderId)) this.canceling.delete(orderId)
+    return { value: { orders, more: cursor !== undefined } }
+  }
+}

@@ -1,0 +1,70 @@
+/** The ways in and out: making an account with its first passkey, signing in with one, signing out. */
+import type { Assertion, Client, Purpose } from "./Client.js"
+import type { Credential } from "./Credential.js"
+import * as Failure from "./Failure.js"
+import { hasFailed, type Result } from "./Failure.js"
+import type { Ceremony, Outside } from "./Outside.js"
+import { Task } from "./Task.js"
+
+type Passkeys = Pick<Outside, "createPasskey" | "usePasskey">
+
+const answered = (challengeIdentifier: string, ceremony: Ceremony): Result<Assertion> =>
+  "trouble" in ceremony
+    ? { failure: Failure.ofTrouble(ceremony.trouble) }
+    : { value: { challengeIdentifier, credential: ceremony.credential } }
+
+/** A fresh challenge for a purpose, answered by a passkey that the account has. */
+export const assert = async (client: Client, outside: Passkeys, purpose: Purpose): Promise<Result<Assertion>> => {
+  const asked = await client.authenticationOptions(purpose)
+  if (hasFailed(asked)) return asked
+  return answered(asked.value.challengeIdentifier, await outside.usePasskey(asked.value.options))
+}
+
+/** A challenge for a new passkey, answered by that passkey: of a new account, or with an assertion of the one that is signed in. */
+export const register = async (
+  client: Client,
+  outside: Passkeys,
+  displayName: string,
+  assertion?: Assertion
+): Promise<Result<Assertion>> => {
+  const name = displayName.trim()
+  const asked = await client.registrationOptions(name === "" ? undefined : name, assertion)
+  if (hasFailed(asked)) return asked
+  return answered(asked.value.challengeIdentifier, await outside.createPasskey(asked.value.options))
+}
+
+export class SignIn {
+  readonly task = new Task()
+
+  constructor(private readonly client: Client, private readonly credential: Credential, private readonly outside: Passkeys) {}
+
+  /** Signs in with any passkey that this device offers for the venue. */
+  async signIn(): Promise<void> {
+    await this.enter(async () => {
+      const answer = await assert(this.client, this.outside, "sign_in")
+      return hasFailed(answer) ? answer : this.client.authenticationVerify(answer.value)
+    })
+  }
+
+  /** Opens an account whose owner is a new passkey. */
+  async createAccount(displayName: string): Promise<void> {
+    await this.enter(async () => {
+      const answer = await register(this.client, this.outside, displayName)
+      return hasFailed(answer) ? answer : this.client.registrationVerify(answer.value)
+    })
+  }
+
+  /** Leaves at once, here; the venue is told, and if it does not hear of it, one is told so. */
+  async signOut(): Promise<void> {
+    const told = this.client.signOut()
+    this.credential.drop("You are signed out.")
+    if (hasFailed(await told) && this.credential.signed.value === undefined) {
+      this.credential.drop("You are signed out here. The venue could not be told: the session ends there by itself within 12 hours.")
+    }
+  }
+
+  private async enter(way: () => ReturnType<Client["authenticationVerify"]>): Promise<void> {
+    const session = await this.task.run(way)
+    if (session !== undefined) this.credential.keep(session)
+  }
+}

@@ -1,0 +1,42 @@
+/** All that the pages know, in one place: each page shows a part of it, and nothing else in the pages remembers anything. */
+import { effect, signal } from "@preact/signals-core"
+import { Activity } from "./Activity.js"
+import { ApiKeys } from "./ApiKeys.js"
+import { Approval } from "./Approval.js"
+import { Client } from "./Client.js"
+import { Credential } from "./Credential.js"
+import type { Outside } from "./Outside.js"
+import { Passkeys } from "./Passkeys.js"
+import type { Place } from "./Places.js"
+import { Portfolio } from "./Portfolio.js"
+import { SignIn } from "./SignIn.js"
+
+export class Store {
+  readonly credential
+  readonly place
+  readonly signIn
+  readonly portfolio
+  readonly passkeys
+  readonly apiKeys
+  readonly approval
+  readonly activity
+  readonly every: Outside["every"]
+
+  constructor(outside: Outside, place: Place) {
+    this.credential = new Credential(outside)
+    this.place = signal(place)
+    this.every = outside.every
+    const client = new Client(outside, this.credential)
+    this.signIn = new SignIn(client, this.credential, outside)
+    this.portfolio = new Portfolio(client, outside)
+    this.passkeys = new Passkeys(client, this.credential, outside)
+    this.apiKeys = new ApiKeys(client)
+    this.approval = new Approval(client)
+    this.activity = new Activity(client)
+    // What one account was shown is gone before another can be signed in.
+    effect(() => {
+      if (this.credential.signed.value !== undefined) return
+      for (const part of [this.portfolio, this.passkeys, this.apiKeys, this.approval, this.activity]) part.clear()
+    })
+  }
+}

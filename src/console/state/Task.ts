@@ -1,0 +1,57 @@
+/** What is under way, and how it ended: the two shapes in which every page sees what it asked of the venue. */
+import { signal } from "@preact/signals-core"
+import { type Failure, hasFailed, type Result } from "./Failure.js"
+
+/** Something that is done on request, one at a time. */
+export class Task {
+  readonly isBusy = signal(false)
+  /** How it failed the last time; undefined once it is tried again. */
+  readonly failure = signal<Failure | undefined>(undefined)
+
+  /** Does it, unless it is being done; the value, or undefined where there is none. */
+  async run<A>(work: () => Promise<Result<A>>): Promise<A | undefined> {
+    if (this.isBusy.value) return undefined
+    this.isBusy.value = true
+    this.failure.value = undefined
+    const result = await work()
+    this.isBusy.value = false
+    if (!hasFailed(result)) return result.value
+    this.failure.value = result.failure
+    return undefined
+  }
+
+  clear(): void {
+    this.failure.value = undefined
+  }
+}
+
+/** Something that is read, and read again: what was read last stays until there is something newer. */
+export class Reading<A> {
+  readonly value = signal<A | undefined>(undefined)
+  readonly failure = signal<Failure | undefined>(undefined)
+  readonly isBusy = signal(false)
+  /** How often it was asked for or cleared: an answer to an earlier question says nothing any more. */
+  private turn = 0
+
+  constructor(private readonly ask: () => Promise<Result<A>>) {}
+
+  async load(): Promise<void> {
+    const turn = ++this.turn
+    this.isBusy.value = true
+    const result = await this.ask()
+    if (turn !== this.turn) return
+    this.isBusy.value = false
+    if (hasFailed(result)) this.failure.value = result.failure
+    else {
+      this.failure.value = undefined
+      this.value.value = result.value
+    }
+  }
+
+  clear(): void {
+    this.turn++
+    this.value.value = undefined
+    this.failure.value = undefined
+    this.isBusy.value = false
+  }
+}

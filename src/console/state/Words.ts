@@ -1,0 +1,50 @@
+/** The venue's values as people read them: money, times, lifetimes, scopes, and what an event was. */
+import type { Scope } from "./Contract.js"
+
+/** A decimal string in groups of three, with at least `decimals` places and no zeros beyond them. Nothing is rounded. */
+export const decimal = (text: string, decimals = 0): string => {
+  const [, sign = "", whole = "0", fraction = ""] = /^(-?)([0-9]+)(?:\.([0-9]*))?$/.exec(text) ?? []
+  const kept = fraction.replace(/0+$/, "").padEnd(decimals, "0")
+  return `${sign === "" ? "" : "\u2212"}${whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")}${kept === "" ? "" : `.${kept}`}`
+}
+
+/** An amount of money, at least to the cent. */
+export const money = (text: string): string => decimal(text, 2)
+
+/** Whether an amount is a loss, a gain or nothing. */
+export const direction = (text: string): "down" | "up" | "flat" =>
+  /^-?0+(?:\.0*)?$/.test(text) ? "flat" : text.startsWith("-") ? "down" : "up"
+
+const units = [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const
+
+const counted = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? "" : "s"}`
+
+/** A length of time in its two largest units. */
+export const duration = (seconds: number): string => {
+  const whole = Math.max(0, Math.floor(seconds))
+  const at = units.findIndex(([, size]) => whole >= size)
+  if (at < 0) return "0 seconds"
+  const [unit, size] = units[at]!
+  const [smaller, smallerSize] = units[at + 1] ?? ["second", 1]
+  const rest = Math.floor((whole % size) / smallerSize)
+  const first = counted(Math.floor(whole / size), unit)
+  return rest === 0 || unit === "second" ? first : `${first} ${counted(rest, smaller)}`
+}
+
+/** What a key with a scope may do. */
+export const scopes: Readonly<Record<Scope, { readonly title: string; readonly text: string }>> = {
+  read: { title: "Read", text: "See your balance, positions, orders and history." },
+  trade: { title: "Trade", text: "Place, change and cancel orders with your money, without asking you each time." }
+}
+
+/** Scopes in a row, as a list shows them. */
+export const scopeList = (granted: ReadonlyArray<Scope>): string => granted.map((scope) => scopes[scope].title).join(", ")
+
+/** What is left of a long identifier where there is little room: enough to tell two of them apart. */
+export const short = (id: string): string => id.length <= 16 ? id : `${id.slice(0, 8)}\u2026${id.slice(-6)}`
+
+/** What a machine calls something, as words. */
+export const words = (name: string): string => {
+  const text = name.replaceAll(/[_-]/g, " ").replaceAll(/([a-z])([A-Z])/g, "$1 $2").toLowerCase()
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
