@@ -25,6 +25,7 @@ import { Metrics } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
 import * as Router from "./http/Router.js"
 import * as Slices from "./http/Slices.js"
+import * as RouteTable from "./RouteTable.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
 import * as Page from "./system/docs/Page.js"
 
@@ -175,6 +176,5 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     assert(route !== undefined, "an endpoint comes into the contract by its route")
     return [endpoint.name, route.serve(services, endpoint, runtime)] as const
   })
-  const endpoints = [...Contract.endpoints, ...Pages.endpoints]
-  return Router.make(endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
+  return Router.make(RouteTable.endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
 })

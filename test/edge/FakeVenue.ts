@@ -17,7 +17,8 @@ import { type Command, type Outcome, refuse } from "../../src/operations/Operati
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
-import * as Contract from "../../src/edge/Contract.js"
+import { Assets, type Built } from "../../src/edge/console/Assets.js"
+import * as RouteTable from "../../src/edge/RouteTable.js"
 import * as Endpoint from "../../src/edge/http/Endpoint.js"
 import * as Edge from "../../src/edge/Edge.js"
 import type { Application, Request, Response } from "../../src/edge/http/Listener.js"
@@ -87,6 +88,8 @@ interface Options {
   readonly environment?: "development" | "production"
   readonly hidden?: boolean
   readonly streams?: boolean
+  /** The owner's pages; none unless told. */
+  readonly assets?: Built
 }
 
 /** Keys of account 0, account 1 and such as may not act, as the engine knows them after this. */
@@ -150,6 +153,7 @@ const applicationOf = (
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
     NodePasskeyVerifier.layer,
     Layer.succeed(SecureRandom, bytes()),
+    Layer.succeed(Assets, options.assets),
     NodeTurns.layer,
     Layer.succeed(Readiness.Readiness, readiness),
     Metrics.layer,
@@ -242,7 +246,7 @@ const segments = (path: string): ReadonlyArray<string> =>
 
 /** The endpoint that a path and method belong to. */
 const endpointOf = (method: string, path: string): Endpoint.Described | undefined =>
-  Contract.endpoints
+  RouteTable.endpoints
     .filter((endpoint) => endpoint.method === (method === "HEAD" ? "GET" : method))
     .filter((endpoint) => {
       const expected = segments(endpoint.path)

@@ -11,11 +11,14 @@ import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
 import { scopeList, words } from "../state/Words.js"
 
+const held = ({ clientName, principalKind }: ApiKey) =>
+  clientName === null ? <span class="soft">{principalKind === "bot" ? "the venue’s bot" : "a program"}</span> : <q>{clientName}</q>
+
 const columns = (ask: (key: ApiKey) => void): ReadonlyArray<Column<ApiKey>> => [
   { title: "Key", isName: true, cell: ({ displayPrefix }) => <code>{displayPrefix}…</code> },
   { title: "State", cell: ({ state }) => <span class={`state ${state}`}>{words(state)}</span> },
   { title: "May", cell: ({ scopes }) => scopeList(scopes) },
-  { title: "Held by", cell: ({ principalKind }) => principalKind === "agent" ? "An agent" : "The venue's bot" },
+  { title: "Held by", cell: held },
   { title: "Created", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
   { title: "Last used", cell: ({ lastUsedAtEpochMs }) => <Moment atEpochMs={lastUsedAtEpochMs} /> },
   {
@@ -24,10 +27,11 @@ const columns = (ask: (key: ApiKey) => void): ReadonlyArray<Column<ApiKey>> => [
   },
   {
     title: "Revoke",
+    isAction: true,
     cell: (key) =>
       key.state === "active"
         ? <button type="button" class="small" aria-label={`Revoke ${key.displayPrefix}`} onClick={() => ask(key)}>Revoke</button>
-        : <span class="soft">ended</span>
+        : null
   }
 ]
 

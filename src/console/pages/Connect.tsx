@@ -9,7 +9,7 @@ import type { Approval, Decision } from "../state/Approval.js"
 import type { ConnectRequest } from "../state/Contract.js"
 import * as Places from "../state/Places.js"
 import type { Store } from "../state/Store.js"
-import { duration, scopes, words } from "../state/Words.js"
+import { duration, scopes } from "../state/Words.js"
 
 const decided: Readonly<Record<Decision, string>> = {
   approved: "Approved. The agent fetches its key by itself now; you find the key under API keys, where you can revoke it at any time.",
@@ -111,11 +111,8 @@ const Outcome = ({ approval }: { readonly approval: Approval }) => {
       <div role="status">
         {approval.request.isBusy.value && <p class="soft">Looking…</p>}
         {decision !== undefined && <p class="notice">{decided[decision]}</p>}
-        {decision === undefined && request !== undefined && request.state !== "pending" && (
-          <p class="notice">This request is no longer open: {words(request.state).toLowerCase()}. Start again from the agent.</p>
-        )}
       </div>
-      {decision === undefined && request?.state === "pending" && <Asked approval={approval} request={request} />}
+      {decision === undefined && request !== undefined && <Asked approval={approval} request={request} />}
     </>
   )
 }

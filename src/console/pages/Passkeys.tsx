@@ -24,6 +24,7 @@ const columns = (isOnly: boolean, ask: (passkey: Passkey) => void): ReadonlyArra
   { title: "Approves withdrawals from", cell: ({ approvesFromEpochMs }) => <Moment atEpochMs={approvesFromEpochMs} /> },
   {
     title: "Remove",
+    isAction: true,
     cell: (passkey) =>
       isOnly
         ? <span class="soft">the only one</span>

@@ -36,9 +36,7 @@ const Balance = ({ balance }: { readonly balance: Contract.Balance }) => (
     {figures(balance).map(({ amount, hint, isGain = false, title }) => (
       <div key={title}>
         <dt title={hint}>{title}</dt>
-        <dd>
-          {isGain ? <Gain amount={amount} /> : money(amount)} <span class="unit">{balance.asset}</span>
-        </dd>
+        <dd>{isGain ? <Gain amount={amount} /> : money(amount)}</dd>
       </div>
     ))}
   </dl>
@@ -66,22 +64,38 @@ const orderColumns = (portfolio: Portfolio): ReadonlyArray<Column<Contract.Order
   { title: "Quantity", isNumber: true, cell: ({ quantity }) => decimal(quantity) },
   { title: "Filled", isNumber: true, cell: ({ filledQuantity }) => decimal(filledQuantity) },
   { title: "Placed", cell: ({ createdAtEpochMs }) => <Moment atEpochMs={createdAtEpochMs} /> },
-  { title: "Cancel", cell: (order) => <Cancel order={order} portfolio={portfolio} /> }
+  { title: "Cancel", isAction: true, cell: (order) => <Cancel order={order} portfolio={portfolio} /> }
 ]
 
+/** An order in a few words, as one tells it from others. */
+const told = ({ marketId, price, quantity, side }: Contract.Order): string =>
+  `${side} ${decimal(quantity)} ${marketId}${price === undefined ? "" : ` at ${decimal(price)}`}`
+
 const Cancel = ({ order, portfolio }: { readonly order: Contract.Order; readonly portfolio: Portfolio }) => {
-  const task = portfolio.taskOf(order.orderId)
-  const cancel = (): void => void portfolio.cancel(order)
-  const name = `Cancel: ${order.side} ${decimal(order.quantity)} ${order.marketId}${order.price === undefined ? "" : ` at ${order.price}`}`
+  const isBusy = portfolio.taskOf(order.orderId).isBusy.value
   return (
-    <>
-      <button type="button" class="small" aria-label={name} disabled={task.isBusy.value} onClick={cancel}>
-        {task.isBusy.value ? "Cancelling…" : "Cancel"}
-      </button>
-      <Trouble failure={task.failure.value} again={cancel} />
-    </>
+    <button
+      type="button"
+      class="small"
+      aria-label={`Cancel: ${told(order)}`}
+      disabled={isBusy}
+      onClick={() => void portfolio.cancel(order)}
+    >
+      {isBusy ? "Cancelling…" : "Cancel"}
+    </button>
   )
 }
+
+/** Cancels that failed, above the orders: each can be sent again as it was. */
+const Failed = ({ orders, portfolio }: { readonly orders: ReadonlyArray<Contract.Order>; readonly portfolio: Portfolio }) => (
+  <>
+    {orders.map((order) => {
+      const failure = portfolio.taskOf(order.orderId).failure.value
+      if (failure === undefined) return null
+      return <Trouble key={order.orderId} subject={told(order)} failure={failure} again={() => void portfolio.cancel(order)} />
+    })}
+  </>
+)
 
 export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly store: Store; readonly title: string }) => {
   useEffect(() => {
@@ -99,7 +113,7 @@ export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly
           </p>
         )}
       </div>
-      <Section title="Balance">
+      <Section title="Balance, USDC">
         <Read of={portfolio.balance}>{(balance) => <Balance balance={balance} />}</Read>
       </Section>
       <Section title="Positions">
@@ -119,6 +133,7 @@ export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly
         <Read of={portfolio.orders}>
           {({ more, orders }) => (
             <>
+              <Failed orders={orders} portfolio={portfolio} />
               <Table
                 label="Open orders"
                 columns={orderColumns(portfolio)}

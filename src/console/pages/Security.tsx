@@ -7,19 +7,29 @@ import { Title } from "../parts/Title.js"
 import { Trouble } from "../parts/Trouble.js"
 import type { SecurityEvent } from "../state/Contract.js"
 import type { Store } from "../state/Store.js"
-import { short, words } from "../state/Words.js"
+import { short } from "../state/Words.js"
 
-const subject = ({ credentialId, keyId }: SecurityEvent): string | undefined => {
-  if (keyId !== null) return `Key ${short(keyId)}`
-  return credentialId === null ? undefined : `Passkey ${short(credentialId)}`
+const kinds: Readonly<Record<SecurityEvent["kind"], string>> = {
+  account_opened: "Account opened",
+  signed_in: "Signed in",
+  sign_in_failed: "Sign-in failed",
+  signed_out: "Signed out",
+  session_ended: "Session ended",
+  passkey_added: "Passkey added",
+  passkey_removed: "Passkey removed",
+  agent_approved: "Agent approved",
+  agent_denied: "Agent denied",
+  key_issued: "API key issued",
+  key_revoked: "API key revoked",
+  key_used_from_new_address: "API key used from a new address"
 }
 
 const None = () => <span class="soft">–</span>
 
 const columns: ReadonlyArray<Column<SecurityEvent>> = [
-  { title: "What", isName: true, cell: ({ kind }) => words(kind) },
+  { title: "What", isName: true, cell: ({ kind }) => kinds[kind] },
   { title: "When", cell: ({ occurredAtEpochMs }) => <Moment atEpochMs={occurredAtEpochMs} /> },
-  { title: "Of", cell: (event) => subject(event) ?? <None /> },
+  { title: "Key or passkey", cell: ({ credentialId }) => credentialId === null ? <None /> : <code>{short(credentialId)}</code> },
   { title: "From", cell: ({ remoteAddress }) => remoteAddress === null ? <None /> : <code>{remoteAddress}</code> },
   { title: "Details", cell: ({ detail }) => detail ?? <None /> }
 ]
@@ -36,7 +46,13 @@ export const SecurityPage = ({ store: { activity }, title }: { readonly store: S
       <Read of={activity.list}>
         {({ events, nextCursor }) => (
           <>
-            <Table label="Security events" columns={columns} rows={events} keyOf={({ sequence }) => sequence} empty="Nothing yet." />
+            <Table
+              label="Security events"
+              columns={columns}
+              rows={events}
+              keyOf={({ kind, sequence }) => `${sequence} ${kind}`}
+              empty="Nothing yet."
+            />
             <Trouble failure={activity.older.failure.value} again={() => void activity.more()} />
             {nextCursor !== null && (
               <button type="button" disabled={activity.older.isBusy.value} onClick={() => void activity.more()}>Show older ones</button>

@@ -18,7 +18,7 @@ export const SignInPage = ({ store }: { readonly store: Store }) => {
     void store.signIn.createAccount(displayName.value)
   }
   return (
-    <div class="narrow">
+    <div class="narrow door">
       <Title title="Sign in" />
       <p role="status" class={ended === undefined ? "unseen" : "notice"}>{ended}</p>
       {page === "connect" && <p>An agent asks for a key to your account. Sign in to see what it asks for, and to approve or deny it.</p>}

@@ -27,7 +27,7 @@ export const Confirm = ({ action, children, onClose, onConfirm, task, title }: P
       {children}
       <Trouble failure={task.failure.value} />
       <div class="actions">
-        <button type="button" autoFocus onClick={() => dialog.current?.close()}>Keep it</button>
+        <button type="button" onClick={() => dialog.current?.close()}>Keep it</button>
         <button type="button" class="danger" disabled={isBusy} onClick={onConfirm}>{isBusy ? "Working…" : action}</button>
       </div>
     </dialog>

@@ -9,6 +9,8 @@ export interface Column<Row> {
   readonly cell: (row: Row) => ComponentChildren
   /** Numbers stand to the right, digit under digit. */
   readonly isNumber?: boolean
+  /** What can be done with a row: its title is said, not shown. */
+  readonly isAction?: boolean
   /** Names its row. */
   readonly isName?: boolean
 }
@@ -22,7 +24,8 @@ interface Props<Row> {
   readonly empty: ComponentChildren
 }
 
-const kind = ({ isNumber }: { readonly isNumber?: boolean }): string | undefined => isNumber === true ? "number" : undefined
+const kind = ({ isAction, isNumber }: { readonly isAction?: boolean; readonly isNumber?: boolean }): string | undefined =>
+  isNumber === true ? "number" : isAction === true ? "action" : undefined
 
 export const Table = <Row extends object>({ columns, empty, keyOf, label, rows }: Props<Row>) => {
   if (rows.length === 0) return <p class="soft">{empty}</p>
@@ -32,7 +35,7 @@ export const Table = <Row extends object>({ columns, empty, keyOf, label, rows }
         <tr role="row">
           {columns.map((column) => (
             <th key={column.title} scope="col" role="columnheader" class={kind(column)}>
-              {column.title}
+              {column.isAction === true ? <span class="unseen">{column.title}</span> : column.title}
             </th>
           ))}
         </tr>

@@ -3,15 +3,18 @@ import type { Failure } from "../state/Failure.js"
 
 interface Props {
   readonly failure: Failure | undefined
+  /** What it is about, where that is not plain from where it stands. */
+  readonly subject?: string
   /** Asks the very same again, where that may help. */
   readonly again?: () => void
 }
 
-export const Trouble = ({ again, failure }: Props) => (
+export const Trouble = ({ again, failure, subject }: Props) => (
   <div role="alert" class={failure === undefined ? "unseen" : "trouble"}>
     {failure !== undefined && (
       <>
         <p>
+          {subject !== undefined && `${subject}: `}
           <strong>{failure.message}</strong> {failure.advice}
         </p>
         {failure.requestId !== undefined && (

@@ -39,8 +39,9 @@ export class Client {
     return this.post("/v1/auth/passkeys/authentication/verify", answer)
   }
 
-  signOut(): Promise<Result<unknown>> {
-    return this.ask("DELETE", "/v1/auth/sessions/current")
+  /** Ends a session: the one that is signed in unless another's bearer is given. */
+  endSession(token?: string): Promise<Result<unknown>> {
+    return this.ask("DELETE", "/v1/auth/sessions/current", token === undefined ? nothing : { token })
   }
 
   passkeys(): Promise<Result<Contract.PasskeyList>> {
@@ -102,7 +103,7 @@ export class Client {
   }
 
   private async ask<A>(method: Sent["method"], path: string, more: Partial<Sent> = nothing): Promise<Result<A>> {
-    const token = this.credential.signed.value?.accessToken
+    const token = more.token ?? this.credential.signed.value?.accessToken
     const answer = await this.outside.send({ method, path, token, body: more.body, idempotencyKey: more.idempotencyKey })
     if (answer === undefined) return { failure: Failure.unanswered }
     if (answer.status >= 200 && answer.status < 300) return { value: answer.body as A }

@@ -55,6 +55,7 @@ export interface ApiKey {
   readonly accountId: string
   readonly principalKind: "agent" | "bot"
   readonly displayPrefix: string
+  readonly clientName: string | null
   readonly scopes: ReadonlyArray<Scope>
   readonly state: "active" | "revoked" | "expired"
   readonly createdAtEpochMs: number
@@ -74,15 +75,25 @@ export interface ConnectRequest {
   readonly keyLifetimeSeconds: number
   readonly requestedAtEpochMs: number
   readonly expiresAtEpochMs: number
-  readonly state: string
 }
 
 export interface SecurityEvent {
-  readonly kind: string
+  readonly kind:
+    | "account_opened"
+    | "signed_in"
+    | "sign_in_failed"
+    | "signed_out"
+    | "session_ended"
+    | "passkey_added"
+    | "passkey_removed"
+    | "agent_approved"
+    | "agent_denied"
+    | "key_issued"
+    | "key_revoked"
+    | "key_used_from_new_address"
   readonly occurredAtEpochMs: number
   readonly sequence: number
   readonly remoteAddress: string | null
-  readonly keyId: string | null
   readonly credentialId: string | null
   readonly detail: string | null
 }

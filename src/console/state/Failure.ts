@@ -25,7 +25,7 @@ const advice: Readonly<Record<RecoveryAction, string>> = {
   sign_in_with_passkey: "Sign in with your passkey and try again.",
   wait_and_retry_same_identity: "Wait a moment, then try again: nothing will be done twice.",
   retry_same_identity: "Try again: nothing will be done twice.",
-  refresh_state: "Reload the list to see how things stand now.",
+  refresh_state: "Things have changed meanwhile: reload the page to see how they stand.",
   restart_from_first_page: "Start again from the first page.",
   contact_operator: "Tell the venue's operator, with the request's id."
 }

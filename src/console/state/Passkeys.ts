@@ -1,6 +1,5 @@
 /** The account's passkeys: which there are, one more, one less. Both need a passkey that the account has, used that moment. */
 import type { Client } from "./Client.js"
-import type { Credential } from "./Credential.js"
 import { hasFailed } from "./Failure.js"
 import type { Outside } from "./Outside.js"
 import { assert, register } from "./SignIn.js"
@@ -13,7 +12,6 @@ export class Passkeys {
 
   constructor(
     private readonly client: Client,
-    private readonly credential: Credential,
     private readonly outside: Pick<Outside, "createPasskey" | "usePasskey">
   ) {
     this.list = new Reading(() => client.passkeys())
@@ -28,8 +26,8 @@ export class Passkeys {
       return hasFailed(answer) ? answer : this.client.registrationVerify(answer.value)
     })
     if (session === undefined) return false
-    this.credential.keep(session)
-    await this.list.load()
+    // The new passkey has opened a session, too. The one that is signed in stays: it does not end with the passkey's removal.
+    await Promise.all([this.client.endSession(session.accessToken), this.list.load()])
     return true
   }
 

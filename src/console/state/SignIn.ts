@@ -56,7 +56,7 @@ export class SignIn {
 
   /** Leaves at once, here; the venue is told, and if it does not hear of it, one is told so. */
   async signOut(): Promise<void> {
-    const told = this.client.signOut()
+    const told = this.client.endSession()
     this.credential.drop("You are signed out.")
     if (hasFailed(await told) && this.credential.signed.value === undefined) {
       this.credential.drop("You are signed out here. The venue could not be told: the session ends there by itself within 12 hours.")

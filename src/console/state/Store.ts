@@ -29,7 +29,7 @@ export class Store {
     const client = new Client(outside, this.credential)
     this.signIn = new SignIn(client, this.credential, outside)
     this.portfolio = new Portfolio(client, outside)
-    this.passkeys = new Passkeys(client, this.credential, outside)
+    this.passkeys = new Passkeys(client, outside)
     this.apiKeys = new ApiKeys(client)
     this.approval = new Approval(client)
     this.activity = new Activity(client)

@@ -1,15 +1,14 @@
 /** The venue's values as people read them: money, times, lifetimes, scopes, and what an event was. */
 import type { Scope } from "./Contract.js"
 
-/** A decimal string in groups of three, with at least `decimals` places and no zeros beyond them. Nothing is rounded. */
-export const decimal = (text: string, decimals = 0): string => {
-  const [, sign = "", whole = "0", fraction = ""] = /^(-?)([0-9]+)(?:\.([0-9]*))?$/.exec(text) ?? []
-  const kept = fraction.replace(/0+$/, "").padEnd(decimals, "0")
-  return `${sign === "" ? "" : "\u2212"}${whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")}${kept === "" ? "" : `.${kept}`}`
+/** A decimal string with its digits in groups of three, and a minus sign as long as a digit. Nothing is rounded or left out. */
+export const decimal = (text: string): string => {
+  const [, sign = "", whole = text, fraction = ""] = /^(-?)([0-9]+)(\.[0-9]+)?$/.exec(text) ?? []
+  return `${sign === "" ? "" : "\u2212"}${whole.replaceAll(/\B(?=(?:[0-9]{3})+$)/g, ",")}${fraction}`
 }
 
-/** An amount of money, at least to the cent. */
-export const money = (text: string): string => decimal(text, 2)
+/** An amount of money: to the cent, and further only where it goes further. */
+export const money = (text: string): string => decimal(text.replace(/(\.[0-9]{2}[0-9]*?)0+$/, "$1"))
 
 /** Whether an amount is a loss, a gain or nothing. */
 export const direction = (text: string): "down" | "up" | "flat" =>

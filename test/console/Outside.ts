@@ -1,0 +1,94 @@
+/** A browser for the pages' state: what the venue answers is the test's word, request by request, and passkeys are made at once. */
+import type { Answered, Ceremony, Outside, Sent } from "../../src/console/state/Outside.js"
+
+type Answer = Answered | undefined
+type Asked = (sent: Sent) => Answer | Promise<Answer>
+
+export const accountId = "acc_1s"
+export const startEpochMs = 1_700_000_000_000
+
+export class ScriptedOutside implements Outside {
+  readonly sent: Array<Sent> = []
+  /** What passkeys were asked for: options of registrations and of authentications. */
+  readonly ceremonies: Array<readonly ["create" | "use", object]> = []
+  nowEpochMs = startEpochMs
+  stored: string | undefined = undefined
+  /** What the next ceremonies come to; a credential where nothing is told. */
+  troubles: Array<Ceremony> = []
+  private readonly answers = new Map<string, Asked>()
+  private keys = 0
+
+  /** Answers a request by method and path without its query, from now on. */
+  on(route: string, answer: Answer | Asked): this {
+    this.answers.set(route, typeof answer === "function" ? answer : () => answer)
+    return this
+  }
+
+  /** Requests as `METHOD path`, in order. */
+  get asked(): ReadonlyArray<string> {
+    return this.sent.map(({ method, path }) => `${method} ${path}`)
+  }
+
+  readonly send = async (sent: Sent): Promise<Answer> => {
+    this.sent.push(sent)
+    const answer = this.answers.get(`${sent.method} ${sent.path.split("?")[0]}`)
+    if (answer === undefined) throw new Error(`nobody expects ${sent.method} ${sent.path}`)
+    return await answer(sent)
+  }
+
+  readonly createPasskey = async (options: object): Promise<Ceremony> => this.ceremony("create", options)
+  readonly usePasskey = async (options: object): Promise<Ceremony> => this.ceremony("use", options)
+
+  readonly kept: Outside["kept"] = {
+    read: () => this.stored,
+    write: (text) => {
+      this.stored = text
+    },
+    clear: () => {
+      this.stored = undefined
+    }
+  }
+
+  readonly now = (): number => this.nowEpochMs
+  readonly nextKey = (): string => `key-${++this.keys}`
+  readonly every = (): () => void => () => {}
+
+  private ceremony(kind: "create" | "use", options: object): Ceremony {
+    this.ceremonies.push([kind, options])
+    return this.troubles.shift() ?? { credential: { id: `credential-${this.ceremonies.length}` } }
+  }
+}
+
+export const ok = (body: unknown, status = 200): Answered => ({ status, requestId: "req_ok", body })
+
+export const session = (accessToken: string, more: Readonly<Record<string, unknown>> = {}): Answered =>
+  ok({ version: "session/v1", accessToken, tokenType: "Bearer", accountId, expiresAtEpochMs: startEpochMs + 1_000, ...more })
+
+export const challenge = (challengeIdentifier: string): Answered => ok({ challengeIdentifier, options: { of: challengeIdentifier } })
+
+export const refused = (status: number, code: string, more: Readonly<Record<string, unknown>> = {}): Answered => ({
+  status,
+  requestId: "req_header",
+  body: {
+    version: "external-rest-error/v1",
+    requestId: "req_body",
+    code,
+    safeMessage: `It is ${code}.`,
+    retryable: false,
+    recoveryActions: ["fix_request"],
+    occurredAtEpochMs: startEpochMs,
+    ...more
+  }
+})
+
+/** What the venue says to a session that is over. */
+export const over = refused(401, "unauthorized", { recoveryActions: ["sign_in_with_passkey"] })
+
+/** An answer that comes when the test says so. */
+export const later = (): { readonly answer: () => Promise<Answer>; readonly come: (answer: Answer) => void } => {
+  let come: (answer: Answer) => void = () => {}
+  const answer = new Promise<Answer>((resolve) => {
+    come = resolve
+  })
+  return { answer: () => answer, come: (value) => come(value) }
+}

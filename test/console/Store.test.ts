@@ -1,0 +1,343 @@
+/** What the pages do with what the venue says: sessions, passkeys, keys, agents, orders. Each test is a browser's tab. */
+import { describe, expect, test } from "vitest"
+import type { ConnectRequest, Order } from "../../src/console/state/Contract.js"
+import { Store } from "../../src/console/state/Store.js"
+import { accountId, challenge, later, ok, over, refused, ScriptedOutside, session, startEpochMs } from "./Outside.js"
+
+const account = `/v1/accounts/${accountId}`
+const registration = "/v1/auth/passkeys/registration"
+const authentication = "/v1/auth/passkeys/authentication"
+const current = "/v1/auth/sessions/current"
+
+const opened = (outside: ScriptedOutside): Store => new Store(outside, { page: "portfolio", userCode: "" })
+
+/** A tab with a session in it. */
+const signedIn = (): { readonly outside: ScriptedOutside; readonly store: Store } => {
+  const outside = new ScriptedOutside()
+  outside.stored = JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs + 1_000 })
+  return { outside, store: opened(outside) }
+}
+
+const token = (store: Store): string | undefined => store.credential.signed.value?.accessToken
+
+describe("a session", () => {
+  test("begins with a new account's passkey, and is kept for a reload", async () => {
+    const outside = new ScriptedOutside()
+      .on(`POST ${registration}/options`, challenge("chl_1"))
+      .on(`POST ${registration}/verify`, session("ses_1"))
+    const store = opened(outside)
+    await store.signIn.createAccount("  My laptop ")
+    expect(outside.sent.map(({ body }) => body)).toEqual([
+      { displayName: "My laptop" },
+      { challengeIdentifier: "chl_1", credential: { id: "credential-1" } }
+    ])
+    expect(outside.ceremonies).toEqual([["create", { of: "chl_1" }]])
+    expect(token(store)).toBe("ses_1")
+    expect(token(opened(outside))).toBe("ses_1")
+  })
+
+  test("begins with a passkey, whichever account it is of", async () => {
+    const outside = new ScriptedOutside()
+      .on(`POST ${authentication}/options`, challenge("chl_1"))
+      .on(`POST ${authentication}/verify`, session("ses_1"))
+    const store = opened(outside)
+    await store.signIn.signIn()
+    expect(outside.sent[0]).toMatchObject({ body: { purpose: "sign_in" }, token: undefined })
+    expect(token(store)).toBe("ses_1")
+  })
+
+  test("a name that is empty is not sent", async () => {
+    const outside = new ScriptedOutside().on(`POST ${registration}/options`, refused(503, "overloaded"))
+    await opened(outside).signIn.createAccount("  ")
+    expect(outside.sent[0]?.body).toEqual({})
+  })
+
+  test("does not begin where the prompt is closed, and says so", async () => {
+    const outside = new ScriptedOutside().on(`POST ${authentication}/options`, challenge("chl_1"))
+    outside.troubles = [{ trouble: { name: "NotAllowedError", code: "ERROR_PASSTHROUGH_SEE_CAUSE_PROPERTY" } }]
+    const store = opened(outside)
+    await store.signIn.signIn()
+    expect(outside.asked).toEqual([`POST ${authentication}/options`])
+    expect(store.signIn.task.failure.value?.message).toContain("closed")
+    expect([token(store), outside.stored, store.signIn.task.isBusy.value]).toEqual([undefined, undefined, false])
+  })
+
+  test.each([
+    ["is over", JSON.stringify({ accessToken: "ses_1", accountId, expiresAtEpochMs: startEpochMs })],
+    ["is no JSON", "{"],
+    ["has no token", JSON.stringify({ accountId, expiresAtEpochMs: startEpochMs + 1 })],
+    ["is null", "null"]
+  ])("that was kept and %s is none", (_why, stored) => {
+    const outside = new ScriptedOutside()
+    outside.stored = stored
+    expect(token(opened(outside))).toBeUndefined()
+    expect(outside.stored).toBeUndefined()
+  })
+
+  test("that the venue no longer takes is over here, too, with all that it was shown", async () => {
+    const { outside, store } = signedIn()
+    outside.on(`GET ${account}/api-keys`, ok({ keys: [] }))
+    await store.apiKeys.list.load()
+    expect(store.apiKeys.list.value.value).toEqual({ keys: [] })
+    outside.on(`GET ${account}/api-keys`, over)
+    await store.apiKeys.list.load()
+    expect(token(store)).toBeUndefined()
+    expect(outside.stored).toBeUndefined()
+    expect(store.credential.ended.value).toContain("ended")
+    expect(store.apiKeys.list.value.value).toBeUndefined()
+  })
+
+  test("is not ended by what the venue said to the one before it", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on(`GET ${account}/passkeys`, answer)
+    const reading = store.passkeys.list.load()
+    store.credential.keep({
+      version: "session/v1",
+      accessToken: "ses_2",
+      tokenType: "Bearer",
+      accountId,
+      expiresAtEpochMs: startEpochMs + 9
+    })
+    come(over)
+    await reading
+    expect(token(store)).toBe("ses_2")
+  })
+
+  test("is not ended by a passkey that was the wrong one", async () => {
+    const { outside, store } = signedIn()
+    outside
+      .on(`POST ${authentication}/options`, challenge("chl_1"))
+      .on(`POST ${registration}/options`, refused(401, "passkey_assertion_invalid"))
+    expect(await store.passkeys.add("")).toBe(false)
+    expect(token(store)).toBe("ses_1")
+    expect(store.passkeys.adding.failure.value?.code).toBe("passkey_assertion_invalid")
+  })
+
+  test("ends at once on signing out, and the venue hears of it with the token", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on(`DELETE ${current}`, answer)
+    const leaving = store.signIn.signOut()
+    expect([token(store), outside.stored]).toEqual([undefined, undefined])
+    expect(outside.sent[0]).toMatchObject({ token: "ses_1", body: undefined })
+    come({ status: 204, requestId: undefined, body: undefined })
+    await leaving
+    expect(store.credential.ended.value).toBe("You are signed out.")
+  })
+
+  test("ends here also where the venue cannot be told, which is said", async () => {
+    const { outside, store } = signedIn()
+    outside.on(`DELETE ${current}`, undefined)
+    await store.signIn.signOut()
+    expect(token(store)).toBeUndefined()
+    expect(store.credential.ended.value).toContain("could not be told")
+  })
+
+  test("shows nothing to the next account that was asked for by the one before", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on(`GET ${account}/balance`, answer).on(`DELETE ${current}`, ok(undefined, 204))
+    const reading = store.portfolio.balance.load()
+    await store.signIn.signOut()
+    come(ok({ equity: "1.000000" }))
+    await reading
+    expect(store.portfolio.balance.value.value).toBeUndefined()
+  })
+})
+
+const order = (orderId: string): Order => ({ orderId, accountId, marketId: "BTC-USDC-PERP" }) as Order
+
+const withOrders = (orders: ReadonlyArray<Order>) => {
+  const tab = signedIn()
+  tab.outside
+    .on(`GET ${account}/balance`, ok({ equity: "1.000000" }))
+    .on(`GET ${account}/positions`, ok({ positions: [] }))
+    .on(`GET ${account}/orders`, ok({ orders, nextCursor: null }))
+  return tab
+}
+
+describe("taking an order back", () => {
+  const cancelRoute = "POST /v1/orders/ord_1/cancel"
+  const keys = (outside: ScriptedOutside) =>
+    outside.sent.filter(({ path }) => path.endsWith("/cancel")).map(({ idempotencyKey }) => idempotencyKey)
+
+  test("shows what is left", async () => {
+    const { outside, store } = withOrders([])
+    outside.on(cancelRoute, ok({}))
+    await store.portfolio.cancel(order("ord_1"))
+    expect(outside.sent[0]).toMatchObject({ body: { accountId, marketId: "BTC-USDC-PERP" }, idempotencyKey: "key-1", token: "ses_1" })
+    expect(store.portfolio.orders.value.value).toEqual({ orders: [], more: false })
+  })
+
+  test("is the same request again while nobody knows what became of it, and another one once that is known", async () => {
+    const { outside, store } = withOrders([order("ord_1")])
+    const cancel = () => store.portfolio.cancel(order("ord_1"))
+    outside.on(cancelRoute, undefined)
+    await cancel()
+    expect(store.portfolio.taskOf("ord_1").failure.value).toMatchObject({ again: true })
+    outside.on(cancelRoute, refused(503, "overloaded", { retryable: true, recoveryActions: ["wait_and_retry_same_identity"] }))
+    await cancel()
+    outside.on(cancelRoute, refused(503, "engine_halted"))
+    await cancel()
+    outside.on(cancelRoute, ok({}))
+    await cancel()
+    expect(keys(outside)).toEqual(["key-1", "key-1", "key-1", "key-2"])
+  })
+
+  test("that is gone already is seen to be gone", async () => {
+    const { outside, store } = withOrders([])
+    outside.on(cancelRoute, refused(404, "not_found"))
+    await store.portfolio.cancel(order("ord_1"))
+    expect(outside.asked).toContain(`GET ${account}/orders?status=open&limit=100`)
+    expect(store.portfolio.orders.value.value?.orders).toEqual([])
+    expect(store.portfolio.taskOf("ord_1").failure.value).toBeUndefined()
+  })
+
+  test("is asked once, however often the button is pressed", async () => {
+    const { outside, store } = withOrders([])
+    const { answer, come } = later()
+    outside.on(cancelRoute, answer)
+    const both = [store.portfolio.cancel(order("ord_1")), store.portfolio.cancel(order("ord_1"))]
+    come(ok({}))
+    await Promise.all(both)
+    expect(keys(outside)).toEqual(["key-1"])
+  })
+})
+
+test("open orders are read to the last page, up to a thousand", async () => {
+  const { outside, store } = withOrders([])
+  let page = 0
+  outside.on(`GET ${account}/orders`,
+    () => ok({ orders: Array.from({ length: 100 }, (_, index) => order(`ord_${page}_${index}`)), nextCursor: `c${++page}` }))
+  await store.portfolio.load()
+  expect(store.portfolio.orders.value.value).toMatchObject({ more: true, orders: { length: 1_000 } })
+  expect(outside.asked.filter((asked) => asked.includes("/orders")).at(-1)).toBe(`GET ${account}/orders?status=open&limit=100&cursor=c9`)
+  expect(store.portfolio.readAtEpochMs.value).toBe(startEpochMs)
+})
+
+describe("passkeys", () => {
+  const withRegistration = () => {
+    const tab = signedIn()
+    tab.outside
+      .on(`POST ${authentication}/options`, challenge("chl_old"))
+      .on(`POST ${registration}/options`, challenge("chl_new"))
+      .on(`POST ${registration}/verify`, session("ses_new"))
+      .on(`DELETE ${current}`, ok(undefined, 204))
+      .on(`GET ${account}/passkeys`, ok({ passkeys: [] }))
+    return tab
+  }
+
+  test("one is added by another's assertion; the session stays, and the one that the new passkey opened is ended", async () => {
+    const { outside, store } = withRegistration()
+    expect(await store.passkeys.add("My phone")).toBe(true)
+    expect(outside.sent.slice(0, 3).map(({ body }) => body)).toEqual([
+      { accountId, purpose: "add_passkey" },
+      { displayName: "My phone", assertion: { challengeIdentifier: "chl_old", credential: { id: "credential-1" } } },
+      { challengeIdentifier: "chl_new", credential: { id: "credential-2" } }
+    ])
+    expect(outside.ceremonies.map(([kind]) => kind)).toEqual(["use", "create"])
+    expect(outside.sent.find(({ method }) => method === "DELETE")).toMatchObject({ token: "ses_new" })
+    expect(token(store)).toBe("ses_1")
+  })
+
+  test("none is added where the device has one already", async () => {
+    const { outside, store } = withRegistration()
+    const trouble = { name: "InvalidStateError", code: "ERROR_AUTHENTICATOR_PREVIOUSLY_REGISTERED" }
+    outside.troubles = [{ credential: { id: "x" } }, { trouble }]
+    expect(await store.passkeys.add("")).toBe(false)
+    expect(store.passkeys.adding.failure.value?.message).toContain("already holds")
+    expect(outside.asked).not.toContain(`POST ${registration}/verify`)
+  })
+
+  test("one is removed by an assertion that is good for that alone", async () => {
+    const { outside, store } = withRegistration()
+    outside.on(`DELETE ${account}/passkeys/abc`, ok(undefined, 204))
+    expect(await store.passkeys.remove("abc")).toBe(true)
+    expect(outside.sent[0]?.body).toEqual({ accountId, purpose: "remove_passkey" })
+    expect(outside.sent[1]).toMatchObject({
+      body: { assertion: { challengeIdentifier: "chl_old", credential: { id: "credential-1" } } },
+      idempotencyKey: undefined
+    })
+  })
+
+  test("the last one stays", async () => {
+    const { outside, store } = withRegistration()
+    outside.on(`DELETE ${account}/passkeys/abc`, refused(409, "last_passkey"))
+    expect(await store.passkeys.remove("abc")).toBe(false)
+    expect(store.passkeys.removing.failure.value?.message).toBe("It is last_passkey.")
+  })
+})
+
+test("a key is revoked, and the list read again", async () => {
+  const { outside, store } = signedIn()
+  outside.on(`DELETE ${account}/api-keys/key_1`, ok({})).on(`GET ${account}/api-keys`, ok({ keys: [] }))
+  expect(await store.apiKeys.revoke("key_1")).toBe(true)
+  expect(outside.asked).toEqual([`DELETE ${account}/api-keys/key_1`, `GET ${account}/api-keys`])
+  outside.on(`DELETE ${account}/api-keys/key_1`, refused(404, "not_found"))
+  expect(await store.apiKeys.revoke("key_1")).toBe(false)
+})
+
+describe("an agent", () => {
+  const request = { userCode: "BCDF-GH23", clientName: "bot", scopes: ["read"], keyLifetimeSeconds: 300 } as unknown as ConnectRequest
+
+  test("is approved with what it asked for, and nothing else", async () => {
+    const { outside, store } = signedIn()
+    outside.on(`GET ${account}/agent-connect/BCDF-GH23`, ok(request)).on(`POST ${account}/agent-connect/approve`, ok({}))
+    await store.approval.look("BCDF-GH23")
+    await store.approval.approve(store.approval.request.value.value!)
+    expect(outside.sent[1]?.body).toEqual({ userCode: "BCDF-GH23", scopes: ["read"] })
+    expect(store.approval.decision.value).toBe("approved")
+  })
+
+  test("is denied", async () => {
+    const { outside, store } = signedIn()
+    outside.on(`GET ${account}/agent-connect/BCDF-GH23`, ok(request)).on(`POST ${account}/agent-connect/deny`, ok({}))
+    await store.approval.look("BCDF-GH23")
+    await store.approval.deny(request)
+    expect(outside.sent[1]?.body).toEqual({ userCode: "BCDF-GH23" })
+    expect(store.approval.decision.value).toBe("denied")
+  })
+
+  test("is not decided where the venue refuses", async () => {
+    const { outside, store } = signedIn()
+    outside.on(`GET ${account}/agent-connect/BCDF-GH23`, ok(request)).on(`POST ${account}/agent-connect/approve`, refused(404, "not_found"))
+    await store.approval.look("BCDF-GH23")
+    await store.approval.approve(request)
+    expect([store.approval.decision.value, store.approval.deciding.failure.value?.code]).toEqual([undefined, "not_found"])
+  })
+
+  test("that is looked up late is not shown under another's code", async () => {
+    const { outside, store } = signedIn()
+    const { answer, come } = later()
+    outside.on(`GET ${account}/agent-connect/BCDF-GH23`, answer).on(`GET ${account}/agent-connect/ZZZZ-ZZZZ`, refused(404, "not_found"))
+    const first = store.approval.look("BCDF-GH23")
+    await store.approval.look("ZZZZ-ZZZZ")
+    come(ok(request))
+    await first
+    expect(store.approval.request.value.value).toBeUndefined()
+    expect(store.approval.request.failure.value?.code).toBe("not_found")
+  })
+})
+
+test("older events are added to what is shown, until there are none", async () => {
+  const { outside, store } = signedIn()
+  const pages = [{ events: [{ sequence: 9 }], nextCursor: "c9" }, { events: [{ sequence: 4 }], nextCursor: null }]
+  outside.on(`GET ${account}/security-events`, ({ path }) => ok(pages[path.includes("cursor=c9") ? 1 : 0]))
+  await store.activity.list.load()
+  await store.activity.more()
+  expect(store.activity.list.value.value).toEqual({ events: [{ sequence: 9 }, { sequence: 4 }], nextCursor: null })
+  await store.activity.more()
+  expect(outside.sent).toHaveLength(2)
+})
+
+test("what was read stays while there is nothing newer", async () => {
+  const { outside, store } = signedIn()
+  outside.on(`GET ${account}/passkeys`, ok({ passkeys: [] }))
+  await store.passkeys.list.load()
+  outside.on(`GET ${account}/passkeys`, undefined)
+  await store.passkeys.list.load()
+  expect(store.passkeys.list.value.value).toEqual({ passkeys: [] })
+  expect(store.passkeys.list.failure.value?.message).toBe("The venue did not answer.")
+  expect(store.passkeys.list.isBusy.value).toBe(false)
+})
