@@ -1,5 +1,5 @@
 /** `Outside` in a browser: the one file of the pages that knows the network, the clock, chance, storage and passkeys. */
-import { startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser"
+import { browserSupportsWebAuthn, startAuthentication, startRegistration, WebAuthnError } from "@simplewebauthn/browser"
 import type { Answered, Ceremony, Outside, Sent } from "./state/Outside.js"
 
 /** Until a request without an answer is given up. */
@@ -41,6 +41,9 @@ const send = async ({ body, idempotencyKey, method, path, token }: Sent): Promis
 
 /** What a ceremony came to; every error of the browser is a value from here on. */
 const ceremony = async (run: () => Promise<object>): Promise<Ceremony> => {
+  // A browser has no passkeys for an address that it does not trust.
+  if (!isSecureContext) return { trouble: { name: "SecurityError", code: "" } }
+  if (!browserSupportsWebAuthn()) return { trouble: { name: "NotSupportedError", code: "" } }
   try {
     return { credential: await run() }
   } catch (error) {
@@ -63,7 +66,15 @@ const randomKey = (): string => [...crypto.getRandomValues(new Uint8Array(16))].
 type RegistrationOptions = Parameters<typeof startRegistration>[0]["optionsJSON"]
 type AuthenticationOptions = Parameters<typeof startAuthentication>[0]["optionsJSON"]
 
+/** Passkeys are bound to a name: this machine's own has one, its address has not. */
+const elsewhere = (): string | undefined => {
+  const { hash, hostname, pathname, port, protocol, search } = location
+  const isAddress = hostname === "127.0.0.1" || hostname === "[::1]"
+  return isAddress ? `${protocol}//localhost${port === "" ? "" : `:${port}`}${pathname}${search}${hash}` : undefined
+}
+
 export const browser: Outside = {
+  elsewhere: elsewhere(),
   send,
   createPasskey: (options) => ceremony(() => startRegistration({ optionsJSON: options as RegistrationOptions })),
   usePasskey: (options) => ceremony(() => startAuthentication({ optionsJSON: options as AuthenticationOptions })),

@@ -2,7 +2,7 @@
  * The owner's pages in a real browser against the real venue, as a person uses them on a telephone: an account with a passkey, a
  * second one, agents that ask for keys. Where there is no Chromium these tests are skipped, by their names.
  */
-import { createHash, randomBytes } from "node:crypto"
+import { createHash } from "node:crypto"
 import * as fs from "node:fs"
 import * as net from "node:net"
 import * as os from "node:os"
@@ -12,12 +12,6 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
-
-const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "venue-console-"))
-let venue: VenueProcess
-let browser: Browser
-let tab: Tab
-let origin: string
 
 /** A port that is free now: passkeys are bound to the address that the venue is told it has. */
 const freePort = (): Promise<number> =>
@@ -29,73 +23,85 @@ const freePort = (): Promise<number> =>
     })
   })
 
-beforeAll(async () => {
-  if (Chromium.executable === undefined) return
-  const port = await freePort()
-  origin = `http://localhost:${port}`
-  const starting = VenueProcess.start(dataDir, { PORT: String(port) })
-  browser = await Chromium.launch(Chromium.executable)
-  tab = await Tab.open(browser)
-  venue = await starting
-})
-
-afterAll(async () => {
-  await browser?.close()
-  await venue?.kill()
-  fs.rmSync(dataDir, { recursive: true, force: true })
-})
-
-const call = async (
-  method: string,
-  target: string,
-  body?: unknown,
-  key?: string
-): Promise<{ readonly status: number; readonly json: any }> => {
-  const response = await fetch(`${origin}${target}`, {
-    method,
-    headers: {
-      ...(body === undefined ? undefined : { "content-type": "application/json" }),
-      ...(key === undefined ? undefined : { authorization: `Bearer ${key}` })
-    },
-    ...(body === undefined ? undefined : { body: JSON.stringify(body) })
-  })
-  return { status: response.status, json: await response.json() }
-}
-
-/** An agent that asks for a key, as a program beside the venue does. */
-const connect = async (clientName: string, scopes: ReadonlyArray<string>) => {
-  const codeVerifier = randomBytes(32).toString("base64url")
-  const codeChallenge = createHash("sha256").update(codeVerifier).digest("base64url")
-  const { json } = await call("POST", "/v1/agent-connect", { clientName, scopes, keyLifetimeSeconds: 3_600, codeChallenge })
-  return {
-    userCode: json.userCode as string,
-    page: json.verificationUriComplete as string,
-    exchange: () => call("POST", "/v1/agent-connect/exchange", { deviceCode: json.deviceCode, codeVerifier })
-  }
-}
-
-const signedInLandmarks = ["banner", "navigation", "main", "contentinfo"]
-const button = (name: string | RegExp) => tab.page.getByRole("button", { name, exact: typeof name === "string" })
-const link = (name: string) => tab.page.getByRole("link", { name, exact: true })
-const heading = (name: string) => tab.page.getByRole("heading", { name, level: 1 })
-const rows = (table: string) =>
-  tab.page.getByRole("table", { name: table }).getByRole("row").filter({ has: tab.page.getByRole("rowheader") })
-
-/** Presses Tab until what has the focus is called so. */
-const tabTo = async (name: string): Promise<void> => {
-  const seen: Array<string> = []
-  for (let presses = 0; presses < 20; presses++) {
-    await tab.page.keyboard.press("Tab")
-    const focused = await tab.page.evaluate(
-      "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
-    ) as string
-    if (focused === name) return
-    seen.push(focused)
-  }
-  throw new Error(`the keyboard comes to ${seen.join(", ")}, never to ${name}`)
-}
+const s256 = (text: string): string => createHash("sha256").update(text).digest("base64url")
 
 describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromium", { timeout: 25_000 }, () => {
+  const dataDir = fs.mkdtempSync(path.join(os.tmpdir(), "venue-console-"))
+  let venue: VenueProcess
+  let browser: Browser
+  let tab: Tab
+  let origin: string
+
+  beforeAll(async () => {
+    if (Chromium.executable === undefined) return
+    const port = await freePort()
+    origin = `http://localhost:${port}`
+    const starting = VenueProcess.start(dataDir, { PORT: String(port) })
+    browser = await Chromium.launch(Chromium.executable)
+    tab = await Tab.open(browser)
+    venue = await starting
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await venue?.kill()
+    fs.rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  const call = async (
+    method: string,
+    target: string,
+    body?: unknown,
+    key?: string
+  ): Promise<{ readonly status: number; readonly json: any }> => {
+    const response = await fetch(`${origin}${target}`, {
+      method,
+      headers: {
+        ...(body === undefined ? undefined : { "content-type": "application/json" }),
+        ...(key === undefined ? undefined : { authorization: `Bearer ${key}` })
+      },
+      ...(body === undefined ? undefined : { body: JSON.stringify(body) })
+    })
+    return { status: response.status, json: await response.json() }
+  }
+
+  /** An agent that asks for a key, as a program beside the venue does. */
+  const connect = async (clientName: string, scopes: ReadonlyArray<string>) => {
+    const codeVerifier = s256(clientName)
+    const codeChallenge = s256(codeVerifier)
+    const { json } = await call("POST", "/v1/agent-connect", { clientName, scopes, keyLifetimeSeconds: 3_600, codeChallenge })
+    return {
+      userCode: json.userCode as string,
+      page: json.verificationUriComplete as string,
+      exchange: () => call("POST", "/v1/agent-connect/exchange", { deviceCode: json.deviceCode, codeVerifier })
+    }
+  }
+
+  const signedInLandmarks = ["banner", "navigation", "main", "contentinfo"]
+  const button = (name: string | RegExp) => tab.page.getByRole("button", { name, exact: typeof name === "string" })
+  const link = (name: string) => tab.page.getByRole("link", { name, exact: true })
+  const heading = (name: string) => tab.page.getByRole("heading", { name, level: 1 })
+  const rows = (table: string) =>
+    tab.page.getByRole("table", { name: table }).getByRole("row").filter({ has: tab.page.getByRole("rowheader") })
+
+  /** What the element with the focus is called. */
+  const focused = (): Promise<string> =>
+    tab.page.evaluate("document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent")
+
+  /** Presses Tab until what has the focus is called so. */
+  const tabTo = async (name: string): Promise<void> => {
+    const seen: Array<string> = []
+    for (let presses = 0; presses < 20; presses++) {
+      await tab.page.keyboard.press("Tab")
+      const focused = await tab.page.evaluate(
+        "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"
+      ) as string
+      if (focused === name) return
+      seen.push(focused)
+    }
+    throw new Error(`the keyboard comes to ${seen.join(", ")}, never to ${name}`)
+  }
+
   test("the first page is painted without asking the venue for anything but the page", async () => {
     const asked: Array<string> = []
     tab.page.on("request", (request) => asked.push(new URL(request.url()).pathname.replace(/-[0-9a-f]{12}\./, ".")))
@@ -112,7 +118,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     await tab.page.getByText("No open position.").waitFor()
     expect(await tab.page.getByText("No open order.").isVisible()).toBe(true)
     expect(await tab.page.locator("dl dd").first().textContent()).toBe("0.00")
-    expect(await tab.page.evaluate("document.activeElement.textContent")).toBe("Portfolio")
+    await expect.poll(focused).toBe("Portfolio")
     expect(await Chromium.obstacles(tab, signedInLandmarks)).toEqual([])
   })
 
@@ -140,6 +146,15 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
     const other = await tab.page.context().newPage()
     await other.goto(origin)
     await other.getByRole("heading", { name: "Sign in" }).waitFor()
+    await other.close()
+  })
+
+  test("at an address in place of a name, one is sent to the name", async () => {
+    const other = await browser.newPage()
+    await other.goto(`${origin.replace("localhost", "127.0.0.1")}/connect?code=BCDF-GH23`)
+    await other.getByRole("link", { name: "the same page by its name" }).click()
+    await other.getByText("An agent asks for a key to your account.").waitFor()
+    expect(new URL(other.url())).toMatchObject({ hostname: "localhost", hash: "#/connect/BCDF-GH23" })
     await other.close()
   })
 
@@ -173,7 +188,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
 
     await button("Remove My laptop").click()
     const dialog = tab.page.getByRole("dialog", { name: "Remove this passkey?" })
-    expect(await tab.page.evaluate("document.activeElement.textContent")).toBe("Keep it")
+    await expect.poll(focused).toBe("Keep it")
     await tab.page.keyboard.press("Escape")
     await dialog.waitFor({ state: "detached" })
     await button("Remove My laptop").click()
@@ -276,8 +291,7 @@ describe.skipIf(Chromium.executable === undefined)("the owner's pages in Chromiu
   })
 
   test("a session that the venue has ended ends here, where one was, and goes on there", async () => {
-    await link("Security").click()
-    await rows("Security events").first().waitFor()
+    await Promise.all([tab.page.waitForResponse("**/security-events?**"), link("Security").click()])
     const { accessToken } = JSON.parse(await tab.page.evaluate("sessionStorage.getItem('perpetuum.session')") as string) as {
       readonly accessToken: string
     }

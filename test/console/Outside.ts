@@ -11,6 +11,7 @@ export class ScriptedOutside implements Outside {
   readonly sent: Array<Sent> = []
   /** What passkeys were asked for: options of registrations and of authentications. */
   readonly ceremonies: Array<readonly ["create" | "use", object]> = []
+  readonly elsewhere = undefined
   nowEpochMs = startEpochMs
   stored: string | undefined = undefined
   /** What the next ceremonies come to; a credential where nothing is told. */

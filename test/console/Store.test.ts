@@ -216,6 +216,31 @@ test("open orders are read to the last page, up to a thousand", async () => {
   expect(store.portfolio.readAtEpochMs.value).toBe(startEpochMs)
 })
 
+test("a venue that is slow to answer is not asked again before it has", async () => {
+  const { outside, store } = withOrders([])
+  const { answer, come } = later()
+  outside.on(`GET ${account}/balance`, answer)
+  const first = store.portfolio.refresh()
+  await store.portfolio.refresh()
+  expect(outside.asked.filter((asked) => asked.endsWith("/balance"))).toHaveLength(1)
+  come(ok({ equity: "2.000000" }))
+  await first
+  expect(store.portfolio.balance.value.value?.equity).toBe("2.000000")
+})
+
+test("what goes on failing alike is told once", async () => {
+  const { outside, store } = signedIn()
+  let requests = 0
+  outside.on(`GET ${account}/passkeys`, () => refused(503, "starting", { requestId: `req_${++requests}` }))
+  await store.passkeys.list.load()
+  const told = store.passkeys.list.failure.value
+  await store.passkeys.list.load()
+  expect(store.passkeys.list.failure.value).toBe(told)
+  outside.on(`GET ${account}/passkeys`, undefined)
+  await store.passkeys.list.load()
+  expect(store.passkeys.list.failure.value?.message).toBe("The venue did not answer.")
+})
+
 describe("passkeys", () => {
   const withRegistration = () => {
     const tab = signedIn()

@@ -12,7 +12,11 @@ import type { Store } from "../state/Store.js"
 import { scopeList, words } from "../state/Words.js"
 
 const held = ({ clientName, principalKind }: ApiKey) =>
-  clientName === null ? <span class="soft">{principalKind === "bot" ? "the venue’s bot" : "a program"}</span> : <q>{clientName}</q>
+  clientName === null ? <span class="soft">{principalKind === "bot" ? "the venue’s bot" : "a program"}</span> : (
+    <q>
+      <bdi>{clientName}</bdi>
+    </q>
+  )
 
 const columns = (ask: (key: ApiKey) => void): ReadonlyArray<Column<ApiKey>> => [
   { title: "Key", isName: true, cell: ({ displayPrefix }) => <code>{displayPrefix}…</code> },

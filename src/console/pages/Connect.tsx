@@ -61,7 +61,10 @@ const Asked = ({ approval, request }: { readonly approval: Approval; readonly re
         <dd class="code">{request.userCode}</dd>
         <dt>Calls itself</dt>
         <dd>
-          <q>{request.clientName}</q> <span class="fine">the agent’s own claim; the venue has not checked it</span>
+          <q>
+            <bdi>{request.clientName}</bdi>
+          </q>{" "}
+          <span class="fine">the agent’s own claim; the venue has not checked it</span>
         </dd>
         <dt>May</dt>
         <dd>

@@ -100,7 +100,7 @@ const Failed = ({ orders, portfolio }: { readonly orders: ReadonlyArray<Contract
 export const PortfolioPage = ({ store: { every, portfolio }, title }: { readonly store: Store; readonly title: string }) => {
   useEffect(() => {
     void portfolio.load()
-    return every(intervalMs, () => void portfolio.load())
+    return every(intervalMs, () => void portfolio.refresh())
   }, [])
   const readAtEpochMs = portfolio.readAtEpochMs.value
   return (

@@ -31,7 +31,7 @@ const columns: ReadonlyArray<Column<SecurityEvent>> = [
   { title: "When", cell: ({ occurredAtEpochMs }) => <Moment atEpochMs={occurredAtEpochMs} /> },
   { title: "Key or passkey", cell: ({ credentialId }) => credentialId === null ? <None /> : <code>{short(credentialId)}</code> },
   { title: "From", cell: ({ remoteAddress }) => remoteAddress === null ? <None /> : <code>{remoteAddress}</code> },
-  { title: "Details", cell: ({ detail }) => detail ?? <None /> }
+  { title: "Details", cell: ({ detail }) => detail === null ? <None /> : <bdi>{detail}</bdi> }
 ]
 
 export const SecurityPage = ({ store: { activity }, title }: { readonly store: Store; readonly title: string }) => {

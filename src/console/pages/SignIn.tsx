@@ -22,6 +22,11 @@ export const SignInPage = ({ store }: { readonly store: Store }) => {
       <Title title="Sign in" />
       <p role="status" class={ended === undefined ? "unseen" : "notice"}>{ended}</p>
       {page === "connect" && <p>An agent asks for a key to your account. Sign in to see what it asks for, and to approve or deny it.</p>}
+      {store.elsewhere !== undefined && (
+        <p class="warning">
+          Passkeys do not work at this address: a passkey is bound to a name. Open <a href={store.elsewhere}>the same page by its name</a>.
+        </p>
+      )}
       <Trouble failure={task.failure.value} />
       <button type="button" class="primary wide" disabled={isBusy} onClick={() => void store.signIn.signIn()}>
         {isBusy ? "Waiting for your passkey…" : "Sign in with a passkey"}

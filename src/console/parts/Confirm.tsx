@@ -1,6 +1,6 @@
 /** A question before something that cannot be undone. It is the browser's own dialog: the focus stays in it, Escape leaves it. */
 import type { ComponentChildren } from "preact"
-import { useEffect, useId, useRef } from "preact/hooks"
+import { useId, useLayoutEffect, useRef } from "preact/hooks"
 import type { Task } from "../state/Task.js"
 import { Trouble } from "./Trouble.js"
 
@@ -17,8 +17,13 @@ interface Props {
 export const Confirm = ({ action, children, onClose, onConfirm, task, title }: Props) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  // Before it is painted: it is never seen as a part of the page.
+  useLayoutEffect(() => {
     dialog.current?.showModal()
+    // The browser gives the focus back to the button that opened it; where that has gone with its row, the page gets it.
+    return () => {
+      if (document.activeElement === document.body) document.querySelector("h1")?.focus()
+    }
   }, [])
   const isBusy = task.isBusy.value
   return (

@@ -40,6 +40,8 @@ export interface Outside {
     readonly write: (text: string) => void
     readonly clear: () => void
   }
+  /** Where the pages are to be opened instead, where passkeys cannot work at the address that they were opened at. */
+  readonly elsewhere: string | undefined
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
   /** A key under which one request does something once, however often it is sent. */

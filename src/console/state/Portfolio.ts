@@ -41,6 +41,11 @@ export class Portfolio {
     this.readAtEpochMs.value = this.outside.now()
   }
 
+  /** Reads everything again, unless that is still under way: a venue that is slow to answer is given the time. */
+  async refresh(): Promise<void> {
+    if (![this.balance, this.positions, this.orders].some(({ isBusy }) => isBusy.value)) await this.load()
+  }
+
   /** What is under way with an order. */
   taskOf(orderId: string): Task {
     return this.cancelingOf(orderId).task

@@ -21,11 +21,13 @@ export class Store {
   readonly approval
   readonly activity
   readonly every: Outside["every"]
+  readonly elsewhere: Outside["elsewhere"]
 
   constructor(outside: Outside, place: Place) {
     this.credential = new Credential(outside)
     this.place = signal(place)
     this.every = outside.every
+    this.elsewhere = outside.elsewhere
     const client = new Client(outside, this.credential)
     this.signIn = new SignIn(client, this.credential, outside)
     this.portfolio = new Portfolio(client, outside)

@@ -41,8 +41,10 @@ export class Reading<A> {
     const result = await this.ask()
     if (turn !== this.turn) return
     this.isBusy.value = false
-    if (hasFailed(result)) this.failure.value = result.failure
-    else {
+    if (hasFailed(result)) {
+      // What goes on failing alike is told once, not at every look.
+      if (this.failure.value?.message !== result.failure.message) this.failure.value = result.failure
+    } else {
       this.failure.value = undefined
       this.value.value = result.value
     }
