@@ -9,7 +9,7 @@ import * as Layering from "../../scripts/check/Layering.js"
 import * as Lint from "../../scripts/check/Lint.js"
 import * as Packages from "../../scripts/check/Packages.js"
 import * as Repository from "../../scripts/check/Repository.js"
-import { parse, type Violation } from "../../scripts/check/Source.js"
+import { linked, parse, type Violation } from "../../scripts/check/Source.js"
 import * as Style from "../../scripts/check/Style.js"
 
 const brief = (found: ReadonlyArray<Violation>): ReadonlyArray<string> => found.map(({ line, rule }) => `${line} ${rule}`)
@@ -65,6 +65,14 @@ describe("layering", () => {
     ["the edge does not import the engine", "src/edge/A.ts", importing("../engine/Engine.js"), "2 layering"],
     ["the edge does not import the journal", "src/edge/A.ts", importing("../journal/Block.js"), "2 layering"],
     ["the edge does not import the composition", "src/edge/A.ts", importing("../Venue.js"), "2 layering"],
+    ["the edge does not import the pages", "src/edge/A.ts", importing("../console/App.js"), "2 layering"],
+    ["the pages import themselves", "src/console/pages/A.tsx", src("import { A } from \"../App.js\"")],
+    ["the pages import types of the edge", "src/console/state/A.ts", importing("../../edge/orders/listOrders.js")],
+    ["the pages load nothing of the edge", "src/console/A.ts", src("import { a } from \"../edge/Contract.js\""), "2 layering"],
+    ["not even beside a type", "src/console/A.ts", src("import { a, type B } from \"../edge/Contract.js\""), "2 layering"],
+    ["nor by a re-export", "src/console/A.ts", src("export { a } from \"../edge/Contract.js\""), "2 layering"],
+    ["nor dynamically", "src/console/A.ts", src("const a = () => import(\"../edge/Contract.js\")"), "2 layering"],
+    ["the pages do not know the engine by its types", "src/console/A.ts", importing("../engine/Reads.js"), "2 layering"],
     ["the tools import the journal", "src/cli/replay/A.ts", importing("../../journal/Block.js")],
     ["nothing imports the entry point", "src/cli/A.ts", importing("../main.js"), "2 layering"],
     ["the composition sees everything in src", "src/Venue.ts", importing("./edge/Edge.js")],
@@ -100,6 +108,8 @@ describe("the clock, chance and timers", () => {
     ["a date of now without parentheses", path, src("const at = () => new Date"), "2 clock"],
     ["the date as a text", path, src("const at = () => Date()"), "2 clock"],
     ["a date of something", path, src("const at = (ms: number) => new Date(ms).toISOString()")],
+    ["the pages' one leaf", "src/console/Browser.ts", src("const a = () => Date.now()")],
+    ["a page", "src/console/pages/A.tsx", src("const a = () => Date.now()"), "2 clock"],
     ["a parsed date", path, src("const at = (text: string) => Date.parse(text)")],
     ["performance.now", path, src("const at = () => performance.now()"), "2 clock"],
     ["process.hrtime", path, src("const at = () => process.hrtime.bigint()"), "2 clock"],
@@ -256,7 +266,7 @@ describe("the repository", () => {
 })
 
 /** Files by path, parsed. */
-const files = (texts: Readonly<Record<string, string>>) => Object.entries(texts).map(([path, text]) => parse(path, text))
+const files = (texts: Readonly<Record<string, string>>) => linked(Object.entries(texts).map(([path, text]) => parse(path, text)))
 
 const subjects = (found: ReadonlyArray<Violation>): ReadonlyArray<string> =>
   found.map(({ path, line, subject }) => `${path}:${line} ${subject}`)
@@ -374,6 +384,18 @@ describe("exports that nothing imports", () => {
     expect(found({ "src/A.ts": "export const a = 1\n", "src/b.ts": "import \"./A.js\"\n" })).toEqual(["src/A.ts:1 A.a"])
   })
 
+  it("markup takes what it names, and is imported like any other file", () => {
+    const page =
+      "import { Part } from \"./Part.js\"\nimport * as Words from \"./Words.js\"\nexport const Page = () => <Part a={Words.b}>text {c}</Part>\n"
+    const texts = {
+      "src/console/Part.tsx": "export const Part = ({ a }) => <p>{a}</p>\nexport const Other = 1\n",
+      "src/console/Words.ts": "export const b = 1\nexport const text = 2\n",
+      "src/console/Page.tsx": page
+    }
+    expect(found(texts)).toEqual(["src/console/Part.tsx:2 Part.Other", "src/console/Words.ts:2 Words.text",
+      "src/console/Page.tsx:3 Page.Page"])
+  })
+
   it("a type that its own file speaks of is taken; one that nothing speaks of is not", () => {
     expect(found({ "src/A.ts": "export interface A {}\nexport type B = 1\nconst a = (b: A) => b\n" })).toEqual(["src/A.ts:2 A.B"])
   })
@@ -406,6 +428,12 @@ describe("packages", () => {
 
   it("what src imports is no devDependency", () => {
     expect(found(manifest([], ["a"]), { "src/a.ts": using("a") })).toEqual(["src/a.ts:1 a is only a devDependency"])
+  })
+
+  it("but what the pages are bundled from is one", () => {
+    const sources = { "src/console/a.tsx": using("a", "b"), "src/b.ts": using("b") }
+    expect(found(manifest(["b"], ["a"]), sources)).toEqual([])
+    expect(found(manifest(["b"], ["a"]), { "src/console/a.tsx": using("c") })[0]).toBe("src/console/a.tsx:1 c is no dependency")
   })
 
   it("what only tests import is one", () => {
