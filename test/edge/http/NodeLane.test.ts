@@ -154,7 +154,7 @@ describe("what HTTP asks for", () => {
   test.each([
     ["absolute-form", "GET http://venue.example:8080/healthz HTTP/1.1\r\nhost: other\r\n\r\n", 200],
     ["absolute-form with a query", "GET HTTPS://venue.example/v2/time?x HTTP/1.1\r\nhost: x\r\n\r\n", 400],
-    ["absolute-form without a path", "GET http://venue.example HTTP/1.1\r\nhost: x\r\n\r\n", 404],
+    ["absolute-form without a path, which is the root", "GET http://venue.example HTTP/1.1\r\nhost: x\r\n\r\n", 200],
     ["another scheme", "GET ftp://venue.example/healthz HTTP/1.1\r\nhost: x\r\n\r\n", 404],
     ["HTTP/0.9", "GET /healthz\r\n\r\n", 400],
     ["HTTP/2.0", "GET /healthz HTTP/2.0\r\nhost: x\r\n\r\n", 400],
