@@ -174,6 +174,8 @@ const launch = Effect.gen(function*() {
         `${settings.environment} venue at http://${running.address}:${running.port}, data in ${settings.dataDir}, `
           + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
       )
+      // A free port that the system chose is in no address that was told beforehand: passkeys are bound to none.
+      if (settings.port !== 0) yield* Effect.log(`the owner's pages at ${settings.site.publicOrigin}`)
       if (development && Option.isNone(settings.operatorToken)) {
         yield* Effect.log(`operator token: ${operatorToken} (kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)})`)
       }

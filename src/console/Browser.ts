@@ -40,7 +40,7 @@ const send = async ({ body, idempotencyKey, method, path, token }: Sent): Promis
 }
 
 /** What a ceremony came to; every error of the browser is a value from here on. */
-const ceremony = async (run: () => Promise<object>): Promise<Ceremony> => {
+const ceremony = async <A extends object>(run: () => Promise<A>): Promise<Ceremony<A>> => {
   // A browser has no passkeys for an address that it does not trust.
   if (!isSecureContext) return { trouble: { name: "SecurityError", code: "" } }
   if (!browserSupportsWebAuthn()) return { trouble: { name: "NotSupportedError", code: "" } }
@@ -76,8 +76,16 @@ const elsewhere = (): string | undefined => {
 export const browser: Outside = {
   elsewhere: elsewhere(),
   send,
-  createPasskey: (options) => ceremony(() => startRegistration({ optionsJSON: options as RegistrationOptions })),
-  usePasskey: (options) => ceremony(() => startAuthentication({ optionsJSON: options as AuthenticationOptions })),
+  createPasskey: (options) =>
+    ceremony(async () => {
+      const made = await startRegistration({ optionsJSON: options as RegistrationOptions })
+      return { ...made, clientExtensionResults: { ...made.clientExtensionResults } }
+    }),
+  usePasskey: (options) =>
+    ceremony(async () => {
+      const used = await startAuthentication({ optionsJSON: options as AuthenticationOptions })
+      return { ...used, clientExtensionResults: { ...used.clientExtensionResults } }
+    }),
   kept: {
     read: () => quietly(() => sessionStorage.getItem(keptName)) ?? undefined,
     write: (text) => void quietly(() => sessionStorage.setItem(keptName, text)),

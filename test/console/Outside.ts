@@ -15,7 +15,7 @@ export class ScriptedOutside implements Outside {
   nowEpochMs = startEpochMs
   stored: string | undefined = undefined
   /** What the next ceremonies come to; a credential where nothing is told. */
-  troubles: Array<Ceremony> = []
+  troubles: Array<Ceremony<never> | undefined> = []
   private readonly answers = new Map<string, Asked>()
   private keys = 0
 
@@ -37,8 +37,8 @@ export class ScriptedOutside implements Outside {
     return await answer(sent)
   }
 
-  readonly createPasskey = async (options: object): Promise<Ceremony> => this.ceremony("create", options)
-  readonly usePasskey = async (options: object): Promise<Ceremony> => this.ceremony("use", options)
+  readonly createPasskey: Outside["createPasskey"] = async (options) => this.ceremony("create", options)
+  readonly usePasskey: Outside["usePasskey"] = async (options) => this.ceremony("use", options)
 
   readonly kept: Outside["kept"] = {
     read: () => this.stored,
@@ -54,9 +54,9 @@ export class ScriptedOutside implements Outside {
   readonly nextKey = (): string => `key-${++this.keys}`
   readonly every = (): () => void => () => {}
 
-  private ceremony(kind: "create" | "use", options: object): Ceremony {
+  private ceremony<A>(kind: "create" | "use", options: object): Ceremony<A> {
     this.ceremonies.push([kind, options])
-    return this.troubles.shift() ?? { credential: { id: `credential-${this.ceremonies.length}` } }
+    return this.troubles.shift() ?? { credential: { id: `credential-${this.ceremonies.length}` } as A }
   }
 }
 

@@ -29,11 +29,11 @@ export class Approval {
   }
 
   async approve(request: ConnectRequest): Promise<void> {
-    await this.decide("approved", () => this.client.approveAgent(request.userCode, request.scopes))
+    await this.decide("approved", () => this.client.approveAgent({ userCode: request.userCode, scopes: request.scopes }))
   }
 
   async deny(request: ConnectRequest): Promise<void> {
-    await this.decide("denied", () => this.client.denyAgent(request.userCode))
+    await this.decide("denied", () => this.client.denyAgent({ userCode: request.userCode }))
   }
 
   clear(): void {

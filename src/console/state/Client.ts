@@ -5,38 +5,28 @@ import * as Failure from "./Failure.js"
 import type { Result } from "./Failure.js"
 import type { Outside, Sent } from "./Outside.js"
 
-/** A passkey's answer to a challenge. */
-export interface Assertion {
-  readonly challengeIdentifier: string
-  readonly credential: object
-}
-
-export type Purpose = "sign_in" | "add_passkey" | "remove_passkey"
-
 const segment = encodeURIComponent
 const nothing: Partial<Sent> = {}
 
 export class Client {
   constructor(private readonly outside: Pick<Outside, "send">, private readonly credential: Credential) {}
 
-  registrationOptions(displayName: string | undefined, assertion?: Assertion): Promise<Result<Contract.Challenge>> {
-    return this.post("/v1/auth/passkeys/registration/options", {
-      ...(displayName === undefined ? undefined : { displayName }),
-      ...(assertion === undefined ? undefined : { assertion })
-    })
+  beginRegistration(asked: Contract.RegistrationAsked): Promise<Result<Contract.RegistrationChallenge>> {
+    return this.post("/v1/auth/passkeys/registration/options", asked)
   }
 
-  registrationVerify(answer: Assertion): Promise<Result<Contract.Session>> {
-    return this.post("/v1/auth/passkeys/registration/verify", answer)
+  finishRegistration(registration: Contract.Registration): Promise<Result<Contract.Session>> {
+    return this.post("/v1/auth/passkeys/registration/verify", registration)
   }
 
-  authenticationOptions(purpose: Purpose): Promise<Result<Contract.Challenge>> {
+  beginAuthentication(purpose: Contract.Purpose): Promise<Result<Contract.AuthenticationChallenge>> {
     const accountId = this.credential.signed.value?.accountId
-    return this.post("/v1/auth/passkeys/authentication/options", accountId === undefined ? { purpose } : { accountId, purpose })
+    const asked: Contract.AuthenticationAsked = accountId === undefined ? { purpose } : { accountId, purpose }
+    return this.post("/v1/auth/passkeys/authentication/options", asked)
   }
 
-  authenticationVerify(answer: Assertion): Promise<Result<Contract.Session>> {
-    return this.post("/v1/auth/passkeys/authentication/verify", answer)
+  finishAuthentication(assertion: Contract.Assertion): Promise<Result<Contract.Session>> {
+    return this.post("/v1/auth/passkeys/authentication/verify", assertion)
   }
 
   /** Ends a session: the one that is signed in unless another's bearer is given. */
@@ -48,15 +38,15 @@ export class Client {
     return this.ask("GET", `${this.account}/passkeys`)
   }
 
-  removePasskey(credentialId: string, assertion: Assertion): Promise<Result<unknown>> {
-    return this.ask("DELETE", `${this.account}/passkeys/${segment(credentialId)}`, { body: { assertion } })
+  removePasskey(credentialId: string, removal: Contract.PasskeyRemoval): Promise<Result<unknown>> {
+    return this.ask("DELETE", `${this.account}/passkeys/${segment(credentialId)}`, { body: removal })
   }
 
   apiKeys(): Promise<Result<Contract.ApiKeyList>> {
     return this.ask("GET", `${this.account}/api-keys`)
   }
 
-  revokeApiKey(keyId: string): Promise<Result<unknown>> {
+  revokeApiKey(keyId: string): Promise<Result<Contract.ApiKeyRevoked>> {
     return this.ask("DELETE", `${this.account}/api-keys/${segment(keyId)}`)
   }
 
@@ -64,12 +54,12 @@ export class Client {
     return this.ask("GET", `${this.account}/agent-connect/${segment(userCode)}`)
   }
 
-  approveAgent(userCode: string, scopes: ReadonlyArray<Contract.Scope>): Promise<Result<unknown>> {
-    return this.post(`${this.account}/agent-connect/approve`, { userCode, scopes })
+  approveAgent(approval: Contract.Approval): Promise<Result<Contract.Approved>> {
+    return this.post(`${this.account}/agent-connect/approve`, approval)
   }
 
-  denyAgent(userCode: string): Promise<Result<unknown>> {
-    return this.post(`${this.account}/agent-connect/deny`, { userCode })
+  denyAgent(denial: Contract.Denial): Promise<Result<Contract.Denied>> {
+    return this.post(`${this.account}/agent-connect/deny`, denial)
   }
 
   securityEvents(cursor: string | undefined): Promise<Result<Contract.SecurityEventList>> {
@@ -90,8 +80,9 @@ export class Client {
     return this.ask("GET", `${this.account}/orders?status=open&limit=100${from}`)
   }
 
-  cancelOrder({ accountId, marketId, orderId }: Contract.Order, idempotencyKey: string): Promise<Result<Contract.CancelResult>> {
-    return this.ask("POST", `/v1/orders/${segment(orderId)}/cancel`, { body: { accountId, marketId }, idempotencyKey })
+  cancelOrder({ accountId, marketId, orderId }: Contract.Order, idempotencyKey: string): Promise<Result<Contract.Canceled>> {
+    const body: Contract.Cancel = { accountId, marketId }
+    return this.ask("POST", `/v1/orders/${segment(orderId)}/cancel`, { body, idempotencyKey })
   }
 
   private get account(): string {

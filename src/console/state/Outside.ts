@@ -1,4 +1,5 @@
 /** Everything that the pages ask of the browser, so that what they decide can be tested without one. `Browser.ts` is the real one. */
+import type { Assertion, AuthenticationChallenge, Registration, RegistrationChallenge } from "./Contract.js"
 
 export interface Sent {
   readonly method: "GET" | "POST" | "PUT" | "DELETE"
@@ -25,15 +26,15 @@ export interface CeremonyTrouble {
 }
 
 /** What the browser made of a challenge. */
-export type Ceremony = { readonly credential: object } | { readonly trouble: CeremonyTrouble }
+export type Ceremony<A> = { readonly credential: A } | { readonly trouble: CeremonyTrouble }
 
 export interface Outside {
   /** Sends a request to the venue that served the page; undefined where no answer came, so that nobody knows what it did. */
   readonly send: (request: Sent) => Promise<Answered | undefined>
   /** Makes a passkey from the venue's registration options. */
-  readonly createPasskey: (options: object) => Promise<Ceremony>
+  readonly createPasskey: (options: RegistrationChallenge["options"]) => Promise<Ceremony<Registration["credential"]>>
   /** Signs the venue's challenge with a passkey. */
-  readonly usePasskey: (options: object) => Promise<Ceremony>
+  readonly usePasskey: (options: AuthenticationChallenge["options"]) => Promise<Ceremony<Assertion["credential"]>>
   /** The one text that outlives a reload of this tab, and no more than that. */
   readonly kept: {
     readonly read: () => string | undefined

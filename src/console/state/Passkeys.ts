@@ -23,7 +23,7 @@ export class Passkeys {
       const assertion = await assert(this.client, this.outside, "add_passkey")
       if (hasFailed(assertion)) return assertion
       const answer = await register(this.client, this.outside, displayName, assertion.value)
-      return hasFailed(answer) ? answer : this.client.registrationVerify(answer.value)
+      return hasFailed(answer) ? answer : this.client.finishRegistration(answer.value)
     })
     if (session === undefined) return false
     // The new passkey has opened a session, too. The one that is signed in stays: it does not end with the passkey's removal.
@@ -36,7 +36,7 @@ export class Passkeys {
     const removed = await this.removing.run(async () => {
       const assertion = await assert(this.client, this.outside, "remove_passkey")
       if (hasFailed(assertion)) return assertion
-      const answer = await this.client.removePasskey(credentialId, assertion.value)
+      const answer = await this.client.removePasskey(credentialId, { assertion: assertion.value })
       return hasFailed(answer) ? answer : { value: true }
     })
     if (removed === undefined) return false

@@ -1,5 +1,6 @@
 /** The ways in and out: making an account with its first passkey, signing in with one, signing out. */
-import type { Assertion, Client, Purpose } from "./Client.js"
+import type { Client } from "./Client.js"
+import type { Assertion, Purpose, Registration, Session } from "./Contract.js"
 import type { Credential } from "./Credential.js"
 import * as Failure from "./Failure.js"
 import { hasFailed, type Result } from "./Failure.js"
@@ -8,14 +9,18 @@ import { Task } from "./Task.js"
 
 type Passkeys = Pick<Outside, "createPasskey" | "usePasskey">
 
-const answered = (challengeIdentifier: string, ceremony: Ceremony): Result<Assertion> =>
+/** A challenge's answer, to be sent with the challenge's name. */
+const answered = <A>(
+  challengeIdentifier: string,
+  ceremony: Ceremony<A>
+): Result<{ readonly challengeIdentifier: string; readonly credential: A }> =>
   "trouble" in ceremony
     ? { failure: Failure.ofTrouble(ceremony.trouble) }
     : { value: { challengeIdentifier, credential: ceremony.credential } }
 
 /** A fresh challenge for a purpose, answered by a passkey that the account has. */
 export const assert = async (client: Client, outside: Passkeys, purpose: Purpose): Promise<Result<Assertion>> => {
-  const asked = await client.authenticationOptions(purpose)
+  const asked = await client.beginAuthentication(purpose)
   if (hasFailed(asked)) return asked
   return answered(asked.value.challengeIdentifier, await outside.usePasskey(asked.value.options))
 }
@@ -26,9 +31,12 @@ export const register = async (
   outside: Passkeys,
   displayName: string,
   assertion?: Assertion
-): Promise<Result<Assertion>> => {
+): Promise<Result<Registration>> => {
   const name = displayName.trim()
-  const asked = await client.registrationOptions(name === "" ? undefined : name, assertion)
+  const asked = await client.beginRegistration({
+    ...(name === "" ? undefined : { displayName: name }),
+    ...(assertion === undefined ? undefined : { assertion })
+  })
   if (hasFailed(asked)) return asked
   return answered(asked.value.challengeIdentifier, await outside.createPasskey(asked.value.options))
 }
@@ -42,7 +50,7 @@ export class SignIn {
   async signIn(): Promise<void> {
     await this.enter(async () => {
       const answer = await assert(this.client, this.outside, "sign_in")
-      return hasFailed(answer) ? answer : this.client.authenticationVerify(answer.value)
+      return hasFailed(answer) ? answer : this.client.finishAuthentication(answer.value)
     })
   }
 
@@ -50,7 +58,7 @@ export class SignIn {
   async createAccount(displayName: string): Promise<void> {
     await this.enter(async () => {
       const answer = await register(this.client, this.outside, displayName)
-      return hasFailed(answer) ? answer : this.client.registrationVerify(answer.value)
+      return hasFailed(answer) ? answer : this.client.finishRegistration(answer.value)
     })
   }
 
@@ -63,7 +71,7 @@ export class SignIn {
     }
   }
 
-  private async enter(way: () => ReturnType<Client["authenticationVerify"]>): Promise<void> {
+  private async enter(way: () => Promise<Result<Session>>): Promise<void> {
     const session = await this.task.run(way)
     if (session !== undefined) this.credential.keep(session)
   }
