@@ -3,7 +3,7 @@
  * cryptography, and what a forger would, by changing any part of it.
  */
 import { isoCBOR } from "@simplewebauthn/server/helpers"
-import { createHash, createSign, generateKeyPairSync, type KeyObject, randomBytes } from "node:crypto"
+import { createHash, createSign, generateKeyPairSync, type KeyObject } from "node:crypto"
 
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash("sha256").update(bytes).digest()
 export const base64url = (bytes: Uint8Array | string): string => Buffer.from(bytes).toString("base64url")
@@ -42,10 +42,10 @@ export class Authenticator {
   userHandle: string | undefined = undefined
 
   constructor(private readonly alg: -7 | -257 = -7, modulusLength = 2_048) {
-    this.id = new Uint8Array(randomBytes(16))
     this.keys = alg === -7
       ? generateKeyPairSync("ec", { namedCurve: "P-256" })
       : generateKeyPairSync("rsa", { modulusLength })
+    this.id = new Uint8Array(sha256(this.keys.publicKey.export({ format: "der", type: "spki" }))).slice(0, 16)
   }
 
   get credentialId(): string {
