@@ -1,47 +1,82 @@
 /** `PasskeyVerifier` by SimpleWebAuthn, and a look at the public key by the system's own cryptography. */
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from "@simplewebauthn/server"
-import { cose, decodeCredentialPublicKey, isoBase64URL } from "@simplewebauthn/server/helpers"
-import { createPublicKey, type KeyObject } from "node:crypto"
+import { cose, decodeAttestationObject, decodeCredentialPublicKey, isoBase64URL, isoCBOR } from "@simplewebauthn/server/helpers"
+import { createPublicKey } from "node:crypto"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { algorithms } from "./Passkeys.js"
 import { PasskeyVerifier, Unproven } from "./PasskeyVerifier.js"
 
-/** The shortest modulus of an RSA key that is taken, bits. */
-const shortestModulus = 2_048
+/** Moduli of RSA keys that are taken, bits, and the largest public exponent, bytes. */
+const modulus = { shortest: 2_048, longest: 4_096 } as const
+const longestExponent = 4
+
+type Members = Map<number, number | Uint8Array>
 
 const base64url = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64url")
 
-/** The key as the system's cryptography takes it. Throws where it is none, as a point that lies off its curve. */
-const keyOf = (publicKey: Uint8Array): KeyObject => {
+/**
+ * The members of a key that say which one it is, and nothing else that an authenticator may have put beside them. Throws where
+ * the system's cryptography takes it for no key, as a point that lies off its curve, or for one too weak or too long.
+ */
+const membersOf = (publicKey: Uint8Array): Members => {
   const decoded = decodeCredentialPublicKey(new Uint8Array(publicKey))
   if (cose.isCOSEPublicKeyEC2(decoded)) {
     const x = decoded.get(cose.COSEKEYS.x)
     const y = decoded.get(cose.COSEKEYS.y)
-    if (x === undefined || y === undefined || decoded.get(cose.COSEKEYS.crv) !== cose.COSECRV.P256) throw new Error("not a point of P-256")
-    return createPublicKey({ key: { kty: "EC", crv: "P-256", x: base64url(x), y: base64url(y) }, format: "jwk" })
+    const curve = decoded.get(cose.COSEKEYS.crv)
+    if (x === undefined || y === undefined || curve !== cose.COSECRV.P256) throw new Error("not a point of P-256")
+    createPublicKey({ key: { kty: "EC", crv: "P-256", x: base64url(x), y: base64url(y) }, format: "jwk" })
+    return new Map<number, number | Uint8Array>([
+      [cose.COSEKEYS.kty, cose.COSEKTY.EC2],
+      [cose.COSEKEYS.alg, cose.COSEALG.ES256],
+      [cose.COSEKEYS.crv, curve],
+      [cose.COSEKEYS.x, x],
+      [cose.COSEKEYS.y, y]
+    ])
   }
-  if (cose.isCOSEPublicKeyRSA(decoded)) {
-    const n = decoded.get(cose.COSEKEYS.n)
-    const e = decoded.get(cose.COSEKEYS.e)
-    if (n === undefined || e === undefined) throw new Error("not an RSA key")
-    const key = createPublicKey({ key: { kty: "RSA", n: base64url(n), e: base64url(e) }, format: "jwk" })
-    const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
-    if (modulusLength < shortestModulus || publicExponent < 3n || publicExponent % 2n === 0n) throw new Error("a weak RSA key")
-    return key
-  }
-  throw new Error("a key of another kind")
+  if (!cose.isCOSEPublicKeyRSA(decoded)) throw new Error("a key of another kind")
+  const n = decoded.get(cose.COSEKEYS.n)
+  const e = decoded.get(cose.COSEKEYS.e)
+  if (n === undefined || e === undefined || n.length > modulus.longest / 8 || e.length > longestExponent) throw new Error("not an RSA key")
+  const key = createPublicKey({ key: { kty: "RSA", n: base64url(n), e: base64url(e) }, format: "jwk" })
+  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
+  if (modulusLength < modulus.shortest || publicExponent < 3n || publicExponent % 2n === 0n) throw new Error("a weak RSA key")
+  return new Map<number, number | Uint8Array>([
+    [cose.COSEKEYS.kty, cose.COSEKTY.RSA],
+    [cose.COSEKEYS.alg, cose.COSEALG.RS256],
+    [cose.COSEKEYS.n, n],
+    [cose.COSEKEYS.e, e]
+  ])
 }
 
-/** What the library throws is about the response: its words are for whoever reads the log, not for whoever sent it. */
+/**
+ * Lets no attestation through but those that were asked for: none, or an authenticator's own signature, which browsers leave as it
+ * is. Whatever names certificates is refused before anybody follows them.
+ */
+const refuseAttestations = (attestationObject: string): void => {
+  const attestation = decodeAttestationObject(isoBase64URL.toBuffer(attestationObject))
+  const format = attestation.get("fmt")
+  const statement = attestation.get("attStmt")
+  const isNone = format === "none" && statement.size === 0
+  const isOwn = format === "packed" && statement.get("x5c") === undefined
+  if (!isNone && !isOwn) throw new Error(`an attestation that was not asked for: ${format}`)
+}
+
+/** What the library throws is about the response: it goes to the log, and whoever sent the response is told the reason alone. */
 const attempt = <A>(reason: string, evaluate: () => Promise<A>): Effect.Effect<A, Unproven> =>
-  Effect.tryPromise({ try: evaluate, catch: () => new Unproven(reason) })
+  Effect.tryPromise(evaluate).pipe(
+    Effect.tapError(({ error }) => Effect.logDebug(reason, error)),
+    Effect.mapError(() => new Unproven(reason))
+  )
 
 export const layer: Layer.Layer<PasskeyVerifier> = Layer.succeed(PasskeyVerifier, {
   registered: (response, { challenge, origin, rpId }) =>
     attempt("The registration does not hold.", async () => {
+      const sent = response as Parameters<typeof verifyRegistrationResponse>[0]["response"]
+      refuseAttestations(sent.response.attestationObject)
       const { registrationInfo, verified } = await verifyRegistrationResponse({
-        response: response as Parameters<typeof verifyRegistrationResponse>[0]["response"],
+        response: sent,
         expectedChallenge: challenge,
         expectedOrigin: origin,
         expectedRPID: rpId,
@@ -50,10 +85,9 @@ export const layer: Layer.Layer<PasskeyVerifier> = Layer.succeed(PasskeyVerifier
       })
       if (!verified) throw new Error("not verified")
       const { credential } = registrationInfo
-      keyOf(credential.publicKey)
       return {
         credentialId: credential.id,
-        publicKey: isoBase64URL.fromBuffer(credential.publicKey),
+        publicKey: base64url(isoCBOR.encode(membersOf(credential.publicKey))),
         signCount: credential.counter,
         transports: credential.transports ?? []
       }

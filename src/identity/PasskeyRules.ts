@@ -14,6 +14,9 @@ const maxTextLength = 32_768
 const Base64url = Schema.String.pipe(Schema.maxLength(maxTextLength), Schema.pattern(/^[A-Za-z0-9_-]+$/))
 const Extensions = Schema.Record({ key: Schema.String, value: Schema.Unknown })
 
+/** Ways to reach an authenticator that browsers know; whatever else a response names is left out. */
+export const transports: ReadonlyArray<string> = ["usb", "nfc", "ble", "smart-card", "hybrid", "internal", "cable"]
+
 /** A registration response, as the pages' library makes one: members that it may have are read by nobody here. */
 export const RegistrationResponse = Schema.Struct({
   id: Base64url,

@@ -40,14 +40,14 @@ export const Digest = Schema.String.pipe(Schema.pattern(/^sha256:[0-9a-f]{64}$/)
 export const maxNameLength = 128
 /** A name of something in a request or a path: an id, a market, a symbol. */
 export const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maxNameLength)).annotations({ identifier: "Name" })
-/** Control characters. */
-const control = /\p{Cc}/u
+/** What is not seen, or makes others be seen otherwise: control and formatting characters, lone surrogates, breaks of lines. */
+const unseen = /\p{C}|\p{Zl}|\p{Zp}/u
 /** What somebody calls something, in a request: 1 to 64 characters on one line. */
 export const Label = Schema.String.pipe(
   Schema.minLength(1),
   Schema.maxLength(64),
-  Schema.filter((text) => !control.test(text), { jsonSchema: { minLength: 1, maxLength: 64 } })
-).annotations({ identifier: "Label", description: "1 to 64 characters on one line." })
+  Schema.filter((text) => !unseen.test(text) && text.trim() === text, { jsonSchema: { minLength: 1, maxLength: 64 } })
+).annotations({ identifier: "Label", description: "1 to 64 characters on one line, all of them visible, with no space at either end." })
 /** Any text that is not empty, in a response. */
 export const Text = Schema.String.pipe(Schema.minLength(1))
 /** 1..64 of `[A-Za-z0-9._:-]`. */

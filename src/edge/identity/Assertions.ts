@@ -31,6 +31,9 @@ const noteFailure = ({ identity, now, submit }: Services, { account, credentialI
   submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
 }
 
+/** Whatever is wrong with an assertion, whoever sent it learns no more: not which passkeys there are, nor whose. */
+const unproved = Errors.assertionInvalid("The assertion proves no passkey for this challenge.")
+
 /** Proves a passkey for one of these purposes: of the account, where the challenge was made for one. */
 export const prove = (
   services: Services,
@@ -44,24 +47,22 @@ export const prove = (
     const taken = challenges.take(challengeIdentifier, purposes, now())
     if (taken === undefined) return fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
     const passkey = state.findPasskey(credential.id)
-    if (passkey === undefined) return fail(Errors.assertionInvalid("The passkey is not one that the venue knows for this."))
-    const refuse = (reason: string) => {
+    if (passkey === undefined) return fail(unproved)
+    const refuse = () => {
       noteFailure(services, passkey, remoteAddress)
-      return fail(Errors.assertionInvalid(reason))
+      return fail(unproved)
     }
     const isOf = (wanted: number | undefined): boolean => wanted === undefined || passkey.account === wanted
     // The account that the challenge names and the one that asks are both the passkey's own.
-    if (!isOf(taken.ceremony.account) || !isOf(account)) return refuse("The passkey is not one that the venue knows for this.")
-    const { userHandle } = credential.response
-    if (userHandle !== undefined && userHandle !== null && userHandle !== passkey.userHandle) {
-      return refuse("The passkey says that it is another account's.")
-    }
+    if (!isOf(taken.ceremony.account) || !isOf(account)) return refuse()
+    // Where no account was named, the authenticator says whose passkey it is; whatever it says has to be so.
+    const userHandle = credential.response.userHandle ?? undefined
+    if (userHandle === undefined ? taken.ceremony.account === undefined : userHandle !== passkey.userHandle) return refuse()
     const { challenge } = taken
-    const fault = PasskeyRules.fault(credential, "webauthn.get", challenge, origin)
-    if (fault !== undefined) return refuse(fault)
+    if (PasskeyRules.fault(credential, "webauthn.get", challenge, origin) !== undefined) return refuse()
     return verifier.asserted(credential, passkey, { challenge, origin, rpId }).pipe(
       Effect.map((signCount) => ({ passkey, signCount })),
-      Effect.catchAll(({ reason }) => refuse(reason))
+      Effect.catchAll(refuse)
     )
   })
 

@@ -130,7 +130,13 @@ export const finishRegistration = Route.effect({
         return yield* fail(Errors.registrationInvalid("The response's id is not the credential's."))
       }
       const { displayName, userHandle } = ceremony
-      const passkey = { ...registered, transports: registered.transports.join(","), userHandle, displayName, remoteAddress }
+      const passkey = {
+        ...registered,
+        transports: registered.transports.filter((each) => PasskeyRules.transports.includes(each)).join(","),
+        userHandle,
+        displayName,
+        remoteAddress
+      }
       return yield* opened(services, (opening) =>
         ceremony.purpose === "open_account" || trader === undefined
           ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })

@@ -3,7 +3,6 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { none } from "../../domain/None.js"
 import { Principal } from "../../operations/Header.js"
 import { Operation } from "../../operations/Operations.js"
 import * as Passkeys from "../../identity/Passkeys.js"
@@ -21,7 +20,9 @@ const Purpose = Schema.Literal("sign_in", "add_passkey", "remove_passkey").annot
 })
 
 const OptionsBody = Schema.Struct({
-  accountId: Fields.optional(Fields.Name).annotations({ description: "Absent: whichever passkey the browser finds." }),
+  accountId: Fields.optional(Fields.Name).annotations({
+    description: "The account that is to be signed in to. Absent: the one of whichever passkey the browser finds."
+  }),
   purpose: Fields.optional(Purpose)
 }).annotations({ identifier: "PasskeyAuthenticationOptionsBody" })
 
@@ -49,16 +50,13 @@ export const beginAuthentication = Route.effect({
   example: { target: "/v1/auth/passkeys/authentication/options", body: { accountId: Example.accountId } },
   handler: (services) => ({ payload: { accountId, purpose = "sign_in" } }) =>
     Effect.suspend(() => {
-      // An account that does not exist is asked like one that has no passkey.
+      // One that does not exist (-1) is no passkey's: the answer fails like a wrong one.
       const account = accountId === undefined ? undefined : services.state.findAccount(accountId)
       return Effect.map(Assertions.ask(services, { purpose, account }), ([challengeIdentifier, { challenge, expiresAtEpochMs }]) => ({
         version: "passkey-authentication-options/v1" as const,
         challengeIdentifier,
-        options: Passkeys.requestOptions(
-          services.identity.rpId,
-          challenge,
-          account === undefined || account === none ? [] : services.state.passkeys(account)
-        ),
+        // All passkeys are discoverable: nobody is told which ones an account has, or whether there is one.
+        options: Passkeys.requestOptions(services.identity.rpId, challenge, []),
         expiresAtEpochMs
       }))
     })

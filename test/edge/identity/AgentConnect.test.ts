@@ -153,6 +153,9 @@ describe("an agent", () => {
   test.each([
     ["no name", { clientName: "" }],
     ["a name of two lines", { clientName: "a\nb" }],
+    ["a name that turns what follows", { clientName: "maker\u202e" }],
+    ["a name that is not seen", { clientName: "\u200b" }],
+    ["a name with a space at its end", { clientName: "maker " }],
     ["a name of 65 characters", { clientName: "x".repeat(65) }],
     ["no scope", { scopes: [] }],
     ["a scope twice", { scopes: ["read", "read"] }],

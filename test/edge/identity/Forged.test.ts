@@ -94,15 +94,28 @@ const registrations: ReadonlyArray<Row> = [
   { why: "a coordinate of 31 bytes", forged: { cose: new Map([[-2, new Uint8Array(31).fill(2)]]) } },
   { why: "another curve", forged: { cose: new Map([[-1, 2]]) } },
   { why: "an algorithm that was not asked for", forged: { cose: new Map([[3, -8]]) } },
+  {
+    why: "an attestation by certificates",
+    forged: inner((response) => (response.attestationObject = format(response, "packed", ["x5c"])))
+  },
+  {
+    why: "an attestation of a phone's maker",
+    forged: inner((response) => (response.attestationObject = format(response, "android-safetynet")))
+  },
+  {
+    why: "a statement where none was asked for",
+    forged: inner((response) => (response.attestationObject = format(response, "none", ["sig"])))
+  },
   { why: "a kind of key that was not asked for", forged: { cose: new Map([[1, 1]]) } },
   { why: "transports that are none", forged: inner((response) => (response.transports = ["<script>"])) },
   { why: "a hundred transports", forged: inner((response) => (response.transports = new Array(100).fill("usb"))) }
 ]
 
-/** The same attestation under another format. */
-const format = (response: any, fmt: string): string => {
+/** The same attestation under another format, with members of its statement. */
+const format = (response: any, fmt: string, members: ReadonlyArray<string> = []): string => {
   const map = isoCBOR.decodeFirst<Map<string, unknown>>(new Uint8Array(Buffer.from(response.attestationObject, "base64url")))
   map.set("fmt", fmt)
+  map.set("attStmt", new Map(members.map((name) => [name, new Uint8Array(8)])))
   return base64url(isoCBOR.encode(map as never))
 }
 
@@ -127,6 +140,7 @@ const assertions: ReadonlyArray<Row> = [
   { why: "authenticator data with more behind it", forged: inner((response) => (response.authenticatorData += "AAAA")) },
   { why: "flags of attested data without any", forged: { flags: 0x45 } },
   { why: "flags of extensions without any", forged: { flags: 0x85 } },
+  { why: "no user handle, where no account was named", forged: { userHandle: null } },
   { why: "another user's handle", forged: { userHandle: base64url("somebody else") } },
   { why: "a user handle that is a number", forged: inner((response) => (response.userHandle = 7)) },
   { why: "a counter that goes back", forged: { signCount: 1 } },
@@ -247,6 +261,16 @@ describe("a challenge", () => {
       refused(await answer(identifier), ["passkey_assertion_invalid", "invalid_request"])
     }
   })
+})
+
+test("what an authenticator puts beside its key is not kept", async () => {
+  const venue = LiveVenue.make()
+  const { challengeIdentifier, options } = await creation(venue)
+  const authenticator = new Authenticator()
+  const told = await register(venue, challengeIdentifier,
+    authenticator.register(options, origin, { cose: new Map([[99, new Uint8Array(20_000)]]) }))
+  expect(told.status).toBe(200)
+  expect(venue.engine.findPasskey(authenticator.credentialId)!.publicKey.length).toBeLessThan(120)
 })
 
 test("a passkey that is known already opens no second account, whoever's it is", async () => {
