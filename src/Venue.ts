@@ -26,6 +26,7 @@ import * as Readiness from "./edge/http/Readiness.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
+import * as RateLimits from "./identity/RateLimits.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
@@ -54,6 +55,12 @@ export interface Options {
   readonly acceptsIndexPrices: boolean
   /** Whether a feed process may stream them: only where the feed is `push`. */
   readonly acceptsIndexStream: boolean
+  /** How many requests anybody may make; the defaults unless told. */
+  readonly rateLimits?: RateLimits.Options
+  /** Proxies of the venue's own that stand before it; none unless told. */
+  readonly trustedProxies?: number
+  /** Origins whose pages may call it from a browser; none unless told. */
+  readonly corsOrigins?: ReadonlyArray<string>
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -193,7 +200,10 @@ const make = Effect.fnUntraced(function*(options: Options) {
     operatorToken: options.operatorToken,
     signerSecret: options.signerSecret,
     acceptsIndexPrices: options.acceptsIndexPrices,
-    acceptsIndexStream: options.acceptsIndexStream
+    acceptsIndexStream: options.acceptsIndexStream,
+    rateLimits: options.rateLimits ?? RateLimits.defaults,
+    trustedProxies: options.trustedProxies ?? 0,
+    corsOrigins: options.corsOrigins ?? []
   })
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.

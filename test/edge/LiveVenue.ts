@@ -14,6 +14,7 @@ import type { Capacity } from "../../src/engine/State.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
+import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
@@ -63,7 +64,10 @@ export class LiveVenue {
         operatorToken: Fake.operatorToken,
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
-        acceptsIndexStream: true
+        acceptsIndexStream: true,
+        rateLimits: RateLimits.unlimited,
+        trustedProxies: 0,
+        corsOrigins: []
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })

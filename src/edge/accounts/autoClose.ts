@@ -158,6 +158,7 @@ const target = `/v1/accounts/${Example.accountId}/positions/${Example.marketId}/
 export const getAutoClose = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getAutoClose", path)
     .setPath(Fields.AccountMarketPath)
     .addSuccess(BracketList)
@@ -172,6 +173,7 @@ export const getAutoClose = Route.effect({
 export const setAutoClose = Route.hot({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.put("setAutoClose", path)
     .setPath(Fields.AccountMarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
@@ -221,6 +223,7 @@ export const setAutoClose = Route.hot({
 export const cancelAutoClose = Route.effect({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("cancelAutoClose", path)
     .setPath(Fields.AccountMarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
@@ -236,6 +239,7 @@ export const cancelAutoClose = Route.effect({
 export const listTriggers = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listTriggers", "/v1/accounts/:accountId/triggers")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name) }))
@@ -253,6 +257,7 @@ export const listTriggers = Route.effect({
 export const cancelTriggers = Route.effect({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("cancelTriggers", "/v1/accounts/:accountId/triggers")
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)

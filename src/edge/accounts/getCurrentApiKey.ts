@@ -24,8 +24,13 @@ const ApiKeyRecord = Schema.Struct({
 
 const ApiKeyCurrent = Schema.Struct({
   version: Schema.Literal("api-key-current/v1"),
-  key: ApiKeyRecord
-}).annotations({ identifier: "ApiKeyCurrent", description: "`rateLimit` joins when rate limits do." })
+  key: ApiKeyRecord,
+  rateLimit: Schema.Struct({
+    limit: Fields.Count,
+    remaining: Fields.Count,
+    resetsAtEpochMs: Fields.EpochMs
+  }).annotations({ description: "Requests of the key in its present window, this one among them." })
+}).annotations({ identifier: "ApiKeyCurrent" })
 
 /** A key's record; never its text. */
 const apiKey = (state: Reads, key: ApiKeyView, atEpochMs: number) => ({
@@ -51,10 +56,19 @@ const apiKey = (state: Reads, key: ApiKeyView, atEpochMs: number) => ({
 export const getCurrentApiKey = Route.effect({
   tag: "accounts",
   access: "key",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getCurrentApiKey", "/v1/api-keys/current")
     .addSuccess(ApiKeyCurrent)
     .addError(Failures.native(Failures.anyKeyRead))
     .annotate(OpenApi.Summary, "The API key that asks"),
   example: { target: "/v1/api-keys/current" },
-  handler: ({ now, state }) => ({ key }) => Effect.succeed({ version: "api-key-current/v1" as const, key: apiKey(state, key, now()) })
+  handler: ({ now, rateLimits, state }) => ({ key }) =>
+    Effect.sync(() => {
+      const at = now()
+      return {
+        version: "api-key-current/v1" as const,
+        key: apiKey(state, key, at),
+        rateLimit: rateLimits.key.view(key.index, at)
+      }
+    })
 })

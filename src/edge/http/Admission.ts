@@ -6,6 +6,7 @@ import * as ApiKeys from "../../identity/ApiKeys.js"
 import type { KeyLevel } from "./Access.js"
 import type { Call } from "./Call.js"
 import * as Errors from "./Errors.js"
+import * as Limiting from "./Limiting.js"
 
 /** Who calls. */
 export interface Caller {
@@ -22,10 +23,13 @@ const withKey = (call: Call, level: KeyLevel): Caller | undefined => {
   const { now, state, tokens } = call.services
   const key = ApiKeys.identify(call.request.headers["authorization"], state, tokens, now())
   if (typeof key === "string") {
+    // Whoever guesses at keys is held up like anybody without one.
+    if (!Limiting.ofAddress(call)) return undefined
     if (key === "missing" || key === "malformed") call.fail(Errors.keyRejected(key))
     else call.failDurably(Errors.keyRejected(key))
     return undefined
   }
+  if (!Limiting.ofKey(call, key.index)) return undefined
   const scope = scopes[level]
   if ((key.scopes & scope) !== scope) {
     call.failDurably(Errors.refused(Refusal.keyScopeMissing))
@@ -42,7 +46,7 @@ const operator = (call: Call): Caller | undefined => {
   }
   const token = ApiKeys.bearerToken(call.request.headers["authorization"] ?? "")
   if (token === undefined || !ApiKeys.equalConstantTime(ApiKeys.digest(token), ApiKeys.digest(operatorToken))) {
-    call.fail(Errors.operatorRejected)
+    if (Limiting.ofAddress(call)) call.fail(Errors.operatorRejected)
     return undefined
   }
   return anyone
@@ -54,7 +58,7 @@ export const admit = (call: Call): Caller | undefined => {
   switch (access) {
     case "system":
     case "public":
-      return anyone
+      return call.endpoint.budget === "none" || Limiting.ofAddress(call) ? anyone : undefined
     case "key":
     case "read":
     case "trade":

@@ -94,6 +94,7 @@ const failureOf = (notTaken: NotTaken, sequence: number): Errors.Failure => {
 export const openIndexStream = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("openIndexStream", "/v1/operator/index-stream")
     .addSuccess(IndexStreamPosition)
     .addError(Failures.native(Failures.operator))
@@ -110,6 +111,7 @@ export const openIndexStream = Route.effect({
 export const getIndexStream = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.get("getIndexStream", "/v1/operator/index-stream")
     .addSuccess(IndexStreamPosition)
     .addError(Failures.native(Failures.operator))
@@ -125,6 +127,7 @@ export const getIndexStream = Route.effect({
 export const streamIndexPrices = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("streamIndexPrices", "/v1/operator/index-stream/prices")
     .setPayload(IndexPricesBody)
     .addSuccess(IndexPrices)
