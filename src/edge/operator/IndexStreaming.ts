@@ -131,7 +131,7 @@ export const streamIndexPrices = Route.effect({
   endpoint: HttpApiEndpoint.post("streamIndexPrices", "/v1/operator/index-stream/prices")
     .setPayload(IndexPricesBody)
     .addSuccess(IndexPrices)
-    .addError(Failures.native(Failures.operatorWithBody, 429))
+    .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Send a numbered batch of index prices")
     .annotate(OpenApi.Description,
       `At most ${maxSamples} prices. Answered once all of them are decided and durable. 409 \`index_stream_conflict\`: `
