@@ -192,13 +192,15 @@ const tlsOf = ({ tlsCert, tlsKey }: Settings): Either.Either<TlsFiles | undefine
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const { environment, rateLimits: { perKey } } = found
-  if (environment !== "development" && Option.isNone(found.signerSecret)) {
-    return refuse("SIGNER_SECRET", "must be set outside development")
-  }
-  if ((environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey) {
-    return refuse("RATE_LIMIT_PER_MINUTE", `is at most ${RateLimits.mostPerKey} in ${environment}`)
-  }
-  return Either.flatMap(indexOf(found), (index) => Either.map(tlsOf(found), (tls) => ({ ...found, index, tls })))
+  return Either.flatMap(indexOf(found), (index) => {
+    if (environment !== "development" && Option.isNone(found.signerSecret)) {
+      return refuse("SIGNER_SECRET", "must be set outside development")
+    }
+    if ((environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey) {
+      return refuse("RATE_LIMIT_PER_MINUTE", `is at most ${RateLimits.mostPerKey} in ${environment}`)
+    }
+    return Either.map(tlsOf(found), (tls) => ({ ...found, index, tls }))
+  })
 }
 
 export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))
