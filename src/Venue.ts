@@ -194,8 +194,9 @@ const registerSources = (
   )
 }
 
-const make = Effect.fnUntraced(function*(options: Options) {
-  const settings = Layer.succeed(Edge.Settings, {
+/** What the options decide about the edge. */
+const settingsOf = (options: Options): Layer.Layer<Edge.Settings> =>
+  Layer.succeed(Edge.Settings, {
     environment: options.environment,
     operatorToken: options.operatorToken,
     signerSecret: options.signerSecret,
@@ -205,6 +206,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
     trustedProxies: options.trustedProxies ?? 0,
     corsOrigins: options.corsOrigins ?? []
   })
+
+const make = Effect.fnUntraced(function*(options: Options) {
+  const settings = settingsOf(options)
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)

@@ -169,7 +169,9 @@ const launch = Effect.gen(function*() {
   return yield* Effect.flatMap(Venue.Venue, (running) =>
     Effect.gen(function*() {
       yield* Effect.log(
-        `${settings.environment} venue at ${tls === undefined ? "http" : "https"}://${running.address}:${running.port}, data in ${settings.dataDir}, `
+        `${settings.environment} venue at ${
+          tls === undefined ? "http" : "https"
+        }://${running.address}:${running.port}, data in ${settings.dataDir}, `
           + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
       )
       if (development && Option.isNone(settings.operatorToken)) {

@@ -97,7 +97,10 @@ const judge = (state: State, seen: Handled): Verdict => {
 }
 
 /** What is read of limits is what the process is set; a key reads of itself what the answer's headers say. */
-const readFault = ({ limits }: State, { answer: { headers, json, status }, call }: Observation & { readonly _tag: "Answered" }): Verdict => {
+const readFault = (
+  { limits }: State,
+  { answer: { headers, json, status }, call }: Observation & { readonly _tag: "Answered" }
+): Verdict => {
   if (status !== 200 || !isObject(json)) return holds
   if (call.endpoint === "getLimits") {
     const told = { perKey: json["maxRequestsPerKey"], perAddress: json["maxRequestsPerAddress"], windowMs: json["rateWindowMs"] }

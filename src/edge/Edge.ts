@@ -109,7 +109,8 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
 const registerLimits = ({ metrics, rateLimits }: Services): void => {
   const each = (read: (windows: RateLimits.Windows) => number) => () =>
     RateLimits.classes.map((name) => ({ labels: { class: name }, value: read(rateLimits[name]) }))
-  metrics.counters("venue_rate_limited_total", "Requests refused for their limit, by what it is of.", ["class"], each(({ refused }) => refused))
+  metrics.counters("venue_rate_limited_total", "Requests refused for their limit, by what it is of.", ["class"],
+    each(({ refused }) => refused))
   metrics.gauges("venue_rate_limit_windows", "Windows that are kept: of keys, sessions, addresses.", ["class"], each(({ kept }) => kept))
   metrics.counters(
     "venue_rate_limit_shared_total",

@@ -101,8 +101,7 @@ describe("cancels", () => {
     const { clock, fake } = venueOf(3, 100)
     await statuses(times(3, () => balance(fake, fake.keys.alice)))
     let serial = 0
-    const cancelAll = () =>
-      fake.ask({ target: "/v2/orders/cancel-all", key: fake.keys.alice, body: {}, idempotencyKey: `c-${++serial}` })
+    const cancelAll = () => fake.ask({ target: "/v2/orders/cancel-all", key: fake.keys.alice, body: {}, idempotencyKey: `c-${++serial}` })
     const seen: Array<unknown> = []
     for (let count = 0; count < 4; count++) {
       const answer = await cancelAll()
@@ -127,7 +126,13 @@ describe("cancels", () => {
       const { fake } = venueOf(1, 100)
       await balance(fake, fake.keys.alice)
       const { body, target } = Contract.examples[name as Contract.Name]
-      const answer = await fake.ask({ target, method: "POST", key: fake.keys.alice, idempotencyKey: "c", ...(body === undefined ? {} : { body }) })
+      const answer = await fake.ask({
+        target,
+        method: "POST",
+        key: fake.keys.alice,
+        idempotencyKey: "c",
+        ...(body === undefined ? {} : { body })
+      })
       expect([name, answer.status === 429]).toEqual([name, false])
     }
   })

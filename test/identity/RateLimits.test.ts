@@ -16,7 +16,8 @@ test.each<readonly [string, number, ReadonlyArray<number>, ReadonlyArray<boolean
   ["none more until the last millisecond of the window", 1, [0, minuteMs - 1], [true, false]],
   ["again from the moment at which it ends", 1, [0, minuteMs], [true, true]],
   ["the window begins with the first request", 2, [30_000, 89_999, 89_999, 90_000], [true, true, false, true]],
-  ["it does not roll: what was done late in one counts in no other", 2, [0, 59_999, 60_000, 60_001, 60_002], [true, true, true, true, false]],
+  ["it does not roll: what was done late in one counts in no other", 2, [0, 59_999, 60_000, 60_001, 60_002], [true, true, true, true,
+    false]],
   ["refused requests move nothing", 1, [0, 59_000, 60_000], [true, false, true]],
   ["after a pause a window begins anew", 1, [0, 10 * minuteMs, 10 * minuteMs + 1], [true, true, false]],
   ["a clock that is set back gives nothing back", 2, [0, 1, -3_600_000, -3_600_000 + minuteMs - 1, -3_600_000 + minuteMs], [true, true,
@@ -48,7 +49,10 @@ test("it tells what is left and when the window ends, without counting when it i
   expect([windows.remaining, windows.kept]).toEqual([1, 2])
 })
 
-test.each([[start + minuteMs, 60], [start + 1, 1], [start + 1_000, 1], [start + 1_001, 2], [start, 0], [start - 1, 0], [start + 2 * minuteMs, 60]])(
+test.each([[start + minuteMs, 60], [start + 1, 1], [start + 1_000, 1], [start + 1_001, 2], [start, 0], [start - 1, 0], [
+  start + 2 * minuteMs,
+  60
+]])(
   "a window that ends at %d ends in %d seconds",
   (resetsAtEpochMs, seconds) => {
     expect(RateLimits.secondsUntil(resetsAtEpochMs, start)).toBe(seconds)

@@ -51,7 +51,7 @@ test("every answer says that it is to be taken as it is, and how whoever asks st
       const { authorization } = request.headers
       if (authorization !== undefined) expect(headers["cache-control"], what).toBe("no-store")
       const isLimited = headers["ratelimit-limit"] !== undefined
-      const isRouted = status !== 405 && !body.includes('"code":"route_not_found"')
+      const isRouted = status !== 405 && !body.includes("\"code\":\"route_not_found\"")
       const isOperators = request.target.startsWith("/v1/operator/")
       const isHealth = request.target === "/healthz" || request.target === "/readyz"
       expect(isLimited, what).toBe(isRouted && !isHealth && (!isOperators || status === 401))

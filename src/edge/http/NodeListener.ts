@@ -183,6 +183,42 @@ const bareServer = (options: Options): Http.Server => {
   return server
 }
 
+/**
+ * Lets connections in, among so many, and has those served. One counts from its first packet, also while it shakes hands: of
+ * that `node:https` tells only when it is over. Until then it is idle.
+ */
+const admitTo = (
+  server: Http.Server,
+  connections: Connections,
+  isSecure: boolean,
+  serve: (socket: Socket, admission: Admitted) => void
+): void => {
+  const handshaking = new Map<string, Admitted>()
+  server.on("connection", (socket: Socket) => {
+    const admission: Admitted = {
+      lane: undefined,
+      connection: {
+        origin: originOf(socket.remoteAddress ?? ""),
+        isIdle: () => admission.lane?.isIdle ?? true,
+        destroy: () => socket.destroy()
+      }
+    }
+    if (!connections.admit(admission.connection)) return void socket.destroy()
+    socket.once("close", () => connections.remove(admission.connection))
+    if (!isSecure) return serve(socket, admission)
+    const name = nameOf(socket)
+    handshaking.set(name, admission)
+    socket.once("close", () => handshaking.delete(name))
+  })
+  server.on("secureConnection", (socket: Socket) => {
+    const name = nameOf(socket)
+    const admission = handshaking.get(name)
+    if (admission === undefined) return void socket.destroy()
+    handshaking.delete(name)
+    serve(socket, admission)
+  })
+}
+
 /** Serves one application on one server. */
 const makeServer = (
   application: Application,
@@ -194,21 +230,6 @@ const makeServer = (
   const told = options.tls === undefined ? (response: Response): Response => response : secured
   const rotation = new Rotation(setImmediate, () => performance.now())
   const lanes = new WeakMap<Duplex, Lane>()
-
-  /** Lets a connection in, among so many; undefined where it was turned away. It is idle until it has a lane. */
-  const admitted = (socket: Socket): Admitted | undefined => {
-    const admission: Admitted = {
-      lane: undefined,
-      connection: {
-        origin: originOf(socket.remoteAddress ?? ""),
-        isIdle: () => admission.lane?.isIdle ?? true,
-        destroy: () => socket.destroy()
-      }
-    }
-    if (!connections.admit(admission.connection)) return void socket.destroy()
-    socket.once("close", () => connections.remove(admission.connection))
-    return admission
-  }
 
   const serve = (socket: Socket, admission: Admitted): void => {
     const { connection } = admission
@@ -229,22 +250,7 @@ const makeServer = (
     lanes.set(socket, lane)
   }
 
-  // A connection counts from its first packet, also while it shakes hands, of which `node:https` tells when it is over.
-  const handshaking = new Map<string, Admitted>()
-  server.on("connection", (socket: Socket) => {
-    const admission = admitted(socket)
-    if (admission === undefined) return
-    if (options.tls === undefined) return serve(socket, admission)
-    const name = nameOf(socket)
-    handshaking.set(name, admission)
-    socket.once("close", () => handshaking.delete(name))
-  })
-  server.on("secureConnection", (socket: Socket) => {
-    const admission = handshaking.get(nameOf(socket))
-    if (admission === undefined) return void socket.destroy()
-    handshaking.delete(nameOf(socket))
-    serve(socket, admission)
-  })
+  admitTo(server, connections, options.tls !== undefined, serve)
 
   const begin = (request: Http.IncomingMessage, result: Http.ServerResponse): { readonly lane: Lane; readonly exchange: Exchange } => {
     const lane = lanes.get(request.socket)

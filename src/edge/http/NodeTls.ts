@@ -11,8 +11,8 @@ export interface Tls {
 }
 
 /** Names of the settings. */
-export const certSetting = "TLS_CERT"
-export const keySetting = "TLS_KEY"
+const certSetting = "TLS_CERT"
+const keySetting = "TLS_KEY"
 
 const attempt = <A>(setting: string, make: () => A, fault: (cause: unknown) => string): Effect.Effect<A, ConfigError.ConfigError> =>
   Effect.try({ try: make, catch: (cause) => ConfigError.InvalidData([setting], fault(cause)) })
@@ -20,10 +20,12 @@ const attempt = <A>(setting: string, make: () => A, fault: (cause: unknown) => s
 /** Reads both files, and refuses what no client could be served with: no PEM, or a key that is another certificate's. */
 export const load = (certFile: string, keyFile: string): Effect.Effect<Tls, ConfigError.ConfigError> =>
   Effect.gen(function*() {
-    const cert = yield* attempt(certSetting, () => fs.readFileSync(certFile, "utf8"), (cause) => `${certFile} cannot be read: ${String(cause)}`)
+    const cert = yield* attempt(certSetting, () => fs.readFileSync(certFile, "utf8"),
+      (cause) => `${certFile} cannot be read: ${String(cause)}`)
     const key = yield* attempt(keySetting, () => fs.readFileSync(keyFile, "utf8"), (cause) => `${keyFile} cannot be read: ${String(cause)}`)
     const certificate = yield* attempt(certSetting, () => new crypto.X509Certificate(cert), () => `${certFile} is no certificate in PEM`)
-    const secret = yield* attempt(keySetting, () => crypto.createPrivateKey(key), () => `${keyFile} is no private key in PEM, or has a passphrase`)
+    const secret = yield* attempt(keySetting, () => crypto.createPrivateKey(key),
+      () => `${keyFile} is no private key in PEM, or has a passphrase`)
     if (certificate.checkPrivateKey(secret)) return { cert, key }
     return yield* Effect.fail(ConfigError.InvalidData([keySetting], `${keyFile} is not the key of the certificate in ${certFile}`))
   })
