@@ -1,6 +1,6 @@
 /**
- * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `IndexFeed`,
- * the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`,
+ * `IndexFeed`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
@@ -26,8 +26,10 @@ import * as Readiness from "./edge/http/Readiness.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
+import type { Site } from "./identity/Identity.js"
+import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
-import { SecureRandom } from "./identity/SecureRandom.js"
+import type { SecureRandom } from "./identity/SecureRandom.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
@@ -61,6 +63,8 @@ export interface Options {
   readonly trustedProxies?: number
   /** Origins whose pages may call it from a browser; none unless told. */
   readonly corsOrigins?: ReadonlyArray<string>
+  /** Where the owner's pages are. */
+  readonly site: Site
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -104,13 +108,13 @@ export type StartError =
   | Bootstrap.WrongEnvironment
   | Bootstrap.MarketsFileInvalid
 
-type Leaves = Disk | Listener | Turns | SecureRandom | IndexFeed
+type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | IndexFeed
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
 const startingApplication = (
   settings: Layer.Layer<Edge.Settings>,
   readiness: Context.Tag.Service<typeof Readiness.Readiness>
-): Effect.Effect<Application, never, SecureRandom | Turns> =>
+): Effect.Effect<Application, never, SecureRandom | PasskeyVerifier | Turns> =>
   Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provideService(EngineReads, Engine.make({ orders: 1, idempotencyKeys: 1 })),
@@ -204,7 +208,8 @@ const settingsOf = (options: Options): Layer.Layer<Edge.Settings> =>
     acceptsIndexStream: options.acceptsIndexStream,
     rateLimits: options.rateLimits ?? RateLimits.defaults,
     trustedProxies: options.trustedProxies ?? 0,
-    corsOrigins: options.corsOrigins ?? []
+    corsOrigins: options.corsOrigins ?? [],
+    site: options.site
   })
 
 const make = Effect.fnUntraced(function*(options: Options) {

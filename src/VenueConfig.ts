@@ -11,6 +11,7 @@ import { environments } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
+import type { Site } from "./identity/Identity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
@@ -75,6 +76,8 @@ const settings = Config.all({
   host: Config.nonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: between("PORT", 0, 65_535, 8080),
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
+  publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
+  rpId: Config.option(Config.nonEmptyString("RP_ID")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
@@ -134,12 +137,22 @@ export interface TlsFiles {
   readonly keyFile: string
 }
 
-type TlsNames = "tlsCert" | "tlsKey"
-type IndexNames = "indexFeed" | "indexTape" | "indexTapeLoops" | "indexExchanges" | "indexExchangeUrls" | "indexSources"
+type ReckonedNames =
+  | "publicOrigin"
+  | "rpId"
+  | "tlsCert"
+  | "tlsKey"
+  | "indexFeed"
+  | "indexTape"
+  | "indexTapeLoops"
+  | "indexExchanges"
+  | "indexExchangeUrls"
+  | "indexSources"
 
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
-export interface VenueConfig extends Omit<Settings, IndexNames | TlsNames> {
+export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly index: IndexSetting
+  readonly site: Site
   /** Undefined: it is served without. */
   readonly tls: TlsFiles | undefined
 }
@@ -160,6 +173,25 @@ const indexExchanges = (
   return rules.minSources > exchanges.right.length
     ? refuse("INDEX_MIN_SOURCES", `is ${rules.minSources}, and there are ${exchanges.right.length} exchanges`)
     : Either.right({ exchanges: exchanges.right, urls: urls.right, rules })
+}
+
+/** A host in the machine itself, whose pages browsers trust without TLS. */
+const isLocal = (hostname: string): boolean => hostname === "localhost" || hostname.endsWith(".localhost")
+
+/** Where the owner's pages are: browsers make passkeys over TLS or in the machine itself alone, and bind them to the pages' domain. */
+const siteOf = ({ port, publicOrigin, rpId }: Settings): Either.Either<Site, ConfigError.ConfigError> => {
+  const text = Option.getOrElse(publicOrigin, () => `http://localhost:${port}`)
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || url.origin !== text) {
+    return refuse("PUBLIC_ORIGIN", "must be scheme, host and port alone, as https://venue.example")
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLocal(url.hostname))) {
+    return refuse("PUBLIC_ORIGIN", "must be https, but for localhost: browsers make no passkeys otherwise")
+  }
+  const id = Option.getOrElse(rpId, () => url.hostname)
+  return url.hostname === id || url.hostname.endsWith(`.${id}`)
+    ? Either.right({ publicOrigin: text, rpId: id })
+    : refuse("RP_ID", `must be the domain of PUBLIC_ORIGIN (${url.hostname}) or one that it lies in`)
 }
 
 /** Where the index comes from: in production from outside. */
@@ -192,14 +224,13 @@ const tlsOf = ({ tlsCert, tlsKey }: Settings): Either.Either<TlsFiles | undefine
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const { environment, rateLimits: { perKey } } = found
-  return Either.flatMap(indexOf(found), (index) => {
+  return Either.flatMap(Either.all({ index: indexOf(found), site: siteOf(found), tls: tlsOf(found) }), (reckoned) => {
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
       return refuse("SIGNER_SECRET", "must be set outside development")
     }
-    if ((environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey) {
-      return refuse("RATE_LIMIT_PER_MINUTE", `is at most ${RateLimits.mostPerKey} in ${environment}`)
-    }
-    return Either.map(tlsOf(found), (tls) => ({ ...found, index, tls }))
+    return (environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey
+      ? refuse("RATE_LIMIT_PER_MINUTE", `is at most ${RateLimits.mostPerKey} in ${environment}`)
+      : Either.right({ ...found, ...reckoned })
   })
 }
 

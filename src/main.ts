@@ -15,6 +15,7 @@ import * as Bootstrap from "./Bootstrap.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeTls from "./edge/http/NodeTls.js"
+import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
@@ -142,6 +143,7 @@ const launch = Effect.gen(function*() {
     }),
     NodeTurns.layer,
     NodeSecureRandom.layer,
+    NodePasskeyVerifier.layer,
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
@@ -153,6 +155,7 @@ const launch = Effect.gen(function*() {
     rateLimits: settings.rateLimits,
     trustedProxies: settings.trustedProxies,
     corsOrigins: settings.corsOrigins,
+    site: settings.site,
     markets,
     capacity: { ...settings.capacity, hashKey },
     sequencer: {

@@ -8,7 +8,8 @@
  */
 import { assert } from "../../src/domain/Assert.js"
 import { noAutoClose } from "../../src/operations/accounts/AutoClose.js"
-import { type KeyGrant, maxDemoAccounts, scopeRead, scopeTrade } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import { maxDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import { type KeyGrant, scopeRead, scopeTrade } from "../../src/operations/identity/KeyGrant.js"
 import { type Header, internal, Principal } from "../../src/operations/Header.js"
 import { type Command, Operation, withFields } from "../../src/operations/Operations.js"
 import { refusedCode } from "../../src/operations/Outcome.js"
@@ -104,7 +105,7 @@ const byOperator = (operation: Operation, idempotencyKey: string): Header => ({
 export const byClient = (operation: Operation, account: number, serial: number): Header => ({
   principal: Principal.key,
   account,
-  apiKey: account,
+  credential: account,
   operation,
   idempotencyKey: keyOf(serial),
   fingerprint: { a: Math.imul(serial, 0x9e3779b1), b: Math.imul(serial, 0x85ebca6b), c: Math.imul(serial, 0xc2b2ae35), d: serial }

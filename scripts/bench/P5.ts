@@ -34,7 +34,7 @@ const commandOf = (sequence: number): PlaceOrders => {
     fingerprint: { a: sequence, b: ~sequence, c: Math.imul(sequence, 0x9e3779b1), d: 1 },
     operation: Operation.placeV2,
     account: 41,
-    apiKey: 17,
+    credential: 17,
     idempotencyKey,
     entries: [{
       market: 2,

@@ -710,6 +710,17 @@ export class NaiveVenue {
         return [this.#fence(command)]
       case "CancelByOperator":
         return [this.#cancelByOperator(command)]
+      case "OpenOwnerAccount":
+      case "SignIn":
+      case "AddPasskey":
+      case "RemovePasskey":
+      case "EndSession":
+      case "ApproveAgent":
+      case "DenyAgent":
+      case "ExchangeGrant":
+      case "RevokeApiKey":
+      case "NoteSecurity":
+        throw new Error(`the model decides no ${command.kind}`)
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":

@@ -220,6 +220,7 @@ const currentKey = ({ call, json, model }: Reading): Json => {
       accountId: call.accountId,
       principalKind: "agent",
       displayPrefix: call.token.slice(0, "pk_development_".length + keyIdDigits),
+      clientName: null,
       scopes: ["read", "trade"],
       state: "active",
       createdAtEpochMs: openedAtEpochMs,

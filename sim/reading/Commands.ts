@@ -21,7 +21,17 @@ const unasked: Readonly<Record<Unasked, true>> = {
   StartVenue: true,
   PassTime: true,
   MarkTick: true,
-  SetMarketSession: true
+  SetMarketSession: true,
+  NoteSecurity: true,
+  OpenOwnerAccount: true,
+  SignIn: true,
+  AddPasskey: true,
+  RemovePasskey: true,
+  EndSession: true,
+  ApproveAgent: true,
+  DenyAgent: true,
+  ExchangeGrant: true,
+  RevokeApiKey: true
 }
 
 /** Whether a command is of a kind that requests ask for. */

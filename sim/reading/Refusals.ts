@@ -31,6 +31,9 @@ const conflict = (action: string, guard?: string): Told => told(409, "idempotenc
 const invalid = (guard?: string): Told => told(400, "invalid_request", "BadRequest", fix, guard)
 const unauthorized = told(401, "unauthorized", "AuthenticationError", "authenticate")
 
+const unproven = told(401, "passkey_assertion_invalid", "AuthenticationError", "sign_in_with_passkey")
+const unsigned = told(401, "unauthorized", "AuthenticationError", "sign_in_with_passkey")
+
 type Named = Exclude<keyof typeof Refusal, "none">
 
 /** What a refusal is told as: one that is forgotten here does not compile. */
@@ -81,7 +84,18 @@ const byName: Readonly<Record<Named, Told>> = {
   noticeRequired: invalid("notice_required"),
   marketDelisted: invalid("market_delisted"),
   delistingTooEarly: invalid("notice_required"),
-  feesInsufficient: invalid("fees_insufficient")
+  feesInsufficient: invalid("fees_insufficient"),
+  passkeyUnknown: unproven,
+  signCountWentBack: unproven,
+  passkeyKnown: invalid("passkey_known"),
+  lastPasskey: told(409, "last_passkey", "BadRequest", fix),
+  passkeyNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
+  sessionEnded: unsigned,
+  grantOver: told(400, "grant_expired", "BadRequest", fix),
+  grantTaken: told(404, "not_found", "OrderNotFound", "refresh_state"),
+  keyNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
+  keyLimit: told(429, "rate_limited", "RateLimitExceeded", again, "key_limit"),
+  passkeyLimit: invalid("passkey_limit")
 }
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))

@@ -71,6 +71,9 @@ export const keptOf = (options: Options): Kept => {
   return rows === undefined ? venueKept : { ...venueKept, steps: rows, movements: rows }
 }
 
+/** Where the owner's pages of a simulated venue would be. */
+export const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
+
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
   environment: "development",
@@ -80,6 +83,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   acceptsIndexStream: true,
   // Nobody signs in here.
   rateLimits: { ...limitsOf(options), signInsPerAddress: 1 },
+  site,
   markets: [],
   capacity: capacityOf(options),
   sequencer: {

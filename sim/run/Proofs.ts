@@ -96,8 +96,8 @@ export class Proofs {
   }
 
   /**
-   * One write of the journal goes astray while the venue acknowledges it. False if none did: what was asked for had been
-   * journaled before.
+   * One write of the journal goes astray while the venue acknowledges it. False if none did, since what was asked for had been
+   * journaled before, or if nothing is left of it.
    */
   #misdirectionDetected(): boolean {
     const { markets } = this.follower.model
@@ -119,6 +119,8 @@ export class Proofs {
       this.#astray = ""
       return false
     }
+    // Where the next block went to the same place, the disk looks as if power had failed in between: that nobody can tell.
+    if (!this.world.disk.astrayStands()) return false
     this.host.process?.crash("kill")
     const refusal = this.#startOverDamage()
     this.witness.see({ _tag: "Misdirected", path: this.#astray, refusal })

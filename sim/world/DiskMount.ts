@@ -184,6 +184,7 @@ export class DiskMount {
             finished: false
           }
           node.unsynced.push(write)
+          if (misdirected) platter.noteAstray(node, write)
           return write
         },
         end: (write) =>

@@ -100,6 +100,7 @@ const writeAll = (into: Bytes, writes: ReadonlyArray<Write>): void => {
 export class Platter {
   /** By path. All but the first come and go like files. */
   readonly directories = new Map<string, Directory>([["", newDirectory(true)]])
+  private astray: { readonly node: Node; readonly write: Write } | undefined = undefined
   /** How often something may have become durable, or changed there. */
   durableChanges = 0
 
@@ -233,6 +234,18 @@ export class Platter {
     const places = Math.max(1, Math.floor((node.current.length - length) / sectorBytes) + 1)
     const place = Math.floor(this.random() * places) * sectorBytes
     return place === position ? position + sectorBytes : place
+  }
+
+  /** Remembers the write that went astray last. */
+  noteAstray(node: Node, write: Write): void {
+    this.astray = { node, write }
+  }
+
+  /** Whether what the last write that went astray left behind is still there: a later one may have gone to the same place. */
+  astrayStands(): boolean {
+    if (this.astray === undefined) return false
+    const { node, write: { bytes, position } } = this.astray
+    return Buffer.compare(node.current.slice(position, position + bytes.length), bytes) === 0
   }
 
   losePower(): void {

@@ -48,6 +48,8 @@ export interface SimDisk {
   readonly bytes: (path: string) => Uint8Array
   /** A copy of a part of a file as it would survive any crash; empty where the file's name would not. */
   readonly durable: (path: string, start: number, end: number) => Uint8Array
+  /** Whether what the write that went astray last left behind is still there. */
+  readonly astrayStands: () => boolean
   /** Overwrites a part of a file at rest, durably. */
   readonly overwrite: (path: string, position: number, bytes: Uint8Array) => void
   /** All that lies on the disk as it is now; called, once no process uses the disk, puts it back. */
@@ -89,6 +91,7 @@ export const make = (options: Options): SimDisk => {
       node.durable.flip(byte, bit)
       node.current.flip(byte, bit)
     },
+    astrayStands: () => platter.astrayStands(),
     bytes: (path) => {
       const { current } = platter.nodeAt(path)
       return current.slice(0, current.length)

@@ -11,6 +11,7 @@ import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import * as Marks from "../../src/domain/Marks.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
+import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
@@ -74,6 +75,7 @@ export const start = (parts: Parts): SimProcess => {
     network.layerFor(station),
     Layer.succeed(Turns, { schedule: scheduler.ready }),
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
+    SimPasskeyVerifier.layer,
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
   const venue = marketsFile === undefined

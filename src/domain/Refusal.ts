@@ -101,7 +101,19 @@ export const Refusal = {
   noticeRequired: 68,
   marketDelisted: 71,
   delistingTooEarly: 72,
-  feesInsufficient: 75
+  feesInsufficient: 75,
+  // Identity.
+  passkeyUnknown: 80,
+  signCountWentBack: 81,
+  passkeyKnown: 82,
+  lastPasskey: 83,
+  passkeyNotFound: 84,
+  sessionEnded: 85,
+  grantOver: 86,
+  grantTaken: 87,
+  keyNotFound: 88,
+  keyLimit: 89,
+  passkeyLimit: 90
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -133,6 +145,18 @@ const invalid = (name: string, compares: Unit | undefined, safeMessage: string, 
   recoveryActions: ["fix_request"],
   safeMessage,
   compares
+})
+
+/** A passkey's assertion that proves nothing: what was wrong with it is for the account's owner, not for whoever sent it. */
+const rejectedAssertion = (name: string, safeMessage: string): Description => ({
+  name,
+  status: 401,
+  code: "passkey_assertion_invalid",
+  compatName: "AuthenticationError",
+  retryable: false,
+  recoveryActions: ["sign_in_with_passkey"],
+  safeMessage,
+  compares: undefined
 })
 
 // dprint-ignore: a refusal's names and status stand on one line, to be read beside the next one's.
@@ -397,7 +421,49 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
       "A delisting takes effect at once, or is announced at least the notice period ahead.",
       "notice_required"
     )
-  ]
+  ],
+  [Refusal.passkeyUnknown,
+    rejectedAssertion("PasskeyUnknown", "The passkey is not one that the venue knows for this.")],
+  [Refusal.signCountWentBack,
+    rejectedAssertion("SignCountWentBack", "The passkey's counter went back: there may be a copy of it. Nobody was signed in.")],
+  [Refusal.passkeyKnown, invalid("PasskeyKnown", undefined, "This passkey is registered already.", "passkey_known")],
+  [Refusal.lastPasskey, {
+    name: "LastPasskey", status: 409, code: "last_passkey", compatName: "BadRequest", retryable: false, recoveryActions: ["fix_request"],
+    safeMessage: "This is the account's last passkey: without one nobody could sign in any more. Add another first.",
+    compares: undefined
+  }],
+  [Refusal.passkeyNotFound, {
+    name: "PasskeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
+    safeMessage: "The account has no such passkey.",
+    compares: undefined
+  }],
+  [Refusal.sessionEnded, {
+    name: "SessionEnded", status: 401, code: "unauthorized", compatName: "AuthenticationError", retryable: false,
+    recoveryActions: ["sign_in_with_passkey"], safeMessage: "The session is over. Sign in again.",
+    compares: undefined
+  }],
+  [Refusal.grantOver, {
+    name: "GrantOver", status: 400, code: "grant_expired", compatName: "BadRequest", retryable: false, recoveryActions: ["fix_request"],
+    safeMessage: "This device code is over, used or unknown: begin anew.",
+    compares: undefined
+  }],
+  [Refusal.grantTaken, {
+    name: "GrantTaken", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
+    safeMessage: "No agent waits under this code.",
+    compares: undefined
+  }],
+  [Refusal.keyNotFound, {
+    name: "KeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
+    safeMessage: "The account has no such API key.",
+    compares: undefined
+  }],
+  [Refusal.keyLimit, {
+    name: "KeyLimit", status: 429, code: "rate_limited", guard: "key_limit", compatName: "RateLimitExceeded", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The account has as many active API keys as it may: revoke one, or wait until one expires.",
+    compares: undefined
+  }],
+  [Refusal.passkeyLimit, invalid("PasskeyLimit", undefined, "The account has as many passkeys as it may: remove one first.", "passkey_limit")]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

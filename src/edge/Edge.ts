@@ -10,6 +10,8 @@ import { EngineReads } from "../sequencer/EngineReads.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
+import * as Identity from "../identity/Identity.js"
+import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import { IndexStream } from "../oracle/IndexStream.js"
@@ -42,9 +44,11 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly trustedProxies: number
   /** Origins whose pages may call the venue from a browser. */
   readonly corsOrigins: ReadonlyArray<string>
+  /** Where the owner's pages are. */
+  readonly site: Identity.Site
 }>() {}
 
-type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | Settings
+type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | PasskeyVerifier | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
 const requestIdBytes = 12
@@ -171,6 +175,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     tokens: new ApiKeys.KnownTokens(),
     rateLimits: RateLimits.make(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
+    identity: Identity.make(settings.site, yield* PasskeyVerifier, random),
     now,
     nextRequestId: requestIds(random),
     nextSlice: Slices.make((yield* Turns).schedule),

@@ -5,7 +5,7 @@
 import { assert } from "../domain/Assert.js"
 import type { Reached } from "../domain/Marks.js"
 import { Refusal } from "../domain/Refusal.js"
-import { scopeTrade } from "../operations/accounts/OpenDemoAccounts.js"
+import { scopeRead, scopeTrade } from "../operations/identity/KeyGrant.js"
 import { Principal } from "../operations/Header.js"
 import type { Declaration, Share } from "../operations/Operation.js"
 import { type Command, entriesOf, of, type Outcome, refuse } from "../operations/Operations.js"
@@ -21,7 +21,7 @@ export const admit = (state: State, command: Command, atEpochMs: number): Outcom
   if (command.kind === "PlaceOrders") readPlacement(state, command)
   else if (command.kind === "CancelOrders") readCancels(state, command)
   assert(mayBeFrom(declaration, command.principal), "a command comes from a principal that may send it")
-  const unauthorised = authority(state, command, atEpochMs)
+  const unauthorised = authority(state, command, declaration, atEpochMs)
   if (unauthorised !== Refusal.none) return refuse(unauthorised, state.sequence, atEpochMs)
   const trading = declaration.underHalt === "refused"
   if (trading && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
@@ -45,13 +45,19 @@ const mayBeFrom = ({ principals }: Declaration, principal: Principal): boolean =
 }
 
 /** Authority is looked at again in the command's own turn, so that a revocation ahead of it wins. */
-const authority = (state: State, command: Command, atEpochMs: number): Refusal => {
-  if (command.principal !== Principal.key) return Refusal.none
-  const { apiKeys } = state
-  const key = command.apiKey
+const authority = (state: State, command: Command, declaration: Declaration, atEpochMs: number): Refusal => {
+  if (command.principal === Principal.key) return authorityOfKey(state, command, declaration, atEpochMs)
+  if (command.principal !== Principal.session) return Refusal.none
+  const session = state.identity.sessions.find(command.credential)
+  if (session === undefined || session.expiresAtEpochMs <= atEpochMs) return Refusal.sessionEnded
+  return session.account === command.account ? Refusal.none : Refusal.keyAccountMismatch
+}
+
+const authorityOfKey = ({ apiKeys }: State, command: Command, { permission }: Declaration, atEpochMs: number): Refusal => {
+  const key = command.credential
   assert(key >= 0 && key < apiKeys.count, "a command names a key that was issued")
   if (apiKeys.actsUntil(key) <= atEpochMs) return apiKeys.revokedAt(key) !== 0 ? Refusal.keyRevoked : Refusal.keyExpired
-  if ((apiKeys.scopes(key) & scopeTrade) === 0) return Refusal.keyScopeMissing
+  if ((apiKeys.scopes(key) & (permission === "read" ? scopeRead : scopeTrade)) === 0) return Refusal.keyScopeMissing
   return apiKeys.account(key) === command.account ? Refusal.none : Refusal.keyAccountMismatch
 }
 

@@ -100,7 +100,18 @@ export const EventFields = {
   /** So much of a long and a short position was closed at the final price of their market. */
   Settled: ["market", "account", "counterparty", "sizeAtoms", "priceAtoms"],
   /** A market's session from here on: its state by its place in the list of them, and its moments. */
-  MarketSessionSet: ["market", "state", "nextOpenEpochMs", "nextCloseEpochMs", "cutoffEpochMs"]
+  MarketSessionSet: ["market", "state", "nextOpenEpochMs", "nextCloseEpochMs", "cutoffEpochMs"],
+  /** An owner signed in, until a time at most. */
+  SessionOpened: ["account", "session", "expiresAtEpochMs"],
+  /** By sign-out, with the passkey that opened it, or for want of room. */
+  SessionEnded: ["account", "session"],
+  /** How many passkeys the account has from here on. */
+  PasskeysChanged: ["account", "passkeys"],
+  /** An agent may fetch a key until a time. */
+  AgentApproved: ["account", "scopes", "keyLifetimeSeconds", "expiresAtEpochMs"],
+  ApiKeyRevoked: ["apiKey", "account"],
+  /** Something was noted of an account's security, by its kind's place in the list of them; -1 for an account is nobody's. */
+  SecurityNoted: ["account", "kind"]
 } as const
 
 export type EventName = keyof typeof EventFields

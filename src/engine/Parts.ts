@@ -1,6 +1,7 @@
 /** The parts of the state, in the order in which they are restored: a capability without one does not compile. */
 import type { Capability } from "../operations/Operations.js"
 import * as Accounts from "./accounts/Part.js"
+import * as Identity from "./identity/Part.js"
 import * as Markets from "./markets/Part.js"
 import * as Orders from "./orders/Part.js"
 import type { Part } from "./Part.js"
@@ -10,6 +11,7 @@ const byCapability: { readonly [C in Capability]: Part } = {
   venue: Venue.part,
   markets: Markets.part,
   accounts: Accounts.part,
+  identity: Identity.part,
   orders: Orders.part
 }
 

@@ -12,7 +12,12 @@ import type { OrderDecided } from "../operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../operations/orders/PlaceOrders.js"
 import type { Refused } from "../operations/Outcome.js"
 import type { AccountView } from "./Accounts.js"
+import type { Principal } from "../operations/Header.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
+import type { Grant } from "./identity/Grants.js"
+import type { Passkey } from "./identity/Passkeys.js"
+import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog.js"
+import type { Session } from "./identity/Sessions.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import { type BalanceChange, type CauseName, causes } from "./BalanceLog.js"
@@ -23,6 +28,12 @@ import { type FundMovement, type LiquidationStep, type MovementKind, movementKin
 import type { Touched } from "./markets/Announced.js"
 import type { Announcement, Delisting, StandingSession } from "./Markets.js"
 import type { Day } from "./Minutes.js"
+
+export type GrantView = Grant
+export type PasskeyView = Passkey
+export type SecurityEventView = SecurityEvent
+/** Kinds of events that concern the security of an account. */
+export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
 
 export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
 
@@ -213,8 +224,19 @@ export interface BookView {
 
 /** An API key as the venue knows it. */
 export interface ApiKeyView extends ApiKey {
-  readonly index: number
+  /** The principal of what is sent by it, and the number by which the engine knows the credential. */
+  readonly principal: typeof Principal.key
+  readonly credential: number
 }
+
+/** An owner's session. */
+export interface SessionView extends Session {
+  readonly principal: typeof Principal.session
+  readonly credential: number
+}
+
+/** Whoever acts for an account. */
+export type Trader = ApiKeyView | SessionView
 
 /** A decision that is remembered under a client's key. */
 export interface RememberedOutcome {
@@ -376,6 +398,22 @@ export interface Reads {
   readonly book: (market: number, depth: number) => BookView
   /** API key by `keyId`, or undefined. */
   readonly findApiKey: (keyId: string) => ApiKeyView | undefined
+  /** An API key by the number under which it was issued. */
+  readonly apiKey: (key: number) => ApiKeyView
+  /** The keys of an account, newest first, at most `limit`. */
+  readonly apiKeys: (account: number, limit: number) => ReadonlyArray<ApiKeyView>
+  /** What an agent called itself when its key was issued; undefined of other keys. */
+  readonly clientName: (key: number) => string | undefined
+  /** The session with a token's SHA-256, unless it has ended; it may be over. */
+  readonly findSession: (tokenSha256: string) => SessionView | undefined
+  /** The passkey with a credential's id. */
+  readonly findPasskey: (credentialId: string) => PasskeyView | undefined
+  /** The passkeys of an account, oldest first. */
+  readonly passkeys: (account: number) => ReadonlyArray<PasskeyView>
+  /** What an owner let an agent have that was not fetched yet, by the digest of its device code; it may be over. */
+  readonly findGrant: (deviceSha256: string) => GrantView | undefined
+  /** Kept events of an account's security, newest first, at most `limit`, older than an ordinal (`Infinity`: from the newest). */
+  readonly securityEvents: (account: number, before: number, limit: number) => ReadonlyArray<SecurityEventView>
   readonly occupancy: Occupancy
   readonly limits: LimitsView
 }

@@ -14,6 +14,7 @@ import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { BalanceLog, type Cause } from "./BalanceLog.js"
 import * as FundingPayments from "./FundingPayments.js"
+import { Identity } from "./identity/Identity.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
@@ -193,6 +194,8 @@ export class State extends Values {
   readonly fundingPayments = FundingPayments.make()
   /** The latest changes of all balances. */
   balances = new BalanceLog()
+  /** Who may act. */
+  readonly identity = new Identity()
 
   // What follows is no state: it is made anew as records are applied.
 

@@ -3,7 +3,7 @@
  * the SHA-256 of its whole text; the text itself is shown once and kept nowhere.
  */
 import { createHmac, hash } from "node:crypto"
-import type { KeyGrant } from "../operations/accounts/OpenDemoAccounts.js"
+import type { KeyGrant } from "../operations/identity/KeyGrant.js"
 import type { ApiKeyView, Reads } from "../engine/Reads.js"
 
 /** Why a credential is no API key that may act: the values of `apiKeyRejection` that need no scope or account. */
@@ -91,6 +91,23 @@ const recognise = (header: string, keys: Pick<Reads, "findApiKey">, tokens: Know
 export interface Issued {
   readonly text: string
   readonly grant: KeyGrant
+}
+
+/** A key that is shown once, and what the venue keeps of it. */
+export interface IssuedKey {
+  readonly text: string
+  readonly fields: Pick<KeyGrant, "keyId" | "displayPrefix" | "secretSha256">
+}
+
+const idBytes = 10
+const secretBytes = 32
+
+/** A new key of an environment. */
+export const issue = (random: (count: number) => Uint8Array, environment: string): IssuedKey => {
+  const body = Buffer.from(random(idBytes)).toString("hex")
+  const displayPrefix = `pk_${environment}_${body}`
+  const text = `${displayPrefix}_${Buffer.from(random(secretBytes)).toString("base64url")}`
+  return { text, fields: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text) } }
 }
 
 /** Demo keys outlive any development venue: the end of the year 9999. */

@@ -1,6 +1,6 @@
 /**
  * The header of a command as it lies in a record, in front of the payload: principal (1 byte), request (1), length of
- * the Idempotency-Key (1); where there is a request also account (4), API key (4), fingerprint (16) and the key's
+ * the Idempotency-Key (1); where there is a request also account (4), credential (4), fingerprint (16) and the key's
  * characters, visible ASCII. What nobody outside sent has the first three bytes only.
  */
 import { assert } from "../domain/Assert.js"
@@ -10,7 +10,7 @@ import { Malformed } from "./Malformed.js"
 
 const shortBytes = 3
 const accountAt = 3
-const apiKeyAt = 7
+const credentialAt = 7
 const fingerprintAt = 11
 const keyAt = 27
 
@@ -29,7 +29,7 @@ export const write = (bytes: Buffer, at: number, header: Header): number => {
     return shortBytes
   }
   bytes.writeInt32LE(header.account, at + accountAt)
-  bytes.writeInt32LE(header.apiKey, at + apiKeyAt)
+  bytes.writeInt32LE(header.credential, at + credentialAt)
   bytes.writeInt32LE(fingerprint.a, at + fingerprintAt)
   bytes.writeInt32LE(fingerprint.b, at + fingerprintAt + 4)
   bytes.writeInt32LE(fingerprint.c, at + fingerprintAt + 8)
@@ -61,7 +61,7 @@ export const read = (bytes: Buffer, at: number): Header => {
   return {
     principal: principal as Principal,
     account: bytes.readInt32LE(at + accountAt),
-    apiKey: bytes.readInt32LE(at + apiKeyAt),
+    credential: bytes.readInt32LE(at + credentialAt),
     operation,
     idempotencyKey: bytes.toString("latin1", at + keyAt, at + keyAt + bytes[at + 2]!),
     fingerprint: {

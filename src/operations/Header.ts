@@ -20,7 +20,13 @@ export const Principal = {
   /** An account's owner, signed in. */
   session: 6,
   /** The driver of deposits and withdrawals. */
-  ledger: 7
+  ledger: 7,
+  /** Somebody who has proved to hold a passkey: the proof was checked where it came in. */
+  passkey: 8,
+  /** An agent that has proved to hold a device code. */
+  agent: 9,
+  /** Somebody who holds a realtime ticket. */
+  ticket: 10
 } as const
 export type Principal = (typeof Principal)[keyof typeof Principal]
 
@@ -31,8 +37,8 @@ export interface Header {
   readonly principal: Principal
   /** The account acted for, or -1. */
   readonly account: number
-  /** Index of the API key, or -1. */
-  readonly apiKey: number
+  /** The index of the API key or the number of the session that it came by; -1 without either. */
+  readonly credential: number
   /** The request that the command came by: an Idempotency-Key is unique within account and request. 0 without one. */
   readonly operation: number
   /** Empty where the command carries none. */
@@ -45,7 +51,7 @@ export interface Header {
 export const internal = (principal: Exclude<Principal, ClientPrincipal>): Header => ({
   principal,
   account: none,
-  apiKey: none,
+  credential: none,
   operation: 0,
   idempotencyKey: "",
   fingerprint: noFingerprint

@@ -6,8 +6,12 @@ import type { Fields, Values } from "./Field.js"
 import type { Header, Principal } from "./Header.js"
 import type { AnyOutcome } from "./Outcome.js"
 
-/** What a request has to hold of an account to send the command: a scope of its API key, or the operator's token. */
-export type Permission = "trade" | "operator" | "internal"
+/**
+ * What whoever sends the command has to hold: an API key with the scope `trade` or `read`, or instead of either the owner's
+ * session; the `owner`'s session alone; a `proof` of a passkey, a device code or a ticket, which is checked where it comes in;
+ * the `operator`'s token. `internal` commands nobody sends.
+ */
+export type Permission = "trade" | "read" | "owner" | "proof" | "operator" | "internal"
 
 /**
  * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, the operator

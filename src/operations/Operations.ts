@@ -11,6 +11,16 @@ import { SetAutoClose } from "./accounts/SetAutoClose.js"
 import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import { SetLeverage } from "./accounts/SetLeverage.js"
 import * as Fingerprint from "./Fingerprint.js"
+import { AddPasskey } from "./identity/AddPasskey.js"
+import { ApproveAgent } from "./identity/ApproveAgent.js"
+import { DenyAgent } from "./identity/DenyAgent.js"
+import { EndSession } from "./identity/EndSession.js"
+import { ExchangeGrant } from "./identity/ExchangeGrant.js"
+import { NoteSecurity } from "./identity/NoteSecurity.js"
+import { OpenOwnerAccount } from "./identity/OpenOwnerAccount.js"
+import { RemovePasskey } from "./identity/RemovePasskey.js"
+import { RevokeApiKey } from "./identity/RevokeApiKey.js"
+import { SignIn } from "./identity/SignIn.js"
 import { type Header, Principal } from "./Header.js"
 import { DelistMarket } from "./markets/DelistMarket.js"
 import { MarkTick } from "./markets/MarkTick.js"
@@ -40,6 +50,18 @@ export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick, SetMarketSession, DelistMarket },
   accounts: { OpenDemoAccounts, AddToFund, SetAutoClose, SetDisplayHandle, SetLeverage },
+  identity: {
+    OpenOwnerAccount,
+    SignIn,
+    AddPasskey,
+    RemovePasskey,
+    EndSession,
+    ApproveAgent,
+    DenyAgent,
+    ExchangeGrant,
+    RevokeApiKey,
+    NoteSecurity
+  },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine, SetLimits }
 } as const
 
@@ -49,6 +71,7 @@ export const declarations = {
   ...capabilities.orders,
   ...capabilities.markets,
   ...capabilities.accounts,
+  ...capabilities.identity,
   ...capabilities.venue
 } as const
 

@@ -279,15 +279,16 @@ describe("stories", () => {
   it("of a maker tell its placement, each fill, and its end", async () => {
     const { bid, first, id, maker, recording, second, taker } = scene()
     const [one, other] = [recording.accountId(maker), recording.accountId(taker)]
+    const keyId = recording.state.apiKeys.keyId(maker)
     const { known, lines } = await told(recording, { _tag: "Order", orderNumber: bid })
     expect(known).toBe(true)
     expect(lines.map(({ text }) => text)).toEqual([
       `${id(bid)} limit buy 1.000 AAA-USDC-PERP at 100.0 GTC as bid, `
-      + `placed by ${one} (placeBatchV1, idempotency key key-6): accepted`,
+      + `placed by ${one} with ${keyId} (placeBatchV1, idempotency key key-6): accepted`,
       `${id(bid)} rests with 1.000`,
       `filled 0.250 at 100.0 for 25.000000 as maker, fee 0.005000, by ${id(first)} of ${other}`,
       `filled 0.500 at 100.0 for 50.000000 as maker, fee 0.010000, by ${id(second)} of ${other}`,
-      `cancel of ${id(bid)} asked by ${one} (cancelV1, idempotency key key-10): it is canceled, 0.250 cancelled in all`,
+      `cancel of ${id(bid)} asked by ${one} with ${keyId} (cancelV1, idempotency key key-10): it is canceled, 0.250 cancelled in all`,
       `${id(bid)} ended canceled (user): 0.750 filled, 0.250 cancelled`
     ])
     expect(lines.at(-1)!.atEpochMs).toBe(1_700_000_001_500)
@@ -337,13 +338,13 @@ describe("stories", () => {
     const driver = new Driver(recording)
     driver.atEpochMs = recording.atEpochMs
     const [one, other] = [recording.accountId(maker), recording.accountId(taker)]
-    const keyId = recording.state.apiKeys.keyId(maker)
+    const [keyId, otherKeyId] = [recording.state.apiKeys.keyId(maker), recording.state.apiKeys.keyId(taker)]
     const { orderNumber } = driver.place(maker, { priceAtoms: 980, quantityAtoms: 500 })
-    const amend = (idempotencyKey: string, account: number, apiKey: number, priceAtoms: number) =>
+    const amend = (idempotencyKey: string, account: number, credential: number, priceAtoms: number) =>
       driver.send({
         kind: "AmendOrder",
         account,
-        apiKey,
+        credential,
         idempotencyKey,
         market: 0,
         orderNumber,
@@ -352,23 +353,25 @@ describe("stories", () => {
         fault: 0,
         raw: ""
       })
-    amend("by-owner", maker, -1, 0)
+    amend("first", maker, maker, 0)
     amend("by-key", maker, maker, 970)
     amend("refused", maker, maker, 100_001)
-    amend("foreign", taker, -1, 960)
+    amend("foreign", taker, taker, 960)
     driver.send({ kind: "SetCancelAllAfter", account: maker, idempotencyKey: "switch", timeoutMs: 5_000 })
     driver.send({ kind: "CancelAllOrders", account: maker, idempotencyKey: "all", market: -2, raw: "" })
     const { lines } = await told(recording, { _tag: "Account", accountId: one })
     const asked = lines.map(({ text }) => text).filter((text) => / asked by /.test(text)).slice(1)
     const terms = (price: string) => `amendment (market AAA-USDC-PERP, orderNumber ${id(orderNumber)}, ${price}quantity 0.400)`
     expect(asked).toEqual([
-      `${terms("price 0.0, ")} asked by ${one} (amendV1, idempotency key by-owner): done`,
+      `${terms("price 0.0, ")} asked by ${one} with ${keyId} (amendV1, idempotency key first): done`,
       `${terms("price 97.0, ")} asked by ${one} with ${keyId} (amendV1, idempotency key by-key): done`,
       `${terms("price 10000.1, ")} asked by ${one} with ${keyId} (amendV1, idempotency key refused): `
       + "refused: PriceOutOfBounds (limit 10000.0, actual 10000.1, nearest 110.0). The price is outside the market's bounds.",
-      `${terms("price 96.0, ")} asked by ${other} (amendV1, idempotency key foreign): refused: OrderNotFound. There is no such open order.`,
-      `dead-man switch (timeout 5000 ms) asked by ${one} (cancelAllAfterV1, idempotency key switch): done`,
-      `cancel of all orders (market all) asked by ${one} (cancelAllV1, idempotency key all): done`
+      `${
+        terms("price 96.0, ")
+      } asked by ${other} with ${otherKeyId} (amendV1, idempotency key foreign): refused: OrderNotFound. There is no such open order.`,
+      `dead-man switch (timeout 5000 ms) asked by ${one} with ${keyId} (cancelAllAfterV1, idempotency key switch): done`,
+      `cancel of all orders (market all) asked by ${one} with ${keyId} (cancelAllV1, idempotency key all): done`
     ])
     // Each change that was made follows what asked for it.
     expect(lines.map(({ text }) => text)).toContain(`${id(orderNumber)} changed to 0.400 at 97.0, 0.400 left`)

@@ -6,7 +6,7 @@ const { Refusal } = Refusals
 
 /** Error codes by status, as published. */
 const published: Readonly<Record<number, ReadonlyArray<string>>> = {
-  400: ["invalid_request", "operation_not_available"],
+  400: ["invalid_request", "operation_not_available", "grant_expired"],
   401: ["unauthorized", "realtime_ticket_rejected", "passkey_assertion_invalid"],
   403: ["passkey_required", "scope_missing", "account_not_enabled"],
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
@@ -40,7 +40,10 @@ const guards = [
   "notice_required",
   "fees_insufficient",
   "market_delisted",
-  "account_share"
+  "account_share",
+  "passkey_known",
+  "passkey_limit",
+  "key_limit"
 ]
 
 const compatNames = [

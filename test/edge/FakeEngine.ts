@@ -2,6 +2,7 @@
  * The engine of a scripted venue: orders rest without matching, cancels and statuses do what they say, and everything
  * else is done without an effect. Reads tell of the orders, and of fixed numbers beside.
  */
+import { Principal } from "../../src/operations/Header.js"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
@@ -9,6 +10,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { AccountView } from "../../src/engine/Accounts.js"
 import type {
   ApiKeyView,
+  SessionView,
   BalanceView,
   BookView,
   BracketView,
@@ -181,6 +183,40 @@ export class FakeEngine implements Reads {
   private readonly held = new Map<number, OrderView>()
 
   // ---- reads
+
+  readonly sessions: Array<SessionView> = []
+
+  findSession(tokenSha256: string): SessionView | undefined {
+    return this.sessions.find((session) => session.tokenSha256 === tokenSha256)
+  }
+
+  apiKey(key: number): ApiKeyView {
+    return this.keys[key]!
+  }
+
+  apiKeys(account: number): ReadonlyArray<ApiKeyView> {
+    return this.keys.filter((key) => key.account === account).reverse()
+  }
+
+  clientName(): undefined {
+    return undefined
+  }
+
+  findPasskey(): undefined {
+    return undefined
+  }
+
+  passkeys(): ReadonlyArray<never> {
+    return []
+  }
+
+  findGrant(): undefined {
+    return undefined
+  }
+
+  securityEvents(): ReadonlyArray<never> {
+    return []
+  }
 
   brackets(): ReadonlyArray<BracketView> {
     return []
@@ -366,7 +402,14 @@ export class FakeEngine implements Reads {
   private openAccounts(command: CommandOfKind<"OpenDemoAccounts">): ReadonlyArray<EntryOutcome> {
     return command.keys.map((grant) => {
       const account = this.accounts.push(Ids.accountId(Ids.ordinal(this.sequence, this.accounts.length))) - 1
-      this.keys.push({ index: this.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...grant })
+      this.keys.push({
+        principal: Principal.key,
+        credential: this.keys.length,
+        account,
+        createdAtEpochMs: at,
+        revokedAtEpochMs: 0,
+        ...grant
+      })
       return { _tag: "AccountOpened", account }
     })
   }

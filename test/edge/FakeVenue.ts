@@ -3,11 +3,14 @@
  * next command comes to. Fault model: durability may be held back; nothing is ever lost. Not for judging
  * the engine: for judging what the edge asks of it and says about it.
  */
+import { Principal } from "../../src/operations/Header.js"
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { Clock, Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
+import * as SessionTokens from "../../src/identity/SessionTokens.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import * as Fingerprint from "../../src/operations/Fingerprint.js"
@@ -45,6 +48,8 @@ export interface FakeVenue {
   readonly bumpBook: () => void
   /** Keys of account 0 (read and trade), account 1 (likewise), and account 0 with read alone; revoked, expired and scopeless ones. */
   readonly keys: Readonly<Record<"alice" | "bob" | "reader" | "revoked" | "expired" | "scopeless", string>>
+  /** The token of account 0's owner. */
+  readonly session: string
   readonly accounts: ReadonlyArray<string>
   readonly ask: (request: Ask) => Promise<Response>
 }
@@ -98,7 +103,15 @@ interface Options {
 const issueKeys = (engine: FakeEngine): FakeVenue["keys"] => {
   const add = (account: number, scopes: number, name: string, more: Partial<ApiKeyView> = {}): string => {
     const issued = issue(name, scopes)
-    engine.keys.push({ index: engine.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...issued.grant, ...more })
+    engine.keys.push({
+      principal: Principal.key,
+      credential: engine.keys.length,
+      account,
+      createdAtEpochMs: at,
+      revokedAtEpochMs: 0,
+      ...issued.grant,
+      ...more
+    })
     return issued.text
   }
   return {
@@ -118,6 +131,22 @@ const bytes = (): { readonly bytes: (count: number) => Uint8Array } => {
 }
 
 /** The edge over a venue's leaves. */
+/** A session of account 0's owner, as the engine knows it after this. */
+const openSession = (engine: FakeEngine): string => {
+  const { sha256: tokenSha256, text } = SessionTokens.issue((count) => new Uint8Array(count).fill(5))
+  engine.sessions.push({
+    principal: Principal.session,
+    credential: 0,
+    number: 0,
+    account: 0,
+    tokenSha256,
+    credentialId: "AAAA",
+    createdAtEpochMs: at,
+    expiresAtEpochMs: Number.MAX_SAFE_INTEGER
+  })
+  return text
+}
+
 const applicationOf = (
   options: Options,
   state: Reads,
@@ -129,6 +158,7 @@ const applicationOf = (
     Layer.succeed(EngineReads, state),
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
+    NodePasskeyVerifier.layer,
     Layer.succeed(SecureRandom, bytes()),
     NodeTurns.layer,
     Layer.succeed(Readiness.Readiness, readiness),
@@ -143,7 +173,8 @@ const applicationOf = (
       acceptsIndexStream: options.streams ?? true,
       rateLimits: { ...RateLimits.unlimited, ...options.rateLimits },
       trustedProxies: options.trustedProxies ?? 0,
-      corsOrigins: options.corsOrigins ?? []
+      corsOrigins: options.corsOrigins ?? [],
+      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
     })
   )
   const clock = Object.assign(Clock.make(), options.now === undefined ? {} : { unsafeCurrentTimeMillis: options.now })
@@ -204,6 +235,7 @@ export const make = (options: Options = {}): FakeVenue => {
       engine.bookSequence++
     },
     keys: issueKeys(engine),
+    session: openSession(engine),
     accounts: engine.accounts,
     ask: (ask) => {
       const framed = request(ask)
@@ -240,6 +272,7 @@ export const conform = (framed: Request, response: Response): void => {
   const endpoint = endpointOf(framed.method, path)
   const id = response.headers["x-request-id"]
   if (id === undefined || !id.startsWith("req_")) throw new Error("a response has no x-request-id")
+  if (endpoint?.isEmpty === true && response.status === 204 && response.body === "") return
   const answer = endpoint?.answers.get(response.status)
   const status = response.status as Envelopes.Status
   if (endpoint === undefined ? !Failures.unrouted.includes(status) : answer === undefined) {

@@ -9,14 +9,16 @@ const always = { "x-content-type-options": "nosniff", "referrer-policy": "no-ref
 
 test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))(
   "%s says that its answers are to be taken as they are, and whether they may be kept",
-  async (_, { access, method, name }) => {
+  async (_, { access, budget, method, name }) => {
     const fake = Fake.make()
     const { body, target } = Contract.examples[name as Contract.Name]
     const key = access === "operator" ? Fake.operatorToken : fake.keys.alice
     const request = { method, target, ...(body === undefined ? {} : { body }), idempotencyKey: "k" }
     for (const answer of [await fake.ask({ ...request, key }), await fake.ask({ ...request, key: "none" })]) {
       expect(answer.headers).toMatchObject(always)
-      expect(answer.headers["cache-control"]).toBe(access === "public" || access === "system" ? undefined : "no-store")
+      // What signs somebody in gives a credential, though it asks for none.
+      const isEverybodys = (access === "public" || access === "system") && budget !== "sign_in"
+      expect(answer.headers["cache-control"]).toBe(isEverybodys ? undefined : "no-store")
     }
   }
 )

@@ -2,11 +2,12 @@
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { Clock, Effect, Layer, Logger, Runtime } from "effect"
 import type * as Market from "../../src/domain/Market.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
-import type { Response } from "../../src/edge/http/Listener.js"
+import type { Application, Response } from "../../src/edge/http/Listener.js"
 import * as Metrics from "../../src/edge/http/Metrics.js"
 import * as Readiness from "../../src/edge/http/Readiness.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -36,13 +37,19 @@ export class LiveVenue {
   readonly engine: Engine
   /** The clock, and the time of the next record. */
   atEpochMs = 1_700_000_000_000
+  private drawn = 0
   /** Records applied since the harness was made. */
   records = 0
-  readonly ask: (ask: Fake.Ask) => Promise<Response>
+  private application: Application
   private keys = 0
 
   private constructor(capacity: Capacity) {
     this.engine = Engine.make(capacity)
+    this.application = this.started()
+  }
+
+  /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
+  private started(): Application {
     const readiness = Readiness.make()
     readiness.set("ready")
     const indexWatch = IndexWatch.make()
@@ -53,7 +60,8 @@ export class LiveVenue {
         whenDurable: (_sequence, callback) => callback(),
         durableSequence: () => this.engine.sequence
       }),
-      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      NodePasskeyVerifier.layer,
+      Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => this.drawn++ % 251) }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
       Layer.succeed(IndexWatch.IndexWatch, indexWatch),
@@ -67,26 +75,31 @@ export class LiveVenue {
         acceptsIndexStream: true,
         rateLimits: RateLimits.unlimited,
         trustedProxies: 0,
-        corsOrigins: []
+        corsOrigins: [],
+        site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
-    const application = Runtime.runSync(Runtime.defaultRuntime)(
-      Edge.makeApplication.pipe(Effect.provide(layer), Effect.withClock(clock))
+    return Runtime.runSync(Runtime.defaultRuntime)(Edge.makeApplication.pipe(Effect.provide(layer), Effect.withClock(clock)))
+  }
+
+  /** Starts the process anew: what is not in the journal is gone. */
+  restart(): void {
+    this.application = this.started()
+  }
+
+  ask(ask: Fake.Ask): Promise<Response> {
+    const framed = Fake.request(ask)
+    return new Promise((resolve, reject) =>
+      this.application.handle(framed, (response) => {
+        try {
+          Fake.conform(framed, response)
+          resolve(response)
+        } catch (cause) {
+          reject(cause)
+        }
+      })
     )
-    this.ask = (ask) => {
-      const framed = Fake.request(ask)
-      return new Promise((resolve, reject) =>
-        application.handle(framed, (response) => {
-          try {
-            Fake.conform(framed, response)
-            resolve(response)
-          } catch (cause) {
-            reject(cause)
-          }
-        })
-      )
-    }
   }
 
   static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }): LiveVenue {

@@ -1,6 +1,6 @@
 /** The preview of a placement over the real engine. `ask` checks every schema. */
 import { describe, expect, test } from "vitest"
-import { scopeRead } from "../../src/operations/accounts/OpenDemoAccounts.js"
+import { scopeRead } from "../../src/operations/identity/KeyGrant.js"
 import * as Fake from "./FakeVenue.js"
 import { LiveVenue, marketId, order, type Trader } from "./LiveVenue.js"
 

@@ -38,9 +38,9 @@ test("it documents the statuses of each endpoint in its family's envelope, and n
   expect(text).not.toContain("HttpApiDecodeError")
   expect(text).not.toContain("did not match the expected schema")
   const { components, paths } = JSON.parse(text)
-  for (const { answers, family, method, name, path } of Contract.endpoints) {
+  for (const { answers, family, isEmpty, method, name, path } of Contract.endpoints) {
     const { responses } = paths[path.replaceAll(/:(\w+)/g, "{$1}")][method.toLowerCase()]
-    expect(Object.keys(responses).map(Number).sort()).toEqual([...answers.keys()].sort())
+    expect(Object.keys(responses).map(Number).sort()).toEqual([...answers.keys(), ...(isEmpty ? [204] : [])].sort())
     for (const status of [...answers.keys()].filter((each) => each !== 200 && name !== "getReadiness")) {
       expect(responses[status].content["application/json"].schema)
         .toEqual({ $ref: `#/components/schemas/${family === "compat" ? "Compat" : "Native"}Error${status}` })
@@ -52,8 +52,10 @@ test("it documents the statuses of each endpoint in its family's envelope, and n
 
 test("trading routes ask for a key and an idempotency key, operator routes for the operator's token", async () => {
   const { components, paths } = await document()
-  expect(Object.keys(components.securitySchemes).sort()).toEqual(["apiKey", "operator"])
-  expect(paths["/v1/orders"].post.security).toEqual([{ apiKey: [] }])
+  expect(Object.keys(components.securitySchemes).sort()).toEqual(["apiKey", "operator", "session"])
+  expect(paths["/v1/orders"].post.security).toEqual([{ apiKey: [] }, { session: [] }])
+  expect(paths["/v1/api-keys/current"].get.security).toEqual([{ apiKey: [] }])
+  expect(paths["/v1/accounts/{accountId}/api-keys"].get.security).toEqual([{ session: [] }])
   expect(paths["/v1/orders"].post.parameters).toMatchObject([{ name: "idempotency-key", in: "header", required: true }])
   expect(paths["/v1/operator/engine/halt"].put.security).toEqual([{ operator: [] }])
   expect(paths["/v1/markets"].get.security).toEqual([])

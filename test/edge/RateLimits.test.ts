@@ -185,6 +185,16 @@ describe("a remote address", () => {
   })
 })
 
+test("attempts to sign in have a limit of their own, of the address and of all routes that sign in together", async () => {
+  const { fake } = venueOf(100, 100, { rateLimits: { signInsPerAddress: 2, perAddress: 100 } })
+  const ask = (target: string, body: object) => () => fake.ask({ target, body })
+  const options = ask("/v1/auth/passkeys/authentication/options", {})
+  const register = ask("/v1/auth/passkeys/registration/options", {})
+  expect(await statuses([options, register, options, register])).toEqual([200, 200, 429, 429])
+  expect((await fake.ask(time)).status).toBe(200)
+  expect((await fake.ask({ target: "/v1/auth/passkeys/authentication/options", body: {}, from: "192.0.2.7" })).status).toBe(200)
+})
+
 test("before the venue is ready nothing is counted", async () => {
   const { fake } = venueOf(1, 1)
   fake.readiness.set("starting")
@@ -195,8 +205,8 @@ test("before the venue is ready nothing is counted", async () => {
 
 test("every route draws on what its access says", () => {
   const drawn = new Set(Contract.endpoints.map(({ access, budget }) => `${access} ${budget}`))
-  expect([...drawn].sort()).toEqual(["key key", "operator operator", "public public", "read key", "system none", "system public",
-    "trade cancel", "trade key"])
+  expect([...drawn].sort()).toEqual(["anyone_or_owner sign_in", "key key", "operator operator", "owner key", "public public",
+    "public sign_in", "read key", "system none", "system public", "trade cancel", "trade key"])
 })
 
 test("metrics tell how often each limit refused, and how many windows are kept", async () => {

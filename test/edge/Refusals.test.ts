@@ -425,7 +425,18 @@ const reader = (at: Bench): Trader => {
 const elsewhere: Readonly<Record<string, string>> = {
   inboxFull: "the sequencer's own tests: an inbox that is full",
   journalFull: "FullDisk.test.ts: a disk that is full",
-  keyRevoked: "Routes.test.ts: keys are revoked by a later release's command",
+  keyRevoked: "identity/AgentConnect.test.ts: an owner revokes a key",
+  ...Object.fromEntries(
+    ["passkeyUnknown", "signCountWentBack", "passkeyKnown"].map((name) => [name, "identity/Forged.test.ts: responses that prove nothing"])
+  ),
+  ...Object.fromEntries(
+    ["lastPasskey", "passkeyNotFound", "passkeyLimit", "sessionEnded"].map((
+      name
+    ) => [name, "identity/Passkeys.test.ts: an owner's passkeys"])
+  ),
+  ...Object.fromEntries(
+    ["grantOver", "grantTaken", "keyNotFound", "keyLimit"].map((name) => [name, "identity/AgentConnect.test.ts: agents and their keys"])
+  ),
   marketClearing: "Band.test.ts: a market with more to cancel than one record does",
   fenced: "UpgradeRules2.test.ts: an order that rules 2 refused is told so in their words",
   accountNotEnabled: "Errors.test.ts: accounts are disabled by a later release's command"

@@ -664,7 +664,11 @@ describe("hostile bodies get an envelope and nothing else", () => {
   const statuses = async (fake: Fake.FakeVenue, bodies: ReadonlyArray<Uint8Array>): Promise<Set<number>> => {
     const seen = new Set<number>()
     for (const endpoint of targets) {
-      const key = endpoint.access === "operator" ? Fake.operatorToken : fake.keys.alice
+      const key = endpoint.access === "operator"
+        ? Fake.operatorToken
+        : endpoint.access === "owner" || endpoint.access === "anyone_or_owner"
+        ? fake.session
+        : fake.keys.alice
       for (const [index, body] of bodies.entries()) {
         const target = endpoint.path.replaceAll(/:\w+/g, "x")
         const response = await fake.ask({ target, method: endpoint.method, bytes: body, key, idempotencyKey: `k${index}` })

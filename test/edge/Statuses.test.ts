@@ -29,6 +29,12 @@ test.each([
   expect(declared(named(name))).toEqual(statuses)
 })
 
+const credential = (fake: Fake.FakeVenue, endpoint: Described): { readonly key?: string } => {
+  if (endpoint.access === "operator") return { key: Fake.operatorToken }
+  if (isOwners(endpoint)) return { key: fake.session }
+  return needsKey(endpoint) ? { key: fake.keys.alice } : {}
+}
+
 /** A good request of an endpoint, with everything that it needs. */
 const good = (fake: Fake.FakeVenue, endpoint: Described): Fake.Ask => {
   const { body, target } = Contract.examples[endpoint.name as Contract.Name]
@@ -36,27 +42,38 @@ const good = (fake: Fake.FakeVenue, endpoint: Described): Fake.Ask => {
     method: endpoint.method,
     target,
     ...(body === undefined ? {} : { body }),
-    ...(endpoint.access === "operator" ? { key: Fake.operatorToken } : needsKey(endpoint) ? { key: fake.keys.alice } : {}),
+    ...credential(fake, endpoint),
     idempotencyKey: "k"
   }
 }
 
-const needsKey = ({ access }: Described): boolean => access === "key" || access === "read" || access === "trade"
+const needsKey = ({ access }: Described): boolean => ["key", "key_read", "read", "trade"].includes(access)
+const isOwners = ({ access }: Described): boolean => access === "owner" || access === "anyone_or_owner"
 
 interface Wrong {
   readonly why: string
   readonly status: number
-  readonly rateLimits?: { readonly perKey: number; readonly perAddress: number }
+  readonly rateLimits?: { readonly perKey: number; readonly perAddress: number; readonly signInsPerAddress: number }
   readonly ask: (fake: Fake.FakeVenue, endpoint: Described) => Fake.Ask
 }
 
 /** What may be wrong with a request on any route, each with the status that only some may answer. */
 const wrongs: ReadonlyArray<Wrong> = [
-  { why: "no credential", status: 401, ask: (fake, endpoint) => ({ ...good(fake, endpoint), headers: { authorization: undefined } }) },
   {
-    why: "a key without a scope",
+    why: "no credential, or where none is needed one that is nobody's",
+    status: 401,
+    ask: (fake, endpoint) => ({
+      ...good(fake, endpoint),
+      headers: { authorization: endpoint.access === "anyone_or_owner" ? "Bearer nobody" : undefined }
+    })
+  },
+  {
+    why: "a key without a scope, or where an owner is needed any key",
     status: 403,
-    ask: (fake, endpoint) => ({ ...good(fake, endpoint), ...(needsKey(endpoint) ? { key: fake.keys.scopeless } : {}) })
+    ask: (fake, endpoint) => ({
+      ...good(fake, endpoint),
+      ...(needsKey(endpoint) ? { key: fake.keys.scopeless } : isOwners(endpoint) ? { key: fake.keys.alice } : {})
+    })
   },
   {
     why: "a body of another type",
@@ -76,7 +93,7 @@ const wrongs: ReadonlyArray<Wrong> = [
   {
     why: "a limit that is used up",
     status: 429,
-    rateLimits: { perKey: 0, perAddress: 0 },
+    rateLimits: { perKey: 0, perAddress: 0, signInsPerAddress: 0 },
     // An operator's own requests are not limited, but those of whoever has not the token.
     ask: (fake, endpoint) => ({ ...good(fake, endpoint), ...(endpoint.access === "operator" ? { key: "another-token" } : {}) })
   },

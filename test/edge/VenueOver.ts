@@ -1,4 +1,5 @@
 /** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as fs from "node:fs"
 import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
@@ -54,6 +55,7 @@ export class VenueOver {
           })
       }),
       NodeTurns.layer,
+      NodePasskeyVerifier.layer,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush
     )
@@ -65,6 +67,7 @@ export class VenueOver {
       acceptsIndexPrices: true,
       acceptsIndexStream: true,
       rateLimits: RateLimits.unlimited,
+      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
       markets,
       capacity: { orders: 10_000, idempotencyKeys: 10_000 },
       sequencer: Sequencer.defaultOptions,

@@ -12,7 +12,7 @@ const named = (driver: Driver, account: number, chosen: string) =>
     kind: "SetDisplayHandle",
     operation: Operation.setDisplayHandleV1,
     account,
-    apiKey: -1,
+    credential: -1,
     idempotencyKey: driver.nextKey(),
     chosen
   }))

@@ -26,7 +26,7 @@ describe("authority", () => {
       collateralAtoms: rich,
       keys: [keyGrant(keyId, { scopes, expiresAtEpochMs })]
     }).account!
-    return { account, apiKey: driver.engine.findApiKey(keyId)!.index }
+    return { account, credential: driver.engine.findApiKey(keyId)!.credential }
   }
 
   test.each<[string, number, number, boolean, Refusal]>([
@@ -40,14 +40,14 @@ describe("authority", () => {
     ["another account's", 3, 1000, true, Refusal.keyAccountMismatch]
   ])("a key with %s", (_, scopes, leftMs, foreign, refusal) => {
     const { account: stranger, driver } = begin()
-    const { account, apiKey } = grant(driver, scopes, driver.atEpochMs + leftMs)
+    const { account, credential } = grant(driver, scopes, driver.atEpochMs + leftMs)
     const who = foreign ? stranger : account
-    const place = complete({ ...driver.placement(who, { quantityAtoms: 10 }), apiKey })
+    const place = complete({ ...driver.placement(who, { quantityAtoms: 10 }), credential })
     const cancel = complete({
       kind: "CancelOrders",
       operation: Operation.cancelV1,
       account: who,
-      apiKey,
+      credential,
       idempotencyKey: "c",
       entries: [{ market: -2, orderNumber: 1, raw: "" }]
     })
@@ -58,11 +58,11 @@ describe("authority", () => {
 
   test("a revoked key is refused before anything that was decided with it is told", () => {
     const { driver } = begin()
-    const { account, apiKey } = grant(driver, 3, driver.atEpochMs + 1000)
-    const command = complete({ ...driver.placement(account, { quantityAtoms: 10 }), apiKey })
+    const { account, credential } = grant(driver, 3, driver.atEpochMs + 1000)
+    const command = complete({ ...driver.placement(account, { quantityAtoms: 10 }), credential })
     driver.run(command)
     // No command revokes yet; the state is as one would leave it.
-    driver.engine.state.apiKeys.setRevokedAt(apiKey, driver.atEpochMs)
+    driver.engine.state.apiKeys.setRevokedAt(credential, driver.atEpochMs)
     expect(driver.engine.admit(command, driver.atEpochMs)).toMatchObject({
       refusal: Refusal.keyRevoked,
       replayed: false,
@@ -327,7 +327,7 @@ describe("accounts", () => {
     const id = driver.engine.accountId(31)
     expect(driver.engine.findAccount(id)).toBe(31)
     expect(driver.engine.balance(31)).toMatchObject({ accountId: id, collateralAtoms: 5, availableAtoms: 5 })
-    expect(driver.engine.findApiKey("key_0_31")).toMatchObject({ account: 31, index: 31, scopes: 3, revokedAtEpochMs: 0 })
+    expect(driver.engine.findApiKey("key_0_31")).toMatchObject({ account: 31, credential: 31, scopes: 3, revokedAtEpochMs: 0 })
     expect(driver.engine.findApiKey("key_0_32")).toBe(undefined)
   })
 

@@ -15,7 +15,7 @@ import type { OrderDecided } from "../../src/operations/orders/OrderDecided.js"
 /** What a test says of a command: its fields, and of its header what matters. */
 export type Given<K extends Kind> =
   & { readonly kind: K }
-  & Partial<Pick<Header, "account" | "apiKey" | "operation" | "idempotencyKey">>
+  & Partial<Pick<Header, "account" | "credential" | "operation" | "idempotencyKey">>
   & Omit<CommandOfKind<K>, "kind" | keyof Header | Added>
   & Partial<Pick<CommandOfKind<K>, Added & keyof CommandOfKind<K>>>
 
@@ -32,19 +32,21 @@ export type AnyGiven = { readonly [K in Kind]: Given<K> }[Kind]
  */
 export const complete = <K extends Kind>(given: Given<K>): CommandOfKind<K> => {
   const declaration = of(given)
-  const { account = none, apiKey = none, idempotencyKey = "" } = given
+  const { account = none, idempotencyKey = "" } = given
+  // Tests open accounts with one key each, so that an account's key has its number.
+  const credential = given.credential ?? (declaration.principals.includes(Principal.key) ? account : none)
   const added = Object.fromEntries(
     Object.entries(declaration.fields as Fields).flatMap(([name, { before }]) => before === undefined ? [] : [[name, before]])
   )
   const values = { ...added, ...given }
   const [request] = Object.values(declaration.requests)
-  const principal = principalOf(declaration.principals, apiKey, idempotencyKey)
+  const principal = principalOf(declaration.principals, credential, idempotencyKey)
   const withoutRequest = request === undefined || principal === Principal.feed
   return {
     ...values,
     principal,
     account,
-    apiKey,
+    credential,
     idempotencyKey,
     operation: given.operation ?? (withoutRequest ? 0 : request.code),
     fingerprint: idempotencyKey === "" ? Fingerprint.noFingerprint : Fingerprint.ofFields(declaration.fields, values)
@@ -54,8 +56,8 @@ export const complete = <K extends Kind>(given: Given<K>): CommandOfKind<K> => {
 /** `complete` for a command whose kind is not known. */
 export const completeAny = (given: AnyGiven): Command => complete(given as Given<Kind>) as Command
 
-const principalOf = (principals: ReadonlyArray<Principal>, apiKey: number, idempotencyKey: string): Principal => {
-  if (principals.includes(Principal.key)) return apiKey >= 0 ? Principal.key : Principal.session
+const principalOf = (principals: ReadonlyArray<Principal>, credential: number, idempotencyKey: string): Principal => {
+  if (principals.includes(Principal.key)) return credential >= 0 ? Principal.key : Principal.session
   if (principals.includes(Principal.feed)) return idempotencyKey === "" ? Principal.feed : Principal.operator
   return principals[0]!
 }

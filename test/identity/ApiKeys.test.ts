@@ -1,10 +1,12 @@
 import { expect, test } from "vitest"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import { Principal } from "../../src/operations/Header.js"
 import type { ApiKeyView } from "../../src/engine/Reads.js"
 
 const issued = ApiKeys.deriveDemoKey("a signer secret", "development", "key", 0, 3)
 const view: ApiKeyView = {
-  index: 0,
+  principal: Principal.key,
+  credential: 0,
   account: 0,
   createdAtEpochMs: 1,
   revokedAtEpochMs: 0,

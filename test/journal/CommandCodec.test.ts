@@ -111,7 +111,7 @@ describe("CommandCodec", () => {
       kind: "PlaceOrders",
       operation: 3,
       account: 1,
-      apiKey: 2,
+      credential: 2,
       idempotencyKey: "k",
       entries: [{
         ...plain,

@@ -127,7 +127,7 @@ test("the number of a format is where every version finds it", () => {
     kind: "PassTime",
     principal: 3,
     account: -1,
-    apiKey: -1,
+    credential: -1,
     operation: 0,
     idempotencyKey: "",
     fingerprint: { a: 0, b: 0, c: 0, d: 0 }

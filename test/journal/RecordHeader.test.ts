@@ -18,7 +18,7 @@ const cancel = arbitraries.headerOf(complete({
   kind: "CancelOrders",
   operation: Operation.cancelV1,
   account: 0x0102,
-  apiKey: 3,
+  credential: 3,
   idempotencyKey: "key",
   entries: []
 }))
@@ -54,7 +54,7 @@ describe("RecordHeader", () => {
   })
 
   test.each<[name: string, at: number, value: number, reason: string]>([
-    ["a principal that nobody is", 0, 8, "unknown principal 8"],
+    ["a principal that nobody is", 0, 11, "unknown principal 11"],
     ["no principal", 0, 0, "unknown principal 0"],
     ["a request that there is none of", 1, 99, "unknown request 99"]
   ])("%s is refused", (_, at, value, reason) => {

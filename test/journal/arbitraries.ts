@@ -80,7 +80,7 @@ const headerBy = (declaration: Declaration, principal: Principal): fc.Arbitrary<
   return record<Header>({
     principal: fc.constant(principal),
     account: isClient(principal) ? engineNumber : fc.constant(none),
-    apiKey: principal === Principal.key ? engineNumber : fc.constant(none),
+    credential: principal === Principal.key ? engineNumber : fc.constant(none),
     operation: fc.constantFrom(...codes),
     idempotencyKey,
     fingerprint
@@ -120,10 +120,10 @@ const refused: fc.Arbitrary<EntryOutcome> = record({
 export const outcome: fc.Arbitrary<EntryOutcome> = fc.oneof(refused, ...allOutcomes.map(outcomeOf))
 
 /** What a record's header says of a command. */
-export const headerOf = ({ account, apiKey, fingerprint, idempotencyKey, operation, principal }: Header): Header => ({
+export const headerOf = ({ account, credential, fingerprint, idempotencyKey, operation, principal }: Header): Header => ({
   principal,
   account,
-  apiKey,
+  credential,
   operation,
   idempotencyKey,
   fingerprint

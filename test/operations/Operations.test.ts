@@ -42,7 +42,17 @@ const journaled: Readonly<Record<string, number>> = {
   SetMarketSession: 21,
   DelistMarket: 22,
   SetLimits: 23,
-  AddToFund: 25
+  AddToFund: 25,
+  OpenOwnerAccount: 26,
+  SignIn: 27,
+  AddPasskey: 28,
+  RemovePasskey: 29,
+  EndSession: 30,
+  ApproveAgent: 31,
+  DenyAgent: 32,
+  ExchangeGrant: 33,
+  RevokeApiKey: 34,
+  NoteSecurity: 35
 }
 
 const journaledRequests: Readonly<Record<string, number>> = {
@@ -70,7 +80,16 @@ const journaledRequests: Readonly<Record<string, number>> = {
   delistMarket: 28,
   withdrawDelisting: 29,
   addToFund: 30,
-  setLimits: 33
+  setLimits: 33,
+  openOwnerAccount: 40,
+  signIn: 41,
+  addPasskey: 42,
+  removePasskey: 43,
+  endSession: 44,
+  approveAgent: 45,
+  denyAgent: 46,
+  exchangeGrant: 47,
+  revokeApiKey: 48
 }
 
 describe("the declarations", () => {
@@ -114,6 +133,16 @@ describe("the declarations", () => {
       principals,
       requests
     }) => {
+      if (permission === "owner" || permission === "proof") {
+        // What an owner does with a credential, or somebody with a proof, has no key: a proof is good once.
+        expect(keyScope).toBe("none")
+        expect(Object.values(requests).map(({ lookup }) => lookup)).toEqual([null])
+        expect(principals).toHaveLength(1)
+        const owners = new Set<Principal>([Principal.session])
+        const proofs = new Set<Principal>([Principal.passkey, Principal.agent, Principal.ticket])
+        expect((permission === "owner" ? owners : proofs).has(principals[0]!)).toBe(true)
+        return
+      }
       const byClients = principals.some((principal) => principal === Principal.key || principal === Principal.session)
       expect(principals.length).toBeGreaterThan(0)
       expect(new Set(principals).size).toBe(principals.length)

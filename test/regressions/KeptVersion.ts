@@ -2,6 +2,7 @@
  * Data directories that earlier versions left, on a disk in memory or a real one, and the present venue over them: under a
  * clock that stands soon after the last record, as keys are remembered for a day.
  */
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as zlib from "node:zlib"
@@ -160,6 +161,7 @@ const settings: Omit<Venue.Options, "markets"> = {
   signerSecret: Version.signerSecret,
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
+  site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
   capacity: { orders: 10_000, idempotencyKeys: 10_000 },
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,
@@ -192,6 +194,7 @@ export const start = (
           })
       }),
       NodeTurns.layer,
+      NodePasskeyVerifier.layer,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush
     )

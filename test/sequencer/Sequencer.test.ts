@@ -345,7 +345,7 @@ describe("fail-stop", () => {
   test("a defect in the engine stops the writer, and nothing of that turn is written or answered", () => {
     const bench = new Bench().open()
     bench.submit("before", bench.place())
-    bench.send("defect", { ...bench.place(), apiKey: 99 } as Command)
+    bench.send("defect", { ...bench.place(), credential: 99 } as Command)
     bench.submit("after", bench.place())
     bench.turn()
     expect(bench.failures).toMatchObject([{ _tag: "Defect", cause: { message: "a command names a key that was issued" } }])

@@ -47,15 +47,24 @@ const principals: { readonly [P in Principal]: string } = {
   [Principal.operator]: "the operator",
   [Principal.key]: "a key",
   [Principal.session]: "the owner",
-  [Principal.ledger]: "the ledger driver"
+  [Principal.ledger]: "the ledger driver",
+  [Principal.passkey]: "the holder of a passkey",
+  [Principal.agent]: "an agent",
+  [Principal.ticket]: "the holder of a ticket"
+}
+
+/** The credential that a client's command came by. */
+const withWhat = (state: State, { credential, principal }: Header): string => {
+  if (credential < 0) return ""
+  return principal === Principal.key ? ` with ${state.apiKeys.keyId(credential)}` : ` in session ${credential}`
 }
 
 const byWhom = (state: State, command: Header): string => {
   const request = requestOf(command.operation)
-  const by = request === undefined ? "" : ` (${request.name}, idempotency key ${command.idempotencyKey})`
+  const key = command.idempotencyKey === "" ? "" : `, idempotency key ${command.idempotencyKey}`
+  const by = request === undefined ? "" : ` (${request.name}${key})`
   if (command.account < 0) return `by ${principals[command.principal]}${by}`
-  const key = command.apiKey < 0 ? "" : ` with ${state.apiKeys.keyId(command.apiKey)}`
-  return `by ${accountName(state, command.account)}${key}${by}`
+  return `by ${accountName(state, command.account)}${withWhat(state, command)}${by}`
 }
 
 const placement = (state: State, command: PlaceOrders, entry: PlaceEntry, index: number, decided: EntryOutcome): string => {

@@ -1,9 +1,8 @@
-/** Every route of the capability: what an account has, its orders among it, and the key that asks. */
+/** Every route of the capability: what an account has, its orders among it. */
 import { listOrders } from "../orders/listOrders.js"
 import { listAccountLiquidations } from "../markets/listLiquidations.js"
 import { cancelAutoClose, cancelTriggers, getAutoClose, listTriggers, setAutoClose } from "./autoClose.js"
 import { getBalance, getCompatBalance } from "./getBalance.js"
-import { getCurrentApiKey } from "./getCurrentApiKey.js"
 import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
 import { listLedger } from "./listLedger.js"
@@ -21,7 +20,6 @@ export const routes = [
   listAccountLiquidations,
   listFundingPayments,
   listLedger,
-  getCurrentApiKey,
   getProfile,
   setProfile,
   getLeverage,

@@ -1,12 +1,12 @@
 /** The account that a path names, which must be the key's own: foreign and unknown ones are answered alike. */
 import type * as Effect from "effect/Effect"
-import type { ApiKeyView, Reads } from "../../engine/Reads.js"
+import type { Reads, Trader } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 import { fail } from "../http/Executor.js"
 
 export const withAccount = <A>(
   state: Reads,
-  { account }: ApiKeyView,
+  { account }: Trader,
   accountId: string,
   then: (account: number) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> => state.accountId(account) === accountId ? then(account) : fail(Errors.accountNotFound)

@@ -11,11 +11,10 @@ import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
-import type { ApiKeyView, BracketView } from "../../engine/Reads.js"
+import type { BracketView, Trader } from "../../engine/Reads.js"
 import { type AutoClose, noAutoClose } from "../../operations/accounts/AutoClose.js"
 import type { AutoCloseSet } from "../../operations/accounts/SetAutoClose.js"
 import { Canonical } from "../../operations/Fingerprint.js"
-import { Principal } from "../../operations/Header.js"
 import { Operation, type Outcome } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
@@ -120,22 +119,22 @@ const canonical = new Canonical()
 /** Cancels what closes an account's positions, in one market, or in all where none is named. */
 const cancel = (
   services: Services,
-  key: ApiKeyView,
+  trader: Trader,
   operation: Operation,
   idempotencyKey: string,
   marketId: string | undefined
 ): Effect.Effect<Rendered, Errors.Failure> =>
   Effect.suspend(() => {
     const { state } = services
-    const accountId = state.accountId(key.account)
+    const accountId = state.accountId(trader.account)
     canonical.begin()
     canonical.text(accountId)
     if (marketId !== undefined) canonical.text(marketId)
     return Submission.submitted(services, {
       kind: "SetAutoClose",
-      principal: Principal.key,
-      account: key.account,
-      apiKey: key.index,
+      principal: trader.principal,
+      account: trader.account,
+      credential: trader.credential,
       operation,
       idempotencyKey,
       fingerprint: canonical.end(),
@@ -165,8 +164,8 @@ export const getAutoClose = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Take-profits and stop-losses of a position"),
   example: { target },
-  handler: (services) => ({ key, path: { accountId, marketId } }) =>
-    withAccount(services.state, key, accountId, (account) =>
+  handler: (services) => ({ trader, path: { accountId, marketId } }) =>
+    withAccount(services.state, trader, accountId, (account) =>
       withMarket(services.state, services.state.findMarket(marketId), ({ index }) => list(services, account, index)))
 })
 
@@ -231,9 +230,9 @@ export const cancelAutoClose = Route.effect({
     .addError(Failures.native(Failures.commandWithoutBody, 404))
     .annotate(OpenApi.Summary, "Cancel the take-profits and stop-losses of a position, those of its open orders among them"),
   example: { target },
-  handler: (services) => ({ headers, key, path: { accountId, marketId } }) =>
-    withAccount(services.state, key, accountId, () =>
-      cancel(services, key, Operation.cancelAutoCloseV1, headers["idempotency-key"], marketId))
+  handler: (services) => ({ headers, trader, path: { accountId, marketId } }) =>
+    withAccount(services.state, trader, accountId, () =>
+      cancel(services, trader, Operation.cancelAutoCloseV1, headers["idempotency-key"], marketId))
 })
 
 export const listTriggers = Route.effect({
@@ -247,8 +246,8 @@ export const listTriggers = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Take-profits and stop-losses of the account"),
   example: { target: `/v1/accounts/${Example.accountId}/triggers` },
-  handler: (services) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(services.state, key, accountId, (account) =>
+  handler: (services) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(services.state, trader, accountId, (account) =>
       withFilter(services.state, urlParams.marketId, (name) =>
         services.state.findMarket(name), (market) =>
         list(services, account, market)))
@@ -265,7 +264,7 @@ export const cancelTriggers = Route.effect({
     .addError(Failures.native(Failures.commandWithoutBody, 404))
     .annotate(OpenApi.Summary, "Cancel all take-profits and stop-losses of the account, those of its open orders among them"),
   example: { target: `/v1/accounts/${Example.accountId}/triggers` },
-  handler: (services) => ({ headers, key, path: { accountId } }) =>
-    withAccount(services.state, key, accountId, () =>
-      cancel(services, key, Operation.cancelTriggersV1, headers["idempotency-key"], undefined))
+  handler: (services) => ({ headers, trader, path: { accountId } }) =>
+    withAccount(services.state, trader, accountId, () =>
+      cancel(services, trader, Operation.cancelTriggersV1, headers["idempotency-key"], undefined))
 })

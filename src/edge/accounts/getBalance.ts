@@ -94,7 +94,8 @@ export const getBalance = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Collateral, equity and margin at mark"),
   example: { target: `/v1/accounts/${Example.accountId}/balance` },
-  handler: ({ state }) => ({ key, path }) => withAccount(state, key, path.accountId, (account) => Effect.succeed(balance(state, account)))
+  handler: ({ state }) => ({ trader, path }) =>
+    withAccount(state, trader, path.accountId, (account) => Effect.succeed(balance(state, account)))
 })
 
 export const getCompatBalance = Route.effect({
@@ -106,5 +107,5 @@ export const getCompatBalance = Route.effect({
     .addError(Failures.compat(Failures.keyedRead))
     .annotate(OpenApi.Summary, "The account's money"),
   example: { target: "/v2/balance" },
-  handler: ({ state }) => ({ key }) => json(compatBalance(state, key.account))
+  handler: ({ state }) => ({ trader }) => json(compatBalance(state, trader.account))
 })

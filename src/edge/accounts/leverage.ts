@@ -66,8 +66,8 @@ export const getLeverage = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The most leverage that the account takes in a market"),
   example: { target },
-  handler: ({ state }) => ({ key, path: { accountId, marketId } }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId, marketId } }) =>
+    withAccount(state, trader, accountId, (account) =>
       withMarket(state, state.findMarket(marketId), ({ index, parameters: { maxLeverageX } }) => {
         const setLeverageX = state.leverage(account, index)
         return json({

@@ -125,8 +125,8 @@ export const listFills = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's own fills, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/fills?marketId=${Example.marketId}` },
-  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(state, trader, accountId, (account) =>
       withFilter(state, urlParams.marketId, (name) =>
         state.findMarket(name), (market) =>
         withCursor("fills", urlParams.cursor, (before) => {
@@ -150,7 +150,7 @@ export const listCompatOwnTrades = Route.effect({
     .addError(Failures.compat(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's own trades, oldest first: the first ones since a time, or the latest ones"),
   example: { target: `/v2/trades?symbol=${Example.encodedSymbol}&limit=50` },
-  handler: ({ state }) => ({ key: { account }, urlParams }) =>
+  handler: ({ state }) => ({ trader: { account }, urlParams }) =>
     withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
       const limit = compatLimit(urlParams.limit)
       const fills = urlParams.since === undefined

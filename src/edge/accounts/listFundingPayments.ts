@@ -69,8 +69,8 @@ export const listFundingPayments = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's payments of funding since a time, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/funding-payments?limit=24` },
-  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(state, trader, accountId, (account) =>
       json({
         version: "external-funding-payment-list/v1",
         accountId,

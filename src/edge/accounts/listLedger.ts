@@ -58,8 +58,8 @@ export const listLedger = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Every change of the account's balance with its cause, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/ledger?limit=50` },
-  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(state, trader, accountId, (account) =>
       withFilter(state, urlParams.marketId, (name) =>
         state.findMarket(name), (market) =>
         withCursor("entries", urlParams.cursor, (before) => {

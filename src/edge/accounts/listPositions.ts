@@ -158,8 +158,8 @@ export const listPositions = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Positions that are not flat"),
   example: { target: `/v1/accounts/${Example.accountId}/positions` },
-  handler: ({ state }) => ({ key, path: { accountId } }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId } }) =>
+    withAccount(state, trader, accountId, (account) =>
       Effect.succeed({
         version: "external-position-list/v1" as const,
         accountId,
@@ -178,10 +178,10 @@ export const listCompatPositions = Route.effect({
     .addError(Failures.compat(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Positions that are not flat"),
   example: { target: "/v2/positions" },
-  handler: ({ state }) => ({ key, urlParams }) =>
+  handler: ({ state }) => ({ trader, urlParams }) =>
     withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) =>
       json(
-        state.positions(key.account)
+        state.positions(trader.account)
           .filter((view) => market === anyMarket || view.market === market)
           .map((view) => compatPosition(state.market(view.market).parameters, view, state.atEpochMs))
       ))

@@ -134,8 +134,8 @@ export const previewMargin = Route.effect({
     .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "What a placement would come to, and the account's margin after it; nothing is placed"),
   example: { target: `/v1/accounts/${Example.accountId}/margin/preview`, body: NewOrder.example },
-  handler: ({ now, state }) => ({ key, path: { accountId }, payload }) =>
-    withAccount(state, key, accountId, (account) => {
+  handler: ({ now, state }) => ({ trader, path: { accountId }, payload }) =>
+    withAccount(state, trader, accountId, (account) => {
       if (payload.accountId !== accountId) return fail(Errors.refused(Refusal.Refusal.keyAccountMismatch))
       return withMarket(state, state.findMarket(payload.marketId), ({ parameters }) => {
         const prepared = NewOrder.prepare(state, payload, "")

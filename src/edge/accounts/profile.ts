@@ -57,8 +57,8 @@ export const getProfile = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "How others may see the account"),
   example: { target },
-  handler: ({ state }) => ({ key, path: { accountId } }) =>
-    withAccount(state, key, accountId, (account) => {
+  handler: ({ state }) => ({ trader, path: { accountId } }) =>
+    withAccount(state, trader, accountId, (account) => {
       const { displayHandle } = state.account(account)
       return Effect.succeed({
         version: "external-account-profile/v1" as const,

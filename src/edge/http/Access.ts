@@ -7,30 +7,47 @@ import * as HttpApiMiddleware from "@effect/platform/HttpApiMiddleware"
 import * as HttpApiSecurity from "@effect/platform/HttpApiSecurity"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Context from "effect/Context"
-import type { ApiKeyView } from "../../engine/Reads.js"
+import type { ApiKeyView, SessionView, Trader } from "../../engine/Reads.js"
 
-/** What an API key may have to be: of any scope, or with the scope to read or to trade. */
-export type KeyLevel = "key" | "read" | "trade"
+/** What may be asked of whoever acts for an account: a key with the scope to read or to trade, or instead of it the owner's session. */
+export type TraderLevel = "read" | "trade"
+/** An API key alone: any, or one with the scope to read. */
+export type KeyLevel = "key" | "key_read"
 
 /**
- * `system` needs nothing and is served before the venue is ready; `public` needs nothing; `read` and
- * `trade` need an API key with that scope, `key` any key; `operator` needs the operator's token.
+ * `system` needs nothing and is served before the venue is ready; `public` needs nothing; `read` and `trade` need an API key
+ * with that scope or the owner's session; `key` and `key_read` need an API key; `owner` needs the session of the account's
+ * owner, `anyone_or_owner` takes it where it is sent; `operator` needs the operator's token.
  */
-export type Level = "system" | "public" | KeyLevel | "operator"
+export type Level = "system" | "public" | TraderLevel | KeyLevel | "owner" | "anyone_or_owner" | "operator"
 
-/** The key that calls, on the levels that need one. */
-export type KeyOf<L extends Level> = L extends KeyLevel ? ApiKeyView : undefined
+/** Who calls, on the levels that need a credential of an account. */
+export type TraderOf<L extends Level> = L extends TraderLevel ? Trader
+  : L extends KeyLevel ? ApiKeyView
+  : L extends "owner" ? SessionView
+  : L extends "anyone_or_owner" ? SessionView | undefined
+  : undefined
 
 export class Access extends Context.Tag("venue/edge/http/Access")<Access, Level>() {}
 
-/** Bearer API key, for the reference document. */
-class ApiKeySecurity extends HttpApiMiddleware.Tag<ApiKeySecurity>()("venue/edge/http/ApiKeySecurity", {
-  security: {
-    apiKey: HttpApiSecurity.bearer.pipe(
-      HttpApiSecurity.annotate(OpenApi.Description, "An API key: pk_<environment>_<key>_<secret>.")
-    )
-  }
+const apiKey = HttpApiSecurity.bearer.pipe(
+  HttpApiSecurity.annotate(OpenApi.Description, "An API key: pk_<environment>_<key>_<secret>.")
+)
+
+const session = HttpApiSecurity.bearer.pipe(
+  HttpApiSecurity.annotate(OpenApi.Description, "The session of the account's owner, who signed in with a passkey: ses_<token>.")
+)
+
+/** Bearer API key or session, for the reference document. */
+class TraderSecurity extends HttpApiMiddleware.Tag<TraderSecurity>()("venue/edge/http/TraderSecurity", {
+  security: { apiKey, session }
 }) {}
+
+/** Bearer API key, for the reference document. */
+class ApiKeySecurity extends HttpApiMiddleware.Tag<ApiKeySecurity>()("venue/edge/http/ApiKeySecurity", { security: { apiKey } }) {}
+
+/** Bearer session, for the reference document. */
+class OwnerSecurity extends HttpApiMiddleware.Tag<OwnerSecurity>()("venue/edge/http/OwnerSecurity", { security: { session } }) {}
 
 /** Bearer operator token, for the reference document. */
 class OperatorSecurity extends HttpApiMiddleware.Tag<OperatorSecurity>()("venue/edge/http/OperatorSecurity", {
@@ -43,11 +60,16 @@ const secured = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps, level: 
   switch (level) {
     case "system":
     case "public":
+    case "anyone_or_owner":
       return endpoint
-    case "key":
     case "read":
     case "trade":
+      return endpoint.middleware(TraderSecurity)
+    case "key":
+    case "key_read":
       return endpoint.middleware(ApiKeySecurity)
+    case "owner":
+      return endpoint.middleware(OwnerSecurity)
     case "operator":
       return endpoint.middleware(OperatorSecurity)
   }

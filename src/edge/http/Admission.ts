@@ -1,41 +1,66 @@
 /** Lets a call in or answers it, by what its endpoint declares: the one place where access is enforced, for every route. */
-import { scopeRead, scopeTrade } from "../../operations/accounts/OpenDemoAccounts.js"
+import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
+import { Principal } from "../../operations/Header.js"
 import { Refusal } from "../../domain/Refusal.js"
-import type { ApiKeyView } from "../../engine/Reads.js"
+import type { Trader } from "../../engine/Reads.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
-import type { KeyLevel } from "./Access.js"
+import * as Credentials from "../../identity/Credentials.js"
+import type { KeyLevel, TraderLevel } from "./Access.js"
 import type { Call } from "./Call.js"
 import * as Errors from "./Errors.js"
 import * as Limiting from "./Limiting.js"
 
 /** Who calls. */
 export interface Caller {
-  /** The key, on routes that need one. */
-  readonly key: ApiKeyView | undefined
+  /** Whoever acts for an account, on routes that need one. */
+  readonly trader: Trader | undefined
 }
 
-const anyone: Caller = { key: undefined }
+const anyone: Caller = { trader: undefined }
 
 /** The bits of a key's scopes that a level needs. */
-const scopes: Readonly<Record<KeyLevel, number>> = { key: 0, read: scopeRead, trade: scopeTrade }
+const scopes: Readonly<Record<TraderLevel | KeyLevel, number>> = { key: 0, key_read: scopeRead, read: scopeRead, trade: scopeTrade }
 
-const withKey = (call: Call, level: KeyLevel): Caller | undefined => {
+/** Whoever the credential is of, if it may act now; undefined when the call was answered. */
+const identified = (call: Call): Trader | undefined => {
   const { now, state, tokens } = call.services
-  const key = ApiKeys.identify(call.request.headers["authorization"], state, tokens, now())
-  if (typeof key === "string") {
-    // Whoever guesses at keys is held up like anybody without one.
-    if (!Limiting.ofAddress(call)) return undefined
-    if (key === "missing" || key === "malformed") call.fail(Errors.keyRejected(key))
-    else call.failDurably(Errors.keyRejected(key))
+  const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, now())
+  if (typeof trader !== "string") return Limiting.ofTrader(call, trader) ? trader : undefined
+  // Whoever guesses at credentials is held up like anybody without one.
+  if (!Limiting.ofAddress(call)) return undefined
+  const failure = trader === "session_ended" ? Errors.refused(Refusal.sessionEnded) : Errors.keyRejected(trader)
+  // What was not looked up in the state is no later than it.
+  if (trader === "missing" || trader === "malformed") call.fail(failure)
+  else call.failDurably(failure)
+  return undefined
+}
+
+const withTrader = (call: Call, level: TraderLevel | KeyLevel): Caller | undefined => {
+  const trader = identified(call)
+  if (trader === undefined) return undefined
+  // The owner's session has every scope.
+  if (trader.principal === Principal.session) {
+    if (level === "read" || level === "trade") return { trader }
+    call.failDurably(Errors.keyNeeded)
     return undefined
   }
-  if (!Limiting.ofKey(call, key.index)) return undefined
   const scope = scopes[level]
-  if ((key.scopes & scope) !== scope) {
-    call.failDurably(Errors.refused(Refusal.keyScopeMissing))
+  if ((trader.scopes & scope) === scope) return { trader }
+  call.failDurably(Errors.refused(Refusal.keyScopeMissing))
+  return undefined
+}
+
+/** No key ever gets here: what is an owner's is behind a passkey. */
+const owner = (call: Call): Caller | undefined => {
+  if ((call.request.headers["authorization"] ?? "") === "") {
+    if (Limiting.ofAddress(call)) call.fail(Errors.signInNeeded)
     return undefined
   }
-  return { key }
+  const trader = identified(call)
+  if (trader === undefined) return undefined
+  if (trader.principal === Principal.session) return { trader }
+  call.failDurably(Errors.passkeyRequired)
+  return undefined
 }
 
 const operator = (call: Call): Caller | undefined => {
@@ -60,9 +85,15 @@ export const admit = (call: Call): Caller | undefined => {
     case "public":
       return call.endpoint.budget === "none" || Limiting.ofAddress(call) ? anyone : undefined
     case "key":
+    case "key_read":
     case "read":
     case "trade":
-      return withKey(call, access)
+      return withTrader(call, access)
+    case "owner":
+      return owner(call)
+    case "anyone_or_owner":
+      if ((call.request.headers["authorization"] ?? "") !== "") return owner(call)
+      return Limiting.ofAddress(call) ? anyone : undefined
     case "operator":
       return operator(call)
   }

@@ -7,8 +7,8 @@ import * as Context from "effect/Context"
 
 /**
  * `none` is never limited; `operator` neither, but a request whose token is refused draws on its address; `public` draws on
- * its remote address, `sign_in` on its address's attempts to sign in; `key` draws on the API key that calls, or where the key
- * is refused on the address; `cancel` likewise, and a key that is over its limit has as many cancels again.
+ * its remote address, `sign_in` on its address's attempts to sign in; `key` draws on the API key or the owner's session that
+ * calls, or where it is refused on the address; `cancel` likewise, and a key that is over its limit has as many cancels again.
  */
 export type Budget = "none" | "operator" | "public" | "sign_in" | "key" | "cancel"
 

@@ -3,6 +3,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
+import type { Identity } from "../../identity/Identity.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { RateLimits } from "../../identity/RateLimits.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
@@ -26,6 +27,7 @@ export interface Services {
   readonly rateLimits: RateLimits
   /** Proxies of the venue's own that stand before it. */
   readonly trustedProxies: number
+  readonly identity: Identity
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
@@ -77,8 +79,10 @@ export class Call {
 
   /** The headers of every answer. */
   private headers(contentType: string): Readonly<Record<string, string>> {
-    const kept = Protection.mayBeKept(this.endpoint.access) ? Protection.always : Protection.unkept
-    const usual = { "content-type": contentType, "x-request-id": this.requestId, ...kept }
+    const kept = Protection.mayBeKept(this.endpoint) ? Protection.always : Protection.unkept
+    const usual: Readonly<Record<string, string>> = contentType === ""
+      ? { "x-request-id": this.requestId, ...kept }
+      : { "content-type": contentType, "x-request-id": this.requestId, ...kept }
     return this.limit === 0 ? usual : {
       ...usual,
       "ratelimit-limit": String(this.limit),

@@ -5,7 +5,7 @@
  */
 
 /** What is listed: a cursor of one kind is none of another. */
-export type Kind = "orders" | "fills" | "trades" | "entries"
+export type Kind = "orders" | "fills" | "trades" | "entries" | "events"
 
 /** A cursor behind which entries with a number below `before` follow. */
 export const encode = (kind: Kind, before: number): string => Buffer.from(JSON.stringify({ kind, before }), "utf8").toString("base64url")

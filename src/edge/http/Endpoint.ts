@@ -33,7 +33,9 @@ export interface Described {
   readonly urlParamsSchema: Schema.Schema<unknown, unknown> | undefined
   readonly headersSchema: Schema.Schema<unknown, unknown> | undefined
   readonly payloadSchema: Schema.Schema<unknown, unknown> | undefined
-  /** By HTTP status, successes and envelopes. */
+  /** Whether its success is 204, without a body. */
+  readonly isEmpty: boolean
+  /** By HTTP status, what has a body: successes and envelopes. */
   readonly answers: ReadonlyMap<number, Answer>
 }
 
@@ -108,6 +110,7 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
         urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
         headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],
         payloadSchema: Option.getOrUndefined(endpoint.payloadSchema) as Described["payloadSchema"],
+        isEmpty: successes.has(204),
         answers
       })
     }

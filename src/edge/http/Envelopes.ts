@@ -12,12 +12,12 @@ export type Family = "native" | "compat"
 
 /** `code` values by HTTP status. */
 export const codes = {
-  400: ["invalid_request", "operation_not_available"],
-  401: ["unauthorized"],
-  403: ["scope_missing", "account_not_enabled"],
+  400: ["invalid_request", "operation_not_available", "authorization_pending", "slow_down", "access_denied", "grant_expired"],
+  401: ["unauthorized", "passkey_assertion_invalid"],
+  403: ["scope_missing", "account_not_enabled", "passkey_required"],
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
   405: ["method_not_allowed"],
-  409: ["idempotency_key_conflict", "client_order_id_in_use", "index_stream_conflict"],
+  409: ["idempotency_key_conflict", "client_order_id_in_use", "index_stream_conflict", "last_passkey"],
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
   422: ["order_rejected"],
@@ -46,7 +46,6 @@ const guards = [
   "no_liquidity",
   "leverage_out_of_bounds",
   "trigger_invalid",
-  "trigger_invalid",
   "fenced",
   "already_seen",
   "expiry_passed",
@@ -56,7 +55,12 @@ const guards = [
   "index_held",
   "notice_required",
   "fees_insufficient",
-  "account_share"
+  "account_share",
+  "passkey_registration_invalid",
+  "passkey_known",
+  "passkey_limit",
+  "key_limit",
+  "user_codes_locked"
 ] as const
 export const Guard = Schema.Literal(...guards)
 

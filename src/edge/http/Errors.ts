@@ -285,6 +285,79 @@ const keyFailures: Readonly<Record<Rejection, Failure>> = {
 /** A credential that is no API key that may act. */
 export const keyRejected = (rejection: Rejection): Failure => keyFailures[rejection]
 
+const unsigned = (name: string, safeMessage: string): Failure => ({
+  description: { ...unauthorized(name, "missing", safeMessage).description, recoveryActions: ["sign_in_with_passkey"] }
+})
+
+/** An owner's route without any credential. */
+export const signInNeeded = unsigned("SignInNeeded", "This is the owner's alone: sign in with a passkey and send the session's token.")
+
+/** A session where an API key is needed. */
+export const keyNeeded = unauthorized("KeyNeeded", "malformed", "This route takes an API key, not a session.")
+
+/** A good key where the owner is needed. */
+export const passkeyRequired: Failure = {
+  description: {
+    name: "PasskeyRequired",
+    status: 403,
+    code: "passkey_required",
+    compatName: "PermissionDenied",
+    retryable: false,
+    recoveryActions: ["sign_in_with_passkey"],
+    safeMessage: "No API key may do this: it is behind the owner's passkey.",
+    compares: undefined
+  }
+}
+
+/** An assertion that proves nothing. What was wrong is told where it helps an honest client; it says nothing of any account. */
+export const assertionInvalid = (message: string): Failure => ({
+  description: { ...Refusal.describe(Refusal.Refusal.passkeyUnknown), name: "AssertionInvalid" },
+  message
+})
+
+/** A registration that makes no passkey of this venue's. */
+export const registrationInvalid = (message: string): Failure => ({
+  description: { ...invalid, name: "RegistrationInvalid", guard: "passkey_registration_invalid" },
+  message
+})
+
+/** No room for another challenge or another agent that waits. */
+export const identityBusy: Failure = { description: { ...Refusal.describe(Refusal.Refusal.inboxFull), name: "IdentityBusy" } }
+
+const grantCode = (name: string, code: string, retryable: boolean, safeMessage: string): Failure => ({
+  description: {
+    ...invalid,
+    name,
+    code,
+    retryable,
+    recoveryActions: retryable ? ["wait_and_retry_same_identity"] : ["fix_request"],
+    safeMessage
+  }
+})
+
+/** What an agent is told that asks for its key. */
+export const authorizationPending = grantCode("AuthorizationPending", "authorization_pending", true, "The owner has not decided yet.")
+export const slowDown = grantCode("SlowDown", "slow_down", true, "You ask more often than the interval allows.")
+export const accessDenied = grantCode("AccessDenied", "access_denied", false, "The owner denied the request.")
+
+/** No agent waits under this code. */
+export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
+
+/** Too many wrong codes from one session. */
+export const userCodesLocked: Failure = {
+  description: {
+    ...invalid,
+    name: "UserCodesLocked",
+    status: 429,
+    code: "rate_limited",
+    guard: "user_codes_locked",
+    compatName: "RateLimitExceeded",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "Ten wrong codes within a minute: no agent can be approved from this session for a minute."
+  }
+}
+
 /** The operator's token is missing or wrong. */
 export const operatorRejected: Failure = operatorUnauthorized
 
@@ -309,6 +382,17 @@ export const all: ReadonlyArray<Failure> = [
   rateLimited(60),
   internal,
   operatorRejected,
+  signInNeeded,
+  keyNeeded,
+  passkeyRequired,
+  assertionInvalid("The assertion was not made for this challenge."),
+  registrationInvalid("The response was not made for this challenge."),
+  identityBusy,
+  authorizationPending,
+  slowDown,
+  accessDenied,
+  userCodeUnknown,
+  userCodesLocked,
   ...Object.values(keyFailures)
 ]
 

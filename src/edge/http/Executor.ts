@@ -10,11 +10,11 @@ import * as Exit from "effect/Exit"
 import * as ParseResult from "effect/ParseResult"
 import * as Runtime from "effect/Runtime"
 import * as Schema from "effect/Schema"
-import { assert } from "../../domain/Assert.js"
-import type { KeyOf, Level } from "./Access.js"
+import type { Level, TraderOf } from "./Access.js"
 import type { Caller } from "./Admission.js"
 import type { Call } from "./Call.js"
 import type { Described } from "./Endpoint.js"
+import { assert } from "../../domain/Assert.js"
 import * as Errors from "./Errors.js"
 import * as Requests from "./Requests.js"
 
@@ -28,16 +28,19 @@ export class Rendered {
   ) {}
 }
 
+/** An answer without a body. */
+export const noContent = new Rendered("", 204)
+
 /** An answer that is a failure. */
 export const fail = (failure: Errors.Failure): Effect.Effect<never, Errors.Failure> => Effect.fail(failure)
 
 /** A body that is made here as its schema says: tests decode every one with it. */
 export const json = (value: object): Effect.Effect<Rendered> => Effect.succeed(new Rendered(JSON.stringify(value)))
 
-/** What a handler is given: everything its endpoint declares, decoded, and the key that calls. */
+/** What a handler is given: everything its endpoint declares, decoded, whoever calls, and from where. */
 export type Input<E extends HttpApiEndpoint.HttpApiEndpoint.Any, L extends Level> =
   & Omit<HttpApiEndpoint.HttpApiEndpoint.Request<E>, "request">
-  & { readonly key: KeyOf<L> }
+  & { readonly trader: TraderOf<L>; readonly remoteAddress: string }
 
 /** A handler of one endpoint. */
 export type Handler<E extends HttpApiEndpoint.HttpApiEndpoint.Any, L extends Level> = (
@@ -128,13 +131,16 @@ const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   }
 }
 
+/** The success of an endpoint that answers without a body. */
+const nothing = { schema: Schema.Unknown as Schema.Schema<unknown, unknown>, kind: "json", contentType: "" } as const
+
 /** Serves one endpoint with its handler. The route answers every call exactly once. */
 export const serve = (
   endpoint: Described,
   handler: (input: never) => Effect.Effect<unknown, Errors.Failure>,
   runtime: Runtime.Runtime<never>
 ): (call: Call, caller: Caller) => void => {
-  const success = endpoint.answers.get(200)
+  const success = endpoint.isEmpty ? nothing : endpoint.answers.get(200)
   assert(success !== undefined, "an endpoint has a success")
   const encode = Schema.encodeUnknownSync(success.schema)
   const handle = handler as (input: object) => Effect.Effect<unknown, Errors.Failure>
@@ -143,10 +149,10 @@ export const serve = (
     if (endpoint.access === "system" && endpoint.name !== "getMetrics") return answer()
     call.services.barrier.whenDurable(call.services.state.sequence, answer)
   }
-  return (call, { key }) => {
+  return (call, { trader }) => {
     const input = read(call)
     if (Requests.isFailure(input)) return call.fail(input)
-    const effect = Effect.suspend(() => handle({ ...input, key }))
+    const effect = Effect.suspend(() => handle({ ...input, trader, remoteAddress: call.request.remoteAddress }))
     Runtime.runCallback(runtime)(effect, {
       onExit: (exit) => {
         try {

@@ -19,6 +19,9 @@ export const limitedSystem: Kind = [...system, 429]
 /** Public data: 503 while the venue is starting or stopping. */
 export const publicRead: Kind = [...limitedSystem, 503]
 
+/** What nobody needs a credential for, with a body: there may be no room for what it begins. */
+export const openWithBody: Kind = [...publicRead, 413, 415]
+
 /** What any API key may read. */
 export const anyKeyRead: Kind = [...publicRead, 401]
 

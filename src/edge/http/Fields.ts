@@ -10,7 +10,7 @@ import * as Order from "../../domain/Order.js"
 export const Atoms = Schema.String.pipe(Schema.pattern(/^(?:0|[1-9][0-9]*)$/)).annotations({ identifier: "Atoms" })
 const wholeNumber = /^(?:0|-?[1-9][0-9]*)$/
 /** `*Atoms` that may be negative. */
-const SignedAtoms = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "SignedAtoms" })
+export const SignedAtoms = Schema.String.pipe(Schema.pattern(wholeNumber)).annotations({ identifier: "SignedAtoms" })
 /** A decimal string in a response: optional minus, digits, a dot, digits. */
 export const Decimal = Schema.String.pipe(Schema.pattern(/^-?[0-9]+\.[0-9]+$/)).annotations({ identifier: "Decimal" })
 /** Plain digits, with or without decimals, and no leading zero. */
@@ -40,6 +40,14 @@ export const Digest = Schema.String.pipe(Schema.pattern(/^sha256:[0-9a-f]{64}$/)
 export const maxNameLength = 128
 /** A name of something in a request or a path: an id, a market, a symbol. */
 export const Name = Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maxNameLength)).annotations({ identifier: "Name" })
+/** Control characters. */
+const control = /\p{Cc}/u
+/** What somebody calls something, in a request: 1 to 64 characters on one line. */
+export const Label = Schema.String.pipe(
+  Schema.minLength(1),
+  Schema.maxLength(64),
+  Schema.filter((text) => !control.test(text), { jsonSchema: { minLength: 1, maxLength: 64 } })
+).annotations({ identifier: "Label", description: "1 to 64 characters on one line." })
 /** Any text that is not empty, in a response. */
 export const Text = Schema.String.pipe(Schema.minLength(1))
 /** 1..64 of `[A-Za-z0-9._:-]`. */

@@ -1,4 +1,6 @@
 /** Counts a request against what it draws on, before anything of it acts, and answers it 429 where nothing is left. */
+import type { Trader } from "../../engine/Reads.js"
+import { Principal } from "../../operations/Header.js"
 import { secondsUntil, type Subject, type Windows } from "../../identity/RateLimits.js"
 import type { Call } from "./Call.js"
 import { clientAddress } from "./ClientAddress.js"
@@ -15,10 +17,11 @@ const draw = (call: Call, windows: Windows, subject: Subject, beyond: number): b
   return mayAct
 }
 
-/** Of an API key that may act; cancels beyond its limit have a budget of their own, of the same size. */
-export const ofKey = (call: Call, index: number): boolean => {
-  const windows = call.services.rateLimits.key
-  return draw(call, windows, index, call.endpoint.budget === "cancel" ? windows.limit : 0)
+/** Of a key or an owner's session that may act; cancels beyond the limit have a budget of their own, of the same size. */
+export const ofTrader = (call: Call, { credential, principal }: Trader): boolean => {
+  const { rateLimits } = call.services
+  const windows = principal === Principal.session ? rateLimits.session : rateLimits.key
+  return draw(call, windows, credential, call.endpoint.budget === "cancel" ? windows.limit : 0)
 }
 
 /** Of a remote address: a route without a credential, or a credential that is refused. */

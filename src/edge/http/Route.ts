@@ -17,7 +17,7 @@ import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type * as Runtime from "effect/Runtime"
 import { assert } from "../../domain/Assert.js"
 import { Canonical, type Fingerprint } from "../../operations/Fingerprint.js"
-import type { ApiKeyView } from "../../engine/Reads.js"
+import type { Trader } from "../../engine/Reads.js"
 import * as Access from "./Access.js"
 import * as Budget from "./Budget.js"
 import type { Caller } from "./Admission.js"
@@ -72,8 +72,8 @@ export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
 
 /** What was read of a request once its key and body were found good. */
 export interface Admitted<Body> {
-  readonly key: ApiKeyView
-  /** The key's account. */
+  readonly trader: Trader
+  /** The trader's account. */
   readonly accountId: string
   readonly idempotencyKey: string
   readonly body: Body
@@ -122,7 +122,7 @@ const fingerprinted = <Body>(path: string, feed: Reading<Body>["feed"]) => {
 
 /** A hot route: `run` takes over at step 6. */
 export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object>(
-  { access, budget, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.KeyLevel> & Reading<Body> & {
+  { access, budget, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.TraderLevel> & Reading<Body> & {
     readonly run: (call: Call, admitted: Admitted<Body>) => void
   }
 ): Route<E> & { readonly decode: (body: unknown) => Body | Fault } => {
@@ -136,13 +136,13 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
     isHot: true,
     decode,
     fingerprint,
-    serve: ({ state }) => (call, { key }) => {
-      assert(key !== undefined, "the router lets nobody in without a key here")
+    serve: ({ state }) => (call, { trader }) => {
+      assert(trader !== undefined, "the router lets nobody in without a credential here")
       const found = read(call, reading)
       if (Requests.isFailure(found)) return call.fail(found)
       const { body, idempotencyKey } = found
-      const accountId = state.accountId(key.account)
-      run(call, { key, accountId, idempotencyKey, body, fingerprint: fingerprint(call.params, body) })
+      const accountId = state.accountId(trader.account)
+      run(call, { trader, accountId, idempotencyKey, body, fingerprint: fingerprint(call.params, body) })
     }
   }
 }

@@ -2,7 +2,7 @@
 import * as Effect from "effect/Effect"
 import { assert } from "../../domain/Assert.js"
 import type * as Market from "../../domain/Market.js"
-import { type Header, Principal } from "../../operations/Header.js"
+import type { Header } from "../../operations/Header.js"
 import type { Command, EntryOutcome, Outcome } from "../../operations/Operations.js"
 import type { Refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
@@ -25,15 +25,15 @@ export type ClientCommand = WithoutSender<Command>
  */
 export const submit = (
   call: Call,
-  { fingerprint, idempotencyKey, key }: Admitted<object>,
+  { fingerprint, idempotencyKey, trader }: Admitted<object>,
   command: ClientCommand,
   answer: (outcome: Outcome) => void
 ): void => {
   const sent = {
     ...command,
-    principal: Principal.key,
-    account: key.account,
-    apiKey: key.index,
+    principal: trader.principal,
+    account: trader.account,
+    credential: trader.credential,
     idempotencyKey,
     fingerprint
   } as Command

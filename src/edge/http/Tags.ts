@@ -21,6 +21,11 @@ export const tags = {
     text: "Everything an account has. Listings are newest first; `nextCursor` is null at the end. "
       + "What arrives while paging neither hides nor repeats an entry."
   },
+  identity: {
+    title: "Who may act",
+    text: "An account is opened with a passkey, and its owner signs in with one. What is an owner's alone (passkeys, keys, agents) no "
+      + "API key reaches: 403 `passkey_required`. An agent gets a key by asking its owner for one."
+  },
   markets: { title: "Markets", text: "Public market data; no credential." },
   compatOrders: {
     title: "Compatibility: trading",

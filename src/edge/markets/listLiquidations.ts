@@ -56,8 +56,8 @@ export const listAccountLiquidations = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Liquidations, deleveragings and settlements that the account had a side of, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/liquidations` },
-  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(state, trader, accountId, (account) =>
       json({
         version: "external-account-liquidation-list/v1",
         accountId,

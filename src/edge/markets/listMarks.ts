@@ -30,7 +30,7 @@ const Mark = Schema.Struct({
   basisSumTwiceAtoms: Schema.String,
   basisSamples: Fields.Count,
   fundedPriceAtoms: Fields.Atoms,
-  basisPriceAtoms: Fields.Atoms,
+  basisPriceAtoms: Fields.SignedAtoms,
   bookPriceAtoms: Fields.Atoms,
   lowestPriceAtoms: Fields.Atoms,
   highestPriceAtoms: Fields.Atoms,

@@ -14,7 +14,8 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { scopeRead, scopeTrade, maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
+import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
+import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 
 const DemoAccountsBody = Schema.Struct({
   accounts: Fields.optional(Schema.Int.pipe(Schema.between(1, maxDemoAccounts))).annotations({

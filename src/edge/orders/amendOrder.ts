@@ -94,7 +94,7 @@ export const amendOrder = Route.hot({
   decode: (body) => ruled<AmendOrderBody>(body, amendShape, brokenRule),
   feed: feeds(amendShape),
   run: (call, admitted) => {
-    const { accountId, body, idempotencyKey, key } = admitted
+    const { accountId, body, idempotencyKey, trader } = admitted
     if (body.accountId !== accountId) return call.failDurably(Errors.accountNotFound)
     const { state } = call.services
     const orderId = call.params["orderId"] ?? ""
@@ -102,7 +102,7 @@ export const amendOrder = Route.hot({
     const { entry, market } = Canceling.prepare(state, index, body.marketId, orderId)
     const grid = Grid.ofDecimals(Grid.known(state, index), body.price, body.quantity, "is_none")
     if (Requests.isFailure(grid)) return call.failDurably(grid)
-    const shown = Canceling.shown(state, key.account, entry.orderNumber)
+    const shown = Canceling.shown(state, trader.account, entry.orderNumber)
     const isPlain = entry.raw === "" && grid.fault === Refusal.none
     Submission.submit(call, admitted, {
       kind: "AmendOrder",

@@ -56,7 +56,7 @@ export const cancelCompatOrder = Route.hot({
   decode: (body) => plain<CancelBody>(body, cancelShape),
   feed: feeds(cancelShape),
   run: (call, admitted) => {
-    const { accountId, body, idempotencyKey, key } = admitted
+    const { accountId, body, idempotencyKey, trader } = admitted
     const { state } = call.services
     const prepared = Canceling.prepare(
       state,
@@ -64,7 +64,7 @@ export const cancelCompatOrder = Route.hot({
       body.symbol,
       call.params["orderId"] ?? ""
     )
-    const shown = Canceling.shown(state, key.account, prepared.entry.orderNumber)
+    const shown = Canceling.shown(state, trader.account, prepared.entry.orderNumber)
     Canceling.submitOne(call, admitted, Operation.cancelV2, prepared, (market, decided, outcome) => {
       const view = shown()
       // Both are kept for the retention after the order ended; a repeat at the very end may find the order gone first.

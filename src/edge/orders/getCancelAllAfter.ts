@@ -28,8 +28,8 @@ export const getCancelAllAfter = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "How the dead-man switch stands"),
   example: { target: `/v1/accounts/${Example.accountId}/orders/cancel-all-after` },
-  handler: ({ state }) => ({ key, path: { accountId } }) =>
-    withAccount(state, key, accountId, (account) => {
+  handler: ({ state }) => ({ trader, path: { accountId } }) =>
+    withAccount(state, trader, accountId, (account) => {
       const cancelAtEpochMs = state.cancelAllAtEpochMs(account)
       return json({
         version: "external-cancel-all-after-state/v1",

@@ -5,7 +5,7 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
-import type { ApiKeyView, OrderView, Reads } from "../../engine/Reads.js"
+import type { OrderView, Reads, Trader } from "../../engine/Reads.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { fail, Rendered } from "../http/Executor.js"
@@ -18,7 +18,7 @@ import * as OrderText from "./OrderText.js"
 
 const withOrder = <A>(
   state: Reads,
-  { account }: ApiKeyView,
+  { account }: Trader,
   orderId: string,
   then: (view: OrderView, accountId: string) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> => {
@@ -37,8 +37,8 @@ export const getOrder = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Read one order of the key's account"),
   example: { target: `/v1/orders/${Example.orderId}` },
-  handler: ({ state }) => ({ key, path }) =>
-    withOrder(state, key, path.orderId, (view, accountId) =>
+  handler: ({ state }) => ({ trader, path }) =>
+    withOrder(state, trader, path.orderId, (view, accountId) =>
       Effect.succeed(new Rendered(OrderText.order(accountId, state.market(view.market).parameters, view))))
 })
 
@@ -53,8 +53,8 @@ export const getCompatOrder = Route.effect({
     .addError(Failures.compat(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Read one order of the key's account"),
   example: { target: `/v2/orders/${Example.orderId}?symbol=${Example.encodedSymbol}` },
-  handler: ({ state }) => ({ key, path, urlParams }) =>
-    withOrder(state, key, path.orderId, (view, accountId) => {
+  handler: ({ state }) => ({ trader, path, urlParams }) =>
+    withOrder(state, trader, path.orderId, (view, accountId) => {
       const market = state.market(view.market).parameters
       const symbol = Market.symbol(market)
       if (urlParams.symbol !== undefined && urlParams.symbol !== symbol) return fail(Errors.orderUnknown)

@@ -109,8 +109,8 @@ export const listOrders = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "The account's orders, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/orders?status=open&limit=100` },
-  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(state, key, accountId, (account) =>
+  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(state, trader, accountId, (account) =>
       withFilter(state, urlParams.marketId, (name) =>
         state.findMarket(name), (market) =>
         withCursor("orders", urlParams.cursor, (before) => {
@@ -148,7 +148,7 @@ export const listCompatOrders = Route.effect({
       "Orders by time of placement, oldest first: the first ones since a time, or the latest ones"
     ),
   example: { target: `/v2/orders?symbol=${Example.encodedSymbol}&status=open` },
-  handler: (services) => ({ key: { account }, urlParams }) => {
+  handler: (services) => ({ trader: { account }, urlParams }) => {
     const { state } = services
     return withFilter(state, urlParams.symbol, (name) => state.findSymbol(name), (market) => {
       const status = statusCode(urlParams.status)

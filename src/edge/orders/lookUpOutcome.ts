@@ -137,8 +137,8 @@ export const lookUpOutcome = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "What became of a request whose answer was lost"),
   example: { target: `/v1/accounts/${Example.accountId}/outcomes?idempotencyKey=grid-42-attempt` },
-  handler: ({ state }) => ({ key, path: { accountId }, urlParams }) =>
-    withAccount(state, key, accountId, (account) => {
+  handler: ({ state }) => ({ trader, path: { accountId }, urlParams }) =>
+    withAccount(state, trader, accountId, (account) => {
       const { clientOrderId, idempotencyKey } = urlParams
       const fault = identityFault(urlParams)
       if (fault !== undefined) return fail(Errors.invalidRequest(`${fault.field}: ${fault.message}.`))

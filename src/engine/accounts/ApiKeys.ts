@@ -52,6 +52,9 @@ export class ApiKeys {
   private keyIds: Array<string> = []
   private displayPrefixes: Array<string> = []
   private readonly byId = new Map<string, number>()
+  /** By account its newest key, and by key the one of the same account before it; -1 for none. */
+  private readonly newest = new Map<number, number>()
+  private readonly older: Array<number> = []
 
   /** Index by key id, or -1. */
   find(keyId: string): number {
@@ -106,9 +109,21 @@ export class ApiKeys {
     }
   }
 
+  /** The keys of an account, newest first. */
+  *of(account: number): Generator<number> {
+    for (let key = this.newest.get(account) ?? none; key !== none; key = this.older[key]!) yield key
+  }
+
   /** All keys, oldest first. */
   all(): ReadonlyArray<ApiKey> {
     return Array.from({ length: this.count }, (_, key) => this.at(key))
+  }
+
+  /** Enters a key, which comes behind all others, as the newest of its account. */
+  private chain(key: number): void {
+    const account = this.account(key)
+    this.older[key] = this.newest.get(account) ?? none
+    this.newest.set(account, key)
   }
 
   /** Takes over from a key's row what decides whether it may act. */
@@ -151,6 +166,7 @@ export class ApiKeys {
       this.words[words + word.secret + at] = Number.parseInt(key.secretSha256.slice(at * 8, at * 8 + 8), 16) | 0
     }
     this.authorize(index)
+    this.chain(index)
     this.keyIds.push(key.keyId)
     this.displayPrefixes.push(key.displayPrefix)
     this.byId.set(key.keyId, index)
@@ -175,7 +191,10 @@ export class ApiKeys {
     keys.displayPrefixes = [...displayPrefixes]
     keyIds.forEach((keyId, index) => keys.byId.set(keyId, index))
     keys.count = count
-    for (let key = 0; key < count; key++) keys.authorize(key)
+    for (let key = 0; key < count; key++) {
+      keys.authorize(key)
+      keys.chain(key)
+    }
     return keys
   }
 }

@@ -22,7 +22,7 @@ import { setAutoClose } from "./AutoClose.js"
 import * as InsuranceFund from "./InsuranceFund.js"
 
 /** Most accounts a venue may have: everything that grows has a bound. */
-const maxAccounts = 1_000_000
+export const maxAccounts = 1_000_000
 
 /** Most money atoms one credit may bring. */
 const maxCreditAtoms = 2 ** 52

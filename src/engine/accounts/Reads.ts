@@ -8,7 +8,8 @@ import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, 
 import * as Margin from "../Margin.js"
 import { isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
-import { MarketReads } from "../markets/Reads.js"
+import { IdentityReads } from "../identity/Reads.js"
+import { Principal } from "../../operations/Header.js"
 import type { Bracket } from "./Brackets.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
@@ -42,7 +43,7 @@ const bracketView = (bracket: Bracket): BracketView => ({
   lastSequence: bracket.lastSequence
 })
 
-export class AccountReads extends MarketReads {
+export class AccountReads extends IdentityReads {
   /** What reads show of keys, made once for each: every request asks for one. */
   private readonly keyViews: Array<ApiKeyView | undefined> = []
 
@@ -184,15 +185,27 @@ export class AccountReads extends MarketReads {
   }
 
   findApiKey(keyId: string): ApiKeyView | undefined {
+    const index = this.state.apiKeys.find(keyId)
+    return index === none ? undefined : this.apiKey(index)
+  }
+
+  apiKey(key: number): ApiKeyView {
     const { apiKeys } = this.state
-    const index = apiKeys.find(keyId)
-    if (index === none) return undefined
-    let view = this.keyViews[index]
+    let view = this.keyViews[key]
     // A key changes only once, when it is revoked.
-    if (view === undefined || view.revokedAtEpochMs !== apiKeys.revokedAt(index)) {
-      view = { index, ...apiKeys.at(index) }
-      this.keyViews[index] = view
+    if (view === undefined || view.revokedAtEpochMs !== apiKeys.revokedAt(key)) {
+      view = { principal: Principal.key, credential: key, ...apiKeys.at(key) }
+      this.keyViews[key] = view
     }
     return view
+  }
+
+  apiKeys(account: number, limit: number): ReadonlyArray<ApiKeyView> {
+    const views: Array<ApiKeyView> = []
+    for (const key of this.state.apiKeys.of(account)) {
+      if (views.length === limit) break
+      views.push(this.apiKey(key))
+    }
+    return views
   }
 }

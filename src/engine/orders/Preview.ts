@@ -35,7 +35,7 @@ const commandOf = (account: number, entry: PlaceEntry): PlaceOrders => ({
   kind: "PlaceOrders",
   principal: Principal.session,
   account,
-  apiKey: none,
+  credential: none,
   operation: 0,
   idempotencyKey: "",
   fingerprint: noFingerprint,

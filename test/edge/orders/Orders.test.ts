@@ -24,7 +24,7 @@ describe("native placement", () => {
       principal: Principal.key,
       operation: Operation.placeV1,
       account: 0,
-      apiKey: 0,
+      credential: 0,
       idempotencyKey: "k",
       entries: [{
         market: 0,

@@ -30,8 +30,11 @@ const accessText: Readonly<Record<Level, string>> = {
   system: "No credential.",
   public: "No credential.",
   key: "Any API key.",
-  read: "API key with `read`.",
-  trade: "API key with `trade`.",
+  read: "API key with `read`, or the owner's session.",
+  trade: "API key with `trade`, or the owner's session.",
+  key_read: "API key with `read`, no session.",
+  owner: "The owner's session.",
+  anyone_or_owner: "No credential, or the owner's session.",
   operator: "The operator's token."
 }
 

@@ -1,0 +1,80 @@
+/** Assertions of passkeys, as requests bring them: each answers a challenge, which is over with the first answer, good or bad. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { internal, Principal } from "../../operations/Header.js"
+import { withFields } from "../../operations/Operations.js"
+import * as Passkeys from "../../identity/Passkeys.js"
+import * as PasskeyRules from "../../identity/PasskeyRules.js"
+import type { PasskeyView } from "../../engine/Reads.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
+import * as Fields from "../http/Fields.js"
+
+export const Assertion = Schema.Struct({
+  challengeIdentifier: Fields.Name,
+  credential: PasskeyRules.AuthenticationResponse
+}).annotations({ identifier: "PasskeyAssertion" })
+export type Assertion = typeof Assertion.Type
+
+/** What an assertion has proved. */
+export interface Proved {
+  readonly passkey: PasskeyView
+  /** The authenticator's counter in it. */
+  readonly signCount: number
+}
+
+/** Tells an account's owner of an assertion that failed; the journal takes so many of an account, and no more. */
+const noteFailure = ({ identity, now, submit }: Services, { account, credentialId }: PasskeyView, remoteAddress: string): void => {
+  if (!identity.notes.may(account, now())) return
+  const note = { what: "sign_in_failed", ofAccount: account, credentialId, remoteAddress } as const
+  submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
+}
+
+/** Proves a passkey for one of these purposes: of the account, where the challenge was made for one. */
+export const prove = (
+  services: Services,
+  { challengeIdentifier, credential }: Assertion,
+  purposes: ReadonlyArray<"sign_in" | "add_passkey" | "remove_passkey">,
+  account: number | undefined,
+  remoteAddress: string
+): Effect.Effect<Proved, Errors.Failure> =>
+  Effect.suspend(() => {
+    const { identity: { challenges, publicOrigin: origin, rpId, verifier }, now, state } = services
+    const taken = challenges.take(challengeIdentifier, purposes, now())
+    if (taken === undefined) return fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
+    const passkey = state.findPasskey(credential.id)
+    if (passkey === undefined) return fail(Errors.assertionInvalid("The passkey is not one that the venue knows for this."))
+    const refuse = (reason: string) => {
+      noteFailure(services, passkey, remoteAddress)
+      return fail(Errors.assertionInvalid(reason))
+    }
+    const isOf = (wanted: number | undefined): boolean => wanted === undefined || passkey.account === wanted
+    // The account that the challenge names and the one that asks are both the passkey's own.
+    if (!isOf(taken.ceremony.account) || !isOf(account)) return refuse("The passkey is not one that the venue knows for this.")
+    const { userHandle } = credential.response
+    if (userHandle !== undefined && userHandle !== null && userHandle !== passkey.userHandle) {
+      return refuse("The passkey says that it is another account's.")
+    }
+    const { challenge } = taken
+    const fault = PasskeyRules.fault(credential, "webauthn.get", challenge, origin)
+    if (fault !== undefined) return refuse(fault)
+    return verifier.asserted(credential, passkey, { challenge, origin, rpId }).pipe(
+      Effect.map((signCount) => ({ passkey, signCount })),
+      Effect.catchAll(({ reason }) => refuse(reason))
+    )
+  })
+
+/** The passkeys that a challenge may be answered by. */
+export const allowed = ({ state }: Services, account: number | undefined): ReadonlyArray<PasskeyView> =>
+  account === undefined ? [] : state.passkeys(account)
+
+/** Asks a challenge; fails where too many are open. */
+export const ask = (
+  { identity, now }: Services,
+  ceremony: Passkeys.Ceremony
+): Effect.Effect<readonly [string, Passkeys.Challenge], Errors.Failure> =>
+  Effect.suspend(() => {
+    const asked = identity.challenges.ask(ceremony, now())
+    return asked === undefined ? fail(Errors.identityBusy) : Effect.succeed(asked)
+  })

@@ -1,0 +1,27 @@
+/** Commands about who may act, as the edge sends them: by an owner's session, or by whoever has proved something here. */
+import { none } from "../../domain/None.js"
+import type { SessionView } from "../../engine/Reads.js"
+import { noFingerprint } from "../../operations/Fingerprint.js"
+import { type Header, Principal } from "../../operations/Header.js"
+import { type CommandOfKind, type Kind, type Operation, withFields } from "../../operations/Operations.js"
+
+type FieldsOf<K extends Kind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
+
+/** What was proved is the command's own: it has no key under which it could come again. */
+const keyless = { idempotencyKey: "", fingerprint: noFingerprint } as const
+
+/** A command of somebody's who has proved to hold a passkey, a device code or a ticket. */
+export const proved = <K extends Kind>(
+  kind: K,
+  principal: typeof Principal.passkey | typeof Principal.agent | typeof Principal.ticket,
+  operation: Operation,
+  values: FieldsOf<K>
+): CommandOfKind<K> => withFields(kind, { ...keyless, principal, account: none, credential: none, operation }, values)
+
+/** A command of an owner's. */
+export const owned = <K extends Kind>(
+  kind: K,
+  { account, credential, principal }: SessionView,
+  operation: Operation,
+  values: FieldsOf<K>
+) => withFields(kind, { ...keyless, principal, account, credential, operation }, values)

@@ -1,0 +1,39 @@
+/** A session as its owner is told of it. */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import { sessionMs } from "../../engine/identity/Sessions.js"
+import * as SessionTokens from "../../identity/SessionTokens.js"
+import type { Command } from "../../operations/Operations.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import * as Fields from "../http/Fields.js"
+import * as Submission from "../http/Submission.js"
+
+export const Session = Schema.Struct({
+  version: Schema.Literal("session/v1"),
+  accessToken: Fields.Text.annotations({ description: "Shown this once: send it as a bearer." }),
+  tokenType: Schema.Literal("Bearer"),
+  accountId: Fields.Text,
+  expiresAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "Session" })
+
+/** Opens a session by the command that is made for its token; fails with what the command was refused for. */
+export const opened = (
+  services: Services,
+  make: (opening: { readonly tokenSha256: string; readonly expiresAtEpochMs: number }) => Command
+): Effect.Effect<typeof Session.Type, Errors.Failure> =>
+  Effect.suspend(() => {
+    const token = SessionTokens.issue(services.identity.random.bytes)
+    const expiresAtEpochMs = services.now() + sessionMs
+    return Effect.map(Submission.submitted(services, make({ tokenSha256: token.sha256, expiresAtEpochMs })), ({ entries: [entry] }) => {
+      assert(entry?._tag === "SessionOpened", "signing in comes to a session")
+      return {
+        version: "session/v1" as const,
+        accessToken: token.text,
+        tokenType: "Bearer" as const,
+        accountId: services.state.accountId(entry.account),
+        expiresAtEpochMs
+      }
+    })
+  })

@@ -1,0 +1,285 @@
+/**
+ * How an agent gets a key of an owner's: the agent asks and shows its owner a code, the owner looks at what is asked and
+ * decides, the agent fetches the key. `/v1/agent-connect`, `/v1/accounts/{accountId}/agent-connect/...`.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import { createHash } from "node:crypto"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { SessionView } from "../../engine/Reads.js"
+import { pollSeconds, userCodePattern, type Waiting } from "../../identity/AgentConnect.js"
+import * as ApiKeys from "../../identity/ApiKeys.js"
+import { Principal } from "../../operations/Header.js"
+import { bitsOf, namesOf } from "../../operations/identity/KeyGrant.js"
+import { Operation } from "../../operations/Operations.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import { fail } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import { ApiKeyRecord, record, Scope } from "./ApiKeyRecord.js"
+import { withOwnAccount } from "./OwnAccount.js"
+import { owned, proved } from "./Sent.js"
+
+const distinct = (scopes: ReadonlyArray<string>): boolean => new Set(scopes).size === scopes.length
+const Scopes = Schema.Array(Scope).pipe(Schema.minItems(1), Schema.maxItems(2), Schema.filter(distinct)).annotations({
+  identifier: "Scopes",
+  jsonSchema: { type: "array", items: { enum: ["read", "trade"] }, minItems: 1, maxItems: 2, uniqueItems: true }
+})
+const KeyLifetimeSeconds = Schema.Int.pipe(Schema.between(300, 604_800))
+const UserCode = Schema.String.pipe(Schema.pattern(userCodePattern)).annotations({ identifier: "UserCode" })
+/** SHA-256 in base64url. */
+const CodeChallenge = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{43}$/))
+const CodeVerifier = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9._~-]{43,128}$/))
+
+const ConnectBody = Schema.Struct({
+  clientName: Fields.Label,
+  scopes: Scopes,
+  keyLifetimeSeconds: KeyLifetimeSeconds,
+  codeChallenge: CodeChallenge.annotations({ description: "S256 of a verifier that only the agent knows: base64url of its SHA-256." })
+}).annotations({ identifier: "AgentConnectBody" })
+
+const AgentConnect = Schema.Struct({
+  version: Schema.Literal("agent-connect/v1"),
+  deviceCode: Fields.Text.annotations({ description: "The agent's secret: shown this once." }),
+  userCode: UserCode,
+  verificationUri: Fields.Text,
+  verificationUriComplete: Fields.Text,
+  expiresAtEpochMs: Fields.EpochMs,
+  pollIntervalSeconds: Schema.Int
+}).annotations({ identifier: "AgentConnect" })
+
+const userCode = "BCDF-GH23"
+const codeChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+
+export const beginAgentConnect = Route.effect({
+  tag: "identity",
+  access: "public",
+  budget: "sign_in",
+  endpoint: HttpApiEndpoint.post("beginAgentConnect", "/v1/agent-connect")
+    .setPayload(ConnectBody)
+    .addSuccess(AgentConnect)
+    .addError(Failures.native(Failures.openWithBody))
+    .annotate(OpenApi.Summary, "Ask an owner for a key: begins to wait for the decision"),
+  example: {
+    target: "/v1/agent-connect",
+    body: { clientName: "market maker 3", scopes: ["read", "trade"], keyLifetimeSeconds: 86_400, codeChallenge }
+  },
+  handler: ({ identity: { agents, publicOrigin }, now }) => ({ payload: { scopes, ...asked } }) =>
+    Effect.suspend(() => {
+      const begun = agents.begin({ ...asked, scopes: bitsOf(scopes) }, now())
+      if (begun === undefined) return fail(Errors.identityBusy)
+      const { deviceCode, waiting } = begun
+      const verificationUri = `${publicOrigin}/connect`
+      return Effect.succeed({
+        version: "agent-connect/v1" as const,
+        deviceCode,
+        userCode: waiting.userCode,
+        verificationUri,
+        verificationUriComplete: `${verificationUri}?code=${waiting.userCode}`,
+        expiresAtEpochMs: waiting.expiresAtEpochMs,
+        pollIntervalSeconds: pollSeconds
+      })
+    })
+})
+
+/** The agent that waits under a code that the owner typed; wrong ones are counted. */
+const withWaiting = <A>(
+  { identity: { agents }, now }: Services,
+  { credential: session }: SessionView,
+  code: string,
+  then: (waiting: Waiting) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> =>
+  Effect.suspend(() => {
+    const atEpochMs = now()
+    if (agents.isLocked(session, atEpochMs)) return fail(Errors.userCodesLocked)
+    const waiting = agents.find(code, atEpochMs)
+    if (waiting !== undefined) return then(waiting)
+    agents.noteWrong(session, atEpochMs)
+    return fail(Errors.userCodeUnknown)
+  })
+
+const AgentConnectRequest = Schema.Struct({
+  version: Schema.Literal("agent-connect-request/v1"),
+  accountId: Fields.Text,
+  userCode: UserCode,
+  clientName: Fields.Label.annotations({ description: "What the agent calls itself: nobody has checked it." }),
+  scopes: Schema.Array(Scope),
+  keyLifetimeSeconds: KeyLifetimeSeconds,
+  requestedAtEpochMs: Fields.EpochMs,
+  expiresAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "AgentConnectRequest" })
+
+export const showAgentConnect = Route.effect({
+  tag: "identity",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.get("showAgentConnect", "/v1/accounts/:accountId/agent-connect/:userCode")
+    .setPath(Schema.Struct({ accountId: Fields.Name, userCode: Fields.Name }))
+    .addSuccess(AgentConnectRequest)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
+  example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
+  handler: (services) => ({ path, trader }) =>
+    withOwnAccount(services.state, trader, path.accountId, () =>
+      withWaiting(services, trader, path.userCode, (waiting) =>
+        Effect.succeed({
+          version: "agent-connect-request/v1" as const,
+          accountId: path.accountId,
+          userCode: waiting.userCode,
+          clientName: waiting.clientName,
+          scopes: namesOf(waiting.scopes),
+          keyLifetimeSeconds: waiting.keyLifetimeSeconds,
+          requestedAtEpochMs: waiting.requestedAtEpochMs,
+          expiresAtEpochMs: waiting.expiresAtEpochMs
+        })))
+})
+
+const ApproveBody = Schema.Struct({ userCode: UserCode, scopes: Scopes }).annotations({ identifier: "AgentConnectApproveBody" })
+
+const Approved = Schema.Struct({
+  version: Schema.Literal("agent-connect-approve/v1"),
+  accountId: Fields.Text,
+  clientName: Fields.Label,
+  scopes: Schema.Array(Scope),
+  keyLifetimeSeconds: KeyLifetimeSeconds,
+  approvedAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "AgentConnectApproved" })
+
+export const approveAgentConnect = Route.effect({
+  tag: "identity",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.post("approveAgentConnect", "/v1/accounts/:accountId/agent-connect/approve")
+    .setPath(Fields.AccountPath)
+    .setPayload(ApproveBody)
+    .addSuccess(Approved)
+    .addError(Failures.native(Failures.keyedReadWithBody, 404))
+    .annotate(OpenApi.Summary, "Let the agent have a key, with exactly the scopes that it asked for"),
+  example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
+  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
+    withOwnAccount(services.state, trader, accountId, () =>
+      withWaiting(services, trader, payload.userCode, (waiting) => {
+        if (bitsOf(payload.scopes) !== waiting.scopes) {
+          return fail(Errors.invalidRequest("scopes: must be exactly those that the agent asked for."))
+        }
+        const { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = waiting
+        const approval = owned("ApproveAgent", trader, Operation.approveAgent, {
+          deviceSha256,
+          codeChallenge,
+          clientName,
+          scopes,
+          keyLifetimeSeconds,
+          expiresAtEpochMs,
+          remoteAddress
+        })
+        return Effect.map(Submission.submitted(services, approval), ({ atEpochMs }) => {
+          services.identity.agents.decide(waiting, "approved")
+          return {
+            version: "agent-connect-approve/v1" as const,
+            accountId,
+            clientName,
+            scopes: namesOf(scopes),
+            keyLifetimeSeconds,
+            approvedAtEpochMs: atEpochMs
+          }
+        })
+      }))
+})
+
+const DenyBody = Schema.Struct({ userCode: UserCode }).annotations({ identifier: "AgentConnectDenyBody" })
+
+const Denied = Schema.Struct({
+  version: Schema.Literal("agent-connect-deny/v1"),
+  accountId: Fields.Text,
+  clientName: Fields.Label,
+  deniedAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "AgentConnectDenied" })
+
+export const denyAgentConnect = Route.effect({
+  tag: "identity",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.post("denyAgentConnect", "/v1/accounts/:accountId/agent-connect/deny")
+    .setPath(Fields.AccountPath)
+    .setPayload(DenyBody)
+    .addSuccess(Denied)
+    .addError(Failures.native(Failures.keyedReadWithBody, 404))
+    .annotate(OpenApi.Summary, "Deny the agent a key"),
+  example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
+  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
+    withOwnAccount(services.state, trader, accountId, () =>
+      withWaiting(services, trader, payload.userCode, (waiting) => {
+        const { clientName } = waiting
+        // At once, whatever becomes of the note: nobody approves behind a denial.
+        services.identity.agents.decide(waiting, "denied")
+        const denial = owned("DenyAgent", trader, Operation.denyAgent, { clientName, remoteAddress })
+        return Effect.map(Submission.submitted(services, denial), ({ atEpochMs }) => ({
+          version: "agent-connect-deny/v1" as const,
+          accountId,
+          clientName,
+          deniedAtEpochMs: atEpochMs
+        }))
+      }))
+})
+
+const ExchangeBody = Schema.Struct({
+  deviceCode: Fields.Name,
+  codeVerifier: CodeVerifier
+}).annotations({ identifier: "AgentConnectExchangeBody" })
+
+const Exchanged = Schema.Struct({
+  version: Schema.Literal("agent-connect-exchange/v1"),
+  apiKey: Fields.Text.annotations({ description: "The key's whole text: shown this once." }),
+  key: ApiKeyRecord
+}).annotations({ identifier: "AgentConnectExchange" })
+
+/** What an agent is told for whom nothing is approved. */
+const unapproved = { pending: Errors.authorizationPending, too_fast: Errors.slowDown, denied: Errors.accessDenied } as const
+const grantOver = Errors.refused(Refusal.grantOver)
+
+const s256 = (verifier: string): string => createHash("sha256").update(verifier).digest("base64url")
+
+export const exchangeAgentConnect = Route.effect({
+  tag: "identity",
+  access: "public",
+  budget: "sign_in",
+  endpoint: HttpApiEndpoint.post("exchangeAgentConnect", "/v1/agent-connect/exchange")
+    .setPayload(ExchangeBody)
+    .addSuccess(Exchanged)
+    .addError(Failures.native(Failures.openWithBody))
+    .annotate(OpenApi.Summary, "Fetch the key, once the owner has approved"),
+  example: {
+    target: "/v1/agent-connect/exchange",
+    body: { deviceCode: "dvc_9fXJk2Yb0n2m7QwVd5yVhA", codeVerifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk" }
+  },
+  handler: (services) => ({ payload: { codeVerifier, deviceCode }, remoteAddress }) =>
+    Effect.suspend(() => {
+      const { environment, identity: { agents, random }, now, state } = services
+      const deviceSha256 = ApiKeys.digest(deviceCode)
+      const atEpochMs = now()
+      const polled = agents.poll(deviceSha256, atEpochMs)
+      if (polled !== "approved" && polled !== "unknown") return fail(unapproved[polled])
+      const grant = state.findGrant(deviceSha256)
+      if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs) return fail(grantOver)
+      if (!ApiKeys.equalConstantTime(s256(codeVerifier), grant.codeChallenge)) {
+        return fail(Errors.invalidRequest("codeVerifier: is not the one that this device code was begun with."))
+      }
+      const issued = ApiKeys.issue(random.bytes, environment)
+      const exchange = proved("ExchangeGrant", Principal.agent, Operation.exchangeGrant, { deviceSha256, ...issued.fields, remoteAddress })
+      return Effect.map(Submission.submitted(services, exchange), ({ entries: [entry] }) => {
+        assert(entry?._tag === "KeyIssued", "an exchange comes to a key")
+        return {
+          version: "agent-connect-exchange/v1" as const,
+          apiKey: issued.text,
+          key: record(state, state.apiKey(entry.apiKey), atEpochMs)
+        }
+      })
+    })
+})

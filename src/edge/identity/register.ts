@@ -1,0 +1,141 @@
+/** Registration of passkeys: `POST /v1/auth/passkeys/registration/options` and `.../verify`. The first one opens the account. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Principal } from "../../operations/Header.js"
+import { Operation } from "../../operations/Operations.js"
+import * as Passkeys from "../../identity/Passkeys.js"
+import * as PasskeyRules from "../../identity/PasskeyRules.js"
+import type { SessionView } from "../../engine/Reads.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import * as Assertions from "./Assertions.js"
+import * as Samples from "./Samples.js"
+import { owned, proved } from "./Sent.js"
+import { opened, Session } from "./Session.js"
+
+const defaultName = "Passkey"
+
+const OptionsBody = Schema.Struct({
+  displayName: Fields.optional(Fields.Label).annotations({ description: "What the owner calls the passkey: nobody else sees it." }),
+  assertion: Fields.optional(Assertions.Assertion).annotations({
+    description: "With an owner's session: a passkey of the account, asked for with the purpose `add_passkey`. Adds another one to it."
+  })
+}).annotations({ identifier: "PasskeyRegistrationOptionsBody" })
+
+const RegistrationOptions = Schema.Struct({
+  version: Schema.Literal("passkey-registration-options/v1"),
+  challengeIdentifier: Fields.Text,
+  options: Schema.Struct({
+    rp: Schema.Struct({ id: Fields.Text, name: Fields.Text }),
+    user: Schema.Struct({ id: Fields.Text, name: Fields.Text, displayName: Fields.Text }),
+    challenge: Fields.Text,
+    pubKeyCredParams: Schema.Array(Schema.Struct({ type: Schema.Literal("public-key"), alg: Schema.Int })),
+    timeout: Schema.Int,
+    excludeCredentials: Schema.Array(Samples.CredentialDescriptor),
+    authenticatorSelection: Schema.Struct({
+      residentKey: Schema.Literal("required"),
+      requireResidentKey: Schema.Boolean,
+      userVerification: Schema.Literal("required")
+    }),
+    attestation: Schema.Literal("none")
+  }),
+  expiresAtEpochMs: Fields.EpochMs
+}).annotations({ identifier: "PasskeyRegistrationOptions" })
+
+/** What is to be registered: the first passkey of a new account, or another one of the owner's, who has proved one. */
+const ceremonyOf = (
+  services: Services,
+  owner: SessionView | undefined,
+  { assertion, displayName = defaultName }: typeof OptionsBody.Type,
+  remoteAddress: string
+): Effect.Effect<Passkeys.Ceremony, Errors.Failure> => {
+  if (owner === undefined) {
+    return assertion === undefined
+      ? Effect.sync(() => ({ purpose: "open_account", userHandle: services.identity.challenges.newUserHandle(), displayName }))
+      : fail(Errors.signInNeeded)
+  }
+  if (assertion === undefined) {
+    return fail(Errors.invalidRequest("assertion: a passkey of the account proves that its owner adds another one."))
+  }
+  return Effect.map(
+    Assertions.prove(services, assertion, ["add_passkey"], owner.account, remoteAddress),
+    ({ passkey: { account, userHandle } }): Passkeys.Ceremony => ({ purpose: "new_passkey", account, userHandle, displayName })
+  )
+}
+
+export const beginRegistration = Route.effect({
+  tag: "identity",
+  access: "anyone_or_owner",
+  budget: "sign_in",
+  endpoint: HttpApiEndpoint.post("beginRegistration", "/v1/auth/passkeys/registration/options")
+    .setPayload(OptionsBody)
+    .addSuccess(RegistrationOptions)
+    .addError(Failures.native(Failures.openWithBody, 401, 403))
+    .annotate(OpenApi.Summary, "What a browser makes a passkey by: the first one of a new account, or another one of the owner's"),
+  example: { target: "/v1/auth/passkeys/registration/options", body: { displayName: "My phone" } },
+  handler: (services) => ({ payload, remoteAddress, trader }) =>
+    Effect.gen(function*() {
+      const ceremony = yield* ceremonyOf(services, trader, payload, remoteAddress)
+      const [challengeIdentifier, { challenge, expiresAtEpochMs }] = yield* Assertions.ask(services, ceremony)
+      const { displayName: name, userHandle } = ceremony as Extract<Passkeys.Ceremony, { readonly userHandle: string }>
+      const known = Assertions.allowed(services, trader?.account)
+      return {
+        version: "passkey-registration-options/v1" as const,
+        challengeIdentifier,
+        options: Passkeys.creationOptions(services.identity.rpId, challenge, { userHandle, name }, known),
+        expiresAtEpochMs
+      }
+    })
+})
+
+const VerifyBody = Schema.Struct({
+  challengeIdentifier: Fields.Name,
+  credential: PasskeyRules.RegistrationResponse
+}).annotations({ identifier: "PasskeyRegistration" })
+
+/** The owner who adds a passkey has to be signed in still: the same account's, in whichever of its sessions. */
+const isStillOwner = (ceremony: Passkeys.Ceremony, owner: SessionView | undefined): boolean =>
+  ceremony.purpose === "open_account" || ceremony.account === owner?.account
+
+export const finishRegistration = Route.effect({
+  tag: "identity",
+  access: "anyone_or_owner",
+  budget: "sign_in",
+  endpoint: HttpApiEndpoint.post("finishRegistration", "/v1/auth/passkeys/registration/verify")
+    .setPayload(VerifyBody)
+    .addSuccess(Session)
+    .addError(Failures.native(Failures.openWithBody, 401, 403))
+    .annotate(OpenApi.Summary, "Register the passkey that the browser has made, and sign in with it"),
+  example: { target: "/v1/auth/passkeys/registration/verify", body: Samples.registration },
+  handler: (services) => ({ payload: { challengeIdentifier, credential }, remoteAddress, trader }) =>
+    Effect.gen(function*() {
+      const { challenges, publicOrigin: origin, rpId, verifier } = services.identity
+      const taken = challenges.take(challengeIdentifier, ["open_account", "new_passkey"], services.now())
+      if (taken === undefined) {
+        return yield* fail(Errors.registrationInvalid("The challenge is over, was answered before, or is none of this venue's."))
+      }
+      const { ceremony, challenge } = taken
+      if (!isStillOwner(ceremony, trader)) return yield* fail(Errors.signInNeeded)
+      const fault = PasskeyRules.fault(credential, "webauthn.create", challenge, origin)
+      if (fault !== undefined) return yield* fail(Errors.registrationInvalid(fault))
+      const registered = yield* Effect.mapError(
+        verifier.registered(credential, { challenge, origin, rpId }),
+        ({ reason }) => Errors.registrationInvalid(reason)
+      )
+      if (registered.credentialId !== credential.id) {
+        return yield* fail(Errors.registrationInvalid("The response's id is not the credential's."))
+      }
+      const { displayName, userHandle } = ceremony
+      const passkey = { ...registered, transports: registered.transports.join(","), userHandle, displayName, remoteAddress }
+      return yield* opened(services, (opening) =>
+        ceremony.purpose === "open_account" || trader === undefined
+          ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
+          : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, ...opening }))
+    })
+})

@@ -1,0 +1,256 @@
+/**
+ * How commands about who may act are decided. Whatever was proved (an assertion, a device code) was checked where it came
+ * in; what only the state can say is decided here, in the record's own turn: whether the passkey is still one of the
+ * account's, whether its counter went back, whether a grant still stands.
+ */
+import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { AddPasskey } from "../../operations/identity/AddPasskey.js"
+import type { ApproveAgent } from "../../operations/identity/ApproveAgent.js"
+import type { KeyIssued, PasskeyFields, SessionOpened } from "../../operations/identity/Credentials.js"
+import type { ExchangeGrant } from "../../operations/identity/ExchangeGrant.js"
+import type { OpenOwnerAccount } from "../../operations/identity/OpenOwnerAccount.js"
+import type { RemovePasskey } from "../../operations/identity/RemovePasskey.js"
+import type { RevokeApiKey } from "../../operations/identity/RevokeApiKey.js"
+import type { SignIn } from "../../operations/identity/SignIn.js"
+import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
+import { maxAccounts } from "../accounts/Deciding.js"
+import { always, type Deciders } from "../Decider.js"
+import { Event } from "../EventLog.js"
+import type { State } from "../State.js"
+import { mostPasskeys } from "./Passkeys.js"
+import { kindCode, type KindName } from "./SecurityLog.js"
+import { mostSessions, type Session } from "./Sessions.js"
+
+/** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
+const addedApprovesAfterMs = 24 * 60 * 60 * 1000
+/** Most API keys of an account that may act at one time, its bots' among them. */
+export const mostActiveKeys = 64
+
+/** Notes an event of an account's security. */
+export const note = (
+  state: State,
+  account: number,
+  kind: KindName,
+  credentialId: string,
+  remoteAddress: string,
+  detail: string = ""
+): void => {
+  const { atEpochMs, sequence } = state
+  state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
+  state.events.event2(Event.SecurityNoted, account, kindCode(kind))
+}
+
+const end = (state: State, session: Session): void => {
+  state.identity.sessions.remove(session)
+  state.events.event2(Event.SessionEnded, session.account, session.number)
+}
+
+interface Opening {
+  readonly tokenSha256: string
+  readonly expiresAtEpochMs: number
+  readonly remoteAddress: string
+}
+
+/** Opens a session of an account; beyond the most, its oldest ends. */
+const open = (state: State, account: number, credentialId: string, opening: Opening): SessionOpened => {
+  const { sessions } = state.identity
+  sessions.forget(state.atEpochMs)
+  const own = sessions.of(account)
+  if (own.length >= mostSessions) {
+    end(state, own[0]!)
+    note(state, account, "session_ended", own[0]!.credentialId, opening.remoteAddress)
+  }
+  const number = sessions.total
+  const { expiresAtEpochMs, tokenSha256 } = opening
+  sessions.add({ number, account, tokenSha256, credentialId, createdAtEpochMs: state.atEpochMs, expiresAtEpochMs })
+  state.events.event3(Event.SessionOpened, account, number, expiresAtEpochMs)
+  return { _tag: "SessionOpened", account, session: number }
+}
+
+const addPasskey = (state: State, account: number, fields: PasskeyFields, approvesFromEpochMs: number): void => {
+  const { credentialId, displayName, publicKey, signCount, transports, userHandle } = fields
+  const { passkeys } = state.identity
+  passkeys.add({
+    credentialId,
+    account,
+    userHandle,
+    publicKey,
+    signCount,
+    transports,
+    displayName,
+    createdAtEpochMs: state.atEpochMs,
+    lastUsedAtEpochMs: 0,
+    approvesFromEpochMs
+  })
+  state.events.event2(Event.PasskeysChanged, account, passkeys.countOf(account))
+}
+
+const openOwnerAccount = (state: State, command: OpenOwnerAccount): SessionOpened | Refused => {
+  const { credentialId, displayName, remoteAddress } = command
+  if (state.identity.passkeys.find(credentialId) !== undefined) return refused(Refusal.passkeyKnown, none)
+  const born = Ids.ordinal(state.sequence, 0)
+  const account = state.accounts.open(born, state.sequence)
+  state.events.event2(Event.AccountOpened, account, born)
+  addPasskey(state, account, command, state.atEpochMs)
+  note(state, account, "account_opened", credentialId, remoteAddress, displayName)
+  return open(state, account, credentialId, command)
+}
+
+const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): SessionOpened | Refused => {
+  const { passkeys } = state.identity
+  const passkey = passkeys.find(credentialId)
+  if (passkey === undefined) return refused(Refusal.passkeyUnknown, none)
+  const { account, displayName } = passkey
+  // Authenticators that count nothing always say 0; of all others each assertion counts on.
+  if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
+    note(state, account, "sign_in_failed", credentialId, opening.remoteAddress, "its counter went back")
+    return refused(Refusal.signCountWentBack, none)
+  }
+  passkeys.used(passkey, signCount, state.atEpochMs)
+  note(state, account, "signed_in", credentialId, opening.remoteAddress, displayName)
+  return open(state, account, credentialId, opening)
+}
+
+const addToAccount = (state: State, command: AddPasskey): SessionOpened | Refused => {
+  const { account, credentialId, displayName, remoteAddress } = command
+  const { passkeys } = state.identity
+  if (passkeys.find(credentialId) !== undefined) return refused(Refusal.passkeyKnown, none)
+  if (passkeys.countOf(account) >= mostPasskeys) return refused(Refusal.passkeyLimit, none)
+  addPasskey(state, account, command, state.atEpochMs + addedApprovesAfterMs)
+  note(state, account, "passkey_added", credentialId, remoteAddress, displayName)
+  return open(state, account, credentialId, command)
+}
+
+const removePasskey = (state: State, { account, credentialId, remoteAddress }: RemovePasskey): Done | Refused => {
+  const { passkeys, sessions } = state.identity
+  const passkey = passkeys.find(credentialId)
+  if (passkey === undefined || passkey.account !== account) return refused(Refusal.passkeyNotFound, none)
+  if (passkeys.countOf(account) === 1) return refused(Refusal.lastPasskey, none)
+  for (const session of sessions.of(account)) if (session.credentialId === credentialId) end(state, session)
+  passkeys.remove(passkey)
+  state.events.event2(Event.PasskeysChanged, account, passkeys.countOf(account))
+  note(state, account, "passkey_removed", credentialId, remoteAddress, passkey.displayName)
+  return done
+}
+
+const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
+  const { account, clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+  const { grants } = state.identity
+  grants.forget(state.atEpochMs)
+  if (expiresAtEpochMs <= state.atEpochMs || grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
+  grants.add({
+    deviceSha256,
+    account,
+    clientName,
+    codeChallenge,
+    scopes,
+    keyLifetimeSeconds,
+    approvedAtEpochMs: state.atEpochMs,
+    expiresAtEpochMs
+  })
+  state.events.event4(Event.AgentApproved, account, scopes, keyLifetimeSeconds, expiresAtEpochMs)
+  note(state, account, "agent_approved", "", remoteAddress, clientName)
+  return done
+}
+
+/** Keys of an account that may act at the record's time. */
+const activeKeys = ({ apiKeys, atEpochMs }: State, account: number): number => {
+  let active = 0
+  for (const key of apiKeys.of(account)) if (apiKeys.actsUntil(key) > atEpochMs) active++
+  return active
+}
+
+const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued | Refused => {
+  const { grants } = state.identity
+  const grant = grants.find(command.deviceSha256)
+  if (grant === undefined || grant.expiresAtEpochMs <= state.atEpochMs) return refused(Refusal.grantOver, none)
+  const { account, clientName, keyLifetimeSeconds, scopes } = grant
+  // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
+  if (activeKeys(state, account) >= mostActiveKeys) return refused(Refusal.keyLimit, none)
+  grants.remove(grant)
+  const expiresAtEpochMs = state.atEpochMs + keyLifetimeSeconds * 1000
+  const { displayPrefix, keyId, remoteAddress, secretSha256 } = command
+  const apiKey = state.apiKeys.issue({
+    keyId,
+    account,
+    displayPrefix,
+    secretSha256,
+    scopes,
+    createdAtEpochMs: state.atEpochMs,
+    expiresAtEpochMs,
+    revokedAtEpochMs: 0
+  })
+  state.identity.clientNames.set(apiKey, clientName)
+  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
+  note(state, account, "key_issued", keyId, remoteAddress, clientName)
+  return { _tag: "KeyIssued", account, apiKey }
+}
+
+const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApiKey): Done | Refused => {
+  const { apiKeys } = state
+  const key = apiKeys.find(keyId)
+  if (key === none || apiKeys.account(key) !== account) return refused(Refusal.keyNotFound, none)
+  if (apiKeys.revokedAt(key) !== 0) return done
+  apiKeys.setRevokedAt(key, state.atEpochMs)
+  state.events.event2(Event.ApiKeyRevoked, key, account)
+  note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
+  return done
+}
+
+export const deciders: Deciders<"identity"> = {
+  OpenOwnerAccount: {
+    admit: ({ accounts }) => accounts.count < maxAccounts ? Refusal.none : Refusal.tableFull,
+    decide: (state, command) => [openOwnerAccount(state, command)]
+  },
+  SignIn: {
+    admit: always,
+    decide: (state, command) => [signIn(state, command)]
+  },
+  AddPasskey: {
+    admit: always,
+    decide: (state, command) => [addToAccount(state, command)]
+  },
+  RemovePasskey: {
+    admit: always,
+    decide: (state, command) => [removePasskey(state, command)]
+  },
+  EndSession: {
+    admit: always,
+    decide: (state, { account, credential, remoteAddress }) => {
+      const session = state.identity.sessions.find(credential)!
+      end(state, session)
+      note(state, account, "signed_out", session.credentialId, remoteAddress)
+      return [done]
+    }
+  },
+  ApproveAgent: {
+    admit: ({ identity }, _, atEpochMs) => identity.grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none,
+    decide: (state, command) => [approveAgent(state, command)]
+  },
+  DenyAgent: {
+    admit: always,
+    decide: (state, { account, clientName, remoteAddress }) => {
+      note(state, account, "agent_denied", "", remoteAddress, clientName)
+      return [done]
+    }
+  },
+  ExchangeGrant: {
+    // Nobody is to fill the journal with codes that stand for nothing.
+    admit: ({ apiKeys, identity }, { deviceSha256, keyId }) =>
+      identity.grants.find(deviceSha256) === undefined || apiKeys.find(keyId) !== none ? Refusal.grantOver : Refusal.none,
+    decide: (state, command) => [exchangeGrant(state, command)]
+  },
+  RevokeApiKey: {
+    admit: always,
+    decide: (state, command) => [revokeApiKey(state, command)]
+  },
+  NoteSecurity: {
+    admit: always,
+    decide: (state, { credentialId, ofAccount, remoteAddress, what }) => {
+      note(state, ofAccount, what, credentialId, remoteAddress)
+      return [done]
+    }
+  }
+}

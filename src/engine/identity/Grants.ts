@@ -1,0 +1,62 @@
+/** Keys that owners have let agents have and that were not fetched yet, by the digest of the device code that fetches each. */
+import { assert } from "../../domain/Assert.js"
+
+/** Most grants that wait: each is over ten minutes after its agent asked at the latest. */
+const mostGrants = 65_536
+/** Grants that are over and forgotten with each new one, at most. */
+const forgottenAtOnce = 8
+
+export interface Grant {
+  /** Lowercase hex. */
+  readonly deviceSha256: string
+  readonly account: number
+  readonly clientName: string
+  /** S256 of the agent's verifier, base64url. */
+  readonly codeChallenge: string
+  readonly scopes: number
+  readonly keyLifetimeSeconds: number
+  readonly approvedAtEpochMs: number
+  readonly expiresAtEpochMs: number
+}
+
+export class Grants {
+  private readonly byDevice = new Map<string, Grant>()
+
+  get count(): number {
+    return this.byDevice.size
+  }
+
+  find(deviceSha256: string): Grant | undefined {
+    return this.byDevice.get(deviceSha256)
+  }
+
+  add(grant: Grant): void {
+    assert(!this.byDevice.has(grant.deviceSha256), "a device code is approved once")
+    this.byDevice.set(grant.deviceSha256, grant)
+  }
+
+  remove({ deviceSha256 }: Grant): void {
+    this.byDevice.delete(deviceSha256)
+  }
+
+  /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
+  isFull(atEpochMs: number): boolean {
+    if (this.byDevice.size < mostGrants) return false
+    const [oldest] = this.byDevice.values()
+    return oldest!.expiresAtEpochMs > atEpochMs
+  }
+
+  /** Forgets some of the oldest that are over at a time. */
+  forget(atEpochMs: number): void {
+    let left = forgottenAtOnce
+    for (const grant of this.byDevice.values()) {
+      if (left-- === 0) return
+      if (grant.expiresAtEpochMs <= atEpochMs) this.remove(grant)
+    }
+  }
+
+  /** All of them, in the order in which they were approved. */
+  all(): ReadonlyArray<Grant> {
+    return [...this.byDevice.values()]
+  }
+}

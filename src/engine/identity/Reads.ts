@@ -1,0 +1,34 @@
+/** What is read of who may act. */
+import { Principal } from "../../operations/Header.js"
+import { MarketReads } from "../markets/Reads.js"
+import type { GrantView, PasskeyView, SecurityEventView, SessionView } from "../Reads.js"
+import type { Session } from "./Sessions.js"
+
+const sessionView = (session: Session): SessionView => ({ principal: Principal.session, credential: session.number, ...session })
+
+export class IdentityReads extends MarketReads {
+  clientName(key: number): string | undefined {
+    return this.state.identity.clientNames.get(key)
+  }
+
+  findSession(tokenSha256: string): SessionView | undefined {
+    const session = this.state.identity.sessions.findToken(tokenSha256)
+    return session === undefined ? undefined : sessionView(session)
+  }
+
+  findPasskey(credentialId: string): PasskeyView | undefined {
+    return this.state.identity.passkeys.find(credentialId)
+  }
+
+  passkeys(account: number): ReadonlyArray<PasskeyView> {
+    return this.state.identity.passkeys.of(account)
+  }
+
+  findGrant(deviceSha256: string): GrantView | undefined {
+    return this.state.identity.grants.find(deviceSha256)
+  }
+
+  securityEvents(account: number, before: number, limit: number): ReadonlyArray<SecurityEventView> {
+    return this.state.identity.security.of(account, before, limit)
+  }
+}

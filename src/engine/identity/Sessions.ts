@@ -1,0 +1,80 @@
+/**
+ * Owners' sessions that have not ended, by number and by the digest of their token. All live equally long, so they are over
+ * in the order of their numbers, and those that are over are forgotten from the oldest on.
+ */
+import { assert } from "../../domain/Assert.js"
+
+/** How long a session lives. */
+export const sessionMs = 12 * 60 * 60 * 1000
+/** Most sessions of an account: with another one, the oldest ends. */
+export const mostSessions = 32
+/** Sessions that are over and forgotten with each new one, at most: more than one, so that they become fewer. */
+const forgottenAtOnce = 8
+
+export interface Session {
+  /** Counts all sessions of the venue, from 0. */
+  readonly number: number
+  readonly account: number
+  /** Lowercase hex. */
+  readonly tokenSha256: string
+  readonly credentialId: string
+  readonly createdAtEpochMs: number
+  readonly expiresAtEpochMs: number
+}
+
+export class Sessions {
+  /** Sessions ever opened; the number of the next. */
+  total = 0
+  private readonly byNumber = new Map<number, Session>()
+  private readonly byToken = new Map<string, Session>()
+  private readonly byAccount = new Map<number, Set<number>>()
+
+  get count(): number {
+    return this.byNumber.size
+  }
+
+  find(number: number): Session | undefined {
+    return this.byNumber.get(number)
+  }
+
+  findToken(tokenSha256: string): Session | undefined {
+    return this.byToken.get(tokenSha256)
+  }
+
+  /** Those of an account, oldest first. */
+  of(account: number): ReadonlyArray<Session> {
+    return [...(this.byAccount.get(account) ?? [])].map((number) => this.byNumber.get(number)!)
+  }
+
+  add(session: Session): void {
+    assert(session.number >= this.total && !this.byToken.has(session.tokenSha256), "a session is opened once")
+    this.total = session.number + 1
+    this.byNumber.set(session.number, session)
+    this.byToken.set(session.tokenSha256, session)
+    const own = this.byAccount.get(session.account)
+    if (own === undefined) this.byAccount.set(session.account, new Set([session.number]))
+    else own.add(session.number)
+  }
+
+  remove(session: Session): void {
+    this.byNumber.delete(session.number)
+    this.byToken.delete(session.tokenSha256)
+    const own = this.byAccount.get(session.account)!
+    own.delete(session.number)
+    if (own.size === 0) this.byAccount.delete(session.account)
+  }
+
+  /** Forgets the oldest that are over at a time. */
+  forget(atEpochMs: number): void {
+    let left = forgottenAtOnce
+    for (const session of this.byNumber.values()) {
+      if (session.expiresAtEpochMs > atEpochMs || left-- === 0) return
+      this.remove(session)
+    }
+  }
+
+  /** All of them, oldest first. */
+  all(): ReadonlyArray<Session> {
+    return [...this.byNumber.values()]
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * Agents that wait for an owner's decision: by the code that the owner types, and by the digest of the code that the agent
+ * polls with. They are in this process only: with a new start they are over, and the agent begins anew. What an owner has
+ * approved is in the journal.
+ */
+import type * as Context from "effect/Context"
+import * as ApiKeys from "./ApiKeys.js"
+import type { SecureRandom } from "./SecureRandom.js"
+
+/** How long an agent may wait. */
+export const waitMs = 10 * 60 * 1000
+/** How long an agent waits between two polls at least. */
+export const pollSeconds = 5
+/** Agents that may wait at one time. */
+const mostWaiting = 16_384
+
+/** Letters and digits that are not mistaken for each other, and make no words. */
+const alphabet = "BCDFGHJKLMNPQRSTVWXZ23456789"
+const groupLength = 4
+/** Bytes at and above this are drawn again, so that all letters are equally likely. */
+const fairBytes = 256 - 256 % alphabet.length
+
+/** A user code as it is shown: two groups of four. */
+export const userCodePattern = /^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/
+
+/** What an agent asks for. */
+export interface Asked {
+  readonly clientName: string
+  readonly scopes: number
+  readonly keyLifetimeSeconds: number
+  /** S256 of a verifier that only the agent knows, base64url. */
+  readonly codeChallenge: string
+}
+
+export interface Waiting extends Asked {
+  readonly userCode: string
+  readonly deviceSha256: string
+  readonly requestedAtEpochMs: number
+  readonly expiresAtEpochMs: number
+  /** When it was last polled; 0 before. */
+  polledAtEpochMs: number
+  state: "pending" | "approved" | "denied"
+}
+
+/** What a poll comes to, but for what the journal knows of. */
+export type Poll = "pending" | "too_fast" | "denied" | "approved" | "unknown"
+
+/** Wrong user codes of a session within a minute, at most. */
+const mostWrongCodes = 10
+const wrongWindowMs = 60_000
+/** Sessions whose wrong codes are counted at one time. */
+const mostCounted = 16_384
+
+export class AgentConnect {
+  private readonly byUserCode = new Map<string, Waiting>()
+  private readonly byDevice = new Map<string, Waiting>()
+  /** By session: when its first wrong code of a minute came, how many there were, and until when it is locked. */
+  private readonly wrong = new Map<number, { sinceEpochMs: number; count: number; lockedUntilEpochMs: number }>()
+
+  constructor(private readonly random: Context.Tag.Service<SecureRandom>, private readonly most: number = mostWaiting) {}
+
+  get count(): number {
+    return this.byUserCode.size
+  }
+
+  private letters(): string {
+    let letters = ""
+    while (letters.length < groupLength) {
+      for (const byte of this.random.bytes(groupLength)) {
+        if (byte < fairBytes && letters.length < groupLength) letters += alphabet[byte % alphabet.length]!
+      }
+    }
+    return letters
+  }
+
+  /** Lets an agent wait, with the device code that is shown to it alone; undefined where too many wait. */
+  begin(asked: Asked, atEpochMs: number): { readonly deviceCode: string; readonly waiting: Waiting } | undefined {
+    this.forget(atEpochMs)
+    if (this.byUserCode.size >= this.most) return undefined
+    let userCode = `${this.letters()}-${this.letters()}`
+    while (this.byUserCode.has(userCode)) userCode = `${this.letters()}-${this.letters()}`
+    const deviceCode = `dvc_${Buffer.from(this.random.bytes(32)).toString("base64url")}`
+    const waiting: Waiting = {
+      ...asked,
+      userCode,
+      deviceSha256: ApiKeys.digest(deviceCode),
+      requestedAtEpochMs: atEpochMs,
+      expiresAtEpochMs: atEpochMs + waitMs,
+      polledAtEpochMs: 0,
+      state: "pending"
+    }
+    this.byUserCode.set(userCode, waiting)
+    this.byDevice.set(waiting.deviceSha256, waiting)
+    return { deviceCode, waiting }
+  }
+
+  /** The agent that waits under a user code. */
+  find(userCode: string, atEpochMs: number): Waiting | undefined {
+    const waiting = this.byUserCode.get(userCode)
+    return waiting === undefined || waiting.expiresAtEpochMs <= atEpochMs ? undefined : waiting
+  }
+
+  /** Notes a poll by a device code. */
+  poll(deviceSha256: string, atEpochMs: number): Poll {
+    const waiting = this.byDevice.get(deviceSha256)
+    if (waiting === undefined || waiting.expiresAtEpochMs <= atEpochMs) return "unknown"
+    const tooFast = waiting.polledAtEpochMs !== 0 && atEpochMs - waiting.polledAtEpochMs < pollSeconds * 1000
+    waiting.polledAtEpochMs = atEpochMs
+    return waiting.state === "pending" && tooFast ? "too_fast" : waiting.state
+  }
+
+  /** The owner has decided. */
+  decide(waiting: Waiting, state: "approved" | "denied"): void {
+    waiting.state = state
+    // Its code is typed by nobody any more.
+    this.byUserCode.delete(waiting.userCode)
+  }
+
+  /** Whether a session has typed too many wrong codes. */
+  isLocked(session: number, atEpochMs: number): boolean {
+    return (this.wrong.get(session)?.lockedUntilEpochMs ?? 0) > atEpochMs
+  }
+
+  /** Counts a wrong code of a session. */
+  noteWrong(session: number, atEpochMs: number): void {
+    const counted = this.wrong.get(session)
+    if (counted === undefined || atEpochMs - counted.sinceEpochMs >= wrongWindowMs) {
+      this.wrong.delete(session)
+      if (this.wrong.size >= mostCounted) this.wrong.delete(this.wrong.keys().next().value!)
+      this.wrong.set(session, { sinceEpochMs: atEpochMs, count: 1, lockedUntilEpochMs: 0 })
+      return
+    }
+    counted.count++
+    if (counted.count >= mostWrongCodes) counted.lockedUntilEpochMs = atEpochMs + wrongWindowMs
+  }
+
+  private forget(atEpochMs: number): void {
+    for (const [deviceSha256, { expiresAtEpochMs, userCode }] of this.byDevice) {
+      if (expiresAtEpochMs > atEpochMs) return
+      this.byDevice.delete(deviceSha256)
+      this.byUserCode.delete(userCode)
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/** What the venue knows in this process of who asks to act: challenges that are open, agents that wait, what is counted of them. */
+import type * as Context from "effect/Context"
+import { AgentConnect } from "./AgentConnect.js"
+import { Challenges } from "./Passkeys.js"
+import type { PasskeyVerifier } from "./PasskeyVerifier.js"
+import type { SecureRandom } from "./SecureRandom.js"
+import { SecurityNotes } from "./SecurityNotes.js"
+
+/** Where the owner's pages are. */
+export interface Site {
+  /** The only origin that may ask for passkeys: scheme, host and port. */
+  readonly publicOrigin: string
+  /** The domain that passkeys are bound to. */
+  readonly rpId: string
+}
+
+export interface Identity extends Site {
+  readonly challenges: Challenges
+  readonly agents: AgentConnect
+  readonly notes: SecurityNotes
+  readonly verifier: Context.Tag.Service<PasskeyVerifier>
+  readonly random: Context.Tag.Service<SecureRandom>
+}
+
+export const make = (
+  site: Site,
+  verifier: Context.Tag.Service<PasskeyVerifier>,
+  random: Context.Tag.Service<SecureRandom>
+): Identity => ({
+  ...site,
+  challenges: new Challenges(random),
+  agents: new AgentConnect(random),
+  notes: new SecurityNotes(),
+  verifier,
+  random
+})

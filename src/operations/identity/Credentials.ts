@@ -1,0 +1,42 @@
+/** What commands about passkeys, sessions and keys carry in common, and what they come to. */
+import * as Field from "../Field.js"
+import * as Outcome from "../Outcome.js"
+
+/** A session that begins: its token's SHA-256 in lowercase hex, and when it is over. */
+export const sessionFields = {
+  tokenSha256: Field.text("secret"),
+  expiresAtEpochMs: Field.whole("epoch_ms"),
+  /** Where the request came from, as the venue saw it; empty where nothing is known. */
+  remoteAddress: Field.text("as_sent")
+}
+
+/** A passkey as it was registered. */
+export const passkeyFields = {
+  /** As the authenticator names it, base64url. */
+  credentialId: Field.text("api_key"),
+  /** What the authenticator gives back for the owner's account, base64url: of the venue's making, and the same for all of an account's. */
+  userHandle: Field.text("api_key"),
+  /** The public key, COSE in base64url. */
+  publicKey: Field.text("secret"),
+  signCount: Field.whole("count"),
+  /** Ways to reach the authenticator, as it told them, parted by commas. */
+  transports: Field.text("plain"),
+  /** What its owner calls it. */
+  displayName: Field.text("as_sent")
+}
+export type PasskeyFields = Field.Values<typeof passkeyFields>
+
+/** An owner is signed in from here on. */
+export const SessionOpened = Outcome.declare("SessionOpened", 10, {
+  account: Field.numberOf("account"),
+  /** Counts all sessions of the venue. */
+  session: Field.whole("count")
+})
+export type SessionOpened = Outcome.OutcomeOf<"SessionOpened", typeof SessionOpened.fields>
+
+/** A key was issued. */
+export const KeyIssued = Outcome.declare("KeyIssued", 11, {
+  account: Field.numberOf("account"),
+  apiKey: Field.numberOf("api_key")
+})
+export type KeyIssued = Outcome.OutcomeOf<"KeyIssued", typeof KeyIssued.fields>

@@ -1,0 +1,23 @@
+/** Signs the owner out: the session that it comes by ends. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+export const EndSession = declare({
+  kind: "EndSession",
+  code: 30,
+  label: "sign-out",
+  principals: [Principal.session],
+  permission: "owner",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: { endSession: { code: 44, lookup: null } },
+  fields: {
+    remoteAddress: Field.text("as_sent")
+  },
+  share: () => "reduction",
+  keeps: "every decision",
+  outcome: Done
+})
+export type EndSession = CommandOf<typeof EndSession>

@@ -1,0 +1,30 @@
+/** Notes what concerns the security of an account and was no command of anybody's: journaled, so that its owner is told of it. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+/** What may be noted: journaled as places in this list, so names are added at its end. */
+const noted = ["sign_in_failed", "key_used_from_new_address"] as const
+
+export const NoteSecurity = declare({
+  kind: "NoteSecurity",
+  code: 35,
+  label: "security note",
+  principals: [Principal.venue],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {
+    what: Field.choice(noted),
+    ofAccount: Field.numberOf("account"),
+    /** The passkey or the key that it is about. */
+    credentialId: Field.text("api_key"),
+    remoteAddress: Field.text("as_sent")
+  },
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: Done
+})
+export type NoteSecurity = CommandOf<typeof NoteSecurity>

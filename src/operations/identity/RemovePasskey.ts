@@ -1,0 +1,24 @@
+/** Removes a passkey from the owner's account, with the sessions that it signed in: never the last one. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+export const RemovePasskey = declare({
+  kind: "RemovePasskey",
+  code: 29,
+  label: "passkey removal",
+  principals: [Principal.session],
+  permission: "owner",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: { removePasskey: { code: 43, lookup: null } },
+  fields: {
+    credentialId: Field.text("api_key"),
+    remoteAddress: Field.text("as_sent")
+  },
+  share: () => "reduction",
+  keeps: "every decision",
+  outcome: Done
+})
+export type RemovePasskey = CommandOf<typeof RemovePasskey>

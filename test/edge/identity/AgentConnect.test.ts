@@ -1,0 +1,259 @@
+/** How an agent gets a key of an owner's, and how the key ends. */
+import { createHash } from "node:crypto"
+import { describe, expect, test } from "vitest"
+import { LiveVenue } from "../LiveVenue.js"
+import { ask, must, Owner, type Told } from "./Owner.js"
+
+const verifier = "a-verifier-that-only-the-agent-knows-and-nobody-else"
+const codeChallenge = createHash("sha256").update(verifier).digest("base64url")
+
+const asked = { clientName: "maker", scopes: ["read", "trade"], keyLifetimeSeconds: 300, codeChallenge }
+
+class Agent {
+  private constructor(readonly venue: LiveVenue, readonly begun: any) {}
+
+  static async begin(venue: LiveVenue, more: object = {}): Promise<Agent> {
+    return new Agent(venue, await must(ask(venue, { target: "/v1/agent-connect", body: { ...asked, ...more } })))
+  }
+
+  poll(codeVerifier = verifier, deviceCode = this.begun.deviceCode): Promise<Told> {
+    return ask(this.venue, { target: "/v1/agent-connect/exchange", body: { deviceCode, codeVerifier } })
+  }
+}
+
+const decide = (owner: Owner, what: "approve" | "deny", userCode: string, more: object = {}): Promise<Told> =>
+  owner.ask(`/v1/accounts/{account}/agent-connect/${what}`, {
+    body: { userCode, ...(what === "approve" ? { scopes: ["read", "trade"] } : undefined), ...more }
+  })
+
+const bench = async () => {
+  const venue = LiveVenue.make()
+  return { venue, owner: await Owner.open(venue), agent: await Agent.begin(venue) }
+}
+
+/** An agent that has its key. */
+const connected = async () => {
+  const { owner, venue, agent } = await bench()
+  await must(decide(owner, "approve", agent.begun.userCode))
+  const { apiKey, key } = await must(agent.poll())
+  return { venue, owner, agent, apiKey: apiKey as string, key }
+}
+
+describe("an agent", () => {
+  test("is shown a code, and where its owner goes with it", async () => {
+    const { agent: { begun }, venue } = await bench()
+    expect(begun).toEqual({
+      version: "agent-connect/v1",
+      deviceCode: expect.stringMatching(/^dvc_[A-Za-z0-9_-]{43}$/),
+      userCode: expect.stringMatching(/^[BCDFGHJKLMNPQRSTVWXZ2-9]{4}-[BCDFGHJKLMNPQRSTVWXZ2-9]{4}$/),
+      verificationUri: "http://localhost:8080/connect",
+      verificationUriComplete: `http://localhost:8080/connect?code=${begun.userCode}`,
+      expiresAtEpochMs: venue.atEpochMs + 600_000,
+      pollIntervalSeconds: 5
+    })
+  })
+
+  test("waits, is told to slow down, and gets the key that its owner approved, once", async () => {
+    const { agent, owner, venue } = await bench()
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "authorization_pending", retryable: true } })
+    venue.atEpochMs += 4_999
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "slow_down" } })
+    venue.atEpochMs += 5_000
+    expect(await agent.poll()).toMatchObject({ body: { code: "authorization_pending" } })
+    expect(await must(owner.ask(`/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`))).toMatchObject({
+      version: "agent-connect-request/v1",
+      clientName: "maker",
+      scopes: ["read", "trade"],
+      keyLifetimeSeconds: 300
+    })
+    expect(await must(decide(owner, "approve", agent.begun.userCode))).toEqual({
+      version: "agent-connect-approve/v1",
+      accountId: owner.accountId,
+      clientName: "maker",
+      scopes: ["read", "trade"],
+      keyLifetimeSeconds: 300,
+      approvedAtEpochMs: venue.atEpochMs
+    })
+    const { apiKey, key } = await must(agent.poll())
+    expect(apiKey).toMatch(/^pk_development_[0-9a-f]{20}_[A-Za-z0-9_-]{43}$/)
+    expect(key).toMatchObject({
+      accountId: owner.accountId,
+      principalKind: "agent",
+      clientName: "maker",
+      scopes: ["read", "trade"],
+      state: "active",
+      createdAtEpochMs: venue.atEpochMs,
+      expiresAtEpochMs: venue.atEpochMs + 300_000,
+      revokedAtEpochMs: null
+    })
+    expect(apiKey.startsWith(`${key.displayPrefix}_`)).toBe(true)
+    expect((await must(owner.ask("/v1/api-keys/current", { key: apiKey }))).key.keyId).toBe(key.keyId)
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "grant_expired" } })
+  })
+
+  test("gets no key without the verifier that it began with", async () => {
+    const { agent, owner } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    expect(await agent.poll(`${verifier}.`)).toMatchObject({ status: 400, body: { code: "invalid_request" } })
+    expect((await agent.poll()).status).toBe(200)
+  })
+
+  test("is denied, and nobody approves it after", async () => {
+    const { agent, owner, venue } = await bench()
+    expect(await must(decide(owner, "deny", agent.begun.userCode))).toEqual({
+      version: "agent-connect-deny/v1",
+      accountId: owner.accountId,
+      clientName: "maker",
+      deniedAtEpochMs: venue.atEpochMs
+    })
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "access_denied", retryable: false } })
+    expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(404)
+  })
+
+  test("is too late after ten minutes, whether it was approved or not", async () => {
+    const { agent, owner, venue } = await bench()
+    const late = await Agent.begin(venue)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    venue.atEpochMs += 600_000
+    expect(await agent.poll()).toMatchObject({ body: { code: "grant_expired" } })
+    expect(await late.poll()).toMatchObject({ body: { code: "grant_expired" } })
+    expect((await decide(owner, "approve", late.begun.userCode)).status).toBe(404)
+  })
+
+  test("that was approved gets its key also from a venue that has started anew in between", async () => {
+    const { agent, owner, venue } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    venue.restart()
+    expect((await agent.poll()).status).toBe(200)
+    // One that was not decided is over: it begins anew.
+    const waiting = await Agent.begin(venue)
+    venue.restart()
+    expect(await waiting.poll()).toMatchObject({ body: { code: "grant_expired" } })
+  })
+
+  test("is approved with exactly the scopes that it asked for", async () => {
+    const { owner, venue } = await bench()
+    const reader = await Agent.begin(venue, { scopes: ["read"] })
+    const { userCode } = reader.begun
+    for (const scopes of [["read", "trade"], ["trade"], [], ["read", "read"], ["admin"]]) {
+      expect(await decide(owner, "approve", userCode, { scopes })).toMatchObject({ status: 400, body: { code: "invalid_request" } })
+    }
+    expect((await decide(owner, "approve", userCode, { scopes: ["read"] })).body.scopes).toEqual(["read"])
+    expect((await must(reader.poll())).key.scopes).toEqual(["read"])
+  })
+
+  test("is decided by one owner: another's code is gone then", async () => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    expect((await decide(other, "approve", agent.begun.userCode)).status).toBe(404)
+    expect((await must(agent.poll())).key.accountId).toBe(owner.accountId)
+  })
+
+  test.each([
+    ["no name", { clientName: "" }],
+    ["a name of two lines", { clientName: "a\nb" }],
+    ["a name of 65 characters", { clientName: "x".repeat(65) }],
+    ["no scope", { scopes: [] }],
+    ["a scope twice", { scopes: ["read", "read"] }],
+    ["an unknown scope", { scopes: ["withdraw"] }],
+    ["299 seconds", { keyLifetimeSeconds: 299 }],
+    ["604,801 seconds", { keyLifetimeSeconds: 604_801 }],
+    ["half a second", { keyLifetimeSeconds: 300.5 }],
+    ["a challenge that is no digest", { codeChallenge: "plain" }],
+    ["an unknown member", { extra: true }]
+  ])("that asks with %s is refused", async (_, more) => {
+    const venue = LiveVenue.make()
+    expect(await ask(venue, { target: "/v1/agent-connect", body: { ...asked, ...more } })).toMatchObject({
+      status: 400,
+      body: { code: "invalid_request" }
+    })
+  })
+})
+
+describe("user codes", () => {
+  test("that are wrong ten times in a minute lock the session's approvals for a minute, and no other session's", async () => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    for (let index = 0; index < 9; index++) expect((await decide(owner, "approve", "BBBB-BBBB")).status).toBe(404)
+    expect((await owner.ask("/v1/accounts/{account}/agent-connect/BBBB-BBBB")).status).toBe(404)
+    const locked = { status: 429, body: { code: "rate_limited", rejectionGuard: "user_codes_locked" } }
+    expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
+    expect(await decide(owner, "deny", agent.begun.userCode)).toMatchObject(locked)
+    expect((await other.ask(`/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`)).status).toBe(200)
+    venue.atEpochMs += 59_999
+    expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
+    venue.atEpochMs += 1
+    expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(200)
+  })
+})
+
+describe("a key", () => {
+  test("ends with its time", async () => {
+    const { apiKey, venue } = await connected()
+    venue.atEpochMs += 299_999
+    expect((await ask(venue, { target: "/v1/api-keys/current", key: apiKey })).status).toBe(200)
+    venue.atEpochMs += 1
+    expect(await ask(venue, { target: "/v1/api-keys/current", key: apiKey })).toMatchObject({
+      status: 401,
+      body: { apiKeyRejection: "expired" }
+    })
+  })
+
+  test("is listed, newest first, and revoked by its owner at once; repeating keeps the first time", async () => {
+    const { apiKey, key, owner, venue } = await connected()
+    const second = await Agent.begin(venue, { clientName: "second" })
+    venue.atEpochMs += 1_000
+    await must(decide(owner, "approve", second.begun.userCode))
+    await must(second.poll())
+    const list = await must(owner.ask("/v1/accounts/{account}/api-keys"))
+    expect(list.keys.map(({ clientName }: { readonly clientName: string }) => clientName)).toEqual(["second", "maker"])
+    expect(JSON.stringify(list)).not.toContain(apiKey)
+    const target = `/v1/accounts/{account}/api-keys/${key.keyId}`
+    const revokedAtEpochMs = venue.atEpochMs
+    const revoked = await must(owner.ask(target, { method: "DELETE" }))
+    expect(revoked).toMatchObject({ version: "api-key-revoke/v1", key: { keyId: key.keyId, state: "revoked", revokedAtEpochMs } })
+    expect(await ask(venue, { target: "/v1/api-keys/current", key: apiKey })).toMatchObject({
+      status: 401,
+      body: { apiKeyRejection: "revoked" }
+    })
+    venue.atEpochMs += 5_000
+    const { records } = venue
+    expect((await must(owner.ask(target, { method: "DELETE" }))).key.revokedAtEpochMs).toBe(revokedAtEpochMs)
+    expect(venue.records).toBe(records)
+  })
+
+  test("is revoked by nobody else, and an unknown one is told like another's", async () => {
+    const { key, venue } = await connected()
+    const other = await Owner.open(venue)
+    const told = await other.ask(`/v1/accounts/{account}/api-keys/${key.keyId}`, { method: "DELETE" })
+    const unknown = await other.ask("/v1/accounts/{account}/api-keys/key_nobody", { method: "DELETE" })
+    expect(told).toMatchObject({ status: 404, body: { code: "not_found" } })
+    expect({ ...told.body, requestId: "" }).toEqual({ ...unknown.body, requestId: "" })
+  })
+
+  test("reaches no owner's route", async () => {
+    const { apiKey, owner, venue } = await connected()
+    for (
+      const target of [`/v1/accounts/${owner.accountId}/api-keys`, `/v1/accounts/${owner.accountId}/passkeys`, "/v1/auth/sessions/current"]
+    ) {
+      expect(await ask(venue, { target, key: apiKey })).toMatchObject({ status: 403, body: { code: "passkey_required" } })
+    }
+  })
+
+  test("is one of 64 that may act at a time, and the next waits until one ends", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const connect = async (): Promise<Agent> => {
+      const agent = await Agent.begin(venue)
+      await must(decide(owner, "approve", agent.begun.userCode))
+      return agent
+    }
+    const keys: Array<string> = []
+    for (let index = 0; index < 64; index++) keys.push((await must((await connect()).poll())).key.keyId)
+    const last = await connect()
+    expect(await last.poll()).toMatchObject({ status: 429, body: { code: "rate_limited", rejectionGuard: "key_limit" } })
+    await must(owner.ask(`/v1/accounts/{account}/api-keys/${keys[5]}`, { method: "DELETE" }))
+    expect((await last.poll()).status).toBe(200)
+  })
+})

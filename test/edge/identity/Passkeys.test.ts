@@ -1,0 +1,179 @@
+/** Accounts are opened, signed in to and guarded by passkeys: over the real engine, with authenticators of real keys. */
+import { describe, expect, test } from "vitest"
+import * as Snapshot from "../../../src/engine/Snapshot.js"
+import { Authenticator } from "../../identity/Authenticator.js"
+import { LiveVenue } from "../LiveVenue.js"
+import { ask, must, origin, Owner, proof, verify } from "./Owner.js"
+
+const kinds = async (owner: Owner): Promise<ReadonlyArray<string>> =>
+  (await must(owner.ask("/v1/accounts/{account}/security-events"))).events.map(({ kind }: { readonly kind: string }) => kind)
+
+describe("an account", () => {
+  test.each([["ES256", -7], ["RS256", -257]] as const)("is opened with a passkey of %s, whose owner is signed in at once",
+    async (_, alg) => {
+      const venue = LiveVenue.make()
+      const owner = await Owner.open(venue, new Authenticator(alg))
+      expect(owner.accountId).toMatch(/^acc_/)
+      expect(owner.token).toMatch(/^ses_[A-Za-z0-9_-]{43}$/)
+      const session = await must(owner.ask("/v1/auth/sessions/current"))
+      expect(session).toEqual({
+        version: "session/v1",
+        tokenType: "Bearer",
+        accountId: owner.accountId,
+        expiresAtEpochMs: venue.atEpochMs + 12 * 3_600_000
+      })
+      const { passkeys } = await must(owner.ask("/v1/accounts/{account}/passkeys"))
+      expect(passkeys).toEqual([{
+        credentialId: owner.authenticator.credentialId,
+        displayName: "laptop",
+        createdAtEpochMs: venue.atEpochMs,
+        lastUsedAtEpochMs: null,
+        approvesFromEpochMs: venue.atEpochMs
+      }])
+      expect(venue.engine.state.apiKeys.count).toBe(0)
+      expect((await owner.signIn()).status).toBe(200)
+    })
+
+  test("is signed in to with and without its id, and by no other passkey under its id", async () => {
+    const venue = LiveVenue.make()
+    const [one, other] = [await Owner.open(venue), await Owner.open(venue)]
+    const first = one.token
+    expect((await one.signIn()).body.accountId).toBe(one.accountId)
+    expect((await one.signIn({}, { accountId: one.accountId })).body.accountId).toBe(one.accountId)
+    expect(one.token).not.toBe(first)
+    const named = await proof(venue, { accountId: one.accountId })
+    expect(named.options.allowCredentials).toEqual([
+      { type: "public-key", id: one.authenticator.credentialId, transports: ["internal"] }
+    ])
+    const foreign = await verify(venue, named.challengeIdentifier, other.authenticator.assert(named.options, origin))
+    expect(foreign).toMatchObject({ status: 401, body: { code: "passkey_assertion_invalid" } })
+    expect((await proof(venue, { accountId: "acc_zzzz" })).options.allowCredentials).toEqual([])
+  })
+
+  test("says what happened to it, newest first, in pages", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    await owner.signIn()
+    await owner.signIn({ signature: (signature) => signature.subarray(1) })
+    expect(await kinds(owner)).toEqual(["sign_in_failed", "signed_in", "account_opened"])
+    const page = await must(owner.ask("/v1/accounts/{account}/security-events?limit=2"))
+    expect(page.events).toHaveLength(2)
+    expect(page.events[0]).toMatchObject({ credentialId: owner.authenticator.credentialId, remoteAddress: "127.0.0.1" })
+    const next = await must(owner.ask(`/v1/accounts/{account}/security-events?limit=2&cursor=${page.nextCursor}`))
+    expect(next.events.map(({ kind }: { readonly kind: string }) => kind)).toEqual(["account_opened"])
+    expect(next.nextCursor).toBe(null)
+  })
+})
+
+describe("a session", () => {
+  test("ends with its sign-out, and does nothing after", async () => {
+    const owner = await Owner.open(LiveVenue.make())
+    expect((await owner.ask("/v1/auth/sessions/current", { method: "DELETE" })).status).toBe(204)
+    expect(await owner.ask("/v1/auth/sessions/current")).toMatchObject({
+      status: 401,
+      body: { code: "unauthorized", recoveryActions: ["sign_in_with_passkey"] }
+    })
+  })
+
+  test("lives twelve hours", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    venue.atEpochMs += 12 * 3_600_000 - 1
+    expect((await owner.ask("/v1/auth/sessions/current")).status).toBe(200)
+    venue.atEpochMs++
+    expect((await owner.ask("/v1/auth/sessions/current")).status).toBe(401)
+  })
+
+  test("trades and reads as a key with every scope does, and no other account's", async () => {
+    const venue = LiveVenue.make()
+    const [owner, other] = [await Owner.open(venue), await Owner.open(venue)]
+    expect((await owner.ask("/v1/accounts/{account}/balance")).status).toBe(200)
+    expect((await owner.ask(`/v1/accounts/${other.accountId}/balance`)).status).toBe(404)
+    const cancel = { accountId: owner.accountId, marketId: "AAA-USDC-PERP" }
+    expect(await owner.ask("/v1/orders/ord_1/cancel", { body: cancel, idempotencyKey: "k" })).toMatchObject({
+      status: 404,
+      body: { code: "not_found" }
+    })
+    expect(await owner.ask("/v1/api-keys/current")).toMatchObject({ status: 401, body: { code: "unauthorized" } })
+  })
+
+  test("beyond the thirty-second of an account ends the oldest, whose owner reads of it", async () => {
+    const owner = await Owner.open(LiveVenue.make())
+    const first = owner.token
+    for (let index = 0; index < 31; index++) await owner.signIn()
+    expect((await owner.ask("/v1/auth/sessions/current", { key: first })).status).toBe(200)
+    await owner.signIn()
+    expect((await owner.ask("/v1/auth/sessions/current", { key: first })).status).toBe(401)
+    expect((await kinds(owner)).slice(0, 2)).toEqual(["session_ended", "signed_in"])
+  })
+})
+
+describe("another passkey", () => {
+  test("is added by the owner who proves one, signs in at once, and approves nothing for a day", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const phone = new Authenticator()
+    const added = await owner.add(phone)
+    expect(added).toMatchObject({ status: 200, body: { accountId: owner.accountId } })
+    const { passkeys } = await must(owner.ask("/v1/accounts/{account}/passkeys"))
+    expect(passkeys).toHaveLength(2)
+    expect(passkeys[1]).toMatchObject({ displayName: "phone", approvesFromEpochMs: venue.atEpochMs + 86_400_000 })
+    expect(phone.userHandle).toBe(owner.authenticator.userHandle)
+    expect((await new Owner(venue, phone).signIn()).body.accountId).toBe(owner.accountId)
+  })
+
+  test("is not added without a proof, with a proof for something else, with another account's, or by a key", async () => {
+    const venue = LiveVenue.make()
+    const [owner, other] = [await Owner.open(venue), await Owner.open(venue)]
+    const target = "/v1/auth/passkeys/registration/options"
+    expect((await owner.ask(target, { body: {} })).status).toBe(400)
+    expect((await owner.ask(target, { body: { assertion: await owner.proof("sign_in") } })).status).toBe(401)
+    expect((await owner.ask(target, { body: { assertion: await owner.proof("remove_passkey") } })).status).toBe(401)
+    expect((await owner.ask(target, { body: { assertion: await other.proof("add_passkey") } })).status).toBe(401)
+    expect((await ask(venue, { target, body: { assertion: await owner.proof("add_passkey") } })).status).toBe(401)
+    const [trader] = await venue.traders(1)
+    expect(await ask(venue, { target, body: {}, key: trader!.key })).toMatchObject({ status: 403, body: { code: "passkey_required" } })
+  })
+
+  test("is removed with the sessions that it opened, and never the last one", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const phone = new Authenticator()
+    const { body: { accessToken } } = await owner.add(phone)
+    const target = `/v1/accounts/{account}/passkeys/${phone.credentialId}`
+    const unproved = { method: "DELETE", body: { assertion: await owner.proof("sign_in") } }
+    expect((await owner.ask(target, unproved)).status).toBe(401)
+    expect((await owner.ask("/v1/auth/sessions/current", { key: accessToken })).status).toBe(200)
+    expect((await owner.ask(target, { method: "DELETE", body: { assertion: await owner.proof("remove_passkey") } })).status).toBe(204)
+    expect((await owner.ask("/v1/auth/sessions/current", { key: accessToken })).status).toBe(401)
+    expect((await new Owner(venue, phone).signIn()).status).toBe(401)
+    const again = await owner.ask(target, { method: "DELETE", body: { assertion: await owner.proof("remove_passkey") } })
+    expect(again).toMatchObject({ status: 404, body: { code: "not_found" } })
+    const last = await owner.ask(`/v1/accounts/{account}/passkeys/${owner.authenticator.credentialId}`, {
+      method: "DELETE",
+      body: { assertion: await owner.proof("remove_passkey") }
+    })
+    expect(last).toMatchObject({ status: 409, body: { code: "last_passkey" } })
+  })
+
+  test("is refused beyond the sixteenth", async () => {
+    const owner = await Owner.open(LiveVenue.make())
+    for (let index = 1; index < 16; index++) await must(owner.add(new Authenticator()))
+    expect(await owner.add(new Authenticator())).toMatchObject({
+      status: 400,
+      body: { code: "invalid_request", rejectionGuard: "passkey_limit" }
+    })
+  })
+})
+
+test("what was decided about passkeys, sessions and keys is in a snapshot, and the same when it is restored", async () => {
+  const venue = LiveVenue.make()
+  const owner = await Owner.open(venue)
+  await owner.add(new Authenticator())
+  await owner.signIn()
+  const { state } = venue.engine
+  const again = Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)
+  expect(again.identity.passkeys.all()).toEqual(state.identity.passkeys.all())
+  expect(again.identity.sessions.all()).toEqual(state.identity.sessions.all())
+  expect(again.identity.security.all()).toEqual(state.identity.security.all())
+})
