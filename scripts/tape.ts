@@ -11,7 +11,8 @@
  * market itself liquidates some, where it moves enough. The report adds up what came of it.
  *
  * The operator token is OPERATOR_TOKEN, or what a development venue left in DATA_DIR/operator-token. `--spawn` starts a
- * venue of its own over DIR and stops it at the end. Exit 0 when everything adds up, 1 when not, 2 for wrong usage.
+ * venue of its own over DIR and stops it at the end; one at `--url` has to let through what a tape sends (RATE_LIMIT_PER_MINUTE).
+ * Exit 0 when everything adds up, 1 when not, 2 for wrong usage.
  */
 import * as fs from "node:fs"
 import * as path from "node:path"

@@ -28,6 +28,7 @@ import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
 import type { Site } from "./identity/Identity.js"
 import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
+import * as RateLimits from "./identity/RateLimits.js"
 import type { SecureRandom } from "./identity/SecureRandom.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
@@ -56,6 +57,12 @@ export interface Options {
   readonly acceptsIndexPrices: boolean
   /** Whether a feed process may stream them: only where the feed is `push`. */
   readonly acceptsIndexStream: boolean
+  /** How many requests anybody may make; the defaults unless told. */
+  readonly rateLimits?: RateLimits.Options
+  /** Proxies of the venue's own that stand before it; none unless told. */
+  readonly trustedProxies?: number
+  /** Origins whose pages may call it from a browser; none unless told. */
+  readonly corsOrigins?: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: Site
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
@@ -191,15 +198,22 @@ const registerSources = (
   )
 }
 
-const make = Effect.fnUntraced(function*(options: Options) {
-  const settings = Layer.succeed(Edge.Settings, {
+/** What the options decide about the edge. */
+const settingsOf = (options: Options): Layer.Layer<Edge.Settings> =>
+  Layer.succeed(Edge.Settings, {
     environment: options.environment,
     operatorToken: options.operatorToken,
     signerSecret: options.signerSecret,
     acceptsIndexPrices: options.acceptsIndexPrices,
     acceptsIndexStream: options.acceptsIndexStream,
+    rateLimits: options.rateLimits ?? RateLimits.defaults,
+    trustedProxies: options.trustedProxies ?? 0,
+    corsOrigins: options.corsOrigins ?? [],
     site: options.site
   })
+
+const make = Effect.fnUntraced(function*(options: Options) {
+  const settings = settingsOf(options)
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)

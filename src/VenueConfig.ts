@@ -8,6 +8,8 @@ import * as Either from "effect/Either"
 import * as Option from "effect/Option"
 import * as Redacted from "effect/Redacted"
 import { environments } from "./domain/Environment.js"
+import { faultOfOrigin } from "./edge/http/Cors.js"
+import * as RateLimits from "./identity/RateLimits.js"
 import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
 import type { Site } from "./identity/Identity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
@@ -45,6 +47,29 @@ const optionalSecret = (name: string, shortest: number): Config.Config<Option.Op
     )
   )
 
+/** A number that nobody needs more of. */
+const mostRequests = 1_000_000_000
+
+/** How many proxies of the venue's own stand before it: `off` none, `on` one, or their number. */
+const trustedProxies = Config.nonEmptyString("TRUST_PROXY").pipe(
+  Config.withDefault("off"),
+  Config.validate({
+    message: "TRUST_PROXY must be off, on, or how many proxies stand before the venue, 1 to 16",
+    validation: (text) => text === "off" || text === "on" || /^(?:[1-9]|1[0-6])$/.test(text)
+  }),
+  Config.map((text) => text === "off" ? 0 : text === "on" ? 1 : Number(text))
+)
+
+/** Origins, separated by commas. */
+const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
+  Config.map((text) => text.split(",").map((origin) => origin.trim())),
+  Config.withDefault([] as ReadonlyArray<string>),
+  Config.mapOrFail((origins) => {
+    const fault = origins.map(faultOfOrigin).find((one) => one !== undefined)
+    return fault === undefined ? Either.right(origins) : Either.left(ConfigError.InvalidData(["CORS_ORIGINS"], fault))
+  })
+)
+
 /** Settings as they are set, before what one asks of another is looked at. */
 const settings = Config.all({
   environment: Config.literal(...environments)("VENUE_ENVIRONMENT").pipe(Config.withDefault("development" as const)),
@@ -78,7 +103,17 @@ const settings = Config.all({
   segmentMiB: between("SEGMENT_MIB", 2, 4_096, 64),
   connectionLimit: between("CONNECTION_LIMIT", 16, 1_000_000, 10_000),
   /** 0: a quarter of all. */
-  connectionsPerAddress: between("CONNECTIONS_PER_ADDRESS", 0, 1_000_000, 0)
+  connectionsPerAddress: between("CONNECTIONS_PER_ADDRESS", 0, 1_000_000, 0),
+  rateLimits: Config.all({
+    perKey: between("RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perKey),
+    perAddress: between("PUBLIC_RATE_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.perAddress),
+    signInsPerAddress: between("SIGN_IN_LIMIT_PER_MINUTE", 1, mostRequests, RateLimits.defaults.signInsPerAddress),
+    windowMs: Config.succeed(RateLimits.minuteMs)
+  }),
+  trustedProxies,
+  corsOrigins,
+  tlsCert: Config.option(Config.nonEmptyString("TLS_CERT")),
+  tlsKey: Config.option(Config.nonEmptyString("TLS_KEY"))
 })
 
 type Settings = Config.Config.Success<typeof settings>
@@ -96,9 +131,17 @@ export type IndexSetting =
   | { readonly feed: "tape"; readonly file: string; readonly loops: boolean }
   | { readonly feed: "ccxt"; readonly from: IndexExchanges }
 
+/** Files that the venue serves TLS with. */
+export interface TlsFiles {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
 type ReckonedNames =
   | "publicOrigin"
   | "rpId"
+  | "tlsCert"
+  | "tlsKey"
   | "indexFeed"
   | "indexTape"
   | "indexTapeLoops"
@@ -110,6 +153,8 @@ type ReckonedNames =
 export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly index: IndexSetting
   readonly site: Site
+  /** Undefined: it is served without. */
+  readonly tls: TlsFiles | undefined
 }
 
 const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
@@ -169,14 +214,24 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
   }
 }
 
+/** The certificate's file and its key's, which are no use without each other. */
+const tlsOf = ({ tlsCert, tlsKey }: Settings): Either.Either<TlsFiles | undefined, ConfigError.ConfigError> => {
+  if (Option.isNone(tlsCert)) return Option.isNone(tlsKey) ? Either.right(undefined) : refuse("TLS_CERT", "must be set where TLS_KEY is")
+  if (Option.isNone(tlsKey)) return refuse("TLS_KEY", "must be set where TLS_CERT is")
+  return Either.right({ certFile: tlsCert.value, keyFile: tlsKey.value })
+}
+
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
-  const development = found.environment === "development"
-  return Either.flatMap(indexOf(found), (index) =>
-    Either.flatMap(siteOf(found), (site) =>
-      !development && Option.isNone(found.signerSecret)
-        ? refuse("SIGNER_SECRET", "must be set outside development")
-        : Either.right({ ...found, index, site })))
+  const { environment, rateLimits: { perKey } } = found
+  return Either.flatMap(Either.all({ index: indexOf(found), site: siteOf(found), tls: tlsOf(found) }), (reckoned) => {
+    if (environment !== "development" && Option.isNone(found.signerSecret)) {
+      return refuse("SIGNER_SECRET", "must be set outside development")
+    }
+    return (environment === "staging" || environment === "production") && perKey > RateLimits.mostPerKey
+      ? refuse("RATE_LIMIT_PER_MINUTE", `is at most ${RateLimits.mostPerKey} in ${environment}`)
+      : Either.right({ ...found, ...reckoned })
+  })
 }
 
 export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))

@@ -15,6 +15,7 @@ import * as Bootstrap from "./Bootstrap.js"
 import * as NodeAssets from "./edge/console/NodeAssets.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
+import * as NodeTls from "./edge/http/NodeTls.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
@@ -126,6 +127,7 @@ const launch = Effect.gen(function*() {
   const settings = yield* config
   const connections = yield* connectionLimit(settings)
   const markets = yield* readMarkets(settings)
+  const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
   const development = settings.environment === "development"
   const signerSecret = yield* secret(settings, settings.signerSecret, NodeSecrets.signerSecretFile)
   const operatorToken = development || Option.isSome(settings.operatorToken)
@@ -140,7 +142,8 @@ const launch = Effect.gen(function*() {
       host: settings.host,
       port: settings.port,
       connectionLimit: connections,
-      connectionsPerAddress: settings.connectionsPerAddress
+      connectionsPerAddress: settings.connectionsPerAddress,
+      tls
     }),
     NodeTurns.layer,
     NodeSecureRandom.layer,
@@ -154,6 +157,9 @@ const launch = Effect.gen(function*() {
     signerSecret,
     acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
     acceptsIndexStream: settings.index.feed === "push",
+    rateLimits: settings.rateLimits,
+    trustedProxies: settings.trustedProxies,
+    corsOrigins: settings.corsOrigins,
     site: settings.site,
     markets,
     capacity: { ...settings.capacity, hashKey },
@@ -171,7 +177,9 @@ const launch = Effect.gen(function*() {
   return yield* Effect.flatMap(Venue.Venue, (running) =>
     Effect.gen(function*() {
       yield* Effect.log(
-        `${settings.environment} venue at http://${running.address}:${running.port}, data in ${settings.dataDir}, `
+        `${settings.environment} venue at ${
+          tls === undefined ? "http" : "https"
+        }://${running.address}:${running.port}, data in ${settings.dataDir}, `
           + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
       )
       // A free port that the system chose is in no address that was told beforehand: passkeys are bound to none.

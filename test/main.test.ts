@@ -45,10 +45,26 @@ test.each([
   ["ORDER_CAPACITY", "5"],
   ["SNAPSHOT_EVERY_RECORDS", "-1"],
   ["MARKETS_FILE", "/nowhere/markets.json"],
-  ["MARKETS_FILE", "package.json"]
+  ["MARKETS_FILE", "package.json"],
+  ["RATE_LIMIT_PER_MINUTE", "0"],
+  ["RATE_LIMIT_PER_MINUTE", "many"],
+  ["PUBLIC_RATE_LIMIT_PER_MINUTE", "0"],
+  ["SIGN_IN_LIMIT_PER_MINUTE", "-1"],
+  ["TRUST_PROXY", "yes"],
+  ["TRUST_PROXY", "0"],
+  ["TRUST_PROXY", "17"],
+  ["CORS_ORIGINS", "*"],
+  ["CORS_ORIGINS", "https://example.com,https://example.org/"]
 ])("%s=%s is refused with 78 and the variable's name", (name, value) => {
   const { status, stderr } = start({ [name]: value })
   expect(stderr).toContain(name)
+  expect(status).toBe(78)
+})
+
+test.each(["production", "staging"])("in %s more than 6000 requests a minute of a key are refused", (environment) => {
+  const { status, stderr } = start({ VENUE_ENVIRONMENT: environment, SIGNER_SECRET: "x".repeat(32), RATE_LIMIT_PER_MINUTE: "6001" })
+  expect(stderr).toContain("RATE_LIMIT_PER_MINUTE")
+  expect(stderr).toContain(`is at most 6000 in ${environment}`)
   expect(status).toBe(78)
 })
 

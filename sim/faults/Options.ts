@@ -6,6 +6,7 @@ import * as AutoCloses from "../model/NaiveAutoClose.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
+import type { Limits } from "../properties/Observation.js"
 
 /** Probabilities are per request, per disk call or per crash, as named; times in milliseconds. */
 export interface Options {
@@ -118,6 +119,8 @@ export interface Options {
   readonly edges?: Edges
   /** How much the venue holds of what is bounded. Absent from what was kept before they were drawn: `roomy`. */
   readonly bounds?: Bounds
+  /** How many requests the venue lets in. Absent from what was kept before there were limits: as many as come. */
+  readonly limits?: Limits
 }
 
 /** Markets of the file that trade in sessions, and how these come and go while a run lasts. */
@@ -551,6 +554,22 @@ const bounds = (random: SimRandom): Bounds => {
   }
 }
 
+/** As many requests as come. */
+export const unlimited: Limits = { perKey: 1e9, perAddress: 1e9, windowMs: 60_000 }
+
+/** In how many runs clients meet their limits. */
+const limitedShare = 0.2
+
+/** So few that clients meet them, in windows that end while a run lasts. */
+const few: ReadonlyArray<Limits> = [
+  { perKey: 8, perAddress: 20, windowMs: 1_000 },
+  { perKey: 20, perAddress: 40, windowMs: 3_000 },
+  { perKey: 30, perAddress: 60, windowMs: 10_000 },
+  { perKey: 60, perAddress: 120, windowMs: 60_000 }
+]
+
+const limits = (random: SimRandom): Limits => random.chance(limitedShare) ? random.pick(few) : unlimited
+
 /** A clock that jumps this far takes the venue past the day for which keys and orders are remembered. */
 const longJumpMs = 30 * 3_600_000
 
@@ -594,7 +613,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     room: { meanFullMs: mean(random, 500, 8_000), maxFullMs: random.pick([500, 5_000, 60_000]) },
     edges: drawnEdges,
     sessions: sessions(random.split("sessions")),
-    bounds: bounds(random)
+    bounds: bounds(random),
+    limits: limits(random.split("limits"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)

@@ -36,6 +36,7 @@ import { previewsEqualDecisions } from "./previewsEqualDecisions.js"
 import { pseudonymous } from "./pseudonymous.js"
 import { quantity } from "./quantity.js"
 import { rankings } from "./rankings.js"
+import { rateLimit } from "./rateLimit.js"
 import { readsAreAsAsked } from "./readsAreAsAsked.js"
 import { readsEqualModel } from "./readsEqualModel.js"
 import { readyAgain } from "./readyAgain.js"
@@ -82,6 +83,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(listings),
   watch(marketsOfTheFile),
   watch(inbox),
+  watch(rateLimit),
   watch(tables),
   watch(blocks),
   watch(durability),

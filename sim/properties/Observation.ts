@@ -50,6 +50,12 @@ export interface Answer {
   readonly json: unknown
 }
 
+/** The same as it leaves the process. */
+export type Reply = Omit<Answer, "json">
+
+/** Whether a request was refused for coming too often: whether it may be, `nobody-does-more-than-his-limit` says. */
+export const isLimited = ({ status, text }: Reply): boolean => status === 429 && !text.includes("\"rejectionGuard\"")
+
 /** The bounds that a process is configured with: see `Bounds` of the options, and the most records of a block. */
 export interface Bounds {
   readonly orders: number
@@ -59,6 +65,13 @@ export interface Bounds {
   readonly fullBytes: number
   readonly segmentBytes: number
   readonly maxRecords: number
+}
+
+/** How many requests a process lets in, and in what time. */
+export interface Limits {
+  readonly perKey: number
+  readonly perAddress: number
+  readonly windowMs: number
 }
 
 /** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
@@ -110,6 +123,10 @@ export type Observation =
     readonly decision: NaiveDecision | undefined
     readonly whole: boolean
   }
+  /** A request came to the process, which takes it up: what it does at once lies between this and `Handled`. */
+  | { readonly _tag: "Handling"; readonly call: Call }
+  /** The process has taken it up, when its clock read that; `answer`: undefined where it is answered later. */
+  | { readonly _tag: "Handled"; readonly call: Call; readonly atEpochMs: number; readonly answer: Reply | undefined }
   /** A command came to the writer, and was taken into its inbox or refused for want of room. */
   | { readonly _tag: "Offered"; readonly command: Command; readonly taken: boolean }
   /** A turn of the writer took a command, when the engine stood at `sequence`: it was answered without a record, or decided by the next. */
@@ -133,6 +150,7 @@ export type Observation =
     readonly calendars: ReadonlyArray<Scheduled>
     readonly rules: number
     readonly bounds: Bounds
+    readonly limits: Limits
   }
   /** It refused to: the journal is another version's to finish, or to go on with. */
   | {

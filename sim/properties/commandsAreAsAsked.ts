@@ -14,7 +14,7 @@ import * as Answers from "../reading/Answers.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import * as Commands from "../reading/Commands.js"
 import { Markets, type Moment } from "../reading/Markets.js"
-import { type Call, type Observation, refusedAtEpochMs } from "./Observation.js"
+import { type Call, isLimited, type Observation, refusedAtEpochMs } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** A request under a key, read once for all calls that say the same. */
@@ -140,10 +140,12 @@ const refusals: Readonly<Record<Exclude<Reading["_tag"], "asked" | "other" | "fo
 /** Answers to a good request that come without a decision of it. */
 const undecided: ReadonlySet<number> = new Set([401, 429, 503])
 
-const refusedWhole = (call: Call, { status, text }: Answered["answer"]): Verdict => {
+const refusedWhole = (call: Call, answer: Answered["answer"]): Verdict => {
   const { reading } = call
+  const { status, text } = answer
   if (reading._tag === "asked" || reading._tag === "other") return holds
-  if (reading._tag !== "nowhere" && status === 503) return holds
+  // Nor is anything of a request looked at that comes beyond its limit.
+  if (reading._tag !== "nowhere" && (status === 503 || isLimited(answer))) return holds
   const may = reading._tag === "foreign"
     ? reading.statuses.includes(status)
     : status === (reading._tag === "nowhere" ? reading.status : refusals[reading._tag])
@@ -257,7 +259,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (isAdmitted(call)) {
     const verdict = made === undefined ? refusedWhole(call, answer) : answeredGood(state, seen, made.request, made.scope)
     if (verdict !== undefined) return verdict
-  } else if (call.reading._tag === "asked" && answer.status !== 401 && answer.status !== 503) {
+  } else if (call.reading._tag === "asked" && answer.status !== 401 && answer.status !== 503 && !isLimited(answer)) {
     return broken(`${call.target} without a good credential is answered ${answer.status}: ${answer.text}`)
   }
   return answer.status === 200 ? ordersAreShown(state, call, answer.json) : holds

@@ -13,7 +13,7 @@ import { isObject, type Json } from "../reading/Bodies.js"
 import { numberOf } from "../reading/Commands.js"
 import { Markets, type Meanings, type Moment } from "../reading/Markets.js"
 import * as Queries from "../reading/Queries.js"
-import type { Call, Observation } from "./Observation.js"
+import { type Call, isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** How things stood when a read was sent. */
@@ -281,8 +281,8 @@ const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen
   const before = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
-  // A venue that is not ready answers nothing but how it is.
-  if (before === undefined || answer.status === 503) return holds
+  // A venue that is not ready answers nothing but how it is, and nobody who comes too often.
+  if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
   const reading = Queries.read(call.target)
   const query = reading._tag === "query" ? reading.query : undefined
   const meanings = query?.market === undefined ? [] : state.markets.meanings(query.market, query.family, before.markets)

@@ -131,6 +131,13 @@ const compatMarketsVerdict = (reading: Reading): Verdict => {
   })
 }
 
+/** Limits of requests are no state of the venue: what is told of them is held to what the process is set. */
+const limitsTold = ({ maxRequestsPerAddress, maxRequestsPerKey, rateWindowMs }: Json): Json => ({
+  maxRequestsPerAddress,
+  maxRequestsPerKey,
+  rateWindowMs
+})
+
 /** What is compared whole where it is known at which record it was read. */
 const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   getBalance: ({ call, model }) => Shown.balance(model, call.account),
@@ -139,7 +146,7 @@ const whole: Readonly<Record<string, (reading: Reading) => unknown>> = {
   listCompatPositions: ({ call, model, query }) => Shown.compatPositions(model, call.account, query.get("symbol")),
   getAutoClose: ({ call, model }) => Shown.triggers(model, call.account, decodeURIComponent(call.target.split("?")[0]!.split("/")[5]!)),
   listTriggers: ({ call, model, query }) => Shown.triggers(model, call.account, query.get("marketId")),
-  getLimits: ({ model }) => Shown.limits(model),
+  getLimits: ({ json, model }) => ({ ...Shown.limits(model), ...limitsTold(json) }),
   getAnnounced: ({ json, model }) =>
     Published.announced(model, model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])!),
   getInsuranceFund: (reading) => Published.insuranceFund(reading.model, askedOf(reading)),
@@ -203,7 +210,7 @@ const timedVerdict = (what: string, { call, clock, json, market, model }: Readin
 const keyIdDigits = 20
 
 /** The account's own key, as it was made with it. */
-const currentKey = ({ call, model }: Reading): Json => {
+const currentKey = ({ call, json, model }: Reading): Json => {
   const keyId = `key_${call.token.slice("pk_development_".length).slice(0, keyIdDigits)}`
   const { openedAtEpochMs } = model.accounts[call.account]!
   return {
@@ -213,14 +220,14 @@ const currentKey = ({ call, model }: Reading): Json => {
       accountId: call.accountId,
       principalKind: "agent",
       displayPrefix: call.token.slice(0, "pk_development_".length + keyIdDigits),
-      clientName: null,
       scopes: ["read", "trade"],
       state: "active",
       createdAtEpochMs: openedAtEpochMs,
       expiresAtEpochMs: Date.UTC(9999, 11, 31, 23, 59, 59),
       revokedAtEpochMs: null,
       lastUsedAtEpochMs: null
-    }
+    },
+    rateLimit: json["rateLimit"]
   }
 }
 

@@ -114,6 +114,7 @@ const withoutCommand: ReadonlyArray<Told> = [
   told(405, "method_not_allowed", "NotSupported", fix),
   told(413, "payload_too_large", "BadRequest", fix),
   told(415, "unsupported_media_type", "BadRequest", fix),
+  told(429, "rate_limited", "RateLimitExceeded", again),
   told(501, "not_supported", "NotSupported", fix),
   told(503, "starting", "OnMaintenance", again)
 ]

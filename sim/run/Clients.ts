@@ -3,7 +3,8 @@
  * has all that is asked and answered seen.
  */
 import { describe, Refusal } from "../../src/domain/Refusal.js"
-import type { Answer, Call } from "../properties/Observation.js"
+import type { Request, Response } from "../../src/edge/http/Listener.js"
+import { type Answer, type Call, isLimited } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
@@ -23,6 +24,8 @@ export class Clients {
   calls = 0
   /** Calls whose clients insist on an answer and have none. */
   readonly pending = new Set<Call>()
+  /** Which call a request is of that was sent. */
+  readonly #callOf = new WeakMap<Request, Call>()
   /** The call whose client is being told. */
   #settling: number | undefined
   /** The operator brings the venue back: its keys are told from those of the run. */
@@ -35,7 +38,27 @@ export class Clients {
     readonly witness: Witness,
     readonly follower: Follower,
     readonly clock: () => number | undefined
-  ) {}
+  ) {
+    world.network.watch((request) => this.#handling(request))
+  }
+
+  /** A process takes a request up, and has done so. */
+  #handling(request: Request): (response: Response | undefined) => void {
+    const call = this.#callOf.get(request)!
+    const atEpochMs = this.clock()!
+    this.witness.see({ _tag: "Handling", call })
+    return (response) => {
+      const answer = response === undefined ? undefined : { status: response.status, headers: response.headers, text: response.body }
+      this.witness.see({ _tag: "Handled", call, atEpochMs, answer })
+    }
+  }
+
+  /** A call as the network carries it. */
+  #request(call: Call): Request {
+    const request = requestOf(call)
+    this.#callOf.set(request, call)
+    return request
+  }
 
   /** Begins the next call. */
   readonly issue = (draft: Draft, settled: Settled): Call =>
@@ -66,7 +89,7 @@ export class Clients {
     const { network, options } = this.world
     const call = callOf(draft, this.calls++)
     this.witness.see({ _tag: "Asked", call, attempt: 1 })
-    network.send(requestOf(call), options.workload.timeoutMs, (result) => {
+    network.send(this.#request(call), options.workload.timeoutMs, (result) => {
       told(result._tag === "Replied" ? result.response.status : 0)
     })
   }
@@ -85,7 +108,7 @@ export class Clients {
       this.follower.drain()
       leftBehind = this.follower.model.sequence
     }
-    const dealt = network.send(requestOf(call), options.workload.timeoutMs, (result) => {
+    const dealt = network.send(this.#request(call), options.workload.timeoutMs, (result) => {
       if (result._tag !== "Replied") {
         witness.see({ _tag: "Unanswered", call, attempt, refused: result._tag === "Refused" })
         if (call.persistent) again()
@@ -95,8 +118,11 @@ export class Clients {
       const { body: text, headers, status } = result.response
       const answer: Answer = { status, headers, text, json: parsed(text) }
       this.#answered(call, attempt, answer, leftBehind, sent)
+      const waitMs = call.persistent ? limitedMs(answer) : undefined
+      // The same request, under the same identity, when it was told to come again.
+      if (waitMs !== undefined) time.after(waitMs + fate.next(), () => this.#attempt(call, attempt + 1, settled))
       // A table that is full stays so for a day: whoever is told of it asks no more.
-      if (call.persistent && status === 503 && !isFull(text)) again()
+      else if (call.persistent && status === 503 && !isFull(text)) again()
       else this.#settle(call, answer, settled)
     }, fate, left)
     request.dealt?.(call, dealt)
@@ -148,6 +174,9 @@ const between = (from: Moment, to: Moment): readonly [number, number] | undefine
 
 const encoder = new TextEncoder()
 
+/** How long a client waits that was refused for its limit; undefined where it was not. */
+const limitedMs = (answer: Answer): number | undefined => isLimited(answer) ? Number(answer.headers["retry-after"]) * 1_000 : undefined
+
 const isFull = (text: string): boolean => text.includes(describe(Refusal.tableFull).safeMessage)
 
 const callOf = (draft: Draft, id: number): Call => ({ ...draft, id, reading: Requests.read(draft) })
@@ -157,7 +186,7 @@ const renamed = (draft: Draft, index: number): Draft =>
     ? draft
     : { ...draft, idempotencyKey: `restore-${index}`, scope: draft.scope.replace(/[^/]*$/, `restore-${index}`) }
 
-const requestOf = (call: Call) => ({
+const requestOf = (call: Call): Request => ({
   method: call.method,
   target: call.target,
   headers: {

@@ -14,7 +14,8 @@ import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
-import { type Bounds, type Options, roomy } from "../faults/Options.js"
+import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.js"
+import type { Limits } from "../properties/Observation.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
@@ -25,6 +26,9 @@ import { operatorToken, type World } from "./World.js"
 
 /** The bounds that the venue of a run is under. */
 export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
+
+/** How many requests it lets in. */
+const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */
 export const capacityOf = (options: Options): Capacity => {
@@ -77,6 +81,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
+  // Nobody signs in here.
+  rateLimits: { ...limitsOf(options), signInsPerAddress: 1 },
   site,
   markets: [],
   capacity: capacityOf(options),
@@ -156,7 +162,8 @@ export class Host {
       calendar === undefined ? [] : [{ marketId, calendar }]
     )
     const bounds = { ...boundsOf(options), maxRecords: options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords }
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, calendars, rules, bounds })
+    const limits = limitsOf(options)
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, calendars, rules, bounds, limits })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"

@@ -188,6 +188,10 @@ const describe = (seen: Observation): string => {
       return `flipped bit ${seen.bit} of byte ${seen.byte} of ${seen.path}: ${withoutPlaces(seen.refusal ?? "served")}`
     case "Misdirected":
       return `a write to ${seen.path} went astray: ${withoutPlaces(seen.refusal ?? "served")}`
+    case "Handling":
+      return `handling ${seen.call.id} ${seen.call.target}`
+    case "Handled":
+      return `handled ${seen.call.id} at ${seen.atEpochMs} ${seen.answer?.status ?? "later"}`
     case "Offered":
       return `offered ${seen.command.kind} ${seen.command.idempotencyKey} ${seen.taken ? "taken" : "refused"}`
     case "Taken":

@@ -1,5 +1,5 @@
 /** Smaller ways to say a step, the smallest first. A way that means nothing to the venue only fails to break what was broken. */
-import type { Options } from "../faults/Options.js"
+import { type Options, unlimited } from "../faults/Options.js"
 import { type CallStep, isCall, type Script, type Step } from "../run/Script.js"
 
 /** Fields that hold a size, in the bodies of either version. */
@@ -121,6 +121,7 @@ export const calmings: ReadonlyArray<(options: Options) => Options> = [
   (options) => ({ ...options, process: { ...options.process, preemption: 0 } }),
   (options) => ({ ...options, disk: quickDisk(options.disk) }),
   quietFeed,
+  (options) => options.limits === undefined ? options : { ...options, limits: unlimited },
   (options) => options.listing === undefined ? options : { ...options, listing: { ...options.listing, growsAtMs: 0 } },
   (options) => options.takeover === undefined ? options : { ...options, takeover: { afterStop: 0, afterCrash: 0 } }
 ]

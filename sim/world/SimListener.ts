@@ -57,8 +57,11 @@ const close = (service: Service): void => {
   service.drained?.()
 }
 
-/** Nothing listens yet. */
-export const make = (time: SimTime): SimListener => {
+/** Sees each request as the process takes it up; what it returns is told the reply that was given at once, if one was. */
+export type Watch = (request: Request) => (response: Response | undefined) => void
+
+/** Nothing listens yet. `watch` is asked for at every request: there may be none. */
+export const make = (time: SimTime, watch: () => Watch | undefined): SimListener => {
   let service: Service | undefined
 
   const deliver = (request: Request, { answered, refused, wasCut }: Delivery): void => {
@@ -67,13 +70,17 @@ export const make = (time: SimTime): SimListener => {
     at.pending.add(wasCut)
     at.station.ready(() => {
       let replied = false
+      let atOnce: Response | undefined
+      const handled = watch()?.(request)
       at.application.handle(request, (response) => {
+        atOnce = response
         if (replied) throw new Error(`${request.method} ${request.target} was replied to twice`)
         replied = true
         if (!at.pending.delete(wasCut)) return
         answered(response)
         if (at.pending.size === 0 && at.drained !== undefined) at.drained()
       })
+      handled?.(atOnce)
     })
   }
 

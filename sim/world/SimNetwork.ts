@@ -58,6 +58,8 @@ export interface SimNetwork {
   /** Cuts every connection to a process: it has died. */
   readonly cut: (process: SimListener.Station) => void
   readonly setFaults: (faults: Faults) => void
+  /** Has each request seen as a process takes it up. */
+  readonly watch: (watch: SimListener.Watch) => void
   /** Requests that were delivered to a process and have no reply yet. */
   readonly underWay: () => number
 }
@@ -68,7 +70,8 @@ const unheard = (): SimListener.Delivery => ({ answered: () => {}, refused: () =
 /** A network with these faults; `random` is its own generator. */
 export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetwork => {
   let faults = initial
-  const listener = SimListener.make(time)
+  let watching: SimListener.Watch | undefined
+  const listener = SimListener.make(time, () => watching)
 
   const send: SimNetwork["send"] = (request, timeoutMs, settle, fate = random, left = () => {}) => {
     const delay = (): number => fate.next() * faults.maxDelayMs
@@ -115,6 +118,9 @@ export const make = (time: SimTime, random: SimRandom, initial: Faults): SimNetw
     cut: listener.cut,
     setFaults: (next) => {
       faults = next
+    },
+    watch: (watch) => {
+      watching = watch
     },
     underWay: listener.underWay
   }

@@ -47,6 +47,37 @@ const withoutDecodeError = (document: Record<string, unknown>): Record<string, u
   return { ...clean(rest) as object, components: { schemas: clean(Object.fromEntries(kept)), ...others } }
 }
 
+const told = (description: string) => ({ description, schema: { type: "integer" } })
+
+/** What the answers of a limited route tell, and a refusal for the limit besides. */
+const limitHeaders = {
+  "RateLimit-Limit": told("Requests that may be made in a window."),
+  "RateLimit-Remaining": told("How many of them are left, behind this one."),
+  "RateLimit-Reset": told("Seconds until the window ends.")
+}
+const retryHeaders = { "Retry-After": told("Seconds to wait before the same request is sent again: 1 to 60.") }
+
+type Operations = Readonly<Record<string, { readonly operationId: string; readonly responses: Readonly<Record<string, object>> }>>
+
+/** The headers of limits, on the answers of what is limited: an operator's route only where it refuses whoever asks. */
+const withLimits = (document: Record<string, unknown>): Record<string, unknown> => {
+  const limited = (name: string, status: string, answer: object): object => {
+    const { budget } = endpoints.find((endpoint) => endpoint.name === name)!
+    const isTold = budget !== "none" && (budget !== "operator" || status === "401" || status === "429")
+    return isTold ? { ...answer, headers: status === "429" ? { ...limitHeaders, ...retryHeaders } : limitHeaders } : answer
+  }
+  const paths = Object.entries(document["paths"] as Readonly<Record<string, Operations>>).map(([path, item]) => {
+    const operations = Object.entries(item).map(([method, operation]) => {
+      const answers = Object.entries(operation.responses).map(([status, answer]) =>
+        [status, limited(operation.operationId, status, answer)] as const
+      )
+      return [method, { ...operation, responses: Object.fromEntries(answers) }] as const
+    })
+    return [path, Object.fromEntries(operations)] as const
+  })
+  return { ...document, paths: Object.fromEntries(paths) }
+}
+
 /** An answer as `HEAD` gets it: without the body. */
 const withoutBody = (answer: object): object => Object.fromEntries(Object.entries(answer).filter(([member]) => member !== "content"))
 
@@ -82,7 +113,7 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id. A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withoutDecodeError(document)))
+  .annotate(OpenApi.Transform, (document) => withHead(withLimits(withoutDecodeError(document))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

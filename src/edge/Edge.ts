@@ -12,6 +12,7 @@ import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import * as Identity from "../identity/Identity.js"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
+import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
@@ -19,6 +20,7 @@ import * as Contract from "./Contract.js"
 import { Assets } from "./console/Assets.js"
 import * as Pages from "./console/Pages.js"
 import type { Services } from "./http/Call.js"
+import * as Cors from "./http/Cors.js"
 import * as Executor from "./http/Executor.js"
 import type { Application } from "./http/Listener.js"
 import { Metrics } from "./http/Metrics.js"
@@ -40,6 +42,11 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly acceptsIndexPrices: boolean
   /** Whether a feed process may stream them: only where the feed is `push`. */
   readonly acceptsIndexStream: boolean
+  readonly rateLimits: RateLimits.Options
+  /** Proxies of the venue's own that stand before it: 0 where clients connect to it themselves. */
+  readonly trustedProxies: number
+  /** Origins whose pages may call the venue from a browser. */
+  readonly corsOrigins: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: Identity.Site
 }>() {}
@@ -105,6 +112,21 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
   metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
 }
 
+/** What the venue tells of its limits of requests. */
+const registerLimits = ({ metrics, rateLimits }: Services): void => {
+  const each = (read: (windows: RateLimits.Windows) => number) => () =>
+    RateLimits.classes.map((name) => ({ labels: { class: name }, value: read(rateLimits[name]) }))
+  metrics.counters("venue_rate_limited_total", "Requests refused for their limit, by what it is of.", ["class"],
+    each(({ refused }) => refused))
+  metrics.gauges("venue_rate_limit_windows", "Windows that are kept: of keys, sessions, addresses.", ["class"], each(({ kept }) => kept))
+  metrics.counters(
+    "venue_rate_limit_shared_total",
+    "Requests that were counted in a shared window, because all windows of the class were running.",
+    ["class"],
+    each(({ shared }) => shared)
+  )
+}
+
 /** What the venue tells of each listed market's index. */
 const registerIndex = (services: Services): void => {
   const { indexWatch, metrics } = services
@@ -154,6 +176,8 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     metrics,
     indexWatch,
     tokens: new ApiKeys.KnownTokens(),
+    rateLimits: RateLimits.make(settings.rateLimits),
+    trustedProxies: settings.trustedProxies,
     identity: Identity.make(settings.site, yield* PasskeyVerifier, random),
     now,
     nextRequestId: requestIds(random),
@@ -170,11 +194,13 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     defect: (cause) => Executor.report(runtime, cause)
   }
   registerGauges(services)
+  registerLimits(services)
   registerIndex(services)
   const served = Contract.endpoints.map((endpoint) => {
     const route = Contract.routes.find((one) => one.endpoint.name === endpoint.name)
     assert(route !== undefined, "an endpoint comes into the contract by its route")
     return [endpoint.name, route.serve(services, endpoint, runtime)] as const
   })
-  return Router.make(RouteTable.endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
+  const router = Router.make(RouteTable.endpoints, services, readiness.state, { ...Pages.runs, ...Object.fromEntries(served) })
+  return Cors.over(router, settings.corsOrigins, services.nextRequestId)
 })

@@ -44,7 +44,14 @@ test("1,100 idle connections under a limit of 1,024 files leave a venue that ans
   async () => {
     const directory = fs.mkdtempSync(path.join(os.tmpdir(), "venue-descriptors-"))
     const child = spawn("bash", ["-c", `ulimit -n 1024; exec "${process.execPath}" dist/src/main.js`], {
-      env: { PATH: process.env["PATH"] ?? "", DATA_DIR: directory, PORT: "0", CONNECTIONS_PER_ADDRESS: "2000", SEGMENT_MIB: "2" },
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        DATA_DIR: directory,
+        PORT: "0",
+        CONNECTIONS_PER_ADDRESS: "2000",
+        SEGMENT_MIB: "2",
+        RATE_LIMIT_PER_MINUTE: "100000"
+      },
       stdio: ["ignore", "pipe", "pipe"]
     })
     const exited = new Promise((resolve) => child.once("exit", resolve))

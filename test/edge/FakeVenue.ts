@@ -5,10 +5,11 @@
  */
 import { Principal } from "../../src/operations/Header.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
-import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
 import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import * as RateLimits from "../../src/identity/RateLimits.js"
 import * as SessionTokens from "../../src/identity/SessionTokens.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
@@ -62,6 +63,8 @@ export interface Ask {
   readonly bytes?: Uint8Array
   readonly key?: string
   readonly idempotencyKey?: string
+  /** Of the connection; 127.0.0.1 unless told. */
+  readonly from?: string
 }
 
 const text = new TextEncoder()
@@ -80,16 +83,23 @@ export const request = (ask: Ask): Request => ({
     ...ask.headers
   },
   body: ask.bytes ?? (ask.body === undefined ? new Uint8Array(0) : text.encode(JSON.stringify(ask.body))),
-  remoteAddress: "127.0.0.1"
+  remoteAddress: ask.from ?? "127.0.0.1"
 })
 
-/** `hidden`: without an operator token. `streams`: whether index prices may be streamed, which they may unless told. */
+/**
+ * `hidden`: without an operator token. `streams`: whether index prices may be streamed, which they may unless told. Nobody
+ * meets a limit unless `rateLimits` says so; `now` is the clock, which is the real one unless told.
+ */
 interface Options {
   readonly environment?: "development" | "production"
   readonly hidden?: boolean
   readonly streams?: boolean
   /** The owner's pages; none unless told. */
   readonly assets?: Built
+  readonly rateLimits?: Partial<RateLimits.Options>
+  readonly trustedProxies?: number
+  readonly corsOrigins?: ReadonlyArray<string>
+  readonly now?: () => number
 }
 
 /** Keys of account 0, account 1 and such as may not act, as the engine knows them after this. */
@@ -165,10 +175,14 @@ const applicationOf = (
       signerSecret,
       acceptsIndexPrices: options.environment !== "production",
       acceptsIndexStream: options.streams ?? true,
+      rateLimits: { ...RateLimits.unlimited, ...options.rateLimits },
+      trustedProxies: options.trustedProxies ?? 0,
+      corsOrigins: options.corsOrigins ?? [],
       site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
     })
   )
-  return Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))
+  const clock = Object.assign(Clock.make(), options.now === undefined ? {} : { unsafeCurrentTimeMillis: options.now })
+  return Runtime.runSync(Runtime.defaultRuntime)(Edge.makeApplication.pipe(Effect.provide(layer), Effect.withClock(clock)))
 }
 
 export const make = (options: Options = {}): FakeVenue => {

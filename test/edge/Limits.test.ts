@@ -35,6 +35,9 @@ test("GET limits needs no credential, and tells what is enforced", async () => {
     maxCompatEntries: 500,
     maxBookLevels: 500,
     keptFills: 131_072,
+    rateWindowMs: 60_000,
+    maxRequestsPerKey: 1e9,
+    maxRequestsPerAddress: 1e9,
     journalSequence: venue.engine.sequence
   })
 })

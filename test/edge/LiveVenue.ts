@@ -15,6 +15,7 @@ import type { Capacity } from "../../src/engine/State.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as IndexWatch from "../../src/oracle/IndexWatch.js"
+import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { EngineReads } from "../../src/sequencer/EngineReads.js"
 import { Barrier, Submit } from "../../src/sequencer/Submit.js"
@@ -72,6 +73,9 @@ export class LiveVenue {
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
         acceptsIndexStream: true,
+        rateLimits: RateLimits.unlimited,
+        trustedProxies: 0,
+        corsOrigins: [],
         site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
       })
     )

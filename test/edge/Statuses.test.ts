@@ -13,17 +13,18 @@ const named = (name: string): Described => Contract.endpoints.find((endpoint) =>
 test.each([
   ["getHealth", [400, 500]],
   ["getReadiness", [400, 500, 503]],
-  ["getCompatTime", [400, 500, 503]],
-  ["getBook", [400, 404, 500, 503]],
-  ["getCurrentApiKey", [400, 401, 500, 503]],
-  ["getCompatBalance", [400, 401, 403, 500, 503]],
-  ["listOrders", [400, 401, 403, 404, 500, 503]],
+  ["getDocs", [400, 429, 500]],
+  ["getCompatTime", [400, 429, 500, 503]],
+  ["getBook", [400, 404, 429, 500, 503]],
+  ["getCurrentApiKey", [400, 401, 429, 500, 503]],
+  ["getCompatBalance", [400, 401, 403, 429, 500, 503]],
+  ["listOrders", [400, 401, 403, 404, 429, 500, 503]],
   ["cancelOrderBatch", [400, 401, 403, 409, 413, 415, 429, 500, 503]],
   ["cancelOrder", [400, 401, 403, 404, 409, 413, 415, 429, 500, 503]],
   ["createOrders", [400, 401, 403, 409, 413, 415, 429, 500, 501, 503]],
   ["placeOrder", [400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503]],
-  ["haltEngine", [400, 401, 404, 409, 500, 503]],
-  ["putMarket", [400, 401, 404, 409, 413, 415, 500, 503]]
+  ["haltEngine", [400, 401, 404, 409, 429, 500, 503]],
+  ["putMarket", [400, 401, 404, 409, 413, 415, 429, 500, 503]]
 ])("%s fails with %j", (name, statuses) => {
   expect(declared(named(name))).toEqual(statuses)
 })
@@ -52,6 +53,7 @@ const isOwners = ({ access }: Described): boolean => access === "owner" || acces
 interface Wrong {
   readonly why: string
   readonly status: number
+  readonly rateLimits?: { readonly perKey: number; readonly perAddress: number; readonly signInsPerAddress: number }
   readonly ask: (fake: Fake.FakeVenue, endpoint: Described) => Fake.Ask
 }
 
@@ -89,6 +91,13 @@ const wrongs: ReadonlyArray<Wrong> = [
     ask: (fake, endpoint) => ({ ...good(fake, endpoint), target: `${good(fake, endpoint).target.split("?")[0]!}?colour=blue` })
   },
   {
+    why: "a limit that is used up",
+    status: 429,
+    rateLimits: { perKey: 0, perAddress: 0, signInsPerAddress: 0 },
+    // An operator's own requests are not limited, but those of whoever has not the token.
+    ask: (fake, endpoint) => ({ ...good(fake, endpoint), ...(endpoint.access === "operator" ? { key: "another-token" } : {}) })
+  },
+  {
     why: "a venue that is starting",
     status: 503,
     ask: (fake, endpoint) => {
@@ -98,9 +107,9 @@ const wrongs: ReadonlyArray<Wrong> = [
   }
 ]
 
-describe.each(wrongs)("$why is answered $status exactly where that is declared", ({ ask, status }) => {
+describe.each(wrongs)("$why is answered $status exactly where that is declared", ({ ask, rateLimits, status }) => {
   test.each(Contract.endpoints.map((endpoint) => [endpoint.name, endpoint] as const))("%s", async (_, endpoint) => {
-    const fake = Fake.make()
+    const fake = Fake.make(rateLimits === undefined ? {} : { rateLimits })
     const answer = await fake.ask(ask(fake, endpoint))
     expect(answer.status === status).toBe(endpoint.answers.has(status))
   })

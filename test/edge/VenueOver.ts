@@ -4,6 +4,7 @@ import * as fs from "node:fs"
 import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import { type Application, Listener } from "../../src/edge/http/Listener.js"
+import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import type { Disk } from "../../src/journal/Disk.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
@@ -65,6 +66,7 @@ export class VenueOver {
       signerSecret: "signer-secret-of-the-tests",
       acceptsIndexPrices: true,
       acceptsIndexStream: true,
+      rateLimits: RateLimits.unlimited,
       site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
       markets,
       capacity: { orders: 10_000, idempotencyKeys: 10_000 },

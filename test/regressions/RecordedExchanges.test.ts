@@ -32,9 +32,42 @@ test("a new venue answers every kept request as it did then", async () => {
   for (const [name, exchanges] of chapters) {
     for (const { request, response, title } of exchanges) {
       const answered = await asked.ask(request)
-      expect(settledResponse(answered), `${name}: ${title}`).toEqual(settledResponse(response))
+      expect(settledResponse(Exchanges.kept(answered)), `${name}: ${title}`).toEqual(settledResponse(response))
       // The header's id is the envelope's.
       expect(new Set(JSON.stringify(answered).match(requestId)).size, `${name}: ${title}`).toBe(1)
+    }
+  }
+  await asked.close()
+})
+
+test("every answer says that it is to be taken as it is, and how whoever asks stands where that is limited", async () => {
+  const asked = await Exchanges.open()
+  const before = new Map<string, number>()
+  for (const [name, exchanges] of chapters) {
+    for (const { request, title } of exchanges) {
+      const { body, headers, status } = await asked.ask(request)
+      const what = `${name}: ${title}`
+      expect(headers, what).toMatchObject({ "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" })
+      const { authorization } = request.headers
+      if (authorization !== undefined) expect(headers["cache-control"], what).toBe("no-store")
+      const isLimited = headers["ratelimit-limit"] !== undefined
+      const isRouted = status !== 405 && !body.includes("\"code\":\"route_not_found\"")
+      const isOperators = request.target.startsWith("/v1/operator/")
+      const isHealth = request.target === "/healthz" || request.target === "/readyz"
+      expect(isLimited, what).toBe(isRouted && !isHealth && (!isOperators || status === 401))
+      if (!isLimited) continue
+      // Whoever is refused counts for the address.
+      const subject = status === 401 || authorization === undefined ? "address" : authorization
+      const limit = Number(headers["ratelimit-limit"])
+      expect(limit, what).toBe(subject === "address" ? 1_200 : 600)
+      const remaining = Number(headers["ratelimit-remaining"])
+      const resetSeconds = Number(headers["ratelimit-reset"])
+      expect(resetSeconds >= 1 && resetSeconds <= 60, what).toBe(true)
+      // One less than before, or a new window.
+      expect([limit - 1, before.get(subject)! - 1], what).toContain(remaining)
+      before.set(subject, remaining)
+      if (request.target !== "/v1/api-keys/current" || status !== 200) continue
+      expect(JSON.parse(body).rateLimit, what).toMatchObject({ limit, remaining })
     }
   }
   await asked.close()

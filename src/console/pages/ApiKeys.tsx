@@ -12,7 +12,7 @@ import type { Store } from "../state/Store.js"
 import { scopeList, words } from "../state/Words.js"
 
 const held = ({ clientName, principalKind }: ApiKey) =>
-  clientName === null ? <span class="soft">{principalKind === "bot" ? "the venue’s bot" : "a program"}</span> : (
+  clientName === undefined ? <span class="soft">{principalKind === "bot" ? "the venue’s bot" : "a program"}</span> : (
     <q>
       <bdi>{clientName}</bdi>
     </q>

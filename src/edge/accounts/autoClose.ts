@@ -157,6 +157,7 @@ const target = `/v1/accounts/${Example.accountId}/positions/${Example.marketId}/
 export const getAutoClose = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getAutoClose", path)
     .setPath(Fields.AccountMarketPath)
     .addSuccess(BracketList)
@@ -171,6 +172,7 @@ export const getAutoClose = Route.effect({
 export const setAutoClose = Route.hot({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.put("setAutoClose", path)
     .setPath(Fields.AccountMarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
@@ -220,6 +222,7 @@ export const setAutoClose = Route.hot({
 export const cancelAutoClose = Route.effect({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("cancelAutoClose", path)
     .setPath(Fields.AccountMarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
@@ -235,6 +238,7 @@ export const cancelAutoClose = Route.effect({
 export const listTriggers = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listTriggers", "/v1/accounts/:accountId/triggers")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name) }))
@@ -252,6 +256,7 @@ export const listTriggers = Route.effect({
 export const cancelTriggers = Route.effect({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("cancelTriggers", "/v1/accounts/:accountId/triggers")
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -87,6 +87,7 @@ const compatBalance = (state: Reads, account: number): CompatBalance => {
 export const getBalance = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getBalance", "/v1/accounts/:accountId/balance")
     .setPath(Fields.AccountPath)
     .addSuccess(Balance)
@@ -100,6 +101,7 @@ export const getBalance = Route.effect({
 export const getCompatBalance = Route.effect({
   tag: "compatOrders",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getCompatBalance", "/v2/balance")
     .addSuccess(CompatBalance)
     .addError(Failures.compat(Failures.keyedRead))

@@ -59,6 +59,7 @@ const leverageSet = (accountId: string, marketId: string, leverageX: number, out
 export const getLeverage = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getLeverage", path)
     .setPath(Fields.AccountMarketPath)
     .addSuccess(Leverage)
@@ -84,6 +85,7 @@ export const getLeverage = Route.effect({
 export const setLeverage = Route.hot({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.put("setLeverage", path)
     .setPath(Fields.AccountMarketPath)
     .setHeaders(Fields.IdempotencyHeaders)

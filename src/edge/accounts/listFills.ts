@@ -117,6 +117,7 @@ const compatOwnTrade = (market: Market.Parameters, accountId: string, account: n
 export const listFills = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listFills", "/v1/accounts/:accountId/fills")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name), ...Fields.page }))
@@ -142,6 +143,7 @@ export const listFills = Route.effect({
 export const listCompatOwnTrades = Route.effect({
   tag: "compatOrders",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listCompatOwnTrades", "/v2/trades")
     .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name), ...Fields.sinceAndLimit }))
     .addSuccess(Schema.Array(CompatOwnTrade))

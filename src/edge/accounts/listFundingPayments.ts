@@ -61,6 +61,7 @@ const payment = (
 export const listFundingPayments = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listFundingPayments", "/v1/accounts/:accountId/funding-payments")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))

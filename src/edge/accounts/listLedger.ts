@@ -50,6 +50,7 @@ const entry = (state: Reads, view: BalanceChangeView): typeof LedgerEntry.Type =
 export const listLedger = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listLedger", "/v1/accounts/:accountId/ledger")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({ marketId: Fields.optional(Fields.Name), ...Fields.page }))

@@ -151,6 +151,7 @@ const compatPosition = (market: Market.Parameters, view: PositionView, atEpochMs
 export const listPositions = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listPositions", "/v1/accounts/:accountId/positions")
     .setPath(Fields.AccountPath)
     .addSuccess(PositionList)
@@ -170,6 +171,7 @@ export const listPositions = Route.effect({
 export const listCompatPositions = Route.effect({
   tag: "compatOrders",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listCompatPositions", "/v2/positions")
     .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))
     .addSuccess(Schema.Array(CompatPosition))

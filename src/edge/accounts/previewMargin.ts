@@ -126,6 +126,7 @@ const told = (market: Scales, prepared: Placing.Prepared, { after, before, feesA
 export const previewMargin = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("previewMargin", "/v1/accounts/:accountId/margin/preview")
     .setPath(Fields.AccountPath)
     .setPayload(NewOrder.PlaceOrderBody)

@@ -50,6 +50,7 @@ const target = `/v1/accounts/${Example.accountId}/profile`
 export const getProfile = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getProfile", "/v1/accounts/:accountId/profile")
     .setPath(Fields.AccountPath)
     .addSuccess(Profile)
@@ -71,6 +72,7 @@ export const getProfile = Route.effect({
 export const setProfile = Route.hot({
   tag: "accounts",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.put("setProfile", "/v1/accounts/:accountId/profile")
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)

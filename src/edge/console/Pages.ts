@@ -8,6 +8,7 @@ import * as HttpApiGroup from "@effect/platform/HttpApiGroup"
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
 import * as Access from "../http/Access.js"
+import * as Budget from "../http/Budget.js"
 import type { Call } from "../http/Call.js"
 import * as Endpoint from "../http/Endpoint.js"
 import * as Errors from "../http/Errors.js"
@@ -61,24 +62,24 @@ const asset: Run = (call: Call) => {
 
 const declared = [
   {
-    endpoint: HttpApiEndpoint.get("getConsole", "/").addSuccess(HtmlText).addError(Failures.native(Failures.system)),
+    endpoint: HttpApiEndpoint.get("getConsole", "/").addSuccess(HtmlText).addError(Failures.native(Failures.limitedSystem)),
     run: document
   },
   {
-    endpoint: HttpApiEndpoint.get("getConnect", "/connect").addSuccess(HtmlText).addError(Failures.native(Failures.system)),
+    endpoint: HttpApiEndpoint.get("getConnect", "/connect").addSuccess(HtmlText).addError(Failures.native(Failures.limitedSystem)),
     run: document
   },
   {
     endpoint: HttpApiEndpoint.get("getAsset", "/assets/:name")
       .setPath(Schema.Struct({ name: Fields.Name }))
       .addSuccess(AssetText)
-      .addError(Failures.native(Failures.system, 404)),
+      .addError(Failures.native(Failures.limitedSystem, 404)),
     run: asset
   }
 ] as const
 
 const group = declared.reduce<HttpApiGroup.HttpApiGroup<string, HttpApiEndpoint.HttpApiEndpoint.Any, never, never, true>>(
-  (made, { endpoint }) => made.add(Access.declare(endpoint as HttpApiEndpoint.HttpApiEndpoint.Any, "system")),
+  (made, { endpoint }) => made.add(Budget.declare(Access.declare(endpoint as HttpApiEndpoint.HttpApiEndpoint.Any, "system"), "public")),
   HttpApiGroup.make("console", { topLevel: true })
 )
 

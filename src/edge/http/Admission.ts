@@ -8,6 +8,7 @@ import * as Credentials from "../../identity/Credentials.js"
 import type { KeyLevel, TraderLevel } from "./Access.js"
 import type { Call } from "./Call.js"
 import * as Errors from "./Errors.js"
+import * as Limiting from "./Limiting.js"
 
 /** Who calls. */
 export interface Caller {
@@ -24,7 +25,9 @@ const scopes: Readonly<Record<TraderLevel | KeyLevel, number>> = { key: 0, key_r
 const identified = (call: Call): Trader | undefined => {
   const { now, state, tokens } = call.services
   const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, now())
-  if (typeof trader !== "string") return trader
+  if (typeof trader !== "string") return Limiting.ofTrader(call, trader) ? trader : undefined
+  // Whoever guesses at credentials is held up like anybody without one.
+  if (!Limiting.ofAddress(call)) return undefined
   const failure = trader === "session_ended" ? Errors.refused(Refusal.sessionEnded) : Errors.keyRejected(trader)
   // What was not looked up in the state is no later than it.
   if (trader === "missing" || trader === "malformed") call.fail(failure)
@@ -50,7 +53,7 @@ const withTrader = (call: Call, level: TraderLevel | KeyLevel): Caller | undefin
 /** No key ever gets here: what is an owner's is behind a passkey. */
 const owner = (call: Call): Caller | undefined => {
   if ((call.request.headers["authorization"] ?? "") === "") {
-    call.fail(Errors.signInNeeded)
+    if (Limiting.ofAddress(call)) call.fail(Errors.signInNeeded)
     return undefined
   }
   const trader = identified(call)
@@ -68,7 +71,7 @@ const operator = (call: Call): Caller | undefined => {
   }
   const token = ApiKeys.bearerToken(call.request.headers["authorization"] ?? "")
   if (token === undefined || !ApiKeys.equalConstantTime(ApiKeys.digest(token), ApiKeys.digest(operatorToken))) {
-    call.fail(Errors.operatorRejected)
+    if (Limiting.ofAddress(call)) call.fail(Errors.operatorRejected)
     return undefined
   }
   return anyone
@@ -80,7 +83,7 @@ export const admit = (call: Call): Caller | undefined => {
   switch (access) {
     case "system":
     case "public":
-      return anyone
+      return call.endpoint.budget === "none" || Limiting.ofAddress(call) ? anyone : undefined
     case "key":
     case "key_read":
     case "read":
@@ -89,7 +92,8 @@ export const admit = (call: Call): Caller | undefined => {
     case "owner":
       return owner(call)
     case "anyone_or_owner":
-      return (call.request.headers["authorization"] ?? "") === "" ? anyone : owner(call)
+      if ((call.request.headers["authorization"] ?? "") !== "") return owner(call)
+      return Limiting.ofAddress(call) ? anyone : undefined
     case "operator":
       return operator(call)
   }

@@ -5,6 +5,7 @@ import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type { Identity } from "../../identity/Identity.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
+import type { RateLimits } from "../../identity/RateLimits.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
@@ -13,6 +14,7 @@ import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Reply, Request } from "./Listener.js"
 import type { Metrics, RouteCounts } from "./Metrics.js"
+import * as Protection from "./Protection.js"
 import type { Readiness } from "./Readiness.js"
 import type { NextSlice } from "./Slices.js"
 
@@ -23,6 +25,9 @@ export interface Services {
   readonly barrier: Context.Tag.Service<Barrier>
   readonly metrics: Context.Tag.Service<Metrics>
   readonly tokens: ApiKeys.KnownTokens
+  readonly rateLimits: RateLimits
+  /** Proxies of the venue's own that stand before it. */
+  readonly trustedProxies: number
   readonly identity: Identity
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
@@ -51,6 +56,10 @@ export type Params = Readonly<Record<string, string | undefined>>
 
 export class Call {
   answered = false
+  /** What the request drew on, as its answer tells it; 0: it is not limited. */
+  private limit = 0
+  private remaining = 0
+  private resetSeconds = 0
 
   constructor(
     readonly services: Services,
@@ -64,15 +73,34 @@ export class Call {
     private readonly reply: Reply
   ) {}
 
+  /** The answer will tell how whoever asks stands. */
+  limited(limit: number, remaining: number, resetSeconds: number): void {
+    this.limit = limit
+    this.remaining = remaining
+    this.resetSeconds = resetSeconds
+  }
+
+  /** The headers of every answer. */
+  private headers(contentType: string): Readonly<Record<string, string>> {
+    const kept = Protection.mayBeKept(this.endpoint) ? Protection.always : Protection.unkept
+    const usual: Readonly<Record<string, string>> = contentType === ""
+      ? { "x-request-id": this.requestId, ...kept }
+      : { "content-type": contentType, "x-request-id": this.requestId, ...kept }
+    return this.limit === 0 ? usual : {
+      ...usual,
+      "ratelimit-limit": String(this.limit),
+      "ratelimit-remaining": String(this.remaining),
+      "ratelimit-reset": String(this.resetSeconds)
+    }
+  }
+
   /** Answers with a body as it is. Nothing may be answered twice. */
   send(status: number, contentType: string, body: string, more?: Readonly<Record<string, string>>): void {
     if (this.answered) return
     this.answered = true
     const { byStatus } = this.counts
     byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
-    const headers: Readonly<Record<string, string>> = contentType === ""
-      ? { "x-request-id": this.requestId }
-      : { "content-type": contentType, "x-request-id": this.requestId }
+    const headers = this.headers(contentType)
     this.reply({ status, headers: more === undefined ? headers : { ...headers, ...more }, body })
   }
 

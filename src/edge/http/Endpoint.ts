@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { assert } from "../../domain/Assert.js"
 import { Access, type Level } from "./Access.js"
+import { type Budget, Draws } from "./Budget.js"
 import type { Family } from "./Envelopes.js"
 
 /** One way of answering an endpoint. */
@@ -27,6 +28,7 @@ export interface Described {
   readonly path: string
   readonly family: Family
   readonly access: Level
+  readonly budget: Budget
   readonly pathSchema: Schema.Schema<unknown, unknown> | undefined
   readonly urlParamsSchema: Schema.Schema<unknown, unknown> | undefined
   readonly headersSchema: Schema.Schema<unknown, unknown> | undefined
@@ -74,6 +76,12 @@ const accessOf = (name: string, annotations: Context.Context<never>): Level => {
   return access.value
 }
 
+const budgetOf = (name: string, annotations: Context.Context<never>): Budget => {
+  const budget = Context.getOption(annotations, Draws)
+  assert(Option.isSome(budget), `${name} says which limit it draws on`)
+  return budget.value
+}
+
 /** Every endpoint of a contract, in its order. */
 export const describe = (api: Api): ReadonlyArray<Described> => {
   const described: Array<Described> = []
@@ -97,6 +105,7 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
         path: endpoint.path,
         family: familyOf(endpoint.path),
         access: accessOf(endpoint.name, endpoint.annotations),
+        budget: budgetOf(endpoint.name, endpoint.annotations),
         pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
         urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
         headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],

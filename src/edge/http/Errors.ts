@@ -11,6 +11,7 @@ import * as Units from "../../domain/Units.js"
 import type { Rejection } from "../../identity/ApiKeys.js"
 import type { Family } from "./Envelopes.js"
 import type { Response } from "./Listener.js"
+import * as Protection from "./Protection.js"
 
 /** A failure on its way to an envelope. */
 export interface Failure {
@@ -230,6 +231,21 @@ export const indexStreamTooFast: Failure = {
   retryAfterSeconds: 1
 }
 
+const tooManyRequests: Refusal.Description = {
+  ...invalid,
+  name: "RateLimited",
+  status: 429,
+  code: "rate_limited",
+  compatName: "RateLimitExceeded",
+  retryable: true,
+  recoveryActions: ["wait_and_retry_same_identity"],
+  safeMessage: "Too many requests. Nothing was done; repeat the same request, with the same Idempotency-Key and clientOrderId, "
+    + "after the seconds of Retry-After."
+}
+
+/** Somebody's limit of requests is used up until its window ends. */
+export const rateLimited = (retryAfterSeconds: number): Failure => ({ description: tooManyRequests, retryAfterSeconds })
+
 /** A defect of the venue. Says nothing else. */
 export const internal: Failure = {
   description: {
@@ -363,6 +379,7 @@ export const all: ReadonlyArray<Failure> = [
   indexSessionEnded,
   indexSequenceGap,
   indexStreamTooFast,
+  rateLimited(60),
   internal,
   operatorRejected,
   signInNeeded,
@@ -472,7 +489,7 @@ export const response = (
   assert(failure.description.status >= 400, "a failure has an error status")
   return {
     status: failure.description.status,
-    headers: { "content-type": "application/json", "x-request-id": requestId, ...headers },
+    headers: { "content-type": "application/json", "x-request-id": requestId, ...Protection.unkept, ...headers },
     body: body(family, failure, requestId, atEpochMs)
   }
 }

@@ -10,14 +10,17 @@ import type { Status } from "./Envelopes.js"
 
 type Kind = ReadonlyArray<Status>
 
-/** Health, metrics and the reference: served also while the venue is not. */
+/** Health: served also while the venue is not, and never limited. */
 export const system: Kind = [400, 500]
 
+/** Metrics and the reference: served likewise, and limited by remote address. */
+export const limitedSystem: Kind = [...system, 429]
+
 /** Public data: 503 while the venue is starting or stopping. */
-export const publicRead: Kind = [...system, 503]
+export const publicRead: Kind = [...limitedSystem, 503]
 
 /** What nobody needs a credential for, with a body: there may be no room for what it begins. */
-export const openWithBody: Kind = [...publicRead, 413, 415, 429]
+export const openWithBody: Kind = [...publicRead, 413, 415]
 
 /** What any API key may read. */
 export const anyKeyRead: Kind = [...publicRead, 401]
@@ -28,8 +31,8 @@ export const keyedRead: Kind = [...anyKeyRead, 403]
 /** The same with a body. */
 export const keyedReadWithBody: Kind = [...keyedRead, 413, 415]
 
-/** A command of an API key without a body: an idempotency key that may conflict, and an account's share of what is remembered. */
-export const commandWithoutBody: Kind = [...keyedRead, 409, 429]
+/** A command of an API key without a body: an idempotency key that may conflict. Its 429 may also be for an account's share. */
+export const commandWithoutBody: Kind = [...keyedRead, 409]
 
 /** The same with a body. */
 export const command: Kind = [...commandWithoutBody, 413, 415]

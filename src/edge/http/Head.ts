@@ -5,6 +5,9 @@ export class Head {
   authorization: string | undefined = undefined
   contentType: string | undefined = undefined
   idempotencyKey: string | undefined = undefined
+  origin: string | undefined = undefined
+  requestMethod: string | undefined = undefined
+  forwardedFor: string | undefined = undefined
   hosts = 0
   /** As sent: the parser has refused what is no length, and a second one. */
   contentLength: string | undefined = undefined
@@ -18,6 +21,9 @@ export class Head {
         case 4:
           if (isNamed(name, "host")) this.hosts++
           break
+        case 6:
+          if (isNamed(name, "origin")) this.origin ??= raw[at + 1]!
+          break
         case 12:
           if (isNamed(name, "content-type")) this.contentType ??= raw[at + 1]!
           break
@@ -28,17 +34,23 @@ export class Head {
           if (isNamed(name, "content-length")) this.contentLength = raw[at + 1]!
           break
         case 15:
-          if (!isNamed(name, "idempotency-key")) break
-          this.idempotencyKey = this.idempotencyKey === undefined ? raw[at + 1]! : `${this.idempotencyKey}, ${raw[at + 1]!}`
+          if (isNamed(name, "idempotency-key")) this.idempotencyKey = joined(this.idempotencyKey, raw[at + 1]!)
+          else if (isNamed(name, "x-forwarded-for")) this.forwardedFor = joined(this.forwardedFor, raw[at + 1]!)
           break
         case 17:
           if (isNamed(name, "transfer-encoding")) this.transferEncoding = true
+          break
+        case 29:
+          if (isNamed(name, "access-control-request-method")) this.requestMethod ??= raw[at + 1]!
           break
         default:
       }
     }
   }
 }
+
+/** A header that is sent more than once, as one. */
+const joined = (before: string | undefined, value: string): string => before === undefined ? value : `${before}, ${value}`
 
 /** Whether a header's name, as sent, is this one in lower case. */
 const isNamed = (sent: string, name: string): boolean => sent === name || sent.toLowerCase() === name

@@ -15,6 +15,10 @@ export interface RequestHeaders {
   readonly "content-type"?: string | undefined
   /** All of them joined by a comma and a space, where there are several. */
   readonly "idempotency-key"?: string | undefined
+  readonly origin?: string | undefined
+  readonly "access-control-request-method"?: string | undefined
+  /** All of them joined by a comma, where there are several. */
+  readonly "x-forwarded-for"?: string | undefined
 }
 
 /** A request that was framed well. */
@@ -25,6 +29,7 @@ export interface Request {
   readonly headers: RequestHeaders
   /** The whole body, at most the listener's limit; empty where there was none. */
   readonly body: Uint8Array
+  /** Of the connection: of the last proxy, where there are any. */
   readonly remoteAddress: string
 }
 

@@ -1,9 +1,10 @@
 /**
- * `Listener` over `node:http`. Bounds everything a client can make it hold: connections, requests under way and
- * answers not taken on each, header size, body size, and the time that headers, a whole request and an idle
- * connection may take. What is not HTTP gets the application's own answer and a closed connection.
+ * `Listener` over `node:http`, or `node:https` where it has a certificate. Bounds everything a client can make it hold:
+ * connections, requests under way and answers not taken on each, header size, body size, and the time that a handshake,
+ * headers, a whole request and an idle connection may take. What is not HTTP gets the application's own answer and a closed connection.
  */
 import * as Http from "node:http"
+import * as Https from "node:https"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import * as Effect from "effect/Effect"
@@ -15,6 +16,7 @@ import { Head, originForm } from "./Head.js"
 import { Exchange, Lane } from "./Lane.js"
 import { ListenError, Listener } from "./Listener.js"
 import type { Application, Misframed, Reply, Response, Serving } from "./Listener.js"
+import type { Tls } from "./NodeTls.js"
 import { bodyLimit } from "./Requests.js"
 import { Rotation } from "./Rotation.js"
 
@@ -35,6 +37,8 @@ export interface Options {
   readonly connectionsPerAddress: number
   /** How long a graceful stop waits for requests under way. The last snapshot comes after it: 10 s at most for both. */
   readonly drainTimeoutMs: number
+  /** Undefined: served without TLS. */
+  readonly tls: Tls | undefined
 }
 
 export const defaults: Options = {
@@ -47,7 +51,8 @@ export const defaults: Options = {
   keepAliveTimeoutMs: 60_000,
   connectionLimit: 10_000,
   connectionsPerAddress: 0,
-  drainTimeoutMs: 3_000
+  drainTimeoutMs: 3_000,
+  tls: undefined
 }
 
 const misframedBy: Readonly<Record<string, Misframed>> = {
@@ -59,6 +64,12 @@ const misframedBy: Readonly<Record<string, Misframed>> = {
 const empty = new Uint8Array(0)
 
 const statusText = (status: number): string => Http.STATUS_CODES[status] ?? "Unknown"
+
+/** Where there is TLS, browsers come back with TLS only, for a year. */
+const strictTransport = { "strict-transport-security": "max-age=31536000" } as const
+
+/** An answer with what only the listener knows to say. */
+const secured = (response: Response): Response => ({ ...response, headers: { ...response.headers, ...strictTransport } })
 
 /** A response as bytes on a socket that no `ServerResponse` was made for. */
 const raw = (response: Response): string => {
@@ -123,7 +134,10 @@ const dispatch = (application: Application, { body, head, request }: Exchange, r
     headers: {
       authorization: head.authorization,
       "content-type": head.contentType,
-      "idempotency-key": head.idempotencyKey
+      "idempotency-key": head.idempotencyKey,
+      origin: head.origin,
+      "access-control-request-method": head.requestMethod,
+      "x-forwarded-for": head.forwardedFor
     },
     body: body ?? empty,
     remoteAddress: request.socket.remoteAddress ?? ""
@@ -138,14 +152,19 @@ const takeBytes = (socket: Socket, receive: (bytes: Buffer) => void): (bytes: Bu
   return frame
 }
 
-/** Serves one application on one server. */
-const makeServer = (
-  application: Application,
-  options: Options,
-  connections: Connections,
-  stopping: () => boolean
-): Http.Server => {
-  const server = Http.createServer({
+/** A connection that counts, and its lane once it has one. */
+interface Admitted {
+  lane: Lane | undefined
+  readonly connection: Connection
+}
+
+/** What no other open connection has: where it comes from. */
+const nameOf = (socket: Socket): string => `${socket.remoteAddress} ${socket.remotePort}`
+
+/** A server that nobody is served by yet. */
+const bareServer = (options: Options): Http.Server => {
+  const { tls } = options
+  const settings = {
     maxHeaderSize: options.headerLimit,
     headersTimeout: options.headersTimeoutMs,
     requestTimeout: options.requestTimeoutMs,
@@ -153,37 +172,85 @@ const makeServer = (
     connectionsCheckingInterval: Math.min(1_000, options.headersTimeoutMs),
     requireHostHeader: false,
     noDelay: true
-  })
+  }
+  const server = tls === undefined
+    ? Http.createServer(settings)
+    : Https.createServer({ ...settings, ...tls, minVersion: "TLSv1.2", handshakeTimeout: options.headersTimeoutMs })
   // They are bounded by their size; of those beyond a count, a second credential or length would not be seen.
   server.maxHeadersCount = 0
   // Also for a client that sends and never reads: what waits to be written counts as silence.
   server.timeout = options.keepAliveTimeoutMs + options.requestTimeoutMs
+  return server
+}
+
+/**
+ * Lets connections in, among so many, and has those served. One counts from its first packet, also while it shakes hands: of
+ * that `node:https` tells only when it is over. Until then it is idle.
+ */
+const admitTo = (
+  server: Http.Server,
+  connections: Connections,
+  isSecure: boolean,
+  serve: (socket: Socket, admission: Admitted) => void
+): void => {
+  const handshaking = new Map<string, Admitted>()
+  server.on("connection", (socket: Socket) => {
+    const admission: Admitted = {
+      lane: undefined,
+      connection: {
+        origin: originOf(socket.remoteAddress ?? ""),
+        isIdle: () => admission.lane?.isIdle ?? true,
+        destroy: () => socket.destroy()
+      }
+    }
+    if (!connections.admit(admission.connection)) return void socket.destroy()
+    socket.once("close", () => connections.remove(admission.connection))
+    if (!isSecure) return serve(socket, admission)
+    const name = nameOf(socket)
+    handshaking.set(name, admission)
+    socket.once("close", () => handshaking.delete(name))
+  })
+  server.on("secureConnection", (socket: Socket) => {
+    const name = nameOf(socket)
+    const admission = handshaking.get(name)
+    if (admission === undefined) return void socket.destroy()
+    handshaking.delete(name)
+    serve(socket, admission)
+  })
+}
+
+/** Serves one application on one server. */
+const makeServer = (
+  application: Application,
+  options: Options,
+  connections: Connections,
+  stopping: () => boolean
+): Http.Server => {
+  const server = bareServer(options)
+  const told = options.tls === undefined ? (response: Response): Response => response : secured
   const rotation = new Rotation(setImmediate, () => performance.now())
   const lanes = new WeakMap<Duplex, Lane>()
 
-  server.on("connection", (socket: Socket) => {
-    const connection: Connection = {
-      origin: originOf(socket.remoteAddress ?? ""),
-      isIdle: () => lane.isIdle,
-      destroy: () => socket.destroy()
-    }
+  const serve = (socket: Socket, admission: Admitted): void => {
+    const { connection } = admission
     const lane: Lane = new Lane(socket, {
       rotation,
       frame: (bytes) => frame(bytes),
       dispatch: (exchange, reply) => dispatch(application, exchange, reply),
       misframed: (reason, target) => application.misframed(reason, target),
-      write: ({ result }, response, last, taken) => write(result, response, last, taken),
+      write: ({ result }, response, last, taken) => write(result, told(response), last, taken),
       writeLast: (response) => {
-        if (socket.writable) socket.end(raw(response))
+        if (socket.writable) socket.end(raw(told(response)))
       },
       stopping,
       idle: () => connections.quieted(connection)
     })
     const frame = takeBytes(socket, (bytes) => lane.receive(bytes))
-    if (!connections.admit(connection)) return void socket.destroy()
+    admission.lane = lane
     lanes.set(socket, lane)
-    socket.once("close", () => connections.remove(connection))
-  })
+  }
+
+  admitTo(server, connections, options.tls !== undefined, serve)
 
   const begin = (request: Http.IncomingMessage, result: Http.ServerResponse): { readonly lane: Lane; readonly exchange: Exchange } => {
     const lane = lanes.get(request.socket)

@@ -5,7 +5,7 @@
  * Hot routes are plain callbacks from request to inbox and from outcome to reply, without a fiber or an Effect for a
  * request; all others are Effects. The order of checks is the same on every route:
  *
- * 1. credential and scope (the router, by the declared access)
+ * 1. credential, limit of requests and scope (the router, by the declared access and budget)
  * 2. content type, size, UTF-8, JSON
  * 3. members that are not supported (501)
  * 4. idempotency key
@@ -19,6 +19,7 @@ import { assert } from "../../domain/Assert.js"
 import { Canonical, type Fingerprint } from "../../operations/Fingerprint.js"
 import type { Trader } from "../../engine/Reads.js"
 import * as Access from "./Access.js"
+import * as Budget from "./Budget.js"
 import type { Caller } from "./Admission.js"
 import type { Call, Params, Services } from "./Call.js"
 import type { Described } from "./Endpoint.js"
@@ -51,17 +52,18 @@ export interface Route<E extends AnyEndpoint = AnyEndpoint> {
 interface Declared<E extends AnyEndpoint, L extends Access.Level> {
   readonly tag: Tag
   readonly access: L
+  readonly budget: Budget.Budget
   readonly endpoint: E
   readonly example: Example
 }
 
 /** A route that is an Effect. `handler` is made once for each venue. */
 export const effect = <E extends AnyEndpoint, const L extends Access.Level>(
-  { access, endpoint, example, handler, tag }: Declared<E, L> & {
+  { access, budget, endpoint, example, handler, tag }: Declared<E, L> & {
     readonly handler: (services: Services) => Executor.Handler<E, L>
   }
 ): Route<E> => ({
-  endpoint: Access.declare(endpoint, access),
+  endpoint: Budget.declare(Access.declare(endpoint, access), budget),
   tag,
   example,
   isHot: false,
@@ -120,7 +122,7 @@ const fingerprinted = <Body>(path: string, feed: Reading<Body>["feed"]) => {
 
 /** A hot route: `run` takes over at step 6. */
 export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiEndpoint.Payload<E> & object>(
-  { access, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.TraderLevel> & Reading<Body> & {
+  { access, budget, decode, endpoint, example, feed, run, tag, unsupported }: Declared<E, Access.TraderLevel> & Reading<Body> & {
     readonly run: (call: Call, admitted: Admitted<Body>) => void
   }
 ): Route<E> & { readonly decode: (body: unknown) => Body | Fault } => {
@@ -128,7 +130,7 @@ export const hot = <E extends AnyEndpoint, Body extends HttpApiEndpoint.HttpApiE
   const { path } = endpoint as unknown as HttpApiEndpoint.HttpApiEndpoint.AnyWithProps
   const fingerprint = fingerprinted(path, feed)
   return {
-    endpoint: Access.declare(endpoint, access),
+    endpoint: Budget.declare(Access.declare(endpoint, access), budget),
     tag,
     example,
     isHot: true,

@@ -11,7 +11,7 @@ export const ApiKeyRecord = Schema.Struct({
   accountId: Fields.Text,
   principalKind: Schema.Literal("agent", "bot"),
   displayPrefix: Fields.Text,
-  clientName: Schema.NullOr(Fields.Text).annotations({ description: "What the agent called itself when it asked for the key." }),
+  clientName: Fields.optional(Fields.Text).annotations({ description: "What the agent called itself when it asked for the key." }),
   scopes: Schema.Array(Scope),
   state: Schema.Literal("active", "revoked", "expired"),
   createdAtEpochMs: Fields.EpochMs,
@@ -20,13 +20,15 @@ export const ApiKeyRecord = Schema.Struct({
   lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs)
 }).annotations({ identifier: "ApiKeyRecord" })
 
+const named = (clientName: string | undefined) => clientName === undefined ? {} : { clientName }
+
 /** A key's record as of a time. */
 export const record = (state: Reads, key: ApiKeyView, atEpochMs: number): typeof ApiKeyRecord.Type => ({
   keyId: key.keyId,
   accountId: state.accountId(key.account),
   principalKind: "agent",
   displayPrefix: key.displayPrefix,
-  clientName: state.clientName(key.credential) ?? null,
+  ...named(state.clientName(key.credential)),
   scopes: namesOf(key.scopes),
   state: key.revokedAtEpochMs > 0 ? "revoked" : key.expiresAtEpochMs <= atEpochMs ? "expired" : "active",
   createdAtEpochMs: key.createdAtEpochMs,

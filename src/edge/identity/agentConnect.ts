@@ -61,6 +61,7 @@ const codeChallenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 export const beginAgentConnect = Route.effect({
   tag: "identity",
   access: "public",
+  budget: "sign_in",
   endpoint: HttpApiEndpoint.post("beginAgentConnect", "/v1/agent-connect")
     .setPayload(ConnectBody)
     .addSuccess(AgentConnect)
@@ -118,10 +119,11 @@ const AgentConnectRequest = Schema.Struct({
 export const showAgentConnect = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("showAgentConnect", "/v1/accounts/:accountId/agent-connect/:userCode")
     .setPath(Schema.Struct({ accountId: Fields.Name, userCode: Fields.Name }))
     .addSuccess(AgentConnectRequest)
-    .addError(Failures.native(Failures.keyedRead, 404, 429))
+    .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, trader }) =>
@@ -153,11 +155,12 @@ const Approved = Schema.Struct({
 export const approveAgentConnect = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("approveAgentConnect", "/v1/accounts/:accountId/agent-connect/approve")
     .setPath(Fields.AccountPath)
     .setPayload(ApproveBody)
     .addSuccess(Approved)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 429))
+    .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "Let the agent have a key, with exactly the scopes that it asked for"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
@@ -202,11 +205,12 @@ const Denied = Schema.Struct({
 export const denyAgentConnect = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("denyAgentConnect", "/v1/accounts/:accountId/agent-connect/deny")
     .setPath(Fields.AccountPath)
     .setPayload(DenyBody)
     .addSuccess(Denied)
-    .addError(Failures.native(Failures.keyedReadWithBody, 404, 429))
+    .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "Deny the agent a key"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
@@ -245,6 +249,7 @@ const s256 = (verifier: string): string => createHash("sha256").update(verifier)
 export const exchangeAgentConnect = Route.effect({
   tag: "identity",
   access: "public",
+  budget: "sign_in",
   endpoint: HttpApiEndpoint.post("exchangeAgentConnect", "/v1/agent-connect/exchange")
     .setPayload(ExchangeBody)
     .addSuccess(Exchanged)

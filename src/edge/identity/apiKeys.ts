@@ -18,18 +18,32 @@ import { owned } from "./Sent.js"
 
 const ApiKeyCurrent = Schema.Struct({
   version: Schema.Literal("api-key-current/v1"),
-  key: ApiKeyRecord
+  key: ApiKeyRecord,
+  rateLimit: Schema.Struct({
+    limit: Fields.Count,
+    remaining: Fields.Count,
+    resetsAtEpochMs: Fields.EpochMs
+  }).annotations({ description: "Requests of the key in its present window, this one among them." })
 }).annotations({ identifier: "ApiKeyCurrent" })
 
 export const getCurrentApiKey = Route.effect({
   tag: "identity",
   access: "key",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getCurrentApiKey", "/v1/api-keys/current")
     .addSuccess(ApiKeyCurrent)
     .addError(Failures.native(Failures.anyKeyRead))
     .annotate(OpenApi.Summary, "The API key that asks"),
   example: { target: "/v1/api-keys/current" },
-  handler: ({ now, state }) => ({ trader }) => Effect.succeed({ version: "api-key-current/v1" as const, key: record(state, trader, now()) })
+  handler: ({ now, rateLimits, state }) => ({ trader }) =>
+    Effect.sync(() => {
+      const at = now()
+      return {
+        version: "api-key-current/v1" as const,
+        key: record(state, trader, at),
+        rateLimit: rateLimits.key.view(trader.credential, at)
+      }
+    })
 })
 
 /** Keys that a listing has at most. */
@@ -43,6 +57,7 @@ const ApiKeyList = Schema.Struct({
 export const listApiKeys = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listApiKeys", "/v1/accounts/:accountId/api-keys")
     .setPath(Fields.AccountPath)
     .addSuccess(ApiKeyList)
@@ -67,6 +82,7 @@ const keyUnknown = fail(Errors.refused(Refusal.keyNotFound))
 export const revokeApiKey = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("revokeApiKey", "/v1/accounts/:accountId/api-keys/:keyId")
     .setPath(Schema.Struct({ accountId: Fields.Name, keyId: Fields.Name }))
     .addSuccess(ApiKeyRevoked)

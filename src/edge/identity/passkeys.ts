@@ -35,6 +35,7 @@ const PasskeyList = Schema.Struct({
 export const listPasskeys = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listPasskeys", "/v1/accounts/:accountId/passkeys")
     .setPath(Fields.AccountPath)
     .addSuccess(PasskeyList)
@@ -64,6 +65,7 @@ const RemovalBody = Schema.Struct({ assertion: Assertions.Assertion }).annotatio
 export const removePasskey = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("removePasskey", "/v1/accounts/:accountId/passkeys/:credentialId")
     .setPath(PasskeyPath)
     .setPayload(RemovalBody)

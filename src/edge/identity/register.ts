@@ -72,6 +72,7 @@ const ceremonyOf = (
 export const beginRegistration = Route.effect({
   tag: "identity",
   access: "anyone_or_owner",
+  budget: "sign_in",
   endpoint: HttpApiEndpoint.post("beginRegistration", "/v1/auth/passkeys/registration/options")
     .setPayload(OptionsBody)
     .addSuccess(RegistrationOptions)
@@ -105,6 +106,7 @@ const isStillOwner = (ceremony: Passkeys.Ceremony, owner: SessionView | undefine
 export const finishRegistration = Route.effect({
   tag: "identity",
   access: "anyone_or_owner",
+  budget: "sign_in",
   endpoint: HttpApiEndpoint.post("finishRegistration", "/v1/auth/passkeys/registration/verify")
     .setPayload(VerifyBody)
     .addSuccess(Session)

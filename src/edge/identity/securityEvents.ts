@@ -43,6 +43,7 @@ const event = (view: SecurityEventView): typeof SecurityEvent.Type => ({
 export const listSecurityEvents = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listSecurityEvents", "/v1/accounts/:accountId/security-events")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct(Fields.page))

@@ -24,6 +24,7 @@ const target = "/v1/auth/sessions/current"
 export const getCurrentSession = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getCurrentSession", target)
     .addSuccess(CurrentSession)
     .addError(Failures.native(Failures.keyedRead))
@@ -41,6 +42,7 @@ export const getCurrentSession = Route.effect({
 export const endCurrentSession = Route.effect({
   tag: "identity",
   access: "owner",
+  budget: "key",
   endpoint: HttpApiEndpoint.del("endCurrentSession", target)
     .addSuccess(HttpApiSchema.NoContent)
     .addError(Failures.native(Failures.keyedRead))

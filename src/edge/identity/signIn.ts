@@ -42,6 +42,7 @@ const AuthenticationOptions = Schema.Struct({
 export const beginAuthentication = Route.effect({
   tag: "identity",
   access: "public",
+  budget: "sign_in",
   endpoint: HttpApiEndpoint.post("beginAuthentication", "/v1/auth/passkeys/authentication/options")
     .setPayload(OptionsBody)
     .addSuccess(AuthenticationOptions)
@@ -65,6 +66,7 @@ export const beginAuthentication = Route.effect({
 export const finishAuthentication = Route.effect({
   tag: "identity",
   access: "public",
+  budget: "sign_in",
   endpoint: HttpApiEndpoint.post("finishAuthentication", "/v1/auth/passkeys/authentication/verify")
     .setPayload(Assertions.Assertion)
     .addSuccess(Session)

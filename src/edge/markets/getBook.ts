@@ -137,6 +137,7 @@ const compatBookText = ({ parameters }: MarketView, { pairs, sequence, text }: C
 export const getBook = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getBook", "/v1/markets/:marketId/book")
     .setPath(Fields.MarketPath)
     .addSuccess(BookSnapshot)
@@ -152,6 +153,7 @@ export const getBook = Route.effect({
 export const getCompatBook = Route.effect({
   tag: "compatMarkets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getCompatBook", "/v2/markets/:symbol/book")
     .setPath(Fields.SymbolPath)
     .setUrlParams(Schema.Struct({ limit: Fields.optional(Fields.CompatLimitText) }))

@@ -82,6 +82,7 @@ const movement = (state: Reads, view: InsuranceFundView["movements"][number]): t
 export const getInsuranceFund = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getInsuranceFund", "/v1/insurance-fund")
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
     .addSuccess(InsuranceFund)

@@ -97,6 +97,7 @@ const compatMarket = (view: MarketView, info: MarketSnapshot): CompatMarket => {
 export const listMarkets = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listMarkets", "/v1/markets")
     .addSuccess(MarketList)
     .addError(Failures.native(Failures.publicRead))
@@ -111,6 +112,7 @@ export const listMarkets = Route.effect({
 export const getMarket = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getMarket", "/v1/markets/:marketId")
     .setPath(Fields.MarketPath)
     .addSuccess(MarketSnapshot)
@@ -126,6 +128,7 @@ export const getMarket = Route.effect({
 export const listCompatMarkets = Route.effect({
   tag: "compatMarkets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listCompatMarkets", "/v2/markets")
     .addSuccess(Schema.Array(CompatMarket))
     .addError(Failures.compat(Failures.publicRead))

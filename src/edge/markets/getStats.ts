@@ -261,6 +261,7 @@ const compatTicker = (view: MarketView, figures: StatsView, book: BookView, atEp
 export const getStats = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getStats", "/v1/markets/:marketId/stats")
     .setPath(Fields.MarketPath)
     .addSuccess(MarketStats)
@@ -276,6 +277,7 @@ export const getStats = Route.effect({
 export const getCompatStats = Route.effect({
   tag: "compatMarkets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getCompatStats", "/v2/markets/:symbol/stats")
     .setPath(Fields.SymbolPath)
     .addSuccess(CompatStats)
@@ -291,6 +293,7 @@ export const getCompatStats = Route.effect({
 export const getCompatTicker = Route.effect({
   tag: "compatMarkets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getCompatTicker", "/v2/markets/:symbol/ticker")
     .setPath(Fields.SymbolPath)
     .addSuccess(CompatTicker)

@@ -76,6 +76,7 @@ const deleveraging = (
 export const listDeleveragings = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listDeleveragings", "/v1/markets/:marketId/deleveragings")
     .setPath(Fields.MarketPath)
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))

@@ -49,6 +49,7 @@ const interval = ({ parameters: { priceScale } }: MarketView, funding: FundingVi
 export const listFundings = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listFundings", "/v1/markets/:marketId/funding")
     .setPath(Fields.MarketPath)
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))

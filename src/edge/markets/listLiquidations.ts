@@ -27,6 +27,7 @@ const AccountLiquidationList = Schema.Struct({
 export const listLiquidations = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listLiquidations", "/v1/markets/:marketId/liquidations")
     .setPath(Fields.MarketPath)
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))
@@ -47,6 +48,7 @@ export const listLiquidations = Route.effect({
 export const listAccountLiquidations = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listAccountLiquidations", "/v1/accounts/:accountId/liquidations")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({ ...Fields.latestSince }))

@@ -75,6 +75,7 @@ const mark = ({ parameters: { priceScale } }: MarketView, view: MarkView) => ({
 export const listMarks = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listMarks", "/v1/markets/:marketId/marks")
     .setPath(Fields.MarketPath)
     .setUrlParams(Schema.Struct({ ...Fields.sinceAndLimit }))

@@ -63,6 +63,7 @@ const compatTrade = (market: Market.Parameters, fill: Fill): CompatTrade => ({
 export const listTrades = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listTrades", "/v1/markets/:marketId/trades")
     .setPath(Fields.MarketPath)
     .setUrlParams(Schema.Struct(Fields.page))
@@ -85,6 +86,7 @@ export const listTrades = Route.effect({
 export const listCompatTrades = Route.effect({
   tag: "compatMarkets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("listCompatTrades", "/v2/markets/:symbol/trades")
     .setPath(Fields.SymbolPath)
     .setUrlParams(Schema.Struct(Fields.sinceAndLimit))

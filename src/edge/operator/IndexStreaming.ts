@@ -94,6 +94,7 @@ const failureOf = (notTaken: NotTaken, sequence: number): Errors.Failure => {
 export const openIndexStream = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("openIndexStream", "/v1/operator/index-stream")
     .addSuccess(IndexStreamPosition)
     .addError(Failures.native(Failures.operator))
@@ -110,6 +111,7 @@ export const openIndexStream = Route.effect({
 export const getIndexStream = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.get("getIndexStream", "/v1/operator/index-stream")
     .addSuccess(IndexStreamPosition)
     .addError(Failures.native(Failures.operator))
@@ -125,10 +127,11 @@ export const getIndexStream = Route.effect({
 export const streamIndexPrices = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("streamIndexPrices", "/v1/operator/index-stream/prices")
     .setPayload(IndexPricesBody)
     .addSuccess(IndexPrices)
-    .addError(Failures.native(Failures.operatorWithBody, 429))
+    .addError(Failures.native(Failures.operatorWithBody))
     .annotate(OpenApi.Summary, "Send a numbered batch of index prices")
     .annotate(OpenApi.Description,
       `At most ${maxSamples} prices. Answered once all of them are decided and durable. 409 \`index_stream_conflict\`: `

@@ -16,6 +16,7 @@ import { command } from "./Sent.js"
 export const addToFund = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("addToFund", "/v1/operator/insurance-fund")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(Schema.Struct({

@@ -60,6 +60,7 @@ const asCanceled = (decided: EntryOutcome): OrdersCanceledByOperator => {
 export const cancelByOperator = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("cancelByOperator", "/v1/operator/orders/cancel")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(OperatorCancelBody)

@@ -37,6 +37,7 @@ const OperatorDelisting = Schema.Struct({
 export const delistMarket = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.put("delistMarket", path)
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
@@ -64,6 +65,7 @@ export const delistMarket = Route.effect({
 export const withdrawDelisting = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.del("withdrawDelisting", path)
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)
@@ -83,6 +85,7 @@ export const withdrawDelisting = Route.effect({
 export const getDelisting = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.get("getDelisting", path)
     .setPath(Fields.MarketPath)
     .addSuccess(OperatorDelisting)

@@ -30,6 +30,7 @@ const AnnouncedMarket = Schema.Struct({
 export const getAnnounced = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.get("getAnnounced", "/v1/operator/markets/:marketId/announced")
     .setPath(Fields.MarketPath)
     .addSuccess(AnnouncedMarket)

@@ -11,6 +11,7 @@ import { command } from "./Sent.js"
 export const haltEngine = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.put("haltEngine", "/v1/operator/engine/halt")
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)
@@ -23,6 +24,7 @@ export const haltEngine = Route.effect({
 export const resumeEngine = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.del("resumeEngine", "/v1/operator/engine/halt")
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(OperatorResult)

@@ -42,6 +42,7 @@ const openedBy = (decided: EntryOutcome): number => {
 export const openDemoAccounts = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.post("openDemoAccounts", "/v1/operator/demo/accounts")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(DemoAccountsBody)

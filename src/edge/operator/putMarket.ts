@@ -133,6 +133,7 @@ const parameters = (marketId: string, body: PutMarketBody): Market.Parameters | 
 export const putMarket = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.put("putMarket", "/v1/operator/markets/:marketId")
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)

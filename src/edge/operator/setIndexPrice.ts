@@ -18,6 +18,7 @@ import { command } from "./Sent.js"
 export const setIndexPrice = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.put("setIndexPrice", "/v1/operator/markets/:marketId/index-price")
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -24,6 +24,7 @@ const SetLimitsBody = Schema.Struct({
 export const setLimits = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.put("setLimits", "/v1/operator/limits")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(SetLimitsBody)

@@ -17,6 +17,7 @@ import { command } from "./Sent.js"
 export const setMarketStatus = Route.effect({
   tag: "operator",
   access: "operator",
+  budget: "operator",
   endpoint: HttpApiEndpoint.put("setMarketStatus", "/v1/operator/markets/:marketId/status")
     .setPath(Fields.MarketPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -79,6 +79,7 @@ const amended = (
 export const amendOrder = Route.hot({
   tag: "orders",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("amendOrder", "/v1/orders/:orderId/amend")
     .setPath(Fields.OrderPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -78,6 +78,7 @@ const compatCanceledAll = (
 export const cancelAllOrders = Route.hot({
   tag: "orders",
   access: "trade",
+  budget: "cancel",
   endpoint: HttpApiEndpoint.post("cancelAllOrders", "/v1/orders/cancel-all")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(CancelAllBody)
@@ -99,6 +100,7 @@ export const cancelAllOrders = Route.hot({
 export const cancelAllCompatOrders = Route.hot({
   tag: "compatOrders",
   access: "trade",
+  budget: "cancel",
   endpoint: HttpApiEndpoint.post("cancelAllCompatOrders", "/v2/orders/cancel-all")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(CompatCancelAllBody)

@@ -44,6 +44,7 @@ const compatCanceled = (
 export const cancelCompatOrder = Route.hot({
   tag: "compatOrders",
   access: "trade",
+  budget: "cancel",
   endpoint: HttpApiEndpoint.post("cancelCompatOrder", "/v2/orders/:orderId/cancel")
     .setPath(Fields.OrderPath)
     .setHeaders(Fields.IdempotencyHeaders)

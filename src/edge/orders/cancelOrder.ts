@@ -44,6 +44,7 @@ export const canceled = (
 export const cancelOrder = Route.hot({
   tag: "orders",
   access: "trade",
+  budget: "cancel",
   endpoint: HttpApiEndpoint.post("cancelOrder", "/v1/orders/:orderId/cancel")
     .setPath(Fields.OrderPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -83,6 +83,7 @@ export const canceledEntry = (
 export const cancelOrderBatch = Route.hot({
   tag: "orders",
   access: "trade",
+  budget: "cancel",
   endpoint: HttpApiEndpoint.post("cancelOrderBatch", "/v1/orders/batch/cancel")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(CancelBatchBody)

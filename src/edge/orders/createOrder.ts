@@ -32,6 +32,7 @@ export const compatPlaced = (
 export const createOrder = Route.hot({
   tag: "compatOrders",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("createOrder", "/v2/order")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(NewCompatOrder.CreateOrderBody)

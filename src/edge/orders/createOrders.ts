@@ -97,6 +97,7 @@ const placedEntry = (
 export const createOrders = Route.hot({
   tag: "compatOrders",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("createOrders", "/v2/orders")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(CreateOrdersBody)

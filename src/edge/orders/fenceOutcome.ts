@@ -57,6 +57,7 @@ const fenced = (accountId: string, body: FenceBody, decided: EntryOutcome, outco
 export const fenceOutcome = Route.hot({
   tag: "safety",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("fenceOutcome", "/v1/accounts/:accountId/outcomes/fence")
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -21,6 +21,7 @@ const CancelAllAfterState = Schema.Struct({
 export const getCancelAllAfter = Route.effect({
   tag: "safety",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getCancelAllAfter", "/v1/accounts/:accountId/orders/cancel-all-after")
     .setPath(Fields.AccountPath)
     .addSuccess(CancelAllAfterState)

@@ -30,6 +30,7 @@ const withOrder = <A>(
 export const getOrder = Route.effect({
   tag: "orders",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getOrder", "/v1/orders/:orderId")
     .setPath(Fields.OrderPath)
     .addSuccess(OrderRecord)
@@ -44,6 +45,7 @@ export const getOrder = Route.effect({
 export const getCompatOrder = Route.effect({
   tag: "compatOrders",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("getCompatOrder", "/v2/orders/:orderId")
     .setPath(Fields.OrderPath)
     .setUrlParams(Schema.Struct({ symbol: Fields.optional(Fields.Name) }))

@@ -97,6 +97,7 @@ const firstOrLast = <A>(list: ReadonlyArray<A>, first: boolean, limit: number): 
 export const listOrders = Route.effect({
   tag: "accounts",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listOrders", "/v1/accounts/:accountId/orders")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({
@@ -133,6 +134,7 @@ export const listOrders = Route.effect({
 export const listCompatOrders = Route.effect({
   tag: "compatOrders",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("listCompatOrders", "/v2/orders")
     .setUrlParams(Schema.Struct({
       symbol: Fields.optional(Fields.Name),

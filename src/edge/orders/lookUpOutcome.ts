@@ -126,6 +126,7 @@ const ofClientOrder = (state: Reads, account: number, accountId: string, clientO
 export const lookUpOutcome = Route.effect({
   tag: "safety",
   access: "read",
+  budget: "key",
   endpoint: HttpApiEndpoint.get("lookUpOutcome", "/v1/accounts/:accountId/outcomes")
     .setPath(Fields.AccountPath)
     .setUrlParams(Schema.Struct({

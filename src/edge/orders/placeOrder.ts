@@ -32,6 +32,7 @@ export const placed = (
 export const placeOrder = Route.hot({
   tag: "orders",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("placeOrder", "/v1/orders")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(NewOrder.PlaceOrderBody)

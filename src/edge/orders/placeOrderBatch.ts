@@ -102,6 +102,7 @@ const placedEntry = (
 export const placeOrderBatch = Route.hot({
   tag: "orders",
   access: "trade",
+  budget: "key",
   endpoint: HttpApiEndpoint.post("placeOrderBatch", "/v1/orders/batch")
     .setHeaders(Fields.IdempotencyHeaders)
     .setPayload(PlaceBatchBody)

@@ -58,6 +58,7 @@ const cancelAllAfter = (accountId: string, timeoutMs: number, outcome: Outcome, 
 export const setCancelAllAfter = Route.hot({
   tag: "safety",
   access: "trade",
+  budget: "cancel",
   endpoint: HttpApiEndpoint.post("setCancelAllAfter", "/v1/accounts/:accountId/orders/cancel-all-after")
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)

@@ -42,6 +42,9 @@ export const Limits = Schema.Struct({
   maxCompatEntries: told(Most, "Entries of an answer of the compatibility layer."),
   maxBookLevels: told(Most, "Levels a side of a book."),
   keptFills: told(Most, "Fills of the whole venue that can be read, the latest."),
+  rateWindowMs: told(Duration, "How long a window of requests lasts: it begins with the first request and does not roll."),
+  maxRequestsPerKey: told(Most, "Requests of an API key in a window; cancels beyond them have as many again for themselves."),
+  maxRequestsPerAddress: told(Most, "Requests without a credential of a remote address (of a /64 network of IPv6) in a window."),
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "Limits",
@@ -52,12 +55,13 @@ export type Limits = typeof Limits.Type
 export const getLimits = Route.effect({
   tag: "markets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getLimits", "/v1/limits")
     .addSuccess(Limits)
     .addError(Failures.native(Failures.publicRead))
     .annotate(OpenApi.Summary, "The bounds that a client has to know"),
   example: { target: "/v1/limits" },
-  handler: ({ state }) => () => {
+  handler: ({ rateLimits, state }) => () => {
     const { limits } = state
     return json({
       version: "external-limits/v1",
@@ -81,6 +85,9 @@ export const getLimits = Route.effect({
       maxCompatEntries: Fields.maxCompatEntries,
       maxBookLevels: maxDepth,
       keptFills: limits.fillsKept,
+      rateWindowMs: rateLimits.key.windowMs,
+      maxRequestsPerKey: rateLimits.key.limit,
+      maxRequestsPerAddress: rateLimits.public.limit,
       journalSequence: state.sequence
     })
   }

@@ -17,9 +17,10 @@ const PrometheusText = Schema.String.pipe(
 export const getMetrics = Route.effect({
   tag: "system",
   access: "system",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getMetrics", "/metrics")
     .addSuccess(PrometheusText)
-    .addError(Failures.native(Failures.system))
+    .addError(Failures.native(Failures.limitedSystem))
     .annotate(OpenApi.Summary, "Prometheus metrics"),
   example: { target: "/metrics" },
   handler: ({ metrics, now }) => {

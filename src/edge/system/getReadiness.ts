@@ -64,6 +64,7 @@ const oldestIndexAgeMs = ({ now, state }: Services): number => {
 export const getHealth = Route.effect({
   tag: "system",
   access: "system",
+  budget: "none",
   endpoint: HttpApiEndpoint.get("getHealth", "/healthz")
     .addSuccess(Health)
     .addError(Failures.native(Failures.system))
@@ -75,6 +76,7 @@ export const getHealth = Route.effect({
 export const getReadiness = Route.effect({
   tag: "system",
   access: "system",
+  budget: "none",
   endpoint: HttpApiEndpoint.get("getReadiness", "/readyz")
     .addSuccess(Ready)
     .addSuccess(NotReady)

@@ -14,9 +14,10 @@ const PageText = Schema.String.pipe(HttpApiSchema.withEncoding({ kind: "Text", c
 export const getOpenApi = Route.effect({
   tag: "system",
   access: "system",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getOpenApi", "/openapi.json")
     .addSuccess(Schema.Struct({ openapi: Schema.Literal("3.1.0") }, { key: Schema.String, value: Schema.Unknown }))
-    .addError(Failures.native(Failures.system))
+    .addError(Failures.native(Failures.limitedSystem))
     .annotate(OpenApi.Summary, "This contract as OpenAPI 3.1"),
   example: { target: "/openapi.json" },
   handler: ({ reference }) => () => Effect.succeed(new Rendered(reference.openApi()))
@@ -25,9 +26,10 @@ export const getOpenApi = Route.effect({
 export const getDocs = Route.effect({
   tag: "system",
   access: "system",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getDocs", "/docs")
     .addSuccess(PageText)
-    .addError(Failures.native(Failures.system))
+    .addError(Failures.native(Failures.limitedSystem))
     .annotate(OpenApi.Summary, "This contract as a page to read"),
   example: { target: "/docs" },
   handler: ({ reference }) => () => Effect.succeed(new Rendered(reference.page(), 200, Page.headers))

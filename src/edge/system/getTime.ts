@@ -13,6 +13,7 @@ const CompatTime = Schema.Struct(Fields.moment).annotations({ identifier: "Compa
 export const getCompatTime = Route.effect({
   tag: "compatMarkets",
   access: "public",
+  budget: "public",
   endpoint: HttpApiEndpoint.get("getCompatTime", "/v2/time")
     .addSuccess(CompatTime)
     .addError(Failures.compat(Failures.publicRead))

@@ -50,6 +50,24 @@ test.each([
   expect(statusOf(text)).toBe(status)
 })
 
+test("who asks is read from every header in which the venue's own proxy tells it, and a page's origin from its own", async () => {
+  const fake = Fake.make({ trustedProxies: 1, corsOrigins: ["https://a.example"], rateLimits: { perAddress: 1 } })
+  const { port } = await serve(fake.application)
+  const ask = async (...headers: ReadonlyArray<string>) => {
+    const head = ["GET /v2/time HTTP/1.1", "host: x", "connection: close", ...headers].join("\r\n")
+    return (await exchange(port, `${head}\r\n\r\n`)).text
+  }
+  const last = "X-Forwarded-For: 192.0.2.1"
+  expect(statusOf(await ask("x-forwarded-for: 192.0.2.9", last))).toBe(200)
+  expect(statusOf(await ask(last))).toBe(429)
+  // The first line is what a client wrote: the last is the proxy's.
+  expect(statusOf(await ask("x-forwarded-for: 192.0.2.9"))).toBe(200)
+  expect(await ask("ORIGIN: https://a.example")).toContain("access-control-allow-origin: https://a.example\r\n")
+  const preflight = "OPTIONS /v1/orders HTTP/1.1\r\nhost: x\r\nconnection: close\r\norigin: https://a.example\r\n"
+  const answer = (await exchange(port, `${preflight}Access-Control-Request-Method: POST\r\n\r\n`)).text
+  expect([statusOf(answer), /content-length: 0\r\n/.test(answer)]).toEqual([200, true])
+})
+
 test("an old version needs no host", async () => {
   const { port } = await serve(Fake.make().application)
   expect(statusOf((await exchange(port, "GET /healthz HTTP/1.0\r\n\r\n")).text)).toBe(200)

@@ -20,9 +20,7 @@ import * as Types from "./Types.js"
 /** Headers of the page: only its own style sheet, which is named by its digest, is taken. */
 export const headers: Readonly<Record<string, string>> = {
   "content-security-policy": `default-src 'none'; style-src 'sha256-${hash("sha256", style, "base64")}'; `
-    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff"
+    + "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 /** The contract's chapters in the order in which they are read. */

@@ -1,0 +1,155 @@
+/**
+ * Safety (I17). Within a process's life a key is let in as often as its limit says in each window, and an address without a
+ * key, or with one that is refused, likewise; neither more often nor less. A window begins with the first request, lasts its
+ * time and does not roll. Cancels go on beyond a key's limit, as many as the limit again. What is refused did nothing, and is
+ * told when to come again. Counted here anew, request by request as they came to the process, by its clock.
+ */
+import * as Contract from "../../src/edge/Contract.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { difference } from "./Difference.js"
+import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Window {
+  beganAtEpochMs: number
+  used: number
+  cancelsBeyond: number
+}
+
+interface State {
+  limits: Limits
+  readonly windows: Map<string, Window>
+  /** Tokens of keys that may act. */
+  readonly keys: Set<string>
+  /** The request that is being handled, and whether a command came of it. */
+  handling: Call | undefined
+  acted: boolean
+}
+
+const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
+  "cancelAllCompatOrders", "setCancelAllAfter"])
+const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
+const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
+
+/** Whom a request counts for: a key by its token, `address`, or nobody. */
+const subjectOf = ({ keys }: State, { credential, endpoint, reading, token }: Call): string | undefined => {
+  const access = accesses.get(endpoint)
+  if (access === undefined || reading._tag === "nowhere" || health.has(endpoint)) return undefined
+  if (access === "public" || access === "system") return "address"
+  if (access === "operator") return credential === "operator" ? undefined : "address"
+  return keys.has(token) ? token : "address"
+}
+
+/** What of a window is left before a request; a window that is over is begun anew. */
+const windowOf = ({ limits, windows }: State, subject: string, atEpochMs: number): Window => {
+  const known = windows.get(subject)
+  if (known !== undefined && atEpochMs < known.beganAtEpochMs + limits.windowMs) {
+    // The clock was set back: the window lasts its time from now.
+    known.beganAtEpochMs = Math.min(known.beganAtEpochMs, atEpochMs)
+    return known
+  }
+  const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0 }
+  windows.set(subject, fresh)
+  return fresh
+}
+
+/** Whether a request may act, which is counted. */
+const count = (window: Window, limit: number, isCancel: boolean): boolean => {
+  if (window.used < limit) {
+    window.used++
+    return true
+  }
+  if (!isCancel || window.cancelsBeyond >= limit) return false
+  window.cancelsBeyond++
+  return true
+}
+
+type Handled = Observation & { readonly _tag: "Handled" }
+
+const header = ({ answer }: Handled, name: string): number => Number(answer!.headers[name])
+
+/** What is wrong with what an answer says of the window. */
+const toldFault = (seen: Handled, limit: number, { beganAtEpochMs, used }: Window, { windowMs }: Limits, isRefused: boolean) => {
+  const left = Math.ceil((beganAtEpochMs + windowMs - seen.atEpochMs) / 1_000)
+  if (header(seen, "ratelimit-limit") !== limit) return `tells another limit than ${limit}`
+  if (header(seen, "ratelimit-remaining") !== limit - used) return `tells another rest than ${limit - used}`
+  if (header(seen, "ratelimit-reset") !== left) return `tells another time than ${left} s`
+  const retry = isRefused ? header(seen, "retry-after") : left
+  return retry === left && retry >= 1 && retry <= 60 ? undefined : `says to come again after ${retry} s, must be ${left}`
+}
+
+const judge = (state: State, seen: Handled): Verdict => {
+  const { answer, call } = seen
+  // Nothing is counted before the venue is ready.
+  if (answer?.status === 503 && answer.text.includes("\"starting\"")) return holds
+  const subject = subjectOf(state, call)
+  const isRefused = answer !== undefined && isLimited(answer)
+  const what = `${call.endpoint} of ${call.client}, which came at ${seen.atEpochMs} and was answered ${answer?.status ?? "later"}`
+  if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : holds
+  const isKeys = subject !== "address"
+  const limit = isKeys ? state.limits.perKey : state.limits.perAddress
+  const window = windowOf(state, subject, seen.atEpochMs)
+  const may = count(window, limit, isKeys && cancels.has(call.endpoint))
+  if (may === isRefused) return broken(`${what}, ${may ? "may act" : "may not"}: ${window.used} of ${limit} are counted in its window`)
+  if (isRefused && state.acted) return broken(`${what}, and did something`)
+  const fault = answer === undefined ? undefined : toldFault(seen, limit, window, state.limits, isRefused)
+  return fault === undefined ? holds : broken(`${what}, ${fault}: ${JSON.stringify(answer!.headers)}`)
+}
+
+/** What is read of limits is what the process is set; a key reads of itself what the answer's headers say. */
+const readFault = (
+  { limits }: State,
+  { answer: { headers, json, status }, call }: Observation & { readonly _tag: "Answered" }
+): Verdict => {
+  if (status !== 200 || !isObject(json)) return holds
+  if (call.endpoint === "getLimits") {
+    const told = { perKey: json["maxRequestsPerKey"], perAddress: json["maxRequestsPerAddress"], windowMs: json["rateWindowMs"] }
+    return difference("the limits", told, { ...limits })
+  }
+  if (call.endpoint !== "getCurrentApiKey") return holds
+  const { resetsAtEpochMs, ...told } = json["rateLimit"] as Json
+  if (!Number.isSafeInteger(resetsAtEpochMs)) return broken(`${call.client} is told no time at which its window ends`)
+  const expected = { limit: Number(headers["ratelimit-limit"]), remaining: Number(headers["ratelimit-remaining"]) }
+  // Others of the key may have come while this one was read.
+  return Number(told["remaining"]) <= expected.remaining && told["limit"] === expected.limit
+    ? holds
+    : broken(`${call.client} is told ${JSON.stringify(told)} of its limit, and ${JSON.stringify(expected)} by the headers`)
+}
+
+export const rateLimit: Property<State> = {
+  name: "nobody-does-more-than-his-limit",
+  invariant: "I17",
+  kind: "safety",
+  initial: () => ({
+    limits: { perKey: 0, perAddress: 0, windowMs: 0 },
+    windows: new Map(),
+    keys: new Set(),
+    handling: undefined,
+    acted: false
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.limits = seen.limits
+        state.windows.clear()
+        return holds
+      case "Asked":
+        if (seen.call.credential === "trader") state.keys.add(seen.call.token)
+        return holds
+      case "Handling":
+        state.handling = seen.call
+        state.acted = false
+        return holds
+      case "Offered":
+        state.acted ||= state.handling !== undefined
+        return holds
+      case "Answered":
+        return readFault(state, seen)
+      case "Handled":
+        state.handling = undefined
+        return judge(state, seen)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Which sites' pages may call the venue from a browser: none, unless the operator lists their origins. There are no cookies,
+ * so no mode with credentials is needed: a page sends its bearer in a header, which a listed origin may.
+ */
+import type { Application, Reply, Request, Response } from "./Listener.js"
+import * as Protection from "./Protection.js"
+
+/** How long a browser may keep what it was allowed, seconds. */
+const keptSeconds = "600"
+
+const methods = "GET, HEAD, POST, PUT, DELETE"
+const requestHeaders = "authorization, content-type, idempotency-key"
+const answerHeaders = "x-request-id, retry-after, ratelimit-limit, ratelimit-remaining, ratelimit-reset, allow"
+
+/** What a page is told of an answer to it. */
+const allowing = (origin: string): Readonly<Record<string, string>> => ({
+  "access-control-allow-origin": origin,
+  "access-control-expose-headers": answerHeaders,
+  vary: "origin"
+})
+
+/** To a browser that asks ahead what a listed page may send. */
+const preflight = (origin: string, requestId: string): Response => ({
+  status: 200,
+  headers: {
+    "x-request-id": requestId,
+    ...Protection.unkept,
+    "access-control-allow-origin": origin,
+    "access-control-allow-methods": methods,
+    "access-control-allow-headers": requestHeaders,
+    "access-control-max-age": keptSeconds,
+    vary: "origin"
+  },
+  body: ""
+})
+
+const isPreflight = ({ headers, method }: Request): boolean =>
+  method === "OPTIONS" && headers["access-control-request-method"] !== undefined
+
+/**
+ * The application, callable by pages of these origins. Who is not listed is answered as ever, without the headers for which a
+ * browser would show the answer to the page; what was not asked by a page at all likewise.
+ */
+export const over = (application: Application, origins: ReadonlyArray<string>, nextRequestId: () => string): Application => {
+  if (origins.length === 0) return application
+  const listed: ReadonlySet<string> = new Set(origins)
+  const isListed = (origin: string | undefined): origin is string => origin !== undefined && listed.has(origin)
+  const handle = (request: Request, reply: Reply): void => {
+    const { origin } = request.headers
+    if (!isListed(origin)) {
+      return application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, vary: "origin" } }))
+    }
+    if (isPreflight(request)) return reply(preflight(origin, nextRequestId()))
+    application.handle(request, (response) => reply({ ...response, headers: { ...response.headers, ...allowing(origin) } }))
+  }
+  return { handle, misframed: (reason, target) => application.misframed(reason, target) }
+}
+
+/** Why a text is no origin as browsers send it: scheme, host and a port that is not the scheme's own, and nothing behind. */
+export const faultOfOrigin = (text: string): string | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  return url !== undefined && (url.protocol === "https:" || url.protocol === "http:") && url.origin === text
+    ? undefined
+    : `${text} is no origin, as https://example.com or http://localhost:3000`
+}

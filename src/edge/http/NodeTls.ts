@@ -1,0 +1,31 @@
+/** What a listener serves TLS with, from its files. What is wrong with them is said in a sentence, with the name of the setting. */
+import * as crypto from "node:crypto"
+import * as fs from "node:fs"
+import * as ConfigError from "effect/ConfigError"
+import * as Effect from "effect/Effect"
+
+/** A certificate with those that vouch for it, and its private key, both PEM. */
+export interface Tls {
+  readonly cert: string
+  readonly key: string
+}
+
+/** Names of the settings. */
+const certSetting = "TLS_CERT"
+const keySetting = "TLS_KEY"
+
+const attempt = <A>(setting: string, make: () => A, fault: (cause: unknown) => string): Effect.Effect<A, ConfigError.ConfigError> =>
+  Effect.try({ try: make, catch: (cause) => ConfigError.InvalidData([setting], fault(cause)) })
+
+/** Reads both files, and refuses what no client could be served with: no PEM, or a key that is another certificate's. */
+export const load = (certFile: string, keyFile: string): Effect.Effect<Tls, ConfigError.ConfigError> =>
+  Effect.gen(function*() {
+    const cert = yield* attempt(certSetting, () => fs.readFileSync(certFile, "utf8"),
+      (cause) => `${certFile} cannot be read: ${String(cause)}`)
+    const key = yield* attempt(keySetting, () => fs.readFileSync(keyFile, "utf8"), (cause) => `${keyFile} cannot be read: ${String(cause)}`)
+    const certificate = yield* attempt(certSetting, () => new crypto.X509Certificate(cert), () => `${certFile} is no certificate in PEM`)
+    const secret = yield* attempt(keySetting, () => crypto.createPrivateKey(key),
+      () => `${keyFile} is no private key in PEM, or has a passphrase`)
+    if (certificate.checkPrivateKey(secret)) return { cert, key }
+    return yield* Effect.fail(ConfigError.InvalidData([keySetting], `${keyFile} is not the key of the certificate in ${certFile}`))
+  })

@@ -1,0 +1,184 @@
+/**
+ * How many requests anybody may make: windows of a fixed length that begin with the first request of a subject and do not
+ * roll. Each class of subjects has a table of its own: API keys, owners' sessions, remote addresses without a credential,
+ * and remote addresses that sign in. Counts live as long as the process.
+ *
+ * Memory is bounded. A class has so many windows; while all of them run, newcomers share common windows by a hash of their
+ * name. A shared window has the limit of one, so no subject is ever let in more often than its limit: it may be refused
+ * earlier, which only happens while more subjects than that come within one window.
+ */
+
+/** What is limited, and where a subject's name comes from. */
+export const classes = ["key", "session", "public", "sign_in"] as const
+export type Class = (typeof classes)[number]
+
+/** The index of a key in the engine's table, the digest of a session, a remote address. */
+export type Subject = number | string
+
+export interface Options {
+  /** Requests of one API key in a window; of one owner's session likewise. Cancels have as many again for themselves. */
+  readonly perKey: number
+  /** Requests without a credential, or with one that was refused, of one remote address. */
+  readonly perAddress: number
+  /** Attempts of one remote address to sign in or to connect an agent. */
+  readonly signInsPerAddress: number
+  /** How long a window lasts. A venue has a minute; only simulations have another. */
+  readonly windowMs: number
+}
+
+export const minuteMs = 60_000
+
+export const defaults: Options = { perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs }
+
+/** The most requests of a key in a window that a staging or production venue may be set to. */
+export const mostPerKey = 6_000
+
+/** No limit that anybody meets: for what measures or provokes the venue itself. */
+export const unlimited: Options = { perKey: 1e9, perAddress: 1e9, signInsPerAddress: 1e9, windowMs: minuteMs }
+
+/** How much of a limit is left, as it is told. */
+export interface View {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetsAtEpochMs: number
+}
+
+/** Windows of a class, and those that newcomers share while all of them run. */
+const windowsOfClass = 65_536
+const sharedWindows = 1_024
+
+/** A number of 32 bits for a subject, the same in every process. FNV-1a. */
+const hashOf = (subject: Subject): number => {
+  let hash = 0x811c9dc5
+  if (typeof subject === "number") {
+    for (let rest = subject; rest > 0; rest = Math.floor(rest / 256)) hash = Math.imul(hash ^ (rest & 255), 0x01000193)
+  } else for (let at = 0; at < subject.length; at++) hash = Math.imul(hash ^ subject.charCodeAt(at), 0x01000193)
+  // The low bits of short names differ little: the high ones are mixed in.
+  return (hash ^ (hash >>> 15)) >>> 0
+}
+
+/** The windows of one class. What is counted is told by members, so that a request costs no allocation. */
+export class Windows {
+  /** How much was left behind the request that was counted last, and when its window ends. */
+  remaining = 0
+  resetsAtEpochMs = 0
+  /** Requests that were refused, and such that were counted in a shared window. */
+  refused = 0
+  shared = 0
+  /** Where each subject's window is, in the order in which they began. */
+  private readonly placeOf = new Map<Subject, number>()
+  private readonly left: Array<number> = []
+  private untouched = 0
+  private readonly beganAtEpochMs: Float64Array
+  private readonly used: Uint32Array
+  /** Used beyond the limit, of what is set aside. */
+  private readonly usedBeyond: Uint32Array
+
+  constructor(
+    readonly limit: number,
+    readonly windowMs: number,
+    private readonly size = windowsOfClass,
+    private readonly sharedSize = sharedWindows
+  ) {
+    this.beganAtEpochMs = new Float64Array(size + sharedSize)
+    this.used = new Uint32Array(size + sharedSize)
+    this.usedBeyond = new Uint32Array(size + sharedSize)
+  }
+
+  /** Windows that are kept now. */
+  get kept(): number {
+    return this.placeOf.size
+  }
+
+  /** Counts a request; whether it may act. `beyond`: how many more than the limit may, of its kind. */
+  take(subject: Subject, atEpochMs: number, beyond = 0): boolean {
+    const place = this.placeOf.get(subject) ?? this.enter(subject, atEpochMs)
+    if (this.isOver(place, atEpochMs)) this.begin(subject, place, atEpochMs)
+    // A clock that was set back gives nothing back: the window goes on, and lasts from now.
+    else if (atEpochMs < this.beganAtEpochMs[place]!) this.beganAtEpochMs[place] = atEpochMs
+    this.resetsAtEpochMs = this.beganAtEpochMs[place]! + this.windowMs
+    const used = this.used[place]!
+    if (used < this.limit) {
+      this.used[place] = used + 1
+      this.remaining = this.limit - used - 1
+      return true
+    }
+    this.remaining = 0
+    if (this.usedBeyond[place]! < beyond) {
+      this.usedBeyond[place]!++
+      return true
+    }
+    this.refused++
+    return false
+  }
+
+  /** How a subject stands, without counting anything. */
+  view(subject: Subject, atEpochMs: number): View {
+    const place = this.placeOf.get(subject) ?? this.sharedPlace(subject)
+    const isOver = this.isOver(place, atEpochMs)
+    return {
+      limit: this.limit,
+      remaining: isOver ? this.limit : this.limit - this.used[place]!,
+      resetsAtEpochMs: (isOver ? atEpochMs : Math.min(atEpochMs, this.beganAtEpochMs[place]!)) + this.windowMs
+    }
+  }
+
+  /** Whether a place has no window that runs. */
+  private isOver(place: number, atEpochMs: number): boolean {
+    return this.used[place] === 0 || atEpochMs - this.beganAtEpochMs[place]! >= this.windowMs
+  }
+
+  private begin(subject: Subject, place: number, atEpochMs: number): void {
+    this.beganAtEpochMs[place] = atEpochMs
+    this.used[place] = 0
+    this.usedBeyond[place] = 0
+    // Behind all others: those in front are over first.
+    if (place < this.size && this.placeOf.delete(subject)) this.placeOf.set(subject, place)
+  }
+
+  private sharedPlace(subject: Subject): number {
+    return this.size + hashOf(subject) % this.sharedSize
+  }
+
+  /** A place for a subject that has none: of its own while there is one, otherwise the one that it shares. */
+  private enter(subject: Subject, atEpochMs: number): number {
+    const shared = this.sharedPlace(subject)
+    this.forgetOldest(atEpochMs)
+    const place = this.left.pop() ?? (this.untouched < this.size ? this.untouched++ : undefined)
+    if (place === undefined) {
+      this.shared++
+      return shared
+    }
+    this.placeOf.set(subject, place)
+    // It may have been counted where it shared: its own window goes on from there, or it would have two limits in one.
+    const goesOn = !this.isOver(shared, atEpochMs)
+    this.beganAtEpochMs[place] = goesOn ? this.beganAtEpochMs[shared]! : atEpochMs
+    this.used[place] = goesOn ? this.used[shared]! : 0
+    this.usedBeyond[place] = goesOn ? this.usedBeyond[shared]! : 0
+    return place
+  }
+
+  /** Forgets the two oldest windows if they are over: more than come, so that the table empties again behind a crowd. */
+  private forgetOldest(atEpochMs: number): void {
+    let looked = 0
+    for (const [subject, place] of this.placeOf) {
+      if (looked++ === 2 || !this.isOver(place, atEpochMs)) return
+      this.placeOf.delete(subject)
+      this.left.push(place)
+    }
+  }
+}
+
+/** Whole seconds until a window ends, for headers: at least 0, at most a minute. */
+export const secondsUntil = (resetsAtEpochMs: number, atEpochMs: number): number =>
+  Math.min(60, Math.max(0, Math.ceil((resetsAtEpochMs - atEpochMs) / 1_000)))
+
+/** The windows of every class. */
+export type RateLimits = Readonly<Record<Class, Windows>>
+
+export const make = ({ perAddress, perKey, signInsPerAddress, windowMs }: Options): RateLimits => ({
+  key: new Windows(perKey, windowMs),
+  session: new Windows(perKey, windowMs),
+  public: new Windows(perAddress, windowMs),
+  sign_in: new Windows(signInsPerAddress, windowMs)
+})

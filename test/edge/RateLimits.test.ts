@@ -1,0 +1,256 @@
+/** Limits of requests as clients meet them. `ask` holds every answer to the contract. */
+import { describe, expect, test } from "vitest"
+import * as Contract from "../../src/edge/Contract.js"
+import { clientAddress } from "../../src/edge/http/ClientAddress.js"
+import type { Response } from "../../src/edge/http/Listener.js"
+import * as Fake from "./FakeVenue.js"
+
+const start = 1_700_000_000_500
+
+/** A venue with these limits, on a clock that the test moves. */
+const venueOf = (perKey: number, perAddress: number, more: Parameters<typeof Fake.make>[0] = {}) => {
+  const clock = { atEpochMs: start }
+  return { clock, fake: Fake.make({ rateLimits: { perKey, perAddress }, now: () => clock.atEpochMs, ...more }) }
+}
+
+const told = ({ headers }: Response) =>
+  ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset", "retry-after"].map((name) => headers[name])
+
+const time = { target: "/v2/time" }
+const balance = (fake: Fake.FakeVenue, key: string) => fake.ask({ target: `/v1/accounts/${fake.accounts[0]}/balance`, key })
+const statuses = async (asks: ReadonlyArray<() => Promise<Response>>): Promise<ReadonlyArray<number>> => {
+  const answers: Array<number> = []
+  for (const ask of asks) answers.push((await ask()).status)
+  return answers
+}
+const times = (count: number, ask: () => Promise<Response>) => Array.from({ length: count }, () => ask)
+
+describe("a key", () => {
+  test("is told at every answer how it stands, and is refused behind its limit until its window ends", async () => {
+    const { clock, fake } = venueOf(2, 100)
+    expect(told(await balance(fake, fake.keys.alice))).toEqual(["2", "1", "60", undefined])
+    clock.atEpochMs += 20_400
+    expect(told(await balance(fake, fake.keys.alice))).toEqual(["2", "0", "40", undefined])
+    const refused = await balance(fake, fake.keys.alice)
+    expect([refused.status, ...told(refused)]).toEqual([429, "2", "0", "40", "40"])
+    clock.atEpochMs = start + 59_999
+    expect(told(await balance(fake, fake.keys.alice))).toEqual(["2", "0", "1", "1"])
+    clock.atEpochMs = start + 60_000
+    const again = await balance(fake, fake.keys.alice)
+    expect([again.status, ...told(again)]).toEqual([200, "2", "1", "60", undefined])
+  })
+
+  test("does not draw on another's limit, nor on its address", async () => {
+    const { fake } = venueOf(1, 1)
+    expect((await balance(fake, fake.keys.alice)).status).toBe(200)
+    expect((await fake.ask({ target: "/v2/balance", key: fake.keys.bob })).status).toBe(200)
+    expect((await fake.ask(time)).status).toBe(200)
+    expect((await balance(fake, fake.keys.alice)).status).toBe(429)
+  })
+
+  test("counts also where its scope or the request is refused", async () => {
+    const { fake } = venueOf(3, 100)
+    const place = () => fake.ask({ target: "/v1/orders", key: fake.keys.reader, body: {}, idempotencyKey: "k" })
+    expect(await statuses(times(4, place))).toEqual([403, 403, 403, 429])
+    expect(told(await balance(fake, fake.keys.alice))).toEqual(["3", "2", "60", undefined])
+  })
+
+  test("is told of it in the envelope of its family, with when to come again", async () => {
+    const { fake } = venueOf(0, 0)
+    const native = await fake.ask({ target: "/v1/orders", key: fake.keys.alice, body: Fake.order(fake), idempotencyKey: "k" })
+    expect(Fake.json(native)).toMatchObject({
+      version: "external-rest-error/v1",
+      code: "rate_limited",
+      retryable: true,
+      recoveryActions: ["wait_and_retry_same_identity"],
+      occurredAtEpochMs: start
+    })
+    expect(Fake.json(native).rejectionGuard).toBeUndefined()
+    const compat = await fake.ask({ target: "/v2/balance", key: fake.keys.alice })
+    expect(Fake.json(compat)).toMatchObject({ name: "RateLimitExceeded", code: "rate_limited", retryable: true, timestamp: start })
+    expect([native, compat].map(({ headers, status }) => [status, headers["retry-after"]])).toEqual([[429, "60"], [429, "60"]])
+    expect((await fake.ask(time)).status).toBe(429)
+  })
+
+  test("that is refused did nothing, and the same request is done later under its idempotency key", async () => {
+    const { clock, fake } = venueOf(1, 100)
+    await balance(fake, fake.keys.alice)
+    const place = () => fake.ask({ target: "/v1/orders", key: fake.keys.alice, body: Fake.order(fake), idempotencyKey: "k" })
+    expect([(await place()).status, fake.commands.length]).toEqual([429, 0])
+    clock.atEpochMs += 60_000
+    expect([(await place()).status, fake.commands.length]).toEqual([200, 1])
+  })
+
+  test("is refused at once, and not when the disk has the last record", async () => {
+    const { fake } = venueOf(0, 100)
+    fake.hold = true
+    expect((await balance(fake, fake.keys.alice)).status).toBe(429)
+  })
+
+  test("reads how it stands, that request among them", async () => {
+    const { clock, fake } = venueOf(5, 100)
+    const current = async () => Fake.json(await fake.ask({ target: "/v1/api-keys/current", key: fake.keys.alice })).rateLimit
+    expect(await current()).toEqual({ limit: 5, remaining: 4, resetsAtEpochMs: start + 60_000 })
+    clock.atEpochMs += 10_000
+    expect(await current()).toEqual({ limit: 5, remaining: 3, resetsAtEpochMs: start + 60_000 })
+  })
+})
+
+describe("cancels", () => {
+  test("of a key that is over its limit go on, as many as the limit again", async () => {
+    const { clock, fake } = venueOf(3, 100)
+    await statuses(times(3, () => balance(fake, fake.keys.alice)))
+    let serial = 0
+    const cancelAll = () => fake.ask({ target: "/v2/orders/cancel-all", key: fake.keys.alice, body: {}, idempotencyKey: `c-${++serial}` })
+    const seen: Array<unknown> = []
+    for (let count = 0; count < 4; count++) {
+      const answer = await cancelAll()
+      seen.push([answer.status, ...told(answer)])
+      expect((await balance(fake, fake.keys.alice)).status).toBe(429)
+    }
+    const passed = [200, "3", "0", "60", undefined]
+    expect(seen).toEqual([passed, passed, passed, [429, "3", "0", "60", "60"]])
+    expect(fake.commands.length).toBe(3)
+    clock.atEpochMs += 60_000
+    expect(told(await cancelAll())).toEqual(["3", "2", "60", undefined])
+  })
+
+  test("are those routes that only take orders away, and no others", () => {
+    const drawing = Contract.endpoints.filter(({ budget }) => budget === "cancel").map(({ name }) => name)
+    expect([...drawing].sort()).toEqual(["cancelAllCompatOrders", "cancelAllOrders", "cancelCompatOrder", "cancelOrder", "cancelOrderBatch",
+      "setCancelAllAfter"])
+  })
+
+  test("on every route pass a key that is over its limit", async () => {
+    for (const name of Contract.endpoints.filter(({ budget }) => budget === "cancel").map((endpoint) => endpoint.name)) {
+      const { fake } = venueOf(1, 100)
+      await balance(fake, fake.keys.alice)
+      const { body, target } = Contract.examples[name as Contract.Name]
+      const answer = await fake.ask({
+        target,
+        method: "POST",
+        key: fake.keys.alice,
+        idempotencyKey: "c",
+        ...(body === undefined ? {} : { body })
+      })
+      expect([name, answer.status === 429]).toEqual([name, false])
+    }
+  })
+})
+
+describe("a remote address", () => {
+  test("has a limit of its own on routes without a credential", async () => {
+    const { clock, fake } = venueOf(100, 2)
+    const from = (address: string) => () => fake.ask({ ...time, from: address })
+    expect(await statuses(times(3, from("192.0.2.1")))).toEqual([200, 200, 429])
+    expect(await statuses(times(2, from("192.0.2.2")))).toEqual([200, 200])
+    clock.atEpochMs += 60_000
+    expect(told(await from("192.0.2.1")())).toEqual(["2", "1", "60", undefined])
+  })
+
+  test.each([
+    ["of one network of IPv6 count together", "2001:db8:0:1::1", "2001:db8:0:1:ffff::2", 429],
+    ["of two networks do not", "2001:db8:0:1::1", "2001:db8:0:2::1", 200],
+    ["of IPv4 in IPv6 are those of IPv4", "::ffff:192.0.2.1", "192.0.2.1", 429]
+  ])("%s", async (_, first, second, status) => {
+    const { fake } = venueOf(100, 1)
+    await fake.ask({ ...time, from: first })
+    expect((await fake.ask({ ...time, from: second })).status).toBe(status)
+  })
+
+  test("is held up at guessing keys, which draws on what it may ask without one", async () => {
+    const { fake } = venueOf(100, 4)
+    const guess = (key?: string) => () => fake.ask({ target: "/v2/balance", ...(key === undefined ? {} : { key }) })
+    const unknown = fake.keys.alice.slice(0, -43) + "x".repeat(43)
+    const guesses = [unknown, undefined, "no key", fake.keys.revoked, unknown, undefined].map((key) => guess(key))
+    expect(await statuses(guesses)).toEqual([401, 401, 401, 401, 429, 429])
+    expect(await statuses([() => fake.ask(time), () => fake.ask({ target: "/v2/balance", key: fake.keys.alice })])).toEqual([429, 200])
+  })
+
+  test("is held up at guessing the operator's token, and the operator is not", async () => {
+    const { fake } = venueOf(1, 2)
+    const halt = (key: string, idempotencyKey: string) => () =>
+      fake.ask({ method: "PUT", target: "/v1/operator/engine/halt", key, idempotencyKey })
+    expect(await statuses([halt("a", "k"), halt("b", "k"), halt("c", "k")])).toEqual([401, 401, 429])
+    expect(await statuses([1, 2, 3].map((index) => halt(Fake.operatorToken, `k-${index}`)))).toEqual([200, 200, 200])
+    expect(told(await halt(Fake.operatorToken, "k-4")())).toEqual([undefined, undefined, undefined, undefined])
+  })
+
+  test("reads health whatever it asked before, and the rest of the system's routes like anything public", async () => {
+    const { fake } = venueOf(100, 2)
+    const get = (target: string) => () => fake.ask({ target })
+    expect(await statuses([get("/metrics"), get("/openapi.json"), get("/docs"), get("/v2/time")])).toEqual([200, 200, 429, 429])
+    expect(await statuses([...times(5, get("/healthz")), ...times(5, get("/readyz"))])).toEqual(Array.from({ length: 10 }, () => 200))
+    expect(told(await get("/healthz")())).toEqual([undefined, undefined, undefined, undefined])
+  })
+})
+
+test("attempts to sign in have a limit of their own, of the address and of all routes that sign in together", async () => {
+  const { fake } = venueOf(100, 100, { rateLimits: { signInsPerAddress: 2, perAddress: 100 } })
+  const ask = (target: string, body: object) => () => fake.ask({ target, body })
+  const options = ask("/v1/auth/passkeys/authentication/options", {})
+  const register = ask("/v1/auth/passkeys/registration/options", {})
+  expect(await statuses([options, register, options, register])).toEqual([200, 200, 429, 429])
+  expect((await fake.ask(time)).status).toBe(200)
+  expect((await fake.ask({ target: "/v1/auth/passkeys/authentication/options", body: {}, from: "192.0.2.7" })).status).toBe(200)
+})
+
+test("before the venue is ready nothing is counted", async () => {
+  const { fake } = venueOf(1, 1)
+  fake.readiness.set("starting")
+  expect(told(await balance(fake, fake.keys.alice))).toEqual([undefined, undefined, undefined, undefined])
+  fake.readiness.set("ready")
+  expect((await balance(fake, fake.keys.alice)).status).toBe(200)
+})
+
+test("every route draws on what its access says", () => {
+  const drawn = new Set(Contract.endpoints.map(({ access, budget }) => `${access} ${budget}`))
+  expect([...drawn].sort()).toEqual(["anyone_or_owner sign_in", "key key", "operator operator", "owner key", "public public",
+    "public sign_in", "read key", "system none", "system public", "trade cancel", "trade key"])
+})
+
+test("metrics tell how often each limit refused, and how many windows are kept", async () => {
+  const { clock, fake } = venueOf(1, 3)
+  await statuses(times(3, () => balance(fake, fake.keys.alice)))
+  await statuses(times(2, () => fake.ask(time)))
+  clock.atEpochMs += 1_000
+  const { body } = await fake.ask({ target: "/metrics" })
+  const lines = body.split("\n").filter((line) => line.startsWith("venue_rate_limit"))
+  expect(lines).toContain("venue_rate_limited_total{class=\"key\"} 2")
+  expect(lines).toContain("venue_rate_limited_total{class=\"public\"} 0")
+  expect(lines).toContain("venue_rate_limit_windows{class=\"key\"} 1")
+  expect(lines).toContain("venue_rate_limit_windows{class=\"public\"} 1")
+  expect(lines).toContain("venue_rate_limit_shared_total{class=\"session\"} 0")
+})
+
+describe("behind a proxy", () => {
+  const socket = "203.0.113.9"
+  test.each<readonly [string, number, string | undefined, string]>([
+    ["without trust the header is nothing", 0, "192.0.2.1", socket],
+    ["the last entry is what the venue's own proxy saw", 1, "198.51.100.7, 192.0.2.1", "192.0.2.1"],
+    ["what a client wrote itself is left of it", 1, "10.0.0.1,192.0.2.1", "192.0.2.1"],
+    ["of two proxies the outer one's", 2, "198.51.100.7, 192.0.2.1, 10.0.0.1", "192.0.2.1"],
+    ["of three likewise", 3, "192.0.2.1,10.0.0.2,10.0.0.1", "192.0.2.1"],
+    ["an address of IPv6 counts by its network", 1, "2001:db8:1:2:3::4", "2001:db8:1:2::/64"],
+    ["spaces do not matter", 1, "  192.0.2.1 ", "192.0.2.1"],
+    ["fewer entries than proxies", 2, "192.0.2.1", socket],
+    ["no header", 1, undefined, socket],
+    ["an empty one", 1, "", socket],
+    ["an empty last entry", 1, "192.0.2.1,", socket],
+    ["a name", 1, "localhost", socket],
+    ["an address with a port", 1, "192.0.2.1:80", socket],
+    ["an address of IPv6 in brackets", 1, "[2001:db8::1]", socket],
+    ["a list that begins with nothing", 2, ",192.0.2.1", socket]
+  ])("%s", (_, proxies, header, expected) => {
+    expect(clientAddress({ headers: { "x-forwarded-for": header }, remoteAddress: socket }, proxies)).toBe(expected)
+  })
+
+  test("clients are told apart, and who only says so is not", async () => {
+    const ask = (fake: Fake.FakeVenue, header: string) => () => fake.ask({ ...time, headers: { "x-forwarded-for": header } })
+    const trusting = venueOf(1, 1, { trustedProxies: 1 }).fake
+    expect(await statuses([ask(trusting, "192.0.2.1"), ask(trusting, "192.0.2.2"), ask(trusting, "192.0.2.3, 192.0.2.2")]))
+      .toEqual([200, 200, 429])
+    const wary = venueOf(1, 1).fake
+    expect(await statuses([ask(wary, "192.0.2.1"), ask(wary, "192.0.2.2")])).toEqual([200, 429])
+  })
+})

@@ -1,0 +1,123 @@
+/** The windows of the limits: what a subject may do in one, and what becomes of the table when more come than it has windows. */
+import { describe, expect, test } from "vitest"
+import * as RateLimits from "../../src/identity/RateLimits.js"
+
+const minuteMs = 60_000
+const start = 1_700_000_000_123
+
+/** Whether each request of one subject at these moments, since the start, may act. */
+const taken = (limit: number, moments: ReadonlyArray<number>, beyond = 0): ReadonlyArray<boolean> => {
+  const windows = new RateLimits.Windows(limit, minuteMs)
+  return moments.map((moment) => windows.take(7, start + moment, beyond))
+}
+
+test.each<readonly [string, number, ReadonlyArray<number>, ReadonlyArray<boolean>]>([
+  ["as many as the limit, and none more", 3, [0, 1, 2, 3], [true, true, true, false]],
+  ["none more until the last millisecond of the window", 1, [0, minuteMs - 1], [true, false]],
+  ["again from the moment at which it ends", 1, [0, minuteMs], [true, true]],
+  ["the window begins with the first request", 2, [30_000, 89_999, 89_999, 90_000], [true, true, false, true]],
+  ["it does not roll: what was done late in one counts in no other", 2, [0, 59_999, 60_000, 60_001, 60_002], [true, true, true, true,
+    false]],
+  ["refused requests move nothing", 1, [0, 59_000, 60_000], [true, false, true]],
+  ["after a pause a window begins anew", 1, [0, 10 * minuteMs, 10 * minuteMs + 1], [true, true, false]],
+  ["a clock that is set back gives nothing back", 2, [0, 1, -3_600_000, -3_600_000 + minuteMs - 1, -3_600_000 + minuteMs], [true, true,
+    false, false, true]],
+  ["a limit of none lets nobody in", 0, [0, minuteMs], [false, false]]
+])("%s", (_, limit, moments, expected) => {
+  expect(taken(limit, moments)).toEqual(expected)
+})
+
+test("what is set aside is used behind the limit, once in a window", () => {
+  expect(taken(2, [0, 1, 2, 3, 4, minuteMs], 2)).toEqual([true, true, true, true, false, true])
+  const windows = new RateLimits.Windows(2, minuteMs)
+  // Others than those that it is set aside for are refused in between.
+  expect([0, 0, 0, 2, 0, 2, 2].map((beyond) => windows.take("k", start, beyond))).toEqual([true, true, false, true, false, true, false])
+})
+
+test("it tells what is left and when the window ends, without counting when it is only looked at", () => {
+  const windows = new RateLimits.Windows(2, minuteMs)
+  expect(windows.view(1, start)).toEqual({ limit: 2, remaining: 2, resetsAtEpochMs: start + minuteMs })
+  windows.take(1, start)
+  expect([windows.remaining, windows.resetsAtEpochMs]).toEqual([1, start + minuteMs])
+  windows.take(1, start + 5)
+  expect([windows.remaining, windows.resetsAtEpochMs]).toEqual([0, start + minuteMs])
+  windows.take(1, start + 6)
+  expect([windows.remaining, windows.refused]).toEqual([0, 1])
+  expect(windows.view(1, start + 7)).toEqual({ limit: 2, remaining: 0, resetsAtEpochMs: start + minuteMs })
+  expect(windows.view(1, start + minuteMs)).toEqual({ limit: 2, remaining: 2, resetsAtEpochMs: start + 2 * minuteMs })
+  windows.take(2, start + 8)
+  expect([windows.remaining, windows.kept]).toEqual([1, 2])
+})
+
+test.each([[start + minuteMs, 60], [start + 1, 1], [start + 1_000, 1], [start + 1_001, 2], [start, 0], [start - 1, 0], [
+  start + 2 * minuteMs,
+  60
+]])(
+  "a window that ends at %d ends in %d seconds",
+  (resetsAtEpochMs, seconds) => {
+    expect(RateLimits.secondsUntil(resetsAtEpochMs, start)).toBe(seconds)
+  }
+)
+
+describe("a table that is full", () => {
+  test("of windows that run lets newcomers share one, with the limit of one", () => {
+    const windows = new RateLimits.Windows(3, minuteMs, 2, 1)
+    for (const subject of ["a", "b"]) windows.take(subject, start)
+    const newcomers = ["c", "d", "c", "e"].map((subject) => windows.take(subject, start))
+    expect(newcomers).toEqual([true, true, true, false])
+    expect([windows.kept, windows.shared, windows.refused]).toEqual([2, 4, 1])
+    // Those who have a window of their own lose nothing by it.
+    expect([windows.take("a", start), windows.take("a", start), windows.take("a", start)]).toEqual([true, true, false])
+  })
+
+  test("takes what is over off for whoever comes then", () => {
+    const windows = new RateLimits.Windows(1, minuteMs, 2, 1)
+    for (const subject of ["a", "b"]) windows.take(subject, start)
+    expect(windows.take("c", start + minuteMs)).toBe(true)
+    expect([windows.kept, windows.shared]).toEqual([1, 0])
+  })
+
+  test("forgets nobody whose window runs, though it began anew since", () => {
+    const windows = new RateLimits.Windows(1, minuteMs, 2, 1)
+    windows.take("a", start)
+    windows.take("b", start + 1)
+    windows.take("a", start + minuteMs)
+    // Of the two only b's window is over.
+    expect(windows.take("c", start + minuteMs + 1)).toBe(true)
+    expect(windows.take("a", start + minuteMs + 2)).toBe(false)
+    expect(windows.kept).toBe(2)
+  })
+
+  test("lets nobody have the limit twice who gets a window of its own within one", () => {
+    const windows = new RateLimits.Windows(2, minuteMs, 1, 1)
+    windows.take("a", start)
+    expect([windows.take("b", start + 59_000), windows.take("b", start + 59_500)]).toEqual([true, true])
+    // Now a's is over, and b has its place: what b did counts on.
+    expect([windows.take("b", start + minuteMs), windows.kept]).toEqual([false, 1])
+    expect(windows.take("b", start + 59_000 + minuteMs)).toBe(true)
+  })
+
+  test("of a million addresses keeps to its size, and lets none in more often than its limit", () => {
+    const windows = new RateLimits.Windows(2, minuteMs)
+    const admitted = new Map<string, number>()
+    for (let index = 0; index < 1_000_000; index++) {
+      const subject = `2001:db8:${(index >>> 8).toString(16)}:${(index & 255).toString(16)}::/64`
+      if (windows.take(subject, start + (index >>> 5))) admitted.set(subject, (admitted.get(subject) ?? 0) + 1)
+    }
+    expect(windows.kept).toBe(65_536)
+    // Everybody came once: with a window of its own, or among those who share.
+    expect([...admitted.values()].every((count) => count === 1)).toBe(true)
+    expect(windows.shared).toBe(1_000_000 - 65_536)
+    expect(windows.refused).toBe(1_000_000 - admitted.size)
+    expect(admitted.size).toBeLessThanOrEqual(65_536 + 1_024 * 2)
+    // Behind the crowd the table empties while others come.
+    for (let index = 0; index < 40_000; index++) expect(windows.take(index, start + 10 * minuteMs)).toBe(true)
+    expect(windows.kept).toBe(40_000)
+  })
+})
+
+test("the classes are limited as they are set, owners' sessions as keys are", () => {
+  const limits = RateLimits.make({ perKey: 4, perAddress: 3, signInsPerAddress: 2, windowMs: minuteMs })
+  expect(RateLimits.classes.map((name) => [name, limits[name].limit])).toEqual([["key", 4], ["session", 4], ["public", 3], ["sign_in", 2]])
+  expect(RateLimits.defaults).toEqual({ perKey: 600, perAddress: 1_200, signInsPerAddress: 30, windowMs: minuteMs })
+})
