@@ -26,7 +26,7 @@ import * as Readiness from "./edge/http/Readiness.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
-import type { Site } from "./identity/Identity.js"
+import { type SiteSetting, siteAt } from "./identity/Identity.js"
 import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import type { SecureRandom } from "./identity/SecureRandom.js"
@@ -64,7 +64,7 @@ export interface Options {
   /** Origins whose pages may call it from a browser; none unless told. */
   readonly corsOrigins?: ReadonlyArray<string>
   /** Where the owner's pages are. */
-  readonly site: Site
+  readonly site: SiteSetting
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -199,7 +199,7 @@ const registerSources = (
 }
 
 /** What the options decide about the edge. */
-const settingsOf = (options: Options): Layer.Layer<Edge.Settings> =>
+const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> =>
   Layer.succeed(Edge.Settings, {
     environment: options.environment,
     operatorToken: options.operatorToken,
@@ -209,16 +209,15 @@ const settingsOf = (options: Options): Layer.Layer<Edge.Settings> =>
     rateLimits: options.rateLimits ?? RateLimits.defaults,
     trustedProxies: options.trustedProxies ?? 0,
     corsOrigins: options.corsOrigins ?? [],
-    site: options.site
+    site: siteAt(options.site, port)
   })
 
 const make = Effect.fnUntraced(function*(options: Options) {
-  const settings = settingsOf(options)
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
   const readiness = Readiness.make()
-  let application = yield* startingApplication(settings, readiness)
+  let application = yield* startingApplication(settingsOf(options, 0), readiness)
   const listener = yield* Listener
   const gate: Application = {
     handle: (request, reply) => application.handle(request, reply),
@@ -268,7 +267,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const metrics = Metrics.make()
   register(metrics, writer, connections)
   application = yield* Edge.makeApplication.pipe(
-    Effect.provide(settings),
+    Effect.provide(settingsOf(options, port)),
     Effect.provideService(Submit, submit),
     Effect.provide(writing),
     Effect.provideService(Metrics.Metrics, metrics),

@@ -11,7 +11,7 @@ import { environments } from "./domain/Environment.js"
 import { faultOfOrigin } from "./edge/http/Cors.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
-import type { Site } from "./identity/Identity.js"
+import type { SiteSetting } from "./identity/Identity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
@@ -152,7 +152,7 @@ type ReckonedNames =
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
 export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly index: IndexSetting
-  readonly site: Site
+  readonly site: SiteSetting
   /** Undefined: it is served without. */
   readonly tls: TlsFiles | undefined
 }
@@ -178,20 +178,30 @@ const indexExchanges = (
 /** A host in the machine itself, whose pages browsers trust without TLS. */
 const isLocal = (hostname: string): boolean => hostname === "localhost" || hostname.endsWith(".localhost")
 
+/** A host that is an address: browsers bind passkeys to names alone. */
+const isAddress = (hostname: string): boolean => /^[0-9.]+$/.test(hostname) || hostname.startsWith("[")
+
 /** Where the owner's pages are: browsers make passkeys over TLS or in the machine itself alone, and bind them to the pages' domain. */
-const siteOf = ({ port, publicOrigin, rpId }: Settings): Either.Either<Site, ConfigError.ConfigError> => {
-  const text = Option.getOrElse(publicOrigin, () => `http://localhost:${port}`)
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || url.origin !== text) {
+const siteOf = ({ environment, publicOrigin, rpId, tlsCert }: Settings): Either.Either<SiteSetting, ConfigError.ConfigError> => {
+  if (Option.isNone(publicOrigin)) {
+    if (environment !== "development") return refuse("PUBLIC_ORIGIN", "must be set outside development: passkeys are bound to it")
+    return Option.isNone(rpId) || rpId.value === "localhost"
+      ? Either.right({ rpId: "localhost", ...(Option.isNone(tlsCert) ? {} : { scheme: "https" as const }) })
+      : refuse("RP_ID", "must be localhost where PUBLIC_ORIGIN is not set")
+  }
+  const url = URL.canParse(publicOrigin.value) ? new URL(publicOrigin.value) : undefined
+  if (url === undefined || url.origin !== publicOrigin.value) {
     return refuse("PUBLIC_ORIGIN", "must be scheme, host and port alone, as https://venue.example")
   }
-  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLocal(url.hostname))) {
-    return refuse("PUBLIC_ORIGIN", "must be https, but for localhost: browsers make no passkeys otherwise")
-  }
-  const id = Option.getOrElse(rpId, () => url.hostname)
-  return url.hostname === id || url.hostname.endsWith(`.${id}`)
-    ? Either.right({ publicOrigin: text, rpId: id })
-    : refuse("RP_ID", `must be the domain of PUBLIC_ORIGIN (${url.hostname}) or one that it lies in`)
+  const { hostname, protocol } = url
+  if (isAddress(hostname)) return refuse("PUBLIC_ORIGIN", "must name its host: browsers make no passkeys for an address")
+  const isTrusted = protocol === "https:" || (protocol === "http:" && isLocal(hostname) && environment === "development")
+  if (!isTrusted) return refuse("PUBLIC_ORIGIN", "must be https, but for localhost in development: browsers make no passkeys otherwise")
+  const id = Option.getOrElse(rpId, () => hostname)
+  const covers = hostname === id || (id.includes(".") && hostname.endsWith(`.${id}`))
+  return covers
+    ? Either.right({ publicOrigin: url.origin, rpId: id })
+    : refuse("RP_ID", `must be the domain of PUBLIC_ORIGIN (${hostname}) or one that it lies in`)
 }
 
 /** Where the index comes from: in production from outside. */

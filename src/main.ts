@@ -16,6 +16,7 @@ import * as NodeAssets from "./edge/console/NodeAssets.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeTls from "./edge/http/NodeTls.js"
+import { siteAt } from "./identity/Identity.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
@@ -182,8 +183,7 @@ const launch = Effect.gen(function*() {
         }://${running.address}:${running.port}, data in ${settings.dataDir}, `
           + `snapshot ${running.recovered.fromSequence}, ${running.recovered.records} records replayed`
       )
-      // A free port that the system chose is in no address that was told beforehand: passkeys are bound to none.
-      if (settings.port !== 0) yield* Effect.log(`the owner's pages at ${settings.site.publicOrigin}`)
+      yield* Effect.log(`the owner's pages at ${siteAt(settings.site, running.port).publicOrigin}`)
       if (development && Option.isNone(settings.operatorToken)) {
         yield* Effect.log(`operator token: ${operatorToken} (kept in ${path.join(settings.dataDir, NodeSecrets.operatorTokenFile)})`)
       }

@@ -62,7 +62,12 @@ test.each([
 })
 
 test.each(["production", "staging"])("in %s more than 6000 requests a minute of a key are refused", (environment) => {
-  const { status, stderr } = start({ VENUE_ENVIRONMENT: environment, SIGNER_SECRET: "x".repeat(32), RATE_LIMIT_PER_MINUTE: "6001" })
+  const { status, stderr } = start({
+    VENUE_ENVIRONMENT: environment,
+    SIGNER_SECRET: "x".repeat(32),
+    PUBLIC_ORIGIN: "https://venue.example",
+    RATE_LIMIT_PER_MINUTE: "6001"
+  })
   expect(stderr).toContain("RATE_LIMIT_PER_MINUTE")
   expect(stderr).toContain(`is at most 6000 in ${environment}`)
   expect(status).toBe(78)

@@ -6,6 +6,20 @@ import type { PasskeyVerifier } from "./PasskeyVerifier.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import { SecurityNotes } from "./SecurityNotes.js"
 
+/** Where the owner's pages are, as it is set: without an origin at `localhost`, on whatever port the venue listens. */
+export interface SiteSetting {
+  readonly publicOrigin?: string
+  /** Of that origin, where none is set. */
+  readonly scheme?: "http" | "https"
+  readonly rpId: string
+}
+
+/** Where the owner's pages of a venue are that listens on a port. */
+export const siteAt = ({ publicOrigin, rpId, scheme = "http" }: SiteSetting, port: number): Site => ({
+  publicOrigin: publicOrigin ?? `${scheme}://localhost:${port}`,
+  rpId
+})
+
 /** Where the owner's pages are. */
 export interface Site {
   /** The only origin that may ask for passkeys: scheme, host and port. */

@@ -1,0 +1,48 @@
+/** Settings that ask something of each other, read from their variables. */
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { describe, expect, test } from "vitest"
+import { siteAt } from "../src/identity/Identity.js"
+import { config } from "../src/VenueConfig.js"
+
+const read = (variables: Readonly<Record<string, string>>) =>
+  Effect.runSync(Effect.either(Effect.withConfigProvider(config, ConfigProvider.fromMap(new Map(Object.entries(variables))))))
+
+const production = { VENUE_ENVIRONMENT: "production", SIGNER_SECRET: "x".repeat(32) }
+
+describe("where passkeys are bound to", () => {
+  test.each([
+    ["nothing set", {}, "http://localhost:8080", "localhost"],
+    ["a port", { PORT: "9000" }, "http://localhost:9000", "localhost"],
+    ["TLS", { TLS_CERT: "a.pem", TLS_KEY: "b.pem" }, "https://localhost:8080", "localhost"],
+    ["an origin", { ...production, PUBLIC_ORIGIN: "https://trade.venue.example" }, "https://trade.venue.example", "trade.venue.example"],
+    ["the domain that an origin lies in", { ...production, PUBLIC_ORIGIN: "https://trade.venue.example", RP_ID: "venue.example" },
+      "https://trade.venue.example", "venue.example"],
+    ["an origin with a port", { PUBLIC_ORIGIN: "http://localhost:3000" }, "http://localhost:3000", "localhost"]
+  ])("is told by %s", (_, variables, publicOrigin, rpId) => {
+    const { port, site } = Either.getOrThrow(read(variables))
+    expect(siteAt(site, port)).toEqual({ publicOrigin, rpId })
+  })
+
+  test("is the port that the system chose, where it chose one", () => {
+    expect(siteAt(Either.getOrThrow(read({ PORT: "0" })).site, 54_321).publicOrigin).toBe("http://localhost:54321")
+  })
+
+  test.each([
+    ["no origin outside development", production, "PUBLIC_ORIGIN"],
+    ["an origin without TLS", { ...production, PUBLIC_ORIGIN: "http://venue.example" }, "PUBLIC_ORIGIN"],
+    ["this machine outside development", { ...production, PUBLIC_ORIGIN: "http://localhost:8080" }, "PUBLIC_ORIGIN"],
+    ["an address", { ...production, PUBLIC_ORIGIN: "https://192.0.2.1" }, "PUBLIC_ORIGIN"],
+    ["an address of version 6", { ...production, PUBLIC_ORIGIN: "https://[2001:db8::1]" }, "PUBLIC_ORIGIN"],
+    ["an origin with a path", { ...production, PUBLIC_ORIGIN: "https://venue.example/" }, "PUBLIC_ORIGIN"],
+    ["no origin at all", { ...production, PUBLIC_ORIGIN: "venue.example" }, "PUBLIC_ORIGIN"],
+    ["another domain", { ...production, PUBLIC_ORIGIN: "https://venue.example", RP_ID: "evil.example" }, "RP_ID"],
+    ["a top-level domain", { ...production, PUBLIC_ORIGIN: "https://venue.example", RP_ID: "example" }, "RP_ID"],
+    ["a domain without its origin", { RP_ID: "venue.example" }, "RP_ID"]
+  ])("is refused: %s", (_, variables, name) => {
+    const found = read(variables)
+    expect(Either.isLeft(found)).toBe(true)
+    if (Either.isLeft(found)) expect(String(found.left)).toContain(name)
+  })
+})
