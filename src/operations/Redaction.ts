@@ -77,14 +77,18 @@ const redactValue = (
   }
 }
 
+/** The owner of what is no text of one sender's own. */
+const anybody = -1
+
 const redactText = (mark: Field<unknown>["mark"], text: string, pseudonyms: Pseudonyms, owner: number): string => {
   switch (mark) {
     case "as_sent":
       return pseudonyms.text(owner, text)
+    // What names a credential, or is a digest of one, is named by commands of several senders: the same for all of them.
     case "api_key":
-      return pseudonyms.apiKey(owner, text)
+      return pseudonyms.apiKey(anybody, text)
     case "secret":
-      return pseudonyms.secret(owner, text)
+      return pseudonyms.secret(anybody, text)
     case "plain":
     case "order":
     case "account":

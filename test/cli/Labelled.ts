@@ -48,7 +48,7 @@ const fence = { operation: Operation.fenceV1 } as const
 
 /** One of the commands that a random driver does not draw, or the same again under its key. */
 const more = (driver: Driver, engine: Recorded.RecordingEngine, account: number, next: () => number): void => {
-  const heading = { account, apiKey: next() % 2 === 0 ? account : -1, idempotencyKey: driver.nextKey() }
+  const heading = { account, idempotencyKey: driver.nextKey() }
   const [open] = engine.openOrders(account, anyMarket)
   switch (next() % 7) {
     case 0:

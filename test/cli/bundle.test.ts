@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto"
 import { Effect } from "effect"
 import * as fc from "fast-check"
 import * as fs from "node:fs"
@@ -24,7 +25,7 @@ import { Disk } from "../../src/journal/Disk.js"
 import * as NodeDisk from "../../src/journal/NodeDisk.js"
 import * as SegmentJournal from "../../src/journal/SegmentJournal.js"
 import { SnapshotStore } from "../../src/journal/SnapshotStore.js"
-import { RandomDriver } from "../engine/drive.js"
+import { Driver, RandomDriver } from "../engine/drive.js"
 import { complete } from "../engine/commands.js"
 import { command } from "../journal/arbitraries.js"
 import { labelled } from "./Labelled.js"
@@ -359,7 +360,7 @@ describe("a redacted bundle", () => {
 
   it("holds no digest of what others wrote: of no block, of no key", () => {
     const state = Recorded.stateAt(recording, Bundle.read(part).base!.sequence)
-    const keys = keyDigests(state, kept)
+    const keys = keyDigests(state, recording, kept)
     const unredacted = Buffer.concat(Snapshot.encode(state).map(({ bytes }) => bytes))
     expect(keys.length).toBeGreaterThan(20)
     expect(keys.every((digest) => unredacted.includes(digest))).toBe(true)
@@ -424,7 +425,7 @@ describe("a redacted bundle", () => {
 const rowBytes = 128
 
 /** Digests of others' remembered keys and bodies as a snapshot holds them, but for bodies that are the account's own too. */
-const keyDigests = (state: State, kept: number): ReadonlyArray<Buffer> => {
+const keyDigests = (state: State, { taken }: Recorded.RecordingEngine, kept: number): ReadonlyArray<Buffer> => {
   const { buffer } = state.idempotency.dump().rows
   const accounts = new Int32Array(buffer).filter((_, at) => at % 32 === 8)
   const rows = Array.from(accounts, (account, entry) => ({
@@ -432,20 +433,89 @@ const keyDigests = (state: State, kept: number): ReadonlyArray<Buffer> => {
     key: Buffer.from(buffer, entry * rowBytes, 16),
     body: Buffer.from(buffer, entry * rowBytes + 16, 16)
   }))
-  const own = new Set(rows.filter(({ account }) => account === kept).map(({ body }) => body.toString("hex")))
+  const own = new Set(
+    taken.map(({ record }) => record.command).filter(({ account }) => account === kept).map(({ fingerprint: { a, b, c, d } }) =>
+      Buffer.from(Int32Array.of(a, b, c, d).buffer).toString("hex")
+    )
+  )
   return rows
     .filter(({ account }) => account >= -1 && account !== kept)
     .flatMap(({ body, key }) => own.has(body.toString("hex")) ? [key] : [key, body])
 }
 
+describe("a redacted bundle of owners and their agents", () => {
+  /** Two owners with everything that can happen to them, each under texts that name whose they are. */
+  const scene = async () => {
+    const recording = new Recorded.RecordingEngine()
+    const driver = new Driver(recording)
+    const sha = (text: string) => createHash("sha256").update(text).digest("hex")
+    const opening = (owner: string, what: string) => ({
+      tokenSha256: sha(`${owner} ${what}`),
+      expiresAtEpochMs: driver.atEpochMs + 3_600_000,
+      remoteAddress: `address-of-${owner}`
+    })
+    const passkey = (owner: string, name: string) => ({
+      credentialId: `${name}-of-${owner}`,
+      userHandle: `handle-of-${owner}`,
+      publicKey: `public-key-of-${owner}`,
+      signCount: 0,
+      transports: "internal",
+      displayName: `display-of-${owner}`
+    })
+    const owners = ["alice", "bobby"].map((owner) => {
+      driver.send({ kind: "OpenOwnerAccount", ...passkey(owner, "first"), ...opening(owner, "first") })
+      const account = recording.findPasskey(`first-of-${owner}`)!.account
+      driver.send({ kind: "SignIn", credentialId: `first-of-${owner}`, signCount: 0, ...opening(owner, "second") })
+      const by = { account, credential: recording.findSession(sha(`${owner} second`))!.number }
+      driver.send({ kind: "AddPasskey", ...by, ...passkey(owner, "other"), ...opening(owner, "third") })
+      const remoteAddress = `address-of-${owner}`
+      driver.send({
+        kind: "ApproveAgent",
+        ...by,
+        deviceSha256: sha(`device of ${owner}`),
+        codeChallenge: `challenge-of-${owner}`,
+        clientName: `agent-of-${owner}`,
+        scopes: 3,
+        keyLifetimeSeconds: 300,
+        expiresAtEpochMs: driver.atEpochMs + 600_000,
+        remoteAddress
+      })
+      const keyId = `key_of${owner}`
+      const secretSha256 = sha(`secret of ${owner}`)
+      const deviceSha256 = sha(`device of ${owner}`)
+      driver.send({ kind: "ExchangeGrant", deviceSha256, keyId, displayPrefix: `pk_of_${owner}`, secretSha256, remoteAddress })
+      driver.send({ kind: "RevokeApiKey", ...by, keyId, remoteAddress })
+      driver.send({ kind: "NoteSecurity", what: "sign_in_failed", ofAccount: account, credentialId: `first-of-${owner}`, remoteAddress })
+      driver.send({ kind: "RemovePasskey", ...by, credentialId: `other-of-${owner}`, remoteAddress })
+      driver.send({ kind: "EndSession", ...by, remoteAddress })
+      return { owner, account }
+    })
+    return { recording, owners, written: await Recorded.write(recording, folder()) }
+  }
+
+  it("keeps what is the account's own, and no name of another's credentials", async () => {
+    const { owners, recording, written } = await scene()
+    for (const { account, owner } of owners) {
+      const bytes = await Effect.runPromise(redacted(written.folder, { from: 1, to: recording.sequence }, recording.accountId(account)))
+      const text = allBytes(bytes).toString("latin1")
+      for (const other of owners) expect(text.includes(`-of-${other.owner}`)).toBe(other.owner === owner)
+      const engine = await followed(bytes)
+      expect(engine.passkeys(account)).toEqual(recording.passkeys(account))
+      expect(engine.securityEvents(account, Infinity, 100)).toEqual(recording.securityEvents(account, Infinity, 100))
+      for (const each of owners) expect(engine.apiKeys(each.account, 9)).toHaveLength(1)
+    }
+  })
+})
+
 describe("redacting a command", () => {
   const pseudonyms = Redact.pseudonymsOf(key)
+  const nobody = { findPasskey: () => undefined, findGrant: () => undefined }
   const model = { sequence: fc.integer({ min: 1, max: 1_000 }), atEpochMs: fc.nat(), command }
   const record = fc.record(model, { noNullPrototype: true })
 
   it("gives one that can be journaled and is admitted like any other", () => {
     fc.assert(fc.property(record, (record) => {
-      const other = Redact.redact(pseudonyms, record, "acc_none", -1)
+      const other = Redact.redact(pseudonyms, record, "acc_none", -1, nobody)
       const { kind: _, ...header } = other
       expect(CommandCodec.decode(CommandCodec.kindCode(other), header, CommandCodec.encode(other))).toEqual(other)
     }))
@@ -454,9 +524,8 @@ describe("redacting a command", () => {
   it("leaves what the account itself sends, and nothing that another one does", () => {
     fc.assert(fc.property(record, (record) => {
       const { command } = record
-      expect(Redact.redact(pseudonyms, record, "acc_any", command.account)).toEqual(
-        command.account === -1 ? Redact.redact(pseudonyms, record, "acc_any", 0x7fff_ffff) : command
-      )
+      const of = (account: number) => Redact.redact(pseudonyms, record, "acc_any", account, nobody)
+      expect(of(command.account)).toEqual(command.account === -1 || command.kind === "NoteSecurity" ? of(0x7fff_ffff) : command)
     }))
   })
 

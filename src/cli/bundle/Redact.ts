@@ -18,6 +18,7 @@ import type { Pseudonyms } from "../../operations/Redaction.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
 import { Engine } from "../../engine/Engine.js"
+import type { Reads } from "../../engine/Reads.js"
 import * as EngineSnapshot from "../../engine/Snapshot.js"
 import type { Capacity } from "../../engine/State.js"
 import * as Block from "../../journal/Block.js"
@@ -54,11 +55,35 @@ export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
   }
 }
 
-/** A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). */
-export const redact = (pseudonyms: Pseudonyms, { command, sequence }: Record, keptId: string, kept: number): Command =>
-  kept !== none && command.account === kept
+/** What of a state tells whose a command is that names no account itself. */
+type Owners = Pick<Reads, "findPasskey" | "findGrant">
+
+/** Whether a command is of the kept account: sent by it, or by whoever has proved to hold something of its. */
+const isOf = (owners: Owners, { command, sequence }: Record, keptId: string, kept: number): boolean => {
+  if (command.kind === "OpenOwnerAccount") return Ids.accountId(Ids.ordinal(sequence, 0)) === keptId
+  if (kept === none) return false
+  switch (command.kind) {
+    case "SignIn":
+      return owners.findPasskey(command.credentialId)?.account === kept
+    case "ExchangeGrant":
+      return owners.findGrant(command.deviceSha256)?.account === kept
+    case "NoteSecurity":
+      return command.ofAccount === kept
+    default:
+      return command.account === kept
+  }
+}
+
+/**
+ * A record with everything under pseudonyms that is not `keptId`'s, whose index is `kept` (-1 before it was opened). `owners` is
+ * the redacted run so far: what is the kept account's is there under its own names.
+ */
+export const redact = (pseudonyms: Pseudonyms, record: Record, keptId: string, kept: number, owners: Owners): Command => {
+  const { command, sequence } = record
+  return isOf(owners, record, keptId, kept)
     ? command
     : redactMarked(command, pseudonyms, (index) => Ids.accountId(Ids.ordinal(sequence, index)) === keptId)
+}
 
 export interface Options {
   readonly range: Range
@@ -149,7 +174,7 @@ class Redaction {
     let account = kept
     for (const record of block.records) {
       if (account === none) account = engine.findAccount(this.accountId)
-      const command = redact(this.pseudonyms, record, this.accountId, account)
+      const command = redact(this.pseudonyms, record, this.accountId, account, engine)
       builder.add(record.sequence, record.atEpochMs, command)
       engine.apply(command, record.sequence, record.atEpochMs)
     }
@@ -192,6 +217,8 @@ const ownLines = (engine: Engine, account: number): ReadonlyArray<string> => {
     ...ordersOf(engine, account),
     ...engine.fills(account, none, everything, everything).map((fill) => JSON.stringify(fill)),
     ...engine.state.apiKeys.all().filter((key) => key.account === account).map((key) => JSON.stringify(key)),
+    ...engine.passkeys(account).map((passkey) => JSON.stringify(passkey)),
+    ...engine.securityEvents(account, everything, everything).map((event) => JSON.stringify(event)),
     `${engine.cancelAllAtEpochMs(account)} ${engine.hasForgotten(account, "")}`
   ]
 }

@@ -148,6 +148,7 @@ const groupNames = [
   "Books",
   "Fills",
   "API keys",
+  "Who may act",
   "Idempotency keys"
 ] as const
 type GroupName = (typeof groupNames)[number]
@@ -337,10 +338,11 @@ const contentOf = (state: State): Content => {
     else if (kind === "fill") {
       const fill = parse(rest)
       put("Fills", `fill ${fill.get("ordinal") ?? rest}`, fill)
-    } else if (rest.startsWith("{")) {
-      const key = parse(rest)
-      put("API keys", key.get("keyId") ?? rest, key)
-    } else putKey(put, words, rest, state)
+    } else if (kind === "key" && rest.startsWith("{")) {
+      const key = parse(rest, ["secretSha256"])
+      put("API keys", key.get("keyId") ?? "a key without an id", key)
+    } else if (kind === "key") putKey(put, words, rest, state)
+    else putIdentity(put, kind, rest, state)
   })
   return { things, lists }
 }
@@ -357,14 +359,35 @@ const orderName = (number: string | undefined): string => Ids.orderId(Number(num
 const fieldsOf = (values: ReadonlyArray<string>, names: ReadonlyArray<string>): Fields =>
   new Map(values.map((value, index) => [names[index] ?? `field ${index + 1}`, value]))
 
-/** The members of an object in JSON, each as text. */
-const parse = (json: string): Fields =>
+/** The members of an object in JSON, each as text, but for those that are secret. */
+const parse = (json: string, secret: ReadonlyArray<string> = []): Map<string, string> =>
   new Map(
-    Object.entries(JSON.parse(json) as object).map(([name, value]: [string, unknown]) => [
-      name,
-      typeof value === "string" ? value : JSON.stringify(value)
-    ])
+    Object.entries(JSON.parse(json) as object)
+      .filter(([name]) => !secret.includes(name))
+      .map(([name, value]: [string, unknown]) => [name, typeof value === "string" ? value : JSON.stringify(value)])
   )
+
+/** What names a thing among those of who may act, and which of its members nobody is shown: digests of what only its holder has. */
+const identityShapes: Readonly<Record<string, { readonly named: ReadonlyArray<string>; readonly secret: ReadonlyArray<string> }>> = {
+  passkey: { named: ["credentialId"], secret: ["publicKey", "userHandle"] },
+  session: { named: ["number"], secret: ["tokenSha256"] },
+  grant: { named: ["account", "approvedAtEpochMs", "clientName"], secret: ["deviceSha256", "codeChallenge"] },
+  security: { named: ["account", "ordinal"], secret: [] }
+}
+
+/** A thing of who may act: an object in JSON, or a number that names it and words about it. */
+const putIdentity = (put: Put, kind: string, rest: string, state: State): void => {
+  if (!rest.startsWith("{")) {
+    const [named = "", ...words] = rest.split(" ")
+    return put("Who may act", words.length === 0 ? kind : `${kind} ${named}`,
+      new Map([["is", words.length === 0 ? named : words.join(" ")]]))
+  }
+  const { named, secret } = identityShapes[kind] ?? { named: [], secret: [] }
+  const fields = parse(rest, secret)
+  const account = fields.get("account")
+  const name = named.map((member) => member === "account" ? accountName(state, account) : fields.get(member)).join(" ")
+  put("Who may act", `${kind} ${name}`, fields)
+}
 
 /** A market's dump, then its minutes as numbers. */
 const putMarket = (put: Put, rest: string): void => {
