@@ -63,9 +63,6 @@ const tickedAtOnce = 16
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
 
-/** Most ended orders that one record looks at, whether they are to be forgotten. */
-const forgottenAtOnce = 64
-
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
@@ -236,7 +233,7 @@ export class NaiveVenue {
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
    * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
-   * published.
+   * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -245,7 +242,8 @@ export class NaiveVenue {
     bounds: Bounds = venueBounds,
     triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
     readonly noticeMs = 86_400_000,
-    kept: Kept = venueKept
+    kept: Kept = venueKept,
+    readonly forgottenAtOnce = 64
   ) {
     this.published = new NaivePublished(kept)
     this.#liquidations = new NaiveLiquidations({
@@ -497,7 +495,7 @@ export class NaiveVenue {
    * forgotten, the others go to the end of the line.
    */
   #forget(): void {
-    for (let looks = 0; looks < forgottenAtOnce; looks++) {
+    for (let looks = 0; looks < this.forgottenAtOnce; looks++) {
       const first = this.#ended[0]
       if (first === undefined) return
       const { order, queuedAtEpochMs } = first

@@ -60,6 +60,13 @@ export class Glance {
     return this.#reads.state.settling > 0
   }
 
+  /** What the venue has collected in fees and what was ever credited to accounts, money atoms. */
+  get totals(): { readonly fees: bigint; readonly credited: bigint } {
+    if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
+    const { credited, fees } = this.#reads.state
+    return { fees: fees.atoms, credited: credited.atoms }
+  }
+
   /** A market's newest marks with what they were made of. */
   marks(market: number, limit: number): ReturnType<Reads["marks"]> {
     return this.#reads.marks(market, 0, limit)

@@ -167,6 +167,13 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
   return balanceVerdict(reads.balance(index), account, model)
 }
 
+/** What belongs to no account: no read shows it, and what an operator may move into the insurance fund goes by it. */
+const totalsVerdict = ({ totals: { credited, fees } }: Glance, { deposited, feesCollected }: NaiveVenue): Verdict =>
+  firstDifference("the venue", [
+    ["collected fees", fees, feesCollected],
+    ["money credited", credited, deposited]
+  ])
+
 const tradesCompared = 200
 /** The same where only what a record touched is compared. */
 const latestCompared = 5
@@ -344,6 +351,8 @@ export const stateEqualsModel: Property<State> = {
   initial: () => ({ minute: 0 }),
   observe: (state, seen) => {
     if (seen._tag !== "Inspected") return holds
+    const totals = totalsVerdict(seen.reads, seen.model)
+    if (totals !== undefined) return totals
     if (seen.whole) return wholeVerdict(seen.reads, seen.model)
     for (const order of seen.decision?.touchedOrders ?? []) {
       const verdict = orderVerdict(seen.reads.findOrder(order.account, order.number), order)

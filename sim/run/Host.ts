@@ -35,6 +35,7 @@ export const capacityOf = (options: Options): Capacity => {
   const {
     accountParts = 0,
     endedAtOnce = 256,
+    forgottenAtOnce = 64,
     idempotencyKeys,
     liquidatedAtOnce,
     metAtOnce = 1_024,
@@ -49,6 +50,7 @@ export const capacityOf = (options: Options): Capacity => {
     idempotencyKeys,
     accountParts,
     endedAtOnce,
+    forgottenAtOnce,
     metAtOnce,
     noticeMs,
     liquidatedAtOnce: liquidated,

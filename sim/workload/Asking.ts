@@ -6,6 +6,7 @@ import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { readAnything } from "./Reading.js"
+import { nearestToItsEnd } from "./Repeating.js"
 import type { Drafting } from "./Seat.js"
 
 /** What a client fences. */
@@ -45,9 +46,10 @@ export const asking = {
   },
   "cancel auto-close": ({ model, nextKey, random, who }, intent) =>
     Calls.cancelAutoClose(who, intent, nextKey(), random.chance(0.3) ? undefined : random.pick(model.markets).parameters.marketId),
-  "look up": ({ clientOrderIdAhead, past, random, who, wishes }) => {
+  "look up": (seat) => {
+    const { clientOrderIdAhead, past, random, who, wishes } = seat
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
-    const draft = past.length === 0 ? undefined : random.pick(past)
+    const draft = past.length === 0 ? undefined : random.chance(0.4) ? nearestToItsEnd(seat) : random.pick(past)
     const ways: ReadonlyArray<() => Draft> = [
       () => Calls.lookUp(who, "idempotencyKey", draft?.idempotencyKey ?? "never"),
       () => Calls.lookUp(who, "idempotencyKey", `never-${random.below(1_000)}`),

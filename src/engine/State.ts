@@ -108,6 +108,8 @@ export interface Capacity {
   readonly endedAtOnce?: number
   /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
   readonly metAtOnce?: number
+  /** Keys, and ended orders, that one record forgets at most, `forgottenAtOnce` of `Idempotency.ts` unless given: likewise. */
+  readonly forgottenAtOnce?: number
   /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
@@ -243,7 +245,7 @@ export class State extends Values {
     this.ended = new Int32Array(initialLength(capacity.orders, 256))
     this.endedAtEpochMs = new Float64Array(this.ended.length)
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
-    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
+    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts, capacity.forgottenAtOnce)
     this.fills = new Fills(capacity.fills)
     this.liquidationLog = LiquidationLog.make(capacity.rows)
     this.fundLog = LiquidationLog.makeFundLog(capacity.rows)
