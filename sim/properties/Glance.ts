@@ -51,7 +51,7 @@ export class Glance {
 
   /** The account's newest changes of balance. */
   balanceChanges(account: number, limit: number): ReturnType<Reads["balanceChanges"]> {
-    return this.#reads.balanceChanges(account, anyMarket, Number.POSITIVE_INFINITY, limit)
+    return this.#reads.balanceChanges(account, anyMarket, undefined, limit)
   }
 
   /** Whether funding is owed that has not been settled. */

@@ -119,7 +119,7 @@ const ledgerVerdict = (reads: Glance, { index, ledger }: NaiveAccount): Verdict 
   const apart = changes.findIndex(({ amountAtoms, balanceAtoms }, place) =>
     balanceAtoms - amountAtoms !== (changes[place + 1]?.balanceAtoms ?? 0)
   )
-  return apart === -1 ? holds : broken(`change ${changes[apart]!.ordinal} of account ${index} does not go on from the one before it`)
+  return apart === -1 ? holds : broken(`the change of account ${index} by record ${changes[apart]!.sequence} does not go on from the one before it`)
 }
 
 const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdict => {

@@ -20,7 +20,7 @@ import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog
 import type { Session } from "./identity/Sessions.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
-import { type BalanceChange, type CauseName, causes } from "./BalanceLog.js"
+import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
 import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
@@ -46,6 +46,8 @@ export const fundMovementCauses = movementKinds.slice(1) as ReadonlyArray<Moveme
 
 /** Why a balance changed. */
 export const balanceCauses = causes.slice(1) as ReadonlyArray<CauseName>
+
+export type { Place as BalancePlace } from "./BalanceLog.js"
 
 /** A change of an account's balance. */
 export type BalanceChangeView = Omit<BalanceChange, "cause"> & { readonly cause: CauseName }
@@ -376,8 +378,8 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
-  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than an ordinal. */
-  readonly balanceChanges: (account: number, market: number, before: number, limit: number) => ReadonlyArray<BalanceChangeView>
+  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than a place; undefined: from the newest. */
+  readonly balanceChanges: (account: number, market: number, before: Place | undefined, limit: number) => ReadonlyArray<BalanceChangeView>
   /** What closes an account's positions by itself, by market, then oldest first; in one market unless `anyMarket`. */
   readonly brackets: (account: number, market: number) => ReadonlyArray<BracketView>
   /** Kept steps of liquidations in a market since a time, newest first, at most `limit`. */
