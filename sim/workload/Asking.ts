@@ -7,10 +7,14 @@ import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { readAnything } from "./Reading.js"
 import { nearestToItsEnd } from "./Repeating.js"
-import type { Drafting } from "./Seat.js"
+import type { Drafting, Seat } from "./Seat.js"
 
 /** What a client fences. */
 type Identity = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
+
+/** What became of one of the calls that it remembers. */
+export const lookUpOfMine = ({ past, random, who }: Seat): Draft =>
+  Calls.lookUp(who, "idempotencyKey", random.pick(past).idempotencyKey ?? "never")
 
 export const asking = {
   read: readAnything,
