@@ -135,11 +135,14 @@ export interface NaiveAccount {
   readonly ledger: Array<NaiveChange>
 }
 
-/** A change of an account's collateral: why, in which market (-1: none), and by how many money atoms. */
+/** A change of an account's collateral: by which record, why, in which market (-1: none), by how many money atoms, and to what. */
 export interface NaiveChange {
+  readonly sequence: number
+  readonly atEpochMs: number
   readonly cause: "credit" | "realized_pnl" | "fee" | "funding" | "liquidation_fee" | "funding_rest" | "collected_fees"
   readonly market: number
   readonly amount: bigint
+  readonly balance: bigint
 }
 
 /** How a market's index came to be, and what its book was sampled to. */

@@ -863,9 +863,15 @@ export class NaiveVenue {
 
   #credit(account: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
     account.collateral += amount
-    if (amount !== 0n) account.ledger.push({ cause, market, amount })
+    this.#enter(account, amount, cause, market)
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
+  }
+
+  /** Enters a change of an account's collateral, which is made, into its ledger. */
+  #enter({ collateral: balance, ledger }: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
+    const { atEpochMs, sequence } = this
+    if (amount !== 0n) ledger.push({ sequence, atEpochMs, cause, market, amount, balance })
   }
 
   /** Moves fees that the venue has collected into the insurance fund. */
@@ -968,8 +974,9 @@ export class NaiveVenue {
       cancelAllAtEpochMs: 0,
       displayHandle: "",
       liquidation: undefined,
-      ledger: deposited === 0n ? [] : [{ cause: "credit", market: -1, amount: deposited }]
+      ledger: []
     }
+    this.#enter(account, deposited, "credit", -1)
     this.accounts.push(account)
     return account
   }

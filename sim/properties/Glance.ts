@@ -54,12 +54,6 @@ export class Glance {
     return this.#reads.balanceChanges(account, anyMarket, undefined, limit)
   }
 
-  /** Whether funding is owed that has not been settled. */
-  get isSettling(): boolean {
-    if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
-    return this.#reads.state.settling > 0
-  }
-
   /** What the venue has collected in fees and what was ever credited to accounts, money atoms. */
   get totals(): { readonly fees: bigint; readonly credited: bigint } {
     if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
