@@ -144,7 +144,9 @@ describe("the command", () => {
     ["its own status",
       (driver) => driver.ask({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "halted" }).refusal],
     ["an index price",
-      (driver) => driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1001, sourceEpochMs: 0 }).refusal]
+      (driver) => driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1001, sourceEpochMs: 0 }).refusal],
+    ["a leverage of who holds a position", (driver) => driver.leverage(0, 0, 2).refusal],
+    ["a leverage of who never came to it", (driver) => driver.leverage(2, 0, 2).refusal]
   ]
 
   test.each(closed)("once it has taken effect, %s is refused, while it is settled and afterwards", (_, ask) => {
@@ -155,6 +157,8 @@ describe("the command", () => {
     expect(driver.engine.market(0).delisting?.state).toBe("settled")
     expect(ask(driver)).toBe(Refusal.marketDelisted)
     expect(driver.engine.market(0)).toMatchObject({ status: "halted", indexPriceAtoms: 1000 })
+    // Nobody came to it since.
+    expect(driver.engine.state.positions.heldCount(0)).toBe(2)
   })
 
   test("withdraws parameters that were announced; those that are due in its record come first", () => {
