@@ -62,6 +62,8 @@ export interface DelistingOutlook {
   /** Size atoms that are long, and as many short. */
   readonly openInterestAtoms: number
   readonly openOrders: number
+  /** When a settlement that found nobody left to close against is, or was last to be, gone through again; 0 for any other. */
+  readonly againAtEpochMs: number
 }
 
 /** A market: its parameters and what changes while it trades. */
@@ -378,7 +380,7 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
-  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than a place; undefined: from the newest. */
+  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than a place if one is given. */
   readonly balanceChanges: (account: number, market: number, before: Place | undefined, limit: number) => ReadonlyArray<BalanceChangeView>
   /** What closes an account's positions by itself, by market, then oldest first; in one market unless `anyMarket`. */
   readonly brackets: (account: number, market: number) => ReadonlyArray<BracketView>

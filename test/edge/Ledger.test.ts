@@ -62,7 +62,9 @@ test("its cursor tells nothing of what others did, and one of before is refused"
   // Bob's place in the same record is his own.
   const other = await venue.read(bob, `/v1/accounts/${bob.accountId}/ledger?limit=1&cursor=${first.nextCursor}`)
   expect(said(other.nextCursor)).toEqual(said(second.nextCursor))
-  for (const members of [{ kind: "entries", before: 3 }, { kind: "fills", sequence: 9, place: 0 }, { kind: "entries", sequence: 9, place: -1 }]) {
+  for (
+    const members of [{ kind: "entries", before: 3 }, { kind: "fills", sequence: 9, place: 0 }, { kind: "entries", sequence: 9, place: -1 }]
+  ) {
     const cursor = Buffer.from(JSON.stringify(members)).toString("base64url")
     const refused = await venue.ask({ target: `${target}&cursor=${cursor}`, key: alice.key })
     expect([refused.status, Fake.json(refused).recoveryActions]).toEqual([400, ["restart_from_first_page"]])

@@ -62,7 +62,8 @@ describe("places", () => {
   })
 
   test("stay what they were when older changes are dropped, and whatever others' changes there are", () => {
-    const places = (log: BalanceLog) => log.of(1, anyMarket, undefined, 99).map(({ amountAtoms, place, sequence }) => [amountAtoms, sequence, place])
+    const places = (log: BalanceLog) =>
+      log.of(1, anyMarket, undefined, 99).map(({ amountAtoms, place, sequence }) => [amountAtoms, sequence, place])
     const all = places(crowded(60))
     expect(places(crowded(25))).toEqual(all.slice(0, places(crowded(25)).length))
     const alone = new BalanceLog(60)
@@ -81,7 +82,6 @@ test("a log that was dumped and restored goes on as the one that was not", () =>
   const restored = BalanceLog.restore(log.dump())
   expect(restored.total).toBe(10)
   for (const each of [log, restored]) each.add(200, 20_000, 1, Cause.funding, 0, 5, 55)
-  for (const account of [0, 1, 2])
-    expect(restored.of(account, anyMarket, undefined, 99)).toEqual(log.of(account, anyMarket, undefined, 99))
+  for (const account of [0, 1, 2]) expect(restored.of(account, anyMarket, undefined, 99)).toEqual(log.of(account, anyMarket, undefined, 99))
   expect([...restored.dump()]).toEqual([...log.dump()])
 })

@@ -71,7 +71,8 @@ export class MarketReads extends VenueReads {
     return {
       finalPriceAtoms: market.isDelisted ? market.mark : finalPriceAt(market, atEpochMs),
       openInterestAtoms: market.openInterest,
-      openOrders: books[index]!.orderCount
+      openOrders: books[index]!.orderCount,
+      againAtEpochMs: market.delisting?.state === "settling" ? market.delisting.againAtEpochMs : 0
     }
   }
 
