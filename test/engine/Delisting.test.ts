@@ -407,3 +407,17 @@ describe("status moves", () => {
     expect(driver.engine.market(0).status).toBe(isAllowed ? to : from)
   })
 })
+
+test("while a market is settled its canonical form tells in which order its holders are gone through", () => {
+  const holders = (driver: Driver) => canonical(driver).filter((line) => line.startsWith("holders "))
+  const { driver, long, other, short } = begin({ liquidatedAtOnce: { looks: 1, deleveraged: 1, met: 1, unwound: 1, settled: 1 } })
+  // A third came to it last, the second before the first.
+  driver.place(other, { side: Order.buy, priceAtoms: 900, quantityAtoms: 10 })
+  expect(holders(driver)).toEqual([])
+  delist(driver)
+  expect(driver.engine.market(0).delisting?.state).toBe("settling")
+  expect(holders(driver)).toEqual([`holders 0 ${short} ${long} ${other}`])
+  expect(holders(restored(driver))).toEqual(holders(driver))
+  settle(driver)
+  expect(holders(driver)).toEqual([])
+})
