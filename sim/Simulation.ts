@@ -101,7 +101,7 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { endedAtOnce, forgottenAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(world.options)
+    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(world.options)
     this.model = new NaiveVenue(
       world.options.edges?.fillsKept,
       endedAtOnce,
@@ -110,7 +110,8 @@ class Run {
       triggeredAtOnce,
       noticeMs,
       keptOf(world.options),
-      forgottenAtOnce
+      forgottenAtOnce,
+      countedAtOnce
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))

@@ -276,8 +276,9 @@ export interface NaiveCompared {
 /** What an announcement of parameters is told to come to. */
 export interface NaiveAnnounced {
   readonly effectiveAtEpochMs: number
-  readonly underInitialMargin: number
-  readonly underMaintenanceMargin: number
+  /** Left out where more came to the market than one record counts. */
+  readonly underInitialMargin?: number
+  readonly underMaintenanceMargin?: number
 }
 
 /** What one entry must have come to. */

@@ -233,7 +233,8 @@ export class NaiveVenue {
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
    * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
-   * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten.
+   * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
+   * most accounts that came to a market for one record to count whom an announcement would touch.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -243,7 +244,8 @@ export class NaiveVenue {
     triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
     readonly noticeMs = 86_400_000,
     kept: Kept = venueKept,
-    readonly forgottenAtOnce = 64
+    readonly forgottenAtOnce = 64,
+    readonly countedAtOnce = 256
   ) {
     this.published = new NaivePublished(kept)
     this.#liquidations = new NaiveLiquidations({
@@ -1058,7 +1060,9 @@ export class NaiveVenue {
     if (effectiveAtEpochMs < this.atEpochMs + this.noticeMs) return this.#tooEarly(effectiveAtEpochMs)
     market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
     this.#show(market)
-    return { ...done(-1), announced: { effectiveAtEpochMs, ...this.touched(market, next) } }
+    const cameTo = [...market.came].filter((index) => index !== this.#liquidations.fund?.index).length
+    const touched = cameTo > this.countedAtOnce ? {} : this.touched(market, next)
+    return { ...done(-1), announced: { effectiveAtEpochMs, ...touched } }
   }
 
   /** How many accounts with a position in a market would be under their margins if it had other parameters now. */

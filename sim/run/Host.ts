@@ -34,6 +34,7 @@ const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
 export const capacityOf = (options: Options): Capacity => {
   const {
     accountParts = 0,
+    countedAtOnce = 256,
     endedAtOnce = 256,
     forgottenAtOnce = 64,
     idempotencyKeys,
@@ -49,6 +50,7 @@ export const capacityOf = (options: Options): Capacity => {
     orders,
     idempotencyKeys,
     accountParts,
+    countedAtOnce,
     endedAtOnce,
     forgottenAtOnce,
     metAtOnce,

@@ -25,7 +25,7 @@ import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
 import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
-import type { Touched } from "./markets/Announced.js"
+import type { TouchedPart } from "./markets/Announced.js"
 import type { Announcement, Delisting, StandingSession } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
@@ -35,7 +35,7 @@ export type SecurityEventView = SecurityEvent
 /** Kinds of events that concern the security of an account. */
 export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
 
-export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
+export type { RankingView, Fill, FundingPayment, FundingView, MarkView, TouchedPart }
 
 /** Whether a market's delisting has taken effect: it takes no price and no session any more. */
 export const isDelisted = ({ delisting }: Pick<MarketView, "delisting">): boolean =>
@@ -342,8 +342,11 @@ export interface Reads {
   readonly findSymbol: (symbol: string) => number
   readonly marketCount: number
   readonly market: (market: number) => MarketView
-  /** Whom announced parameters of a market would touch at present marks; undefined where none are. */
-  readonly touched: (market: number) => Touched | undefined
+  /**
+   * Whom announced parameters of a market would touch at present marks, of some of those who came to it, from a place on; undefined
+   * where none are.
+   */
+  readonly touched: (market: number, from: number) => TouchedPart | undefined
   /** What a market's delisting has before it, were it one. */
   readonly delistingOutlook: (market: number) => DelistingOutlook
   /** The last record that changed any market's snapshot: the registry's sequence. */

@@ -114,6 +114,8 @@ export interface Capacity {
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
+  /** Accounts that one record counts of those whom an announcement would touch, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
+  readonly countedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
