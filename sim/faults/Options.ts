@@ -409,7 +409,7 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
 })
 
 /** How many runs ruin traders. */
-const ruinShare = 0.5
+const ruinShare = 0.7
 
 /** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
 const ruinousWeights = { make: 60, take: 60, "market order": 20, "margin edge": 10, flip: 4 } as const

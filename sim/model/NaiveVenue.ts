@@ -928,7 +928,7 @@ export class NaiveVenue {
   #setLeverage(account: NaiveAccount, index: number, leverageX: number): NaiveOutcome {
     const market = this.#listed(index)
     if (market === undefined) return refused(Refusal.marketNotFound, -1)
-    if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
+    if (isDelisted(market)) return refused(Refusal.marketNotAccepting, -1, { actual: market.status })
     const { maxLeverageX } = market.parameters
     if (leverageX < 1 || leverageX > maxLeverageX) {
       const bound = String(leverageX < 1 ? 1 : maxLeverageX)

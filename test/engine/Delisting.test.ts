@@ -1,7 +1,7 @@
 /** Delisting: who may ask for it and when it takes effect, and how a market is settled at its final price. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
-import type * as Market from "../../src/domain/Market.js"
+import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -144,9 +144,7 @@ describe("the command", () => {
     ["its own status",
       (driver) => driver.ask({ kind: "SetMarketStatus", idempotencyKey: driver.nextKey(), market: 0, status: "halted" }).refusal],
     ["an index price",
-      (driver) => driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1001, sourceEpochMs: 0 }).refusal],
-    ["a leverage of who holds a position", (driver) => driver.leverage(0, 0, 2).refusal],
-    ["a leverage of who never came to it", (driver) => driver.leverage(2, 0, 2).refusal]
+      (driver) => driver.ask({ kind: "SetIndexPrice", idempotencyKey: "", market: 0, priceAtoms: 1001, sourceEpochMs: 0 }).refusal]
   ]
 
   test.each(closed)("once it has taken effect, %s is refused, while it is settled and afterwards", (_, ask) => {
@@ -157,8 +155,16 @@ describe("the command", () => {
     expect(driver.engine.market(0).delisting?.state).toBe("settled")
     expect(ask(driver)).toBe(Refusal.marketDelisted)
     expect(driver.engine.market(0)).toMatchObject({ status: "halted", indexPriceAtoms: 1000 })
-    // Nobody came to it since.
-    expect(driver.engine.state.positions.heldCount(0)).toBe(2)
+  })
+
+  test("once it has taken effect, nobody comes to it with a leverage", () => {
+    const { driver, long, other } = begin()
+    delist(driver)
+    const refusal = { refusal: Refusal.marketNotAccepting, actual: Market.statuses.indexOf("halted") }
+    for (const account of [long, other]) expect(driver.leverage(account, 0, 2)).toMatchObject(refusal)
+    settle(driver)
+    for (const account of [long, other]) expect(driver.leverage(account, 0, 2)).toMatchObject(refusal)
+    expect([driver.engine.leverage(long, 0), driver.engine.state.positions.heldCount(0)]).toEqual([0, 2])
   })
 
   test("withdraws parameters that were announced; those that are due in its record come first", () => {
