@@ -101,7 +101,9 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(world.options)
+    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(
+      world.options
+    )
     this.model = new NaiveVenue(
       world.options.edges?.fillsKept,
       endedAtOnce,

@@ -234,6 +234,8 @@ export interface NaiveMarket {
   /** Money atoms per price atom and size atom. */
   factor: bigint
   status: Market.Status
+  /** When it was last halted; 0 where it never was. */
+  haltedAt: number
   mark: number
   risk: NaiveRisk
   /** Parameters that it takes by itself at a time. */

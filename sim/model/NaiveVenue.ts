@@ -265,7 +265,7 @@ export class NaiveVenue {
       },
       openFund: () => this.#fund(),
       halt: (market) => {
-        market.status = "halted"
+        this.#moveTo(market, "halted")
         this.#show(market)
       },
       touch: ({ index }) => void this.#touchedAccounts.add(index)
@@ -781,9 +781,15 @@ export class NaiveVenue {
     if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
     if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, -1)
     if (market.status === "halted" && status !== "halted") market.risk.liveSince = this.atEpochMs
-    market.status = status
+    this.#moveTo(market, status)
     this.#show(market)
     return done(-1)
+  }
+
+  /** Moves a market to a status, and notes when it was halted. */
+  #moveTo(market: NaiveMarket, status: Market.Status): void {
+    if (status === "halted" && market.status !== "halted") market.haltedAt = this.atEpochMs
+    market.status = status
   }
 
   #journalSession(command: SetMarketSession): NaiveOutcome {
@@ -808,9 +814,7 @@ export class NaiveVenue {
 
   /** Makes the marks that are due, of a bounded number of markets, the lowest first. */
   #tick(): void {
-    // A market that is delisted with this very record was due when its tick was asked for.
-    const wasDelisted = ({ delisting }: NaiveMarket): boolean => delisting?.effectiveAtEpochMs === this.atEpochMs
-    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs) || wasDelisted(market)).length
+    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs)).length
     for (const market of this.markets.filter((each) => Risk.isDue(each, this.atEpochMs)).slice(0, tickedAtOnce)) {
       const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
       market.mark = mark
@@ -1010,6 +1014,7 @@ export class NaiveVenue {
       parameters: Market.inOrder(parameters),
       factor: BigInt(Market.notionalFactor(parameters)),
       status: "draft",
+      haltedAt: 0,
       mark: 0,
       risk: Risk.noRisk(),
       announced: undefined,
@@ -1113,7 +1118,7 @@ export class NaiveVenue {
   #beginDelisting(market: NaiveMarket): void {
     const finalPrice = Risk.finalPrice(market, this.atEpochMs)
     market.announced = undefined
-    market.status = "halted"
+    this.#moveTo(market, "halted")
     market.risk.held = undefined
     market.mark = finalPrice
     market.session = undefined

@@ -98,10 +98,20 @@ test("what is announced while it is counted is counted instead, and what is with
   const at = venue.atEpochMs + dayMs
   await put("first", { effectiveAtEpochMs: at })
   const counting = announced()
-  await put("second", { effectiveAtEpochMs: at, initialMarginBps: 1000, maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 500 }] })
+  await put("second", {
+    effectiveAtEpochMs: at,
+    initialMarginBps: 1000,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 500 }]
+  })
   expect(await counting).toMatchObject({ announced: { initialMarginBps: 1000, underInitialMargin: 0, underMaintenanceMargin: 0 } })
   const withdrawn = announced()
   const details = Fake.json(await venue.ask({ target: `/v1/markets/${marketId}` })).market
-  expect(await put("third", { initialMarginBps: details.initialMarginBps, maintenanceMarginTiers: details.maintenanceMarginTiers, maxLeverageX: details.maxLeverageX })).toMatchObject({ status: 200 })
+  expect(
+    await put("third", {
+      initialMarginBps: details.initialMarginBps,
+      maintenanceMarginTiers: details.maintenanceMarginTiers,
+      maxLeverageX: details.maxLeverageX
+    })
+  ).toMatchObject({ status: 200 })
   expect(await withdrawn).toMatchObject({ announced: null })
 })

@@ -360,7 +360,9 @@ const marketChange = (
     case "MarketAnnounced":
       return event.effectiveAtEpochMs === 0
         ? "takes back what was announced"
-        : `announces parameters for ${Format.time(event.effectiveAtEpochMs)}; ${touchedBy(event.underInitialMargin, event.underMaintenanceMargin)}`
+        : `announces parameters for ${Format.time(event.effectiveAtEpochMs)}; ${
+          touchedBy(event.underInitialMargin, event.underMaintenanceMargin)
+        }`
     case "MarketTookEffect":
       return "has the parameters that were announced"
     case "MarketDelisting":
