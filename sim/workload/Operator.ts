@@ -377,11 +377,15 @@ const delistingNow = (
 const haltBeforeDueShare = 0.3
 const soonMs = 1_000
 
-/** How long it is until something falls due that an operator halts the venue before; undefined where nothing does soon, and mostly. */
-const dueUnderHalt = ({ model, time }: Desk, random: SimRandom, haltShare: number): number | undefined => {
-  if (haltShare === 0 || model.halted || !random.chance(haltBeforeDueShare)) return undefined
+/** Halts the venue over the moment at which something falls due, if something does soon; mostly not. Whether it does. */
+const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltShare: number, next: () => void): boolean => {
+  const { model, time } = desk
+  if (haltShare === 0 || model.halted || !random.chance(haltBeforeDueShare)) return false
   const ahead = Moments.dues(model).map((due) => due - time.nowEpochMs()).filter((ms) => ms > 0 && ms < soonMs)
-  return ahead.length === 0 ? undefined : Math.min(...ahead)
+  if (ahead.length === 0) return false
+  desk.issue(commands.halt(), next)
+  time.after(Math.min(...ahead) + random.next() * maxDisturbanceMs, () => desk.issue(commands.resume(), () => {}))
+  return true
 }
 
 /** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
@@ -422,7 +426,6 @@ export const make = (
   const trend = random.split("trend")
   const directions: Directions = new Map()
   const draws = drawsOf(random)
-  const { notices } = draws
   const delistings = random.split("delistings")
   const halts = random.split("halts")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
@@ -449,13 +452,10 @@ export const make = (
     const next = (): void => {
       desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
     }
-    if (notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, notices), () => {})
+    if (draws.notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, draws.notices), () => {})
     const delists = delistingNow(commands, desk, delistings, options, edges)
-    const dueInMs = dueUnderHalt(desk, halts, options.haltShare)
-    if (dueInMs !== undefined) {
-      desk.issue(commands.halt(), next)
-      desk.time.after(dueInMs + halts.next() * maxDisturbanceMs, () => desk.issue(commands.resume(), () => {}))
-    } else if (delists !== undefined) desk.issue(remembered(delists), next)
+    if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
+    if (delists !== undefined) desk.issue(remembered(delists), next)
     else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
       desk.issue(random.pick(draft.endpoint === "putMarket" ? sameWays : anyWays)(draft, random), next)

@@ -114,7 +114,7 @@ export interface Capacity {
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
-  /** Accounts that one record counts of those whom an announcement would touch, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
+  /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
   readonly countedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number

@@ -42,7 +42,7 @@ const after = new Margin.Requirement()
  * Accounts that are looked at in one go, to count whom an announcement would touch: with its own record where no more than these
  * came to the market, or by whoever asks, part by part.
  */
-export const countedAtOnce = 256
+const countedAtOnce = 256
 
 /** Some of the accounts that came to a market, with where the others go on; undefined behind the last. */
 export interface TouchedPart extends Touched {
