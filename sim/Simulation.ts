@@ -101,7 +101,9 @@ class Run {
       return ofJournal && this.proofs.takesAstray(path) ? "misdirect" : this.faults.ofDisk(operation, path)
     })
     this.world = world
-    const { endedAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(world.options)
+    const { countedAtOnce, endedAtOnce, forgottenAtOnce, liquidatedAtOnce, metAtOnce, noticeMs, triggeredAtOnce } = capacityOf(
+      world.options
+    )
     this.model = new NaiveVenue(
       world.options.edges?.fillsKept,
       endedAtOnce,
@@ -109,7 +111,9 @@ class Run {
       liquidatedAtOnce,
       triggeredAtOnce,
       noticeMs,
-      keptOf(world.options)
+      keptOf(world.options),
+      forgottenAtOnce,
+      countedAtOnce
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))

@@ -23,6 +23,7 @@ import * as Edge from "./edge/Edge.js"
 import { type Application, type ListenError, Listener, type Serving } from "./edge/http/Listener.js"
 import * as Metrics from "./edge/http/Metrics.js"
 import * as Readiness from "./edge/http/Readiness.js"
+import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
@@ -278,6 +279,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   registerSources(metrics, feed, state, yield* Effect.clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
+  yield* Effect.forkScoped(SettlementWatch.drive(state))
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
   yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))

@@ -148,6 +148,10 @@ export interface Bounds {
   /** Most orders that one record ends, and most that its incoming orders meet. Absent from what was kept before: a venue's own. */
   readonly endedAtOnce?: number
   readonly metAtOnce?: number
+  /** Most accounts of which one record counts whom an announcement would touch. Absent from what was kept before: a venue's own. */
+  readonly countedAtOnce?: number
+  /** Most keys, and ended orders, that one record forgets. Absent from what was kept before: a venue's own. */
+  readonly forgottenAtOnce?: number
   /** How long before tighter margins take effect they are announced at least. Absent from what was kept before: a venue's own. */
   readonly noticeMs?: number
   /** What one record does for liquidations and settlements at most. Absent from what was kept before: a venue's own. */
@@ -405,7 +409,7 @@ const listing = (random: SimRandom): NonNullable<Options["listing"]> => ({
 })
 
 /** How many runs ruin traders. */
-const ruinShare = 0.5
+const ruinShare = 0.7
 
 /** What traders do at least who are to be ruined, each so often: they trade, and beyond their means. */
 const ruinousWeights = { make: 60, take: 60, "market order": 20, "margin edge": 10, flip: 4 } as const
@@ -544,6 +548,8 @@ const bounds = (random: SimRandom): Bounds => {
     accountParts: random.split("parts").pick([0, 2, 3, 8]),
     endedAtOnce: random.split("ended").pick([3, 8, 256, 256]),
     metAtOnce: random.split("met").pick([2, 5, 64, 64]),
+    countedAtOnce: random.split("counted").pick([1, 3, 256, 256]),
+    forgottenAtOnce: random.split("forgotten").pick([1, 3, 64, 64]),
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),

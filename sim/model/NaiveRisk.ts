@@ -7,7 +7,7 @@ import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { ceilDiv } from "./NaiveMoney.js"
 import type * as Session from "../../src/domain/Session.js"
-import { type NaiveFunding, type NaiveMarket, type NaiveRisk, type NaiveSession, remaining } from "./NaiveState.js"
+import { isDelisted, type NaiveFunding, type NaiveMarket, type NaiveRisk, type NaiveSession, remaining } from "./NaiveState.js"
 
 export const noRisk = (): NaiveRisk => ({
   index: 0,
@@ -59,8 +59,11 @@ export const sessionBy = (session: NaiveSession, atEpochMs: number): NaiveSessio
   return atEpochMs >= session.cutoff ? { ...session, state: "reduce_only" } : session
 }
 
-const hasIndex = (market: NaiveMarket, atEpochMs: number): boolean =>
-  market.risk.index !== 0 && market.status !== "halted" && Market.isListed(market.status) && !isStale(market, atEpochMs)
+const hasIndex = (market: NaiveMarket, atEpochMs: number): boolean => market.status !== "halted" && isPriced(market, atEpochMs)
+
+/** Whether a listed market's index is fresh, whether it is halted or not. */
+const isPriced = (market: NaiveMarket, atEpochMs: number): boolean =>
+  market.risk.index !== 0 && Market.isListed(market.status) && !isStale(market, atEpochMs)
 
 /** What a market's positions are closed at where it is delisted at a time; 0 where it has no index. */
 export const finalPrice = ({ parameters: { maxPriceAtoms, minPriceAtoms }, risk }: NaiveMarket, atEpochMs: number): number => {
@@ -131,16 +134,21 @@ export const takeSample = (market: NaiveMarket, price: number, sourceEpochMs: nu
 export const isDue = (market: NaiveMarket, atEpochMs: number): boolean =>
   Math.floor(atEpochMs / secondMs) > market.risk.second && isLive(market, atEpochMs)
 
-/** How long before a tick its market may have closed that lived when the tick was sent. */
-const closedJustNowMs = 5_000
+/** How long before a tick its market may have closed, or have been halted, that lived when the tick was sent. */
+const endedJustNowMs = 5_000
 
 /**
- * The same where the index may have become stale while the tick waited, the session have closed, or the clock been set back by
- * up to a second.
+ * The same where the index may have become stale while the tick waited, the session have closed, the market been halted or
+ * delisted by a command that was before it in the inbox, or the clock been set back by up to a second.
  */
 export const wasDue = (market: NaiveMarket, atEpochMs: number): boolean => {
-  const wasOpen = sessionOf(market) !== "closed" || market.session !== undefined && market.session.asOf + closedJustNowMs > atEpochMs
-  return wasOpen && Math.floor((atEpochMs + secondMs) / secondMs) > market.risk.second && hasIndex(market, market.risk.source)
+  const { haltedAt, risk, session, status } = market
+  const haltedJustNow = haltedAt + endedJustNowMs > atEpochMs
+  const closedJustNow = session !== undefined && session.asOf + endedJustNowMs > atEpochMs
+  // With its delisting a market has no session any more.
+  const wasOpen = sessionOf(market) !== "closed" || closedJustNow || isDelisted(market) && haltedJustNow
+  const wasGoing = status !== "halted" || haltedJustNow
+  return wasOpen && wasGoing && Math.floor((atEpochMs + secondMs) / secondMs) > risk.second && isPriced(market, risk.source)
 }
 
 /** The average price at which the impact notional goes into a side of the book; undefined where it does not. */

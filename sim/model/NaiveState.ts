@@ -135,11 +135,14 @@ export interface NaiveAccount {
   readonly ledger: Array<NaiveChange>
 }
 
-/** A change of an account's collateral: why, in which market (-1: none), and by how many money atoms. */
+/** A change of an account's collateral: by which record, why, in which market (-1: none), by how many money atoms, and to what. */
 export interface NaiveChange {
+  readonly sequence: number
+  readonly atEpochMs: number
   readonly cause: "credit" | "realized_pnl" | "fee" | "funding" | "liquidation_fee" | "funding_rest" | "collected_fees"
   readonly market: number
   readonly amount: bigint
+  readonly balance: bigint
 }
 
 /** How a market's index came to be, and what its book was sampled to. */
@@ -231,6 +234,8 @@ export interface NaiveMarket {
   /** Money atoms per price atom and size atom. */
   factor: bigint
   status: Market.Status
+  /** When it was last halted; 0 where it never was. */
+  haltedAt: number
   mark: number
   risk: NaiveRisk
   /** Parameters that it takes by itself at a time. */
@@ -273,8 +278,9 @@ export interface NaiveCompared {
 /** What an announcement of parameters is told to come to. */
 export interface NaiveAnnounced {
   readonly effectiveAtEpochMs: number
-  readonly underInitialMargin: number
-  readonly underMaintenanceMargin: number
+  /** Left out where more came to the market than one record counts. */
+  readonly underInitialMargin?: number
+  readonly underMaintenanceMargin?: number
 }
 
 /** What one entry must have come to. */

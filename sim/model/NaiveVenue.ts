@@ -63,9 +63,6 @@ const tickedAtOnce = 16
 /** Most orders that an operator cancels in one go. */
 const canceledByOperatorAtOnce = 64
 
-/** Most ended orders that one record looks at, whether they are to be forgotten. */
-const forgottenAtOnce = 64
-
 /** Most open orders of one account in one market. */
 const openOrderLimit = 200
 
@@ -236,7 +233,8 @@ export class NaiveVenue {
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
    * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
-   * published.
+   * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
+   * most accounts that came to a market for one record to count whom an announcement would touch.
    */
   constructor(
     readonly fillsKept = 131_072,
@@ -245,7 +243,9 @@ export class NaiveVenue {
     bounds: Bounds = venueBounds,
     triggerBounds: AutoCloses.Bounds = AutoCloses.venueBounds,
     readonly noticeMs = 86_400_000,
-    kept: Kept = venueKept
+    kept: Kept = venueKept,
+    readonly forgottenAtOnce = 64,
+    readonly countedAtOnce = 256
   ) {
     this.published = new NaivePublished(kept)
     this.#liquidations = new NaiveLiquidations({
@@ -265,7 +265,7 @@ export class NaiveVenue {
       },
       openFund: () => this.#fund(),
       halt: (market) => {
-        market.status = "halted"
+        this.#moveTo(market, "halted")
         this.#show(market)
       },
       touch: ({ index }) => void this.#touchedAccounts.add(index)
@@ -497,7 +497,7 @@ export class NaiveVenue {
    * forgotten, the others go to the end of the line.
    */
   #forget(): void {
-    for (let looks = 0; looks < forgottenAtOnce; looks++) {
+    for (let looks = 0; looks < this.forgottenAtOnce; looks++) {
       const first = this.#ended[0]
       if (first === undefined) return
       const { order, queuedAtEpochMs } = first
@@ -781,9 +781,15 @@ export class NaiveVenue {
     if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
     if (!Market.mayMove(market.status, status)) return refused(Refusal.statusMoveRefused, -1)
     if (market.status === "halted" && status !== "halted") market.risk.liveSince = this.atEpochMs
-    market.status = status
+    this.#moveTo(market, status)
     this.#show(market)
     return done(-1)
+  }
+
+  /** Moves a market to a status, and notes when it was halted. */
+  #moveTo(market: NaiveMarket, status: Market.Status): void {
+    if (status === "halted" && market.status !== "halted") market.haltedAt = this.atEpochMs
+    market.status = status
   }
 
   #journalSession(command: SetMarketSession): NaiveOutcome {
@@ -808,9 +814,7 @@ export class NaiveVenue {
 
   /** Makes the marks that are due, of a bounded number of markets, the lowest first. */
   #tick(): void {
-    // A market that is delisted with this very record was due when its tick was asked for.
-    const wasDelisted = ({ delisting }: NaiveMarket): boolean => delisting?.effectiveAtEpochMs === this.atEpochMs
-    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs) || wasDelisted(market)).length
+    this.#ticked = this.markets.filter((market) => Risk.wasDue(market, this.atEpochMs)).length
     for (const market of this.markets.filter((each) => Risk.isDue(each, this.atEpochMs)).slice(0, tickedAtOnce)) {
       const { ended, mark } = Risk.tick(market, this.sequence, this.atEpochMs)
       market.mark = mark
@@ -865,9 +869,15 @@ export class NaiveVenue {
 
   #credit(account: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
     account.collateral += amount
-    if (amount !== 0n) account.ledger.push({ cause, market, amount })
+    this.#enter(account, amount, cause, market)
     account.lastSequence = this.sequence
     this.#touchedAccounts.add(account.index)
+  }
+
+  /** Enters a change of an account's collateral, which is made, into its ledger. */
+  #enter({ collateral: balance, ledger }: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
+    const { atEpochMs, sequence } = this
+    if (amount !== 0n) ledger.push({ sequence, atEpochMs, cause, market, amount, balance })
   }
 
   /** Moves fees that the venue has collected into the insurance fund. */
@@ -922,6 +932,7 @@ export class NaiveVenue {
   #setLeverage(account: NaiveAccount, index: number, leverageX: number): NaiveOutcome {
     const market = this.#listed(index)
     if (market === undefined) return refused(Refusal.marketNotFound, -1)
+    if (isDelisted(market)) return refused(Refusal.marketNotAccepting, -1, { actual: market.status })
     const { maxLeverageX } = market.parameters
     if (leverageX < 1 || leverageX > maxLeverageX) {
       const bound = String(leverageX < 1 ? 1 : maxLeverageX)
@@ -970,8 +981,9 @@ export class NaiveVenue {
       cancelAllAtEpochMs: 0,
       displayHandle: "",
       liquidation: undefined,
-      ledger: deposited === 0n ? [] : [{ cause: "credit", market: -1, amount: deposited }]
+      ledger: []
     }
+    this.#enter(account, deposited, "credit", -1)
     this.accounts.push(account)
     return account
   }
@@ -1002,6 +1014,7 @@ export class NaiveVenue {
       parameters: Market.inOrder(parameters),
       factor: BigInt(Market.notionalFactor(parameters)),
       status: "draft",
+      haltedAt: 0,
       mark: 0,
       risk: Risk.noRisk(),
       announced: undefined,
@@ -1052,7 +1065,9 @@ export class NaiveVenue {
     if (effectiveAtEpochMs < this.atEpochMs + this.noticeMs) return this.#tooEarly(effectiveAtEpochMs)
     market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
     this.#show(market)
-    return { ...done(-1), announced: { effectiveAtEpochMs, ...this.touched(market, next) } }
+    const cameTo = [...market.came].filter((index) => index !== this.#liquidations.fund?.index).length
+    const touched = cameTo > this.countedAtOnce ? {} : this.touched(market, next)
+    return { ...done(-1), announced: { effectiveAtEpochMs, ...touched } }
   }
 
   /** How many accounts with a position in a market would be under their margins if it had other parameters now. */
@@ -1103,7 +1118,7 @@ export class NaiveVenue {
   #beginDelisting(market: NaiveMarket): void {
     const finalPrice = Risk.finalPrice(market, this.atEpochMs)
     market.announced = undefined
-    market.status = "halted"
+    this.#moveTo(market, "halted")
     market.risk.held = undefined
     market.mark = finalPrice
     market.session = undefined

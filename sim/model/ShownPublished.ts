@@ -4,6 +4,7 @@
  * written from the published contract.
  */
 import { insuranceFundId } from "../../src/domain/Ids.js"
+import * as Queries from "../reading/Queries.js"
 import { moneyScale } from "./Decimals.js"
 import type { NaiveMovement, NaiveRanking, NaiveStep, Numbered } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
@@ -193,6 +194,42 @@ export const fundingPayments = (model: NaiveVenue, account: number, sequence: nu
   }),
   journalSequence: sequence
 })
+
+/** What a reader asks for of his ledger: a page of it, of one market or of all, behind a place. */
+export interface AskedOfLedger {
+  readonly marketId: string | null
+  readonly before: Queries.Place | undefined
+  readonly limit: number
+}
+
+/** `external-ledger/v1` of an account: its changes, each in its place among those of its record, which are counted from the newest on. */
+export const ledger = (model: NaiveVenue, account: number, sequence: number, { before, limit, marketId }: AskedOfLedger): Members => {
+  const { born, ledger: changes } = model.accounts[account]!
+  const idOfMarket = (market: number): string | null => market === -1 ? null : model.markets[market]!.parameters.marketId
+  const there = changes.filter((each) => each.sequence <= sequence)
+  const rows = there
+    .map((change, at) => ({ change, place: there.slice(at + 1).filter((newer) => newer.sequence === change.sequence).length }))
+    .toReversed()
+    .filter(({ change, place }) =>
+      before === undefined || change.sequence < before.sequence || (change.sequence === before.sequence && place > before.place)
+    )
+    .filter(({ change: { market } }) => marketId === null || idOfMarket(market) === marketId)
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    version: "external-ledger/v1",
+    accountId: idOf("acc", born),
+    entries: shown.map(({ change: { amount, atEpochMs, balance: left, cause, market, sequence: made } }) => ({
+      cause,
+      marketId: idOfMarket(market),
+      ...both("amount", amount, moneyScale),
+      ...both("balance", left, moneyScale),
+      occurredAtEpochMs: atEpochMs,
+      sequence: made
+    })),
+    nextCursor: last === undefined ? null : Queries.placeCursorOf({ sequence: last.change.sequence, place: last.place })
+  }
+}
 
 const movement = (model: NaiveVenue, of: NaiveMovement): Members => {
   const market = of.market === undefined ? undefined : model.markets[of.market]!.parameters

@@ -51,13 +51,14 @@ export class Glance {
 
   /** The account's newest changes of balance. */
   balanceChanges(account: number, limit: number): ReturnType<Reads["balanceChanges"]> {
-    return this.#reads.balanceChanges(account, anyMarket, Number.POSITIVE_INFINITY, limit)
+    return this.#reads.balanceChanges(account, anyMarket, undefined, limit)
   }
 
-  /** Whether funding is owed that has not been settled. */
-  get isSettling(): boolean {
+  /** What the venue has collected in fees and what was ever credited to accounts, money atoms. */
+  get totals(): { readonly fees: bigint; readonly credited: bigint } {
     if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
-    return this.#reads.state.settling > 0
+    const { credited, fees } = this.#reads.state
+    return { fees: fees.atoms, credited: credited.atoms }
   }
 
   /** A market's newest marks with what they were made of. */

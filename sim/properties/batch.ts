@@ -8,8 +8,8 @@ import { maxPlaceEntries } from "../../src/operations/orders/PlaceOrders.js"
 import { idsPerRecord, parseOrderId } from "../../src/domain/Ids.js"
 import { broken, holds, type Property } from "./Property.js"
 
-/** Scopes of requests that carried a `timeInForce` on /v2. */
-type State = Map<string, string>
+/** Scopes that were asked under with a body without a `timeInForce`: what is journaled under one may be of that. */
+type State = Set<string>
 
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
 
@@ -34,8 +34,13 @@ export const batch: Property<State> = {
   name: "batch-answers-each-entry-in-order",
   invariant: "I6",
   kind: "safety",
-  initial: () => new Map(),
-  observe: (refusedScopes, seen) => {
+  initial: () => new Set(),
+  observe: (otherwise, seen) => {
+    if (seen._tag === "Asked") {
+      const { body, scope, target } = seen.call
+      if (scope !== undefined && !carriesTimeInForce(target, body)) otherwise.add(scope)
+      return holds
+    }
     if (seen._tag === "Committed") {
       const { command, sequence } = seen.record
       if (command.kind !== "PlaceOrders" && command.kind !== "CancelOrders") return holds
@@ -53,8 +58,7 @@ export const batch: Property<State> = {
     const { answer, call, memory } = seen
     if (call.method === "POST" && carriesTimeInForce(call.target, call.body) && call.credential === "trader") {
       if (answer.status === 200) return broken(`${call.target} with timeInForce was accepted`)
-      if (call.scope !== undefined) refusedScopes.set(call.scope, call.body)
-      if (memory !== undefined && refusedScopes.has(call.scope ?? "") && call.intent === "v2 with timeInForce") {
+      if (memory !== undefined && call.scope !== undefined && !otherwise.has(call.scope)) {
         return broken(`${call.target} with timeInForce was journaled as record ${memory.sequence}`)
       }
       return holds

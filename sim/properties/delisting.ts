@@ -140,7 +140,8 @@ const never: ReadonlySet<string> = new Set([
   "FundingSet",
   "LiquidationOrdered",
   "FundUnwound",
-  "TriggerFired"
+  "TriggerFired",
+  "LeverageSet"
 ])
 
 const afterwards = (state: State, market: Followed, event: DecodedEvent & { readonly market: number }): Verdict => {

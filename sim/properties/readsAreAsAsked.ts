@@ -68,7 +68,8 @@ const ofOrder = (call: Call, { order, query }: Queries.Query, model: NaiveVenue)
 }
 
 /** All that a cursor may be answered. */
-const ofCursor = (call: Call, kind: Queries.Kind, cursor: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, model: NaiveVenue): ReadonlyArray<Expected> => {
+  if (kind === "entries") return [Queries.placeOf(cursor) === undefined ? stale : good]
   const before = Queries.numberOf(kind, cursor)
   if (before === undefined) return [stale]
   if (kind !== "orders") return [good]

@@ -11,6 +11,7 @@ import { isKept, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.j
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as Shown from "../model/Shown.js"
 import * as Published from "../model/ShownPublished.js"
+import * as Queries from "../reading/Queries.js"
 import { difference, without } from "./Difference.js"
 import type { Call, Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -164,6 +165,16 @@ const askedOf = ({ query }: Reading): Published.Asked => ({
   limit: Number(query.get("limit") ?? 50)
 })
 
+/** What is asked for of an account's ledger. */
+const askedOfLedger = ({ query }: Reading): Published.AskedOfLedger => {
+  const cursor = query.get("cursor")
+  return {
+    marketId: query.get("marketId"),
+    before: cursor === null ? undefined : Queries.placeOf(cursor),
+    limit: Number(query.get("limit") ?? 50)
+  }
+}
+
 /** Lists to which rows are only added, as they were at a record. */
 const growing: Readonly<Record<string, (reading: Reading, sequence: number) => unknown>> = {
   listLiquidations: (reading, sequence) => Published.liquidations(reading.model, reading.market!, sequence, askedOf(reading)),
@@ -173,14 +184,16 @@ const growing: Readonly<Record<string, (reading: Reading, sequence: number) => u
   listAccountLiquidations: (reading, sequence) =>
     Published.accountLiquidations(reading.model, reading.call.account, sequence, askedOf(reading)),
   listFundingPayments: (reading, sequence) => Published.fundingPayments(reading.model, reading.call.account, sequence, askedOf(reading)),
+  listLedger: (reading, sequence) => Published.ledger(reading.model, reading.call.account, sequence, askedOfLedger(reading)),
   getInsuranceFund: (reading, sequence) => Published.movements(reading.model, sequence, askedOf(reading))
 }
 
 /** A list as it was at one of the records between question and answer, the latest first: only those that added to any matter. */
 const growingVerdict = (what: string, reading: Reading, expected: (reading: Reading, sequence: number) => unknown): Verdict => {
-  const { call, from, json, model: { markets, published: { rankings, steps } }, to } = reading
+  const { call, from, json, model: { accounts, markets, published: { rankings, steps } }, to } = reading
   const shown = call.endpoint === "getInsuranceFund" ? json["movements"] : json
-  const between = [...steps, ...rankings, ...markets.flatMap(({ risk }) => [...risk.fundings, ...risk.marks.slice(-20)])]
+  const own = accounts[call.account]?.ledger ?? []
+  const between = [...steps, ...rankings, ...own, ...markets.flatMap(({ risk }) => [...risk.fundings, ...risk.marks.slice(-20)])]
     .map(({ sequence }) => sequence)
     .filter((sequence) => sequence > from && sequence <= to)
   let said: Verdict

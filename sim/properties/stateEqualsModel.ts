@@ -7,7 +7,7 @@ import { anyMarket, none } from "../../src/domain/None.js"
 import type { BalanceView, Fill, OrderView } from "../../src/engine/Reads.js"
 import { open } from "../../src/domain/Order.js"
 import { liquidationPrice } from "../model/NaiveMoney.js"
-import { isKept, type NaiveAccount, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
+import { isKept, type NaiveAccount, type NaiveChange, type NaiveFill, type NaiveMarket, type NaiveOrder } from "../model/NaiveState.js"
 import * as Risk from "../model/NaiveRisk.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import type { Glance } from "./Glance.js"
@@ -100,26 +100,18 @@ const paymentVerdict = (reads: Glance, { published }: NaiveVenue, index: number)
   ])
 }
 
-/**
- * Every change of an account's balance, by cause and market: each as often as in the model. Funding is settled in steps, so that a
- * fill may come between: the order is the engine's, and each change goes on from where the one before it came to.
- */
+/** Every change of an account's balance, newest first. A run has so few positions that funding is settled with the record that fixes it. */
 const ledgerVerdict = (reads: Glance, { index, ledger }: NaiveAccount): Verdict => {
-  if (reads.isSettling) return holds
-  const changes = reads.balanceChanges(index, 1_000_000)
-  const counted = (each: { readonly cause: string; readonly market: number; readonly amount: bigint }): string =>
-    `${each.cause} of ${each.amount} in market ${each.market}`
-  const told = changes.map(({ amountAtoms, cause, market }) => counted({ cause, market, amount: BigInt(amountAtoms) })).sort()
-  const made = ledger.map(counted).sort()
-  const at = told.findIndex((each, place) => each !== made[place])
-  if (at !== -1 || told.length !== made.length) {
-    const place = at === -1 ? told.length : at
-    return broken(`the ledger of account ${index} tells ${told[place] ?? "nothing more"}, the model has ${made[place] ?? "nothing more"}`)
-  }
-  const apart = changes.findIndex(({ amountAtoms, balanceAtoms }, place) =>
-    balanceAtoms - amountAtoms !== (changes[place + 1]?.balanceAtoms ?? 0)
+  const worded = ({ amount, atEpochMs, balance, cause, market, sequence }: NaiveChange): string =>
+    `${cause} of ${amount} in market ${market} to ${balance} by record ${sequence} at ${atEpochMs}`
+  const told = reads.balanceChanges(index, 1_000_000).map(({ amountAtoms, balanceAtoms, ...each }) =>
+    worded({ ...each, amount: BigInt(amountAtoms), balance: BigInt(balanceAtoms) })
   )
-  return apart === -1 ? holds : broken(`change ${changes[apart]!.ordinal} of account ${index} does not go on from the one before it`)
+  const made = ledger.toReversed().map(worded)
+  const at = [...told, ""].findIndex((each, place) => each !== (made[place] ?? ""))
+  return at === -1 && told.length === made.length
+    ? holds
+    : broken(`the ledger of account ${index} tells ${told[at] ?? "nothing more"}, the model has ${made[at] ?? "nothing more"}`)
 }
 
 const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdict => {
@@ -166,6 +158,13 @@ const accountVerdict = (reads: Glance, model: NaiveVenue, index: number): Verdic
   if (switchWas !== undefined) return switchWas
   return balanceVerdict(reads.balance(index), account, model)
 }
+
+/** What belongs to no account: no read shows it, and what an operator may move into the insurance fund goes by it. */
+const totalsVerdict = ({ totals: { credited, fees } }: Glance, { deposited, feesCollected }: NaiveVenue): Verdict =>
+  firstDifference("the venue", [
+    ["collected fees", fees, feesCollected],
+    ["money credited", credited, deposited]
+  ])
 
 const tradesCompared = 200
 /** The same where only what a record touched is compared. */
@@ -344,6 +343,8 @@ export const stateEqualsModel: Property<State> = {
   initial: () => ({ minute: 0 }),
   observe: (state, seen) => {
     if (seen._tag !== "Inspected") return holds
+    const totals = totalsVerdict(seen.reads, seen.model)
+    if (totals !== undefined) return totals
     if (seen.whole) return wholeVerdict(seen.reads, seen.model)
     for (const order of seen.decision?.touchedOrders ?? []) {
       const verdict = orderVerdict(seen.reads.findOrder(order.account, order.number), order)

@@ -8,8 +8,17 @@ import type { Family } from "./Asked.js"
 /** Who may read: anyone, a key of any kind, a key that may read, or the operator. `system`: anyone, at any time. */
 export type Access = "public" | "key" | "operator" | "system"
 
-/** What a listing is of, as its cursors say. */
+/** What a listing by numbers is of, as its cursors say. */
 export type Kind = "orders" | "fills" | "trades"
+
+/** The same of any listing: an account's ledger goes by places. */
+export type Listed = Kind | "entries"
+
+/** A place in an account's ledger: a record, and how many of the account's entries by it are newer. */
+export interface Place {
+  readonly sequence: number
+  readonly place: number
+}
 
 interface Route {
   readonly endpoint: string
@@ -18,7 +27,7 @@ interface Route {
   readonly path: ReadonlyArray<string>
   readonly query: Readonly<Record<string, (value: string) => boolean>>
   /** What its cursors are of. */
-  readonly kind?: Kind
+  readonly kind?: Listed
 }
 
 const wholeUpTo = (most: number) => (value: string): boolean => /^[1-9]\d{0,3}$/.test(value) && Number(value) <= most
@@ -31,7 +40,7 @@ const clientOrderId = (value: string): boolean => /^[A-Za-z0-9._:-]{1,64}$/.test
 const page = { limit: wholeUpTo(100), cursor }
 const sinceAndLimit = { since, limit: wholeUpTo(500) }
 
-const route = (endpoint: string, access: Access, path: string, query: Route["query"] = {}, kind?: Kind): Route => ({
+const route = (endpoint: string, access: Access, path: string, query: Route["query"] = {}, kind?: Listed): Route => ({
   endpoint,
   access,
   path: path.split("/"),
@@ -45,6 +54,7 @@ const routes: ReadonlyArray<Route> = [
   route("listPositions", "key", "/v1/accounts/:account/positions"),
   route("listOrders", "key", "/v1/accounts/:account/orders", { marketId: name, status, ...page }, "orders"),
   route("listFills", "key", "/v1/accounts/:account/fills", { marketId: name, ...page }, "fills"),
+  route("listLedger", "key", "/v1/accounts/:account/ledger", { marketId: name, ...page }, "entries"),
   route("getProfile", "key", "/v1/accounts/:account/profile"),
   route("getLeverage", "key", "/v1/accounts/:account/markets/:market/leverage"),
   route("getAutoClose", "key", "/v1/accounts/:account/positions/:market/auto-close"),
@@ -89,7 +99,7 @@ export interface Query {
   readonly endpoint: string
   readonly access: Access
   readonly family: Family
-  readonly kind: Kind | undefined
+  readonly kind: Listed | undefined
   /** What its path names; undefined where it names nothing of that sort. */
   readonly account: string | undefined
   readonly order: string | undefined
@@ -177,4 +187,16 @@ export const numberOf = (kind: Kind, cursor: string): number | undefined => {
   const number = /^\{"kind":"[a-z]+","before":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())?.[1]
   const before = Number(number)
   return number !== undefined && Number.isSafeInteger(before) && cursorOf(kind, before) === cursor ? before : undefined
+}
+
+/** The cursor behind which an account's entries that are older than a place follow. */
+export const placeCursorOf = ({ place, sequence }: Place): string =>
+  Buffer.from(`{"kind":"entries","sequence":${sequence},"place":${place}}`).toString("base64url")
+
+/** The place of such a cursor; undefined for what is none. */
+export const placeOf = (cursor: string): Place | undefined => {
+  const found = /^\{"kind":"entries","sequence":(0|[1-9]\d*),"place":(0|[1-9]\d*)\}$/.exec(Buffer.from(cursor, "base64url").toString())
+  const [sequence, place] = [Number(found?.[1]), Number(found?.[2])]
+  if (!Number.isSafeInteger(sequence) || !Number.isSafeInteger(place)) return undefined
+  return placeCursorOf({ sequence, place }) === cursor ? { sequence, place } : undefined
 }

@@ -34,7 +34,9 @@ const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
 export const capacityOf = (options: Options): Capacity => {
   const {
     accountParts = 0,
+    countedAtOnce = 256,
     endedAtOnce = 256,
+    forgottenAtOnce = 64,
     idempotencyKeys,
     liquidatedAtOnce,
     metAtOnce = 1_024,
@@ -48,7 +50,9 @@ export const capacityOf = (options: Options): Capacity => {
     orders,
     idempotencyKeys,
     accountParts,
+    countedAtOnce,
     endedAtOnce,
+    forgottenAtOnce,
     metAtOnce,
     noticeMs,
     liquidatedAtOnce: liquidated,

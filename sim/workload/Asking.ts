@@ -6,10 +6,15 @@ import type { Intent } from "../faults/Options.js"
 import * as Calls from "./Calls.js"
 import type { Draft } from "./Calls.js"
 import { readAnything } from "./Reading.js"
-import type { Drafting } from "./Seat.js"
+import { nearestToItsEnd } from "./Repeating.js"
+import type { Drafting, Seat } from "./Seat.js"
 
 /** What a client fences. */
 type Identity = { readonly idempotencyKey: string } | { readonly clientOrderId: string }
+
+/** What became of one of the calls that it remembers. */
+export const lookUpOfMine = ({ past, random, who }: Seat): Draft =>
+  Calls.lookUp(who, "idempotencyKey", random.pick(past).idempotencyKey ?? "never")
 
 export const asking = {
   read: readAnything,
@@ -45,9 +50,10 @@ export const asking = {
   },
   "cancel auto-close": ({ model, nextKey, random, who }, intent) =>
     Calls.cancelAutoClose(who, intent, nextKey(), random.chance(0.3) ? undefined : random.pick(model.markets).parameters.marketId),
-  "look up": ({ clientOrderIdAhead, past, random, who, wishes }) => {
+  "look up": (seat) => {
+    const { clientOrderIdAhead, past, random, who, wishes } = seat
     const order = wishes.ofMine((each) => each.clientOrderId !== "")
-    const draft = past.length === 0 ? undefined : random.pick(past)
+    const draft = past.length === 0 ? undefined : random.chance(0.4) ? nearestToItsEnd(seat) : random.pick(past)
     const ways: ReadonlyArray<() => Draft> = [
       () => Calls.lookUp(who, "idempotencyKey", draft?.idempotencyKey ?? "never"),
       () => Calls.lookUp(who, "idempotencyKey", `never-${random.below(1_000)}`),

@@ -1,14 +1,15 @@
 /**
  * The operator: gives the markets their first prices and opens the accounts before the run (and puts the markets,
  * where no markets file does), then moves index prices, now and then beyond the band or to where an account only just
- * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue
- * and lifts the halt again, cancels orders (one, an account's, a market's), sets how long decisions are remembered, and rarely
+ * keeps its margin, gives markets other parameters while they trade, moves them between statuses, halts the venue, now and then where
+ * something is about to fall due, and lifts the halt again, cancels orders (one, an account's, a market's), sets how long decisions are remembered, and rarely
  * delists a market. Now and then it repeats itself under an old key, with the same body or another.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId, orderId } from "../../src/domain/Ids.js"
 import { type Parameters, type Status, types } from "../../src/domain/Market.js"
 import { type Edges, type Options, retentionsMs } from "../faults/Options.js"
+import * as Moments from "../model/Moments.js"
 import { marginOf, valueOf } from "../model/NaiveMoney.js"
 import { finalPrice } from "../model/NaiveRisk.js"
 import { isDelisted, type NaiveMarket } from "../model/NaiveState.js"
@@ -323,7 +324,7 @@ const otherParameters = (commands: Commands, desk: Desk, random: SimRandom, { ki
 }
 
 /** How often collected fees go to the insurance fund. */
-const fundShare = 0.04
+const fundShare = 0.1
 
 /** Of the collected fees a part, all, or more than there is; or an atom. */
 const addition = (commands: Commands, { feesCollected }: NaiveVenue, random: SimRandom): Calls.Draft => {
@@ -372,6 +373,21 @@ const delistingNow = (
   return random.chance(delistingShare) ? delisting(commands, desk, random) : undefined
 }
 
+/** How often an operator who halts the venue at all does so where something falls due within moments, and how soon that is. */
+const haltBeforeDueShare = 0.3
+const soonMs = 1_000
+
+/** Halts the venue over the moment at which something falls due, if something does soon; mostly not. Whether it does. */
+const haltsBeforeDue = (commands: Commands, desk: Desk, random: SimRandom, haltShare: number, next: () => void): boolean => {
+  const { model, time } = desk
+  if (haltShare === 0 || model.halted || !random.chance(haltBeforeDueShare)) return false
+  const ahead = Moments.dues(model).map((due) => due - time.nowEpochMs()).filter((ms) => ms > 0 && ms < soonMs)
+  if (ahead.length === 0) return false
+  desk.issue(commands.halt(), next)
+  time.after(Math.min(...ahead) + random.next() * maxDisturbanceMs, () => desk.issue(commands.resume(), () => {}))
+  return true
+}
+
 /** Where what an operator sets comes from: a generator for each concern, so that one does not shift the others. */
 interface Draws extends Drawn {
   readonly random: SimRandom
@@ -410,8 +426,8 @@ export const make = (
   const trend = random.split("trend")
   const directions: Directions = new Map()
   const draws = drawsOf(random)
-  const { notices } = draws
   const delistings = random.split("delistings")
+  const halts = random.split("halts")
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -436,8 +452,9 @@ export const make = (
     const next = (): void => {
       desk.time.after(-Math.log(1 - random.next()) * options.meanOperatorMs, act)
     }
-    if (notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, notices), () => {})
+    if (draws.notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, draws.notices), () => {})
     const delists = delistingNow(commands, desk, delistings, options, edges)
+    if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
     if (delists !== undefined) desk.issue(remembered(delists), next)
     else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)

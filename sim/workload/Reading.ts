@@ -53,6 +53,20 @@ const cursor = ({ model, random, wishes }: Seat, of: Queries.Kind): string => {
   return random.chance(0.3) ? random.pick(noCursors(kind, before)) : Queries.cursorOf(kind, before)
 }
 
+/** A place in the account's ledger: behind an entry, where none is, or what was a cursor once. */
+const ledgerCursor = ({ model, random, who }: Seat): string => {
+  const { ledger } = model.accounts[who.account]!
+  const sequence = ledger.length === 0 || random.chance(0.2) ? random.pick([0, 1, model.sequence, 1_000_000]) : random.pick(ledger).sequence
+  const text = random.pick([
+    `{"kind":"entries","before":${ledger.length}}`,
+    `{"kind":"fills","sequence":${sequence},"place":0}`,
+    `{"kind":"entries","place":0,"sequence":${sequence}}`,
+    `{"kind":"entries","sequence":${sequence},"place":-1}`,
+    `{"kind":"entries","sequence":${sequence}.5,"place":0}`
+  ])
+  return random.chance(0.3) ? base64(text) : Queries.placeCursorOf({ sequence, place: random.pick([0, 0, 1, 2, 40]) })
+}
+
 /** The times of what a route lists, oldest first: of trades where it lists anything else. */
 const timesOf = ({ markets, published, trades }: Seat["model"], endpoint: string): ReadonlyArray<number> => {
   const { movements, payments, rankings, steps } = published
@@ -91,6 +105,7 @@ const valueOf = (seat: Seat, endpoint: string, parameter: string): string => {
     case "status":
       return random.pick(["open", "open", "closed", "canceled"])
     case "cursor":
+      if (endpoint === "listLedger") return ledgerCursor(seat)
       return cursor(seat, endpoint === "listOrders" ? "orders" : endpoint === "listFills" ? "fills" : "trades")
     case "since":
       return since(seat, endpoint)
@@ -151,7 +166,8 @@ const published: ReadonlyArray<Target> = [
   target("listDeleveragings", "none", ofMarket("/deleveragings"), sinceAndLimit),
   target("getInsuranceFund", "none", at("/v1/insurance-fund"), sinceAndLimit),
   target("listAccountLiquidations", "trader", ofAccount("liquidations"), sinceAndLimit),
-  target("listFundingPayments", "trader", ofAccount("funding-payments"), sinceAndLimit)
+  target("listFundingPayments", "trader", ofAccount("funding-payments"), sinceAndLimit),
+  target("listLedger", "trader", ofAccount("ledger"), ["marketId", ...page])
 ]
 
 const targets: ReadonlyArray<Target> = [
@@ -221,7 +237,8 @@ export const everythingPublished = ({ markets }: Seat["model"], everybody: Reado
     ...ofAll.map(([endpoint, target]) => Calls.read(passerBy, endpoint, target, "none")),
     ...everybody.flatMap((who) => [
       Calls.read(who, "listAccountLiquidations", `/v1/accounts/${who.accountId}/liquidations?limit=500`, "trader"),
-      Calls.read(who, "listFundingPayments", `/v1/accounts/${who.accountId}/funding-payments?limit=500`, "trader")
+      Calls.read(who, "listFundingPayments", `/v1/accounts/${who.accountId}/funding-payments?limit=500`, "trader"),
+      Calls.read(who, "listLedger", `/v1/accounts/${who.accountId}/ledger?limit=100`, "trader")
     ])
   ]
 }

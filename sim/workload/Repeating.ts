@@ -7,7 +7,7 @@ import type { Drafting, Seat } from "./Seat.js"
 import * as Twist from "./Twist.js"
 
 /** Of what it asked, that whose key is nearest to its end by the venue's time. */
-const nearestToItsEnd = ({ model, past }: Seat): Draft => {
+export const nearestToItsEnd = ({ model, past }: Seat): Draft => {
   const distance = ({ scope }: Draft): number => {
     const memory = model.memory.get(scope ?? "")
     const end = memory === undefined ? undefined : endOf(memory)

@@ -6,7 +6,8 @@
 import type { Intent, Options } from "../faults/Options.js"
 import type { SimRandom } from "../world/SimRandom.js"
 import { amending } from "./Amending.js"
-import { asking } from "./Asking.js"
+import { leastRetentionMs } from "../../src/domain/Retention.js"
+import { asking, lookUpOfMine } from "./Asking.js"
 import type { Identity } from "./Calls.js"
 import { cancelling } from "./Cancelling.js"
 import { compatPlacing } from "./CompatPlacing.js"
@@ -35,6 +36,11 @@ const drafts: Readonly<Record<Exclude<Intent, Journey>, Drafting>> = {
 
 const isJourney = (intent: Intent): intent is Journey => intent in journeys
 
+/** Whoever finds that so much of the venue's time has passed was away: what it remembers may be forgotten. */
+const awayMs = leastRetentionMs
+/** How many of the calls that it remembers it then looks up before it does anything else. */
+const lookedUpAfterwards = 4
+
 /** How often a trader says in other words what a library would print. */
 const respelledShare = 0.1
 
@@ -47,6 +53,19 @@ export const make = (
 ): Trader => {
   const seat = new Seat(desk, who, random, options)
 
+  let seenAtEpochMs = desk.model.atEpochMs
+  let toLookUp = 0
+
+  /** Whether it was away and has yet to find out what became of what it asked before. */
+  const reconciles = (): boolean => {
+    const { atEpochMs } = desk.model
+    if (atEpochMs - seenAtEpochMs >= awayMs) toLookUp = lookedUpAfterwards
+    seenAtEpochMs = atEpochMs
+    if (toLookUp === 0 || seat.past.length === 0) return false
+    toLookUp--
+    return true
+  }
+
   const pause = (): number => -Math.log(1 - random.next()) * options.meanPauseMs
 
   const act = (): void => {
@@ -55,6 +74,7 @@ export const make = (
     const next = (): void => {
       desk.time.after(pause(), act)
     }
+    if (reconciles()) return void desk.issue(lookUpOfMine(seat), next)
     if (isJourney(intent)) return journeys[intent](seat, intent, next)
     const drafted = drafts[intent](seat, intent)
     const draft = random.chance(respelledShare) ? Twist.respelled(drafted, random) : drafted

@@ -5,8 +5,8 @@
  * not anything listens.
  *
  * Fault model: samples come at uneven pauses; one is sent again, at once or later; one arrives late, behind newer
- * ones and with the time at which it was taken; a market falls silent for a while or for good; a price lies out of
- * every bound of its market. A process that connects is sent the newest price of each market. What is sent while
+ * ones and with the time at which it was taken; a market falls silent for a while or for good, where prices ruin somebody most of all
+ * behind a gap; a price lies out of every bound of its market. A process that connects is sent the newest price of each market. What is sent while
  * nothing listens is lost, and so is all that a process which dies had not taken.
  */
 import { Effect, Layer, Queue, Stream } from "effect"
@@ -65,6 +65,8 @@ const widestOfRuin = 3
 const turnShare = 0.05
 /** When those that agree with a gap are sent, one behind the other: at least a second lies between the second and the last. */
 const agreeingMs = [200, 1_100]
+/** How often a market is silent for a while behind a gap: whoever it ruined is to wait then. */
+const silentBehindGapShare = 0.25
 /** How many silences have no end. */
 const endlessShare = 0.1
 
@@ -78,9 +80,15 @@ class Course {
   #direction: number
   /** Pauses until the samples that agree with a gap, while there are any left. */
   #agreeing: ReadonlyArray<number> = []
+  #endsGap = false
 
   constructor(readonly ruin: Behaviour["ruin"], readonly random: SimRandom) {
     this.#direction = random.chance(0.5) ? 1 : -1
+  }
+
+  /** Whether the step that was made last is the last of those that agree with a gap. */
+  get endsGap(): boolean {
+    return this.#endsGap
   }
 
   /** When the next sample is to agree with the one before; undefined where it need not. */
@@ -94,8 +102,10 @@ class Course {
     if (ruin === undefined) return 1
     if (this.#agreeing.length > 0) {
       this.#agreeing = this.#agreeing.slice(1)
+      this.#endsGap = this.#agreeing.length === 0
       return 1
     }
+    this.#endsGap = false
     if (random.chance(turnShare)) this.#direction = -this.#direction
     if (!random.chance(ruin.gapShare)) return 1 + (this.#direction * ruin.trendBps * random.next()) / 10_000
     this.#agreeing = agreeingMs
@@ -129,6 +139,7 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
     let price = startPriceAtoms
 
     const course = new Course(behaviour.ruin, own.split("way"))
+    const silences = own.split("silences")
     const wide = behaviour.ruin === undefined ? widest : widestOfRuin
 
     const pauseMs = (): number => -Math.log(1 - own.next()) * behaviour.meanPauseMs
@@ -143,6 +154,7 @@ export const make = (time: SimTime, random: SimRandom, behaviour: Behaviour, mar
       send(sample, late(behaviour.lateShare))
       if (own.chance(behaviour.repeatShare)) send(sample, late(0.5))
       if (course.agreesInMs !== undefined) time.after(course.agreesInMs, quote)
+      else if (course.endsGap && silences.chance(silentBehindGapShare)) time.after(silences.next() * behaviour.maxSilenceMs, quote)
       else if (!own.chance(behaviour.silenceShare)) time.after(pauseMs(), quote)
       else if (!own.chance(endlessShare)) time.after(own.next() * behaviour.maxSilenceMs, quote)
     }

@@ -29,6 +29,7 @@ import * as Router from "./http/Router.js"
 import * as Slices from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
+import { settlements } from "./system/SettlementWatch.js"
 import * as Page from "./system/docs/Page.js"
 
 /** What the environment decides about the edge. */
@@ -110,6 +111,12 @@ const registerGauges = ({ barrier, metrics, state }: Services): void => {
   )
   metrics.gauge("venue_accounts", "Accounts.", () => state.occupancy.accounts)
   metrics.gauge("venue_api_keys", "API keys.", () => state.occupancy.apiKeys)
+  metrics.gauges(
+    "venue_settlement_waiting",
+    "1 for a delisted market with a deficit that nobody can bear: its settlement waits; 0 for one that is settled without that.",
+    ["market"],
+    () => settlements(state).map(({ isWaiting, marketId: market }) => ({ labels: { market }, value: isWaiting ? 1 : 0 }))
+  )
 }
 
 /** What the venue tells of its limits of requests. */

@@ -20,11 +20,17 @@ export const Cause = {
 } as const
 export type Cause = (typeof Cause)[keyof typeof Cause]
 
-/** One change. Money in money atoms. */
-export interface BalanceChange {
-  /** Counts all changes of the venue, from 0. */
-  readonly ordinal: number
+/**
+ * Where a change stands among those of its account: the record that made it, and how many of the account's own that record made
+ * after it. So it says nothing of anybody else.
+ */
+export interface Place {
   readonly sequence: number
+  readonly place: number
+}
+
+/** One change. Money in money atoms. */
+export interface BalanceChange extends Place {
   readonly atEpochMs: number
   readonly account: number
   readonly cause: number
@@ -103,27 +109,49 @@ export class BalanceLog {
   }
 
   /**
-   * Kept changes of an account, newest first, at most `limit`, of one market unless `anyMarket`, older than the ordinal `before`
-   * (`Infinity`: from the newest). A `before` that is a change of this account costs no walk.
+   * Kept changes of an account, newest first, at most `limit`, of one market unless `anyMarket`, older than the place `before`
+   * (undefined: from the newest).
    */
-  of(account: number, market: number, before: number, limit: number): ReadonlyArray<BalanceChange> {
+  of(account: number, market: number, before: Place | undefined, limit: number): ReadonlyArray<BalanceChange> {
     const found: Array<BalanceChange> = []
-    const isOwn = this.isKept(before) && this.value(before, at.account) === account
-    let ordinal = isOwn ? this.value(before, at.older) : this.newestOf(account)
-    for (; this.isKept(ordinal) && found.length < limit; ordinal = this.value(ordinal, at.older)) {
-      if (ordinal < before && (market === anyMarket || this.value(ordinal, at.market) === market)) found.push(this.change(ordinal))
+    let ordinal = before === undefined ? this.newestOf(account) : this.newestBy(account, before.sequence)
+    let place = 0
+    for (let newer = none; this.isKept(ordinal) && found.length < limit; newer = ordinal, ordinal = this.value(ordinal, at.older)) {
+      const sequence = this.value(ordinal, at.sequence)
+      place = newer !== none && this.value(newer, at.sequence) === sequence ? place + 1 : 0
+      if (before !== undefined && sequence === before.sequence && place <= before.place) continue
+      if (market === anyMarket || this.value(ordinal, at.market) === market) found.push(this.change(ordinal, place))
     }
     return found
+  }
+
+  /**
+   * The newest kept change of an account that was made by a record or before it; -1 where there is none. What that record changed
+   * is looked up and gone through; only where none of it is the account's, its own are gone through from the newest on.
+   */
+  private newestBy(account: number, sequence: number): number {
+    let [from, to] = [Math.max(0, this.total - this.capacity), this.total]
+    while (from < to) {
+      const middle = Math.floor((from + to) / 2)
+      if (this.value(middle, at.sequence) <= sequence) from = middle + 1
+      else to = middle
+    }
+    for (let ordinal = from - 1; this.isKept(ordinal) && this.value(ordinal, at.sequence) === sequence; ordinal--) {
+      if (this.value(ordinal, at.account) === account) return ordinal
+    }
+    let ordinal = this.newestOf(account)
+    while (this.isKept(ordinal) && this.value(ordinal, at.sequence) > sequence) ordinal = this.value(ordinal, at.older)
+    return ordinal
   }
 
   private newestOf(account: number): number {
     return this.newest[account >> accountBits]?.[account & accountMask] ?? none
   }
 
-  private change(ordinal: number): BalanceChange {
+  private change(ordinal: number, place: number): BalanceChange {
     return {
-      ordinal,
       sequence: this.value(ordinal, at.sequence),
+      place,
       atEpochMs: this.value(ordinal, at.atEpochMs),
       account: this.value(ordinal, at.account),
       cause: this.value(ordinal, at.cause),

@@ -89,7 +89,7 @@ export const EventFields = {
   TriggerFired: ["bracket", "account", "market", "kind", "orderNumber", "quantityAtoms", "limitAtoms", "priceAtoms"],
   /** `quantityAtoms` is what it still had to close. */
   BracketEnded: ["bracket", "account", "market", "reason", "quantityAtoms"],
-  /** Parameters were announced, or withdrawn: at 0. How many holders would be under their margins now. */
+  /** Parameters were announced, or withdrawn: at 0. How many holders would be under their margins now; -1 where they are not counted. */
   MarketAnnounced: ["market", "effectiveAtEpochMs", "underInitialMargin", "underMaintenanceMargin"],
   /** What was announced of a market is what it has from here on. */
   MarketTookEffect: ["market"],

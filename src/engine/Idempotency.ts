@@ -38,6 +38,14 @@ export type EndOf = (orderNumber: number) => number
 /** Reads what `EndOf` asks for, for one who asks for many: see `Orders.readAhead`. */
 export type ReadAhead = (orderNumber: number) => number
 
+/** The bounds that a table is restored to, as the engine's capacity names them. */
+interface Bounds {
+  readonly idempotencyKeys: number
+  readonly hashKey?: HashKey
+  readonly accountParts?: number
+  readonly forgottenAtOnce?: number
+}
+
 /** What of the table a snapshot holds. */
 export interface IdempotencyDump {
   readonly rows: Uint8Array
@@ -156,7 +164,12 @@ export class Idempotency {
    * `hashKey` scatters the table, so that nobody can craft keys that share a place; it decides nothing. `parts`: see
    * `Share.isBeyondPart`.
    */
-  constructor(readonly capacity: number, hashKey: HashKey = [0, 0], private readonly parts = 0) {
+  constructor(
+    readonly capacity: number,
+    hashKey: HashKey = [0, 0],
+    private readonly parts = 0,
+    private readonly atOnce = forgottenAtOnce
+  ) {
     this.hashKey0 = hashKey[0] | 0
     this.hashKey1 = hashKey[1] | 0
     this.table = new ProbingTable(capacity, capacity, (entry) => this.words[entry * entryWords + word.hash]!)
@@ -368,7 +381,7 @@ export class Idempotency {
   private forgets(wanted: number, atEpochMs: number, endOf: EndOf): boolean {
     let entry = this.oldest
     let forgotten = 0
-    for (let count = 0; count < forgottenAtOnce && this.isDue(entry, atEpochMs); count++) {
+    for (let count = 0; count < this.atOnce && this.isDue(entry, atEpochMs); count++) {
       // One that an open order keeps is passed over: it is the next one's turn.
       if (this.expiry(entry, endOf) <= atEpochMs && ++forgotten === wanted) return true
       entry = this.nextOf(entry)
@@ -506,7 +519,7 @@ export class Idempotency {
    * end of the queue, to be looked at a retention later. Only so many are looked at at once.
    */
   expire(atEpochMs: number, endOf: EndOf, readAhead: ReadAhead, forgotten: (account: number) => void): void {
-    for (let at = 0; at < forgottenAtOnce && this.isDue(this.oldest, atEpochMs); at++) {
+    for (let at = 0; at < this.atOnce && this.isDue(this.oldest, atEpochMs); at++) {
       const entry = this.oldest
       if (at % readAtOnce === 0) this.readOldest(readAhead)
       if (this.expiry(entry, endOf) <= atEpochMs) {
@@ -614,8 +627,8 @@ export class Idempotency {
     }
   }
 
-  static restore(dump: IdempotencyDump, capacity: number, hashKey: HashKey = [0, 0], parts = 0): Idempotency {
-    const restored = new Idempotency(capacity, hashKey, parts)
+  static restore(dump: IdempotencyDump, { accountParts, forgottenAtOnce, hashKey, idempotencyKeys: capacity }: Bounds): Idempotency {
+    const restored = new Idempotency(capacity, hashKey, accountParts, forgottenAtOnce)
     const end = dump.rows.length / entryBytes
     const moreEnd = dump.more.length / (moreNumbers * 8)
     assert(Number.isInteger(end) && Number.isInteger(moreEnd), "a dumped table is whole rows")

@@ -20,12 +20,12 @@ import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog
 import type { Session } from "./identity/Sessions.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
-import { type BalanceChange, type CauseName, causes } from "./BalanceLog.js"
+import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
 import type { Funding as FundingView } from "./FundingLog.js"
 import type { FundingPayment } from "./FundingPayments.js"
 import type { MarkMade as MarkView } from "./MarkLog.js"
 import { type FundMovement, type LiquidationStep, type MovementKind, movementKinds, type StepKind } from "./LiquidationLog.js"
-import type { Touched } from "./markets/Announced.js"
+import type { TouchedPart } from "./markets/Announced.js"
 import type { Announcement, Delisting, StandingSession } from "./Markets.js"
 import type { Day } from "./Minutes.js"
 
@@ -35,7 +35,7 @@ export type SecurityEventView = SecurityEvent
 /** Kinds of events that concern the security of an account. */
 export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
 
-export type { RankingView, Fill, FundingPayment, FundingView, MarkView }
+export type { RankingView, Fill, FundingPayment, FundingView, MarkView, TouchedPart }
 
 /** Whether a market's delisting has taken effect: it takes no price and no session any more. */
 export const isDelisted = ({ delisting }: Pick<MarketView, "delisting">): boolean =>
@@ -46,6 +46,8 @@ export const fundMovementCauses = movementKinds.slice(1) as ReadonlyArray<Moveme
 
 /** Why a balance changed. */
 export const balanceCauses = causes.slice(1) as ReadonlyArray<CauseName>
+
+export type { Place as BalancePlace } from "./BalanceLog.js"
 
 /** A change of an account's balance. */
 export type BalanceChangeView = Omit<BalanceChange, "cause"> & { readonly cause: CauseName }
@@ -60,6 +62,8 @@ export interface DelistingOutlook {
   /** Size atoms that are long, and as many short. */
   readonly openInterestAtoms: number
   readonly openOrders: number
+  /** When a settlement that found nobody left to close against is, or was last to be, gone through again; 0 for any other. */
+  readonly againAtEpochMs: number
 }
 
 /** A market: its parameters and what changes while it trades. */
@@ -338,8 +342,11 @@ export interface Reads {
   readonly findSymbol: (symbol: string) => number
   readonly marketCount: number
   readonly market: (market: number) => MarketView
-  /** Whom announced parameters of a market would touch at present marks; undefined where none are. */
-  readonly touched: (market: number) => Touched | undefined
+  /**
+   * Whom announced parameters of a market would touch at present marks, of some of those who came to it, from a place on; undefined
+   * where none are.
+   */
+  readonly touched: (market: number, from: number) => TouchedPart | undefined
   /** What a market's delisting has before it, were it one. */
   readonly delistingOutlook: (market: number) => DelistingOutlook
   /** The last record that changed any market's snapshot: the registry's sequence. */
@@ -376,8 +383,8 @@ export interface Reads {
   /** Positions that are not flat, by market index. */
   readonly positions: (account: number) => ReadonlyArray<PositionView>
   readonly balance: (account: number) => BalanceView
-  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than an ordinal. */
-  readonly balanceChanges: (account: number, market: number, before: number, limit: number) => ReadonlyArray<BalanceChangeView>
+  /** The account's kept changes of balance, newest first, of one market unless `anyMarket`, older than a place if one is given. */
+  readonly balanceChanges: (account: number, market: number, before: Place | undefined, limit: number) => ReadonlyArray<BalanceChangeView>
   /** What closes an account's positions by itself, by market, then oldest first; in one market unless `anyMarket`. */
   readonly brackets: (account: number, market: number) => ReadonlyArray<BracketView>
   /** Kept steps of liquidations in a market since a time, newest first, at most `limit`. */

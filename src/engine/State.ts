@@ -108,10 +108,14 @@ export interface Capacity {
   readonly endedAtOnce?: number
   /** Most resting orders that one record's incoming orders meet, `metAtOnce` unless given: likewise. */
   readonly metAtOnce?: number
+  /** Keys, and ended orders, that one record forgets at most, `forgottenAtOnce` of `Idempotency.ts` unless given: likewise. */
+  readonly forgottenAtOnce?: number
   /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
   readonly liquidatedAtOnce?: LiquidatedAtOnce
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
+  /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
+  readonly countedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
@@ -243,7 +247,7 @@ export class State extends Values {
     this.ended = new Int32Array(initialLength(capacity.orders, 256))
     this.endedAtEpochMs = new Float64Array(this.ended.length)
     this.orders = new Orders(capacity.orders, capacity.hashKey, initialLength(capacity.orders, initialSlots))
-    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts)
+    this.idempotency = new Idempotency(capacity.idempotencyKeys, capacity.hashKey, capacity.accountParts, capacity.forgottenAtOnce)
     this.fills = new Fills(capacity.fills)
     this.liquidationLog = LiquidationLog.make(capacity.rows)
     this.fundLog = LiquidationLog.makeFundLog(capacity.rows)

@@ -6,8 +6,8 @@ import { LiveVenue, marketId } from "./LiveVenue.js"
 
 const dayMs = 86_400_000
 
-const make = async () => {
-  const venue = LiveVenue.make()
+const make = async (countedAtOnce = 256) => {
+  const venue = LiveVenue.make({ orders: 10_000, idempotencyKeys: 10_000, countedAtOnce })
   const [alice, bob] = await venue.traders(2, "60")
   await venue.place(bob!, { side: "sell", quantity: "5.000" })
   await venue.place(alice!, { quantity: "5.000" })
@@ -79,4 +79,39 @@ test("what is announced of a market that there is not is nothing", async () => {
   const response = await venue.ask({ target, key: Fake.operatorToken })
   expect([response.status, Fake.json(response).code]).toEqual([404, "market_not_found"])
   expect((await venue.ask({ target: `/v1/operator/markets/${marketId}/announced` })).status).toBe(401)
+})
+
+test("where more came to a market than a record counts, the answer leaves the counts out, and they are read part by part", async () => {
+  const { announced, put, venue } = await make(1)
+  const first = await put("then", { effectiveAtEpochMs: venue.atEpochMs + dayMs })
+  expect(first).toMatchObject({ status: 200, announced: { effectiveAtEpochMs: venue.atEpochMs + dayMs } })
+  expect(Object.keys(first.announced as object)).toEqual(["effectiveAtEpochMs"])
+  expect(await put("then", { effectiveAtEpochMs: venue.atEpochMs + dayMs })).toEqual(first)
+  expect(await announced()).toMatchObject({
+    announced: { initialMarginBps: 2000, underInitialMargin: 2, underMaintenanceMargin: 2 },
+    journalSequence: first.sequence
+  })
+})
+
+test("what is announced while it is counted is counted instead, and what is withdrawn is not", async () => {
+  const { announced, put, venue } = await make(1)
+  const at = venue.atEpochMs + dayMs
+  await put("first", { effectiveAtEpochMs: at })
+  const counting = announced()
+  await put("second", {
+    effectiveAtEpochMs: at,
+    initialMarginBps: 1000,
+    maintenanceMarginTiers: [{ notionalThresholdAtoms: "0", maintenanceMarginBps: 500 }]
+  })
+  expect(await counting).toMatchObject({ announced: { initialMarginBps: 1000, underInitialMargin: 0, underMaintenanceMargin: 0 } })
+  const withdrawn = announced()
+  const details = Fake.json(await venue.ask({ target: `/v1/markets/${marketId}` })).market
+  expect(
+    await put("third", {
+      initialMarginBps: details.initialMarginBps,
+      maintenanceMarginTiers: details.maintenanceMarginTiers,
+      maxLeverageX: details.maxLeverageX
+    })
+  ).toMatchObject({ status: 200 })
+  expect(await withdrawn).toMatchObject({ announced: null })
 })

@@ -1,6 +1,7 @@
 /** A delisting over the real engine: what the operator asks for and what everybody sees of it. `ask` checks every schema. */
 import { expect, test } from "vitest"
 import * as Fake from "./FakeVenue.js"
+import * as SettlementWatch from "../../src/edge/system/SettlementWatch.js"
 import { LiveVenue, marketId, symbol, type Trader } from "./LiveVenue.js"
 
 const dayMs = 86_400_000
@@ -112,4 +113,36 @@ test("its index is nothing to be told of any more, and no price of a stream is t
   )
   expect(sent.prices).toEqual([{ marketId, outcome: "refused", code: "invalid_request" }])
   expect(venue.records).toBe(records)
+})
+
+test("one whose settlement waits is told to the operator, by metrics and by the log, until it has ended", async () => {
+  const { alice, bob, operate, outlook, settle, venue } = await make()
+  const look = SettlementWatch.make(venue.engine)
+  // A text of metrics is told again for a moment.
+  const gauge = async () => {
+    venue.atEpochMs += 100
+    return gaugeIn((await venue.ask({ target: "/metrics" })).body as string)
+  }
+  const gaugeIn = (text: string) => /^venue_settlement_waiting.*$/m.exec(text)?.[0]
+  const leave = (atoms: number): void => {
+    for (const { accountId } of [alice, bob]) venue.engine.state.accounts.setCollateral(venue.engine.findAccount(accountId), atoms)
+  }
+  expect([look(), await gauge()]).toEqual([[], undefined])
+  await operate("PUT", "now", {})
+  // Both owe: neither ranks for what the other does.
+  leave(-1_000_000)
+  settle()
+  const again = venue.engine.state.markets[0]!.delisting!.againAtEpochMs
+  expect(again).toBeGreaterThan(venue.atEpochMs)
+  expect(await outlook()).toMatchObject({ delisting: { state: "settling" }, openInterest: "5.000", againAtEpochMs: again })
+  expect(look()).toEqual([{
+    text: expect.stringContaining(`${marketId} waits: nobody is left to bear a deficit in it, and 5.000 is open`),
+    isWarning: true
+  }])
+  expect([look(), await gauge()]).toEqual([[], `venue_settlement_waiting{market="${marketId}"} 1`])
+  leave(1_000_000_000)
+  venue.atEpochMs = again
+  settle()
+  expect(look()).toEqual([{ text: `the settlement of ${marketId} has ended`, isWarning: false }])
+  expect([look(), await gauge(), (await outlook()).againAtEpochMs]).toEqual([[], undefined, undefined])
 })

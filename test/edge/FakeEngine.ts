@@ -296,7 +296,7 @@ export class FakeEngine implements Reads {
   readonly cancelAllAtEpochMs = () => 0
   readonly leverage = () => 0
   readonly touched = () => undefined
-  readonly delistingOutlook = () => ({ finalPriceAtoms: 1000, openInterestAtoms: 0, openOrders: 0 })
+  readonly delistingOutlook = () => ({ finalPriceAtoms: 1000, openInterestAtoms: 0, openOrders: 0, againAtEpochMs: 0 })
   readonly preview = (): PreviewView => ({
     outcome: Outcome.refused(Refusal.marketNotFound, -1),
     feesAtoms: 0,

@@ -51,6 +51,26 @@ test("it is walked by pages, and of one market", async () => {
   expect(ofMarket.entries).toHaveLength(3)
 })
 
+test("its cursor tells nothing of what others did, and one of before is refused", async () => {
+  const { alice, bob, venue } = await traded()
+  const target = `/v1/accounts/${alice.accountId}/ledger?limit=1`
+  const first = await venue.read(alice, target)
+  const said = (cursor: unknown): unknown => JSON.parse(Buffer.from(String(cursor), "base64url").toString("utf8"))
+  expect(said(first.nextCursor)).toEqual({ kind: "entries", sequence: (first.entries[0] as Entry).sequence, place: 0 })
+  const second = await venue.read(alice, `${target}&cursor=${first.nextCursor}`)
+  expect(said(second.nextCursor)).toEqual({ kind: "entries", sequence: (first.entries[0] as Entry).sequence, place: 1 })
+  // Bob's place in the same record is his own.
+  const other = await venue.read(bob, `/v1/accounts/${bob.accountId}/ledger?limit=1&cursor=${first.nextCursor}`)
+  expect(said(other.nextCursor)).toEqual(said(second.nextCursor))
+  for (
+    const members of [{ kind: "entries", before: 3 }, { kind: "fills", sequence: 9, place: 0 }, { kind: "entries", sequence: 9, place: -1 }]
+  ) {
+    const cursor = Buffer.from(JSON.stringify(members)).toString("base64url")
+    const refused = await venue.ask({ target: `${target}&cursor=${cursor}`, key: alice.key })
+    expect([refused.status, Fake.json(refused).recoveryActions]).toEqual([400, ["restart_from_first_page"]])
+  }
+})
+
 test("nobody reads another's", async () => {
   const { alice, bob, venue } = await traded()
   const response = await venue.ask({ target: `/v1/accounts/${bob.accountId}/ledger`, key: alice.key })

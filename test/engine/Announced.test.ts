@@ -3,8 +3,10 @@ import { describe, expect, test } from "vitest"
 import type * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
+import { Engine } from "../../src/engine/Engine.js"
 import { Event } from "../../src/engine/EventLog.js"
 import { noticeMs } from "../../src/engine/markets/Announced.js"
+import type { Capacity } from "../../src/engine/State.js"
 import { canonical, Driver, parameters, passTo, restored } from "./drive.js"
 
 const usdc = (amount: number): number => amount * 1_000_000
@@ -27,8 +29,8 @@ const market = (change: Partial<Market.Parameters> = {}) =>
 const tighter = market({ initialMarginBps: 2000, maxLeverageX: 5, maintenanceMarginTiers: tiers(1000) })
 
 /** Two who hold 1,000 lots, 100 USDC, against each other, with 6 and with 1,000 USDC behind them. */
-const begin = () => {
-  const driver = new Driver()
+const begin = (capacity: Partial<Capacity> = {}) => {
+  const driver = new Driver(Engine.make({ orders: 10_000, idempotencyKeys: 10_000, ...capacity }))
   driver.market(market(), 1000)
   const [weak, strong] = [driver.account(usdc(6)), driver.account(usdc(1000))]
   driver.place(strong, { side: Order.sell, quantityAtoms: 1000 })
@@ -100,7 +102,7 @@ describe("an announcement", () => {
     const at = driver.atEpochMs + noticeMs
     const counts = (next: Market.Parameters) => {
       const { underInitialMargin, underMaintenanceMargin } = put(driver, next, at)
-      expect(driver.engine.touched(0)).toEqual({ underInitialMargin, underMaintenanceMargin })
+      expect(driver.engine.touched(0, 0)).toEqual({ underInitialMargin, underMaintenanceMargin, next: undefined })
       return [underInitialMargin, underMaintenanceMargin]
     }
     // 6 USDC behind 100: at 6 % initial margin nobody is short, at 7 % one is, at 7 % maintenance margin he is liquidated.
@@ -108,6 +110,24 @@ describe("an announcement", () => {
     expect(counts(market({ initialMarginBps: 700, maxLeverageX: 14 }))).toEqual([1, 0])
     expect(counts(market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(600) }))).toEqual([1, 0])
     expect(counts(market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(601) }))).toEqual([1, 1])
+  })
+
+  test("of a market to which more came than a record counts says so, and they are counted part by part", () => {
+    const { driver } = begin({ countedAtOnce: 2 })
+    const next = market({ initialMarginBps: 1000, maxLeverageX: 10, maintenanceMarginTiers: tiers(601) })
+    const at = driver.atEpochMs + noticeMs
+    expect(put(driver, next, at)).toMatchObject({ underInitialMargin: 1, underMaintenanceMargin: 1 })
+    // Whoever came to it counts, with an order alone as well.
+    const third = driver.account(usdc(6))
+    driver.place(third, { priceAtoms: 999, quantityAtoms: 1 })
+    expect(put(driver, next, at)).toMatchObject({ refusal: Refusal.none, underInitialMargin: -1, underMaintenanceMargin: -1 })
+    expect(driver.engine.touched(0, 0)).toEqual({ underInitialMargin: 1, underMaintenanceMargin: 1, next: 2 })
+    expect(driver.engine.touched(0, 2)).toEqual({ underInitialMargin: 0, underMaintenanceMargin: 0, next: undefined })
+    // The answer under its key says the same.
+    const copy = restored(driver)
+    expect(canonical(copy)).toEqual(canonical(driver))
+    passTo(driver, at)
+    expect(driver.engine.market(0).parameters).toEqual(next)
   })
 
   test("changes nothing before its time, and is the last that counts", () => {
@@ -130,7 +150,7 @@ describe("an announcement", () => {
     announce(driver)
     expect(put(driver, market(), at)).toMatchObject({ refusal: Refusal.none, effectiveAtEpochMs: 0 })
     expect(driver.engine.market(0).announced).toBeUndefined()
-    expect(driver.engine.touched(0)).toBeUndefined()
+    expect(driver.engine.touched(0, 0)).toBeUndefined()
     expect(driver.engine.nextDueEpochMs).toBe(Number.POSITIVE_INFINITY)
   })
 

@@ -1,9 +1,7 @@
 /** The ledger of balances: what is kept of it, whose it is, and where a page of it begins. */
 import { describe, expect, test } from "vitest"
 import { anyMarket } from "../../src/domain/None.js"
-import { BalanceLog, Cause, causes } from "../../src/engine/BalanceLog.js"
-
-const everything = Number.POSITIVE_INFINITY
+import { type BalanceChange, BalanceLog, Cause, causes, type Place } from "../../src/engine/BalanceLog.js"
 
 /** Ten changes of three accounts by turns, of which four are kept: 6 to 9. */
 const made = (capacity = 4): BalanceLog => {
@@ -12,25 +10,65 @@ const made = (capacity = 4): BalanceLog => {
   return log
 }
 
+/** The place of the account's newest change by a record. */
+const by = (sequence: number, place = 0): Place => ({ sequence, place })
+
 describe("the changes of an account", () => {
   test.each([
-    ["its own, newest first", 0, anyMarket, everything, 9, [9, 6]],
-    ["of another", 1, anyMarket, everything, 9, [7]],
-    ["of one that never had any", 7, anyMarket, everything, 9, []],
-    ["of one market", 0, 1, everything, 9, [9]],
-    ["so many", 0, anyMarket, everything, 1, [9]],
-    ["behind one of its own", 0, anyMarket, 9, 9, [6]],
-    ["behind one of another's", 0, anyMarket, 8, 9, [6]],
-    ["behind one that is no longer kept", 0, anyMarket, 3, 9, []]
-  ])("%s", (_, account, market, before, limit, ordinals) => {
-    expect(made().of(account, market, before, limit).map(({ ordinal }) => ordinal)).toEqual(ordinals)
+    ["its own, newest first", 0, anyMarket, undefined, 9, [109, 106]],
+    ["of another", 1, anyMarket, undefined, 9, [107]],
+    ["of one that never had any", 7, anyMarket, undefined, 9, []],
+    ["of one market", 0, 1, undefined, 9, [109]],
+    ["so many", 0, anyMarket, undefined, 1, [109]],
+    ["behind one of its own", 0, anyMarket, by(109), 9, [106]],
+    ["behind a record that changed nothing of it", 0, anyMarket, by(108), 9, [106]],
+    ["behind a record that has yet to come", 0, anyMarket, by(500), 9, [109, 106]],
+    ["behind one that is no longer kept", 0, anyMarket, by(103), 9, []],
+    ["behind one of an account that never had any", 7, anyMarket, by(109), 9, []]
+  ])("%s", (_, account, market, before, limit, sequences) => {
+    expect(made().of(account, market, before, limit).map(({ sequence }) => sequence)).toEqual(sequences)
   })
 
   test("tell what they were", () => {
-    expect(made().of(0, anyMarket, everything, 1)).toEqual([
-      { ordinal: 9, sequence: 109, atEpochMs: 9_000, account: 0, cause: Cause.fee, market: 1, amountAtoms: -10, balanceAtoms: 41 }
+    expect(made().of(0, anyMarket, undefined, 1)).toEqual([
+      { sequence: 109, place: 0, atEpochMs: 9_000, account: 0, cause: Cause.fee, market: 1, amountAtoms: -10, balanceAtoms: 41 }
     ])
     expect([made().balanceOf(0), made().balanceOf(7)]).toEqual([41, undefined])
+  })
+})
+
+/** Records that change several accounts several times, more than are kept; in two markets. */
+const crowded = (capacity: number): BalanceLog => {
+  const log = new BalanceLog(capacity)
+  for (let at = 0; at < 60; at++) log.add(Math.floor(at / 12), 0, (at * 7) % 3, Cause.fee, at % 2, -1 - at, 0)
+  return log
+}
+
+describe("places", () => {
+  test("pages of any length, of one market or of all, put together are the whole", () => {
+    for (const capacity of [7, 25, 60]) {
+      const log = crowded(capacity)
+      for (const market of [anyMarket, 0, 1]) {
+        const whole = log.of(1, market, undefined, 99)
+        for (const limit of [1, 2, 5]) {
+          const walked: Array<BalanceChange> = []
+          for (let page = log.of(1, market, undefined, limit); page.length > 0; page = log.of(1, market, page.at(-1), limit)) {
+            walked.push(...page)
+          }
+          expect(walked).toEqual(whole)
+        }
+      }
+    }
+  })
+
+  test("stay what they were when older changes are dropped, and whatever others' changes there are", () => {
+    const places = (log: BalanceLog) =>
+      log.of(1, anyMarket, undefined, 99).map(({ amountAtoms, place, sequence }) => [amountAtoms, sequence, place])
+    const all = places(crowded(60))
+    expect(places(crowded(25))).toEqual(all.slice(0, places(crowded(25)).length))
+    const alone = new BalanceLog(60)
+    for (const [amount, sequence] of all.toReversed()) alone.add(sequence!, 0, 1, Cause.fee, 0, amount!, 0)
+    expect(places(alone)).toEqual(all)
   })
 })
 
@@ -44,7 +82,6 @@ test("a log that was dumped and restored goes on as the one that was not", () =>
   const restored = BalanceLog.restore(log.dump())
   expect(restored.total).toBe(10)
   for (const each of [log, restored]) each.add(200, 20_000, 1, Cause.funding, 0, 5, 55)
-  for (const account of [0, 1, 2])
-    expect(restored.of(account, anyMarket, everything, 99)).toEqual(log.of(account, anyMarket, everything, 99))
+  for (const account of [0, 1, 2]) expect(restored.of(account, anyMarket, undefined, 99)).toEqual(log.of(account, anyMarket, undefined, 99))
   expect([...restored.dump()]).toEqual([...log.dump()])
 })

@@ -1,7 +1,7 @@
 /** Delisting: who may ask for it and when it takes effect, and how a market is settled at its final price. */
 import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
-import type * as Market from "../../src/domain/Market.js"
+import * as Market from "../../src/domain/Market.js"
 import * as Order from "../../src/domain/Order.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -155,6 +155,16 @@ describe("the command", () => {
     expect(driver.engine.market(0).delisting?.state).toBe("settled")
     expect(ask(driver)).toBe(Refusal.marketDelisted)
     expect(driver.engine.market(0)).toMatchObject({ status: "halted", indexPriceAtoms: 1000 })
+  })
+
+  test("once it has taken effect, nobody comes to it with a leverage", () => {
+    const { driver, long, other } = begin()
+    delist(driver)
+    const refusal = { refusal: Refusal.marketNotAccepting, actual: Market.statuses.indexOf("halted") }
+    for (const account of [long, other]) expect(driver.leverage(account, 0, 2)).toMatchObject(refusal)
+    settle(driver)
+    for (const account of [long, other]) expect(driver.leverage(account, 0, 2)).toMatchObject(refusal)
+    expect([driver.engine.leverage(long, 0), driver.engine.state.positions.heldCount(0)]).toEqual([0, 2])
   })
 
   test("withdraws parameters that were announced; those that are due in its record come first", () => {
@@ -402,4 +412,18 @@ describe("status moves", () => {
     expect(move(to)).toBe(isAllowed ? Refusal.none : Refusal.statusMoveRefused)
     expect(driver.engine.market(0).status).toBe(isAllowed ? to : from)
   })
+})
+
+test("while a market is settled its canonical form tells in which order its holders are gone through", () => {
+  const holders = (driver: Driver) => canonical(driver).filter((line) => line.startsWith("holders "))
+  const { driver, long, other, short } = begin({ liquidatedAtOnce: { looks: 1, deleveraged: 1, met: 1, unwound: 1, settled: 1 } })
+  // A third came to it last, the second before the first.
+  driver.place(other, { side: Order.buy, priceAtoms: 900, quantityAtoms: 10 })
+  expect(holders(driver)).toEqual([])
+  delist(driver)
+  expect(driver.engine.market(0).delisting?.state).toBe("settling")
+  expect(holders(driver)).toEqual([`holders 0 ${short} ${long} ${other}`])
+  expect(holders(restored(driver))).toEqual(holders(driver))
+  settle(driver)
+  expect(holders(driver)).toEqual([])
 })

@@ -3,6 +3,7 @@ import { kinds } from "../../engine/identity/SecurityLog.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
+import { none } from "../../domain/None.js"
 import * as Session from "../../domain/Session.js"
 import { triggerPrices } from "../../domain/Trigger.js"
 import { bracketEnds } from "../../engine/accounts/Bracketing.js"
@@ -332,6 +333,12 @@ const accountChange = (state: State, event: Parameters<typeof accountLines>[1]):
   }
 }
 
+/** Whom an announcement would touch, where that was counted. */
+const touchedBy = (underInitialMargin: number, underMaintenanceMargin: number): string =>
+  underInitialMargin === none
+    ? "its holders are too many to be counted with it"
+    : `by now ${underInitialMargin} holders would be under their initial and ${underMaintenanceMargin} under their maintenance margin`
+
 const marketChange = (
   state: State,
   event: Event<
@@ -353,8 +360,9 @@ const marketChange = (
     case "MarketAnnounced":
       return event.effectiveAtEpochMs === 0
         ? "takes back what was announced"
-        : `announces parameters for ${Format.time(event.effectiveAtEpochMs)}; by now ${event.underInitialMargin} holders would be under`
-          + ` their initial and ${event.underMaintenanceMargin} under their maintenance margin`
+        : `announces parameters for ${Format.time(event.effectiveAtEpochMs)}; ${
+          touchedBy(event.underInitialMargin, event.underMaintenanceMargin)
+        }`
     case "MarketTookEffect":
       return "has the parameters that were announced"
     case "MarketDelisting":

@@ -8,7 +8,7 @@ import * as Example from "../http/Example.js"
 import { json } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
-import { page, pageLimit, withCursor } from "../http/Listing.js"
+import { pageLimit, pageOfLedger, withPlace } from "../http/Listing.js"
 import * as Route from "../http/Route.js"
 import { withFilter } from "../markets/Listed.js"
 import { money } from "./Money.js"
@@ -62,13 +62,12 @@ export const listLedger = Route.effect({
     withAccount(state, trader, accountId, (account) =>
       withFilter(state, urlParams.marketId, (name) =>
         state.findMarket(name), (market) =>
-        withCursor("entries", urlParams.cursor, (before) => {
+        withPlace(urlParams.cursor, (before) => {
           const limit = pageLimit(urlParams.limit)
           return json({
             version: "external-ledger/v1",
             accountId,
-            ...page("entries", limit, state.balanceChanges(account, market, before, limit + 1), (each) =>
-              entry(state, each))
+            ...pageOfLedger(limit, state.balanceChanges(account, market, before, limit + 1), (each) => entry(state, each))
           })
         })))
 })

@@ -1,24 +1,43 @@
 /**
  * Where a page begins, as clients carry it: base64url of a small JSON object. A cursor names a place in an
- * order that never changes (newest first by a number that only grows), so that what arrives in between
- * neither doubles nor hides an entry.
+ * order that never changes (newest first by numbers that only grow), so that what arrives in between
+ * neither doubles nor hides an entry. It says nothing that the entries do not say themselves: of orders and trades their
+ * numbers, which are their ids; of an account's ledger the record, and how many of its entries that record has behind this one.
  */
+import type { BalancePlace } from "../../engine/Reads.js"
 
-/** What is listed: a cursor of one kind is none of another. */
-export type Kind = "orders" | "fills" | "trades" | "entries" | "events"
+/** What is listed by numbers: a cursor of one kind is none of another. */
+export type Kind = "orders" | "fills" | "trades" | "events"
 
-/** A cursor behind which entries with a number below `before` follow. */
-export const encode = (kind: Kind, before: number): string => Buffer.from(JSON.stringify({ kind, before }), "utf8").toString("base64url")
+/** Members as a cursor says them. */
+const said = (members: object): string => Buffer.from(JSON.stringify(members), "utf8").toString("base64url")
 
-/** The number of a cursor of this kind; undefined for any other text. */
-export const decode = (kind: Kind, text: string): number | undefined => {
+const isCount = (value: unknown): value is number => typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+
+/** What a text says; undefined where it is no cursor. */
+const membersOf = (text: string): Readonly<Record<string, unknown>> | undefined => {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, "base64url").toString("utf8"))
-    if (typeof value !== "object" || value === null || !("kind" in value) || !("before" in value)) return undefined
-    const { before } = value
-    if (value.kind !== kind || typeof before !== "number" || !Number.isSafeInteger(before) || before < 0) return undefined
-    return encode(kind, before) === text ? before : undefined
+    return typeof value === "object" && value !== null ? value as Readonly<Record<string, unknown>> : undefined
   } catch {
     return undefined
   }
+}
+
+/** A cursor behind which entries with a number below `before` follow. */
+export const encode = (kind: Kind, before: number): string => said({ kind, before })
+
+/** The number of a cursor of this kind; undefined for any other text. */
+export const decode = (kind: Kind, text: string): number | undefined => {
+  const before = membersOf(text)?.["before"]
+  return isCount(before) && encode(kind, before) === text ? before : undefined
+}
+
+/** A cursor behind which the older entries of an account's ledger follow. */
+export const encodePlace = ({ place, sequence }: BalancePlace): string => said({ kind: "entries", sequence, place })
+
+/** The place of such a cursor; undefined for any other text. */
+export const decodePlace = (text: string): BalancePlace | undefined => {
+  const { place, sequence } = membersOf(text) ?? {}
+  return isCount(place) && isCount(sequence) && encodePlace({ sequence, place }) === text ? { sequence, place } : undefined
 }

@@ -1,5 +1,6 @@
 /** Listings: how long they are, and where a page of one begins and ends. */
 import type * as Effect from "effect/Effect"
+import type { BalancePlace } from "../../engine/Reads.js"
 import * as Cursor from "./Cursor.js"
 import * as Errors from "./Errors.js"
 import { fail } from "./Executor.js"
@@ -25,14 +26,42 @@ export const withCursor = <A>(
   return before === undefined ? fail(Errors.staleCursor) : then(before)
 }
 
+/** The same of an account's ledger: an exclusive place, undefined at the newest entry. */
+export const withPlace = <A>(
+  text: string | undefined,
+  then: (before: BalancePlace | undefined) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> => {
+  if (text === undefined) return then(undefined)
+  const before = Cursor.decodePlace(text)
+  return before === undefined ? fail(Errors.staleCursor) : then(before)
+}
+
+/** A page of rows under their name, with where the next one begins. */
+type Page<Name extends string, A> = { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null }
+
 /** At most `limit` of the rows that were read (one more than that, if there are so many), and where the next page begins. */
+const pageBy = <Name extends string, Row, A>(
+  name: Name,
+  limit: number,
+  rows: ReadonlyArray<Row>,
+  view: (row: Row) => A,
+  cursorOf: (row: Row) => string
+): Page<Name, A> => {
+  const shown = rows.slice(0, limit)
+  return { [name]: shown.map(view), nextCursor: rows.length > limit ? cursorOf(shown[limit - 1]!) : null } as Page<Name, A>
+}
+
+/** A page of rows that are listed by their ordinals. */
 export const page = <Name extends Exclude<Cursor.Kind, "orders">, Row extends { readonly ordinal: number }, A>(
   name: Name,
   limit: number,
   rows: ReadonlyArray<Row>,
   view: (row: Row) => A
-): { readonly [key in Name]: ReadonlyArray<A> } & { readonly nextCursor: string | null } => {
-  const shown = rows.slice(0, limit)
-  const nextCursor = rows.length > limit ? Cursor.encode(name, shown[limit - 1]!.ordinal) : null
-  return { [name]: shown.map(view), nextCursor } as { readonly [key in Name]: ReadonlyArray<A> } & { nextCursor: string | null }
-}
+): Page<Name, A> => pageBy(name, limit, rows, view, ({ ordinal }) => Cursor.encode(name, ordinal))
+
+/** A page of an account's ledger. */
+export const pageOfLedger = <Row extends BalancePlace, A>(
+  limit: number,
+  rows: ReadonlyArray<Row>,
+  view: (row: Row) => A
+): Page<"entries", A> => pageBy("entries", limit, rows, view, Cursor.encodePlace)

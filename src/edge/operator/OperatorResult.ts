@@ -1,6 +1,7 @@
 /** What an operator's command answers. */
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
+import { none } from "../../domain/None.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Market from "../../domain/Market.js"
 import type { Services } from "../http/Call.js"
@@ -11,9 +12,14 @@ import * as Submission from "../http/Submission.js"
 /** When announced parameters hold, and whom they would have touched at the marks of the record that announced them. */
 const Announced = Schema.Struct({
   effectiveAtEpochMs: Fields.EpochMs,
-  underInitialMargin: Fields.Count.annotations({ description: "Accounts with a position that would be under their initial margin." }),
-  underMaintenanceMargin: Fields.Count.annotations({ description: "Accounts with a position that would be liquidated." })
-}).annotations({ identifier: "AnnouncedMarketResult" })
+  underInitialMargin: Fields.optional(Fields.Count).annotations({
+    description: "Accounts with a position that would be under their initial margin."
+  }),
+  underMaintenanceMargin: Fields.optional(Fields.Count).annotations({ description: "Accounts with a position that would be liquidated." })
+}).annotations({
+  identifier: "AnnouncedMarketResult",
+  description: "Whom it would touch is left out where more than 256 accounts ever came to the market: `GET .../announced` counts them."
+})
 
 export const OperatorResult = Schema.Struct({
   version: Schema.Literal("operator-result/v1"),
@@ -68,5 +74,6 @@ const announcedBy = (
   if (decided._tag !== "MarketChanged" || decided.effectiveAtEpochMs === 0) return {}
   const { effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin } = decided
   if (operation === "delist_market") return { delistedAtEpochMs: effectiveAtEpochMs }
-  return { announced: { effectiveAtEpochMs, underInitialMargin, underMaintenanceMargin } }
+  const isCounted = underInitialMargin !== none
+  return { announced: { effectiveAtEpochMs, ...(isCounted ? { underInitialMargin, underMaintenanceMargin } : {}) } }
 }

@@ -27,11 +27,13 @@ const OperatorDelisting = Schema.Struct({
   presentPriceAtoms: Schema.NullOr(Fields.Atoms),
   ...Fields.paired("openInterest"),
   openOrders: Fields.Count,
+  againAtEpochMs: Fields.optional(Fields.EpochMs),
   journalSequence: Fields.Sequence
 }).annotations({
   identifier: "OperatorDelisting",
   description: "`presentPrice` is what the final price would be by now, or is; null where the market has no index. `openInterest` and "
-    + "`openOrders` are what is yet to be closed and cancelled."
+    + "`openOrders` are what is yet to be closed and cancelled. `againAtEpochMs` is there where a position has a deficit that nobody "
+    + "can bear: the settlement waits, and is gone through again then."
 })
 
 export const delistMarket = Route.effect({
@@ -96,7 +98,7 @@ export const getDelisting = Route.effect({
     const index = state.findMarket(marketId)
     if (index < 0) return fail(Errors.refused(Refusal.marketUnknown))
     const view = state.market(index)
-    const { finalPriceAtoms, openInterestAtoms, openOrders } = state.delistingOutlook(index)
+    const { againAtEpochMs, finalPriceAtoms, openInterestAtoms, openOrders } = state.delistingOutlook(index)
     const { priceScale, quantityScale } = view.parameters
     return Effect.succeed({
       version: "operator-delisting/v1" as const,
@@ -107,6 +109,7 @@ export const getDelisting = Route.effect({
         : inBoth("presentPrice", finalPriceAtoms, priceScale)),
       ...inBoth("openInterest", openInterestAtoms, quantityScale),
       openOrders,
+      ...(againAtEpochMs === 0 ? {} : { againAtEpochMs }),
       journalSequence: state.sequence
     })
   }

@@ -4,6 +4,8 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Refusal } from "../../domain/Refusal.js"
+import type { TouchedPart } from "../../engine/Reads.js"
+import type { Services } from "../http/Call.js"
 import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
 import { fail } from "../http/Executor.js"
@@ -24,8 +26,35 @@ const AnnouncedMarket = Schema.Struct({
 }).annotations({
   identifier: "AnnouncedMarket",
   description: "`underInitialMargin` and `underMaintenanceMargin` count the accounts with a position that would be under theirs, if the "
-    + "announced parameters held now, at present marks; the insurance fund is left out."
+    + "announced parameters held now, at present marks; the insurance fund is left out. They are counted part by part, and "
+    + "`journalSequence` is the record at which that began."
 })
+
+/** What is announced of a market, and whom it would touch: looked at in slices, between which the venue goes on. */
+const announcedOf = (
+  { nextSlice, state }: Pick<Services, "nextSlice" | "state">,
+  market: number
+): Effect.Effect<(typeof AnnouncedMarket.Type)["announced"]> =>
+  Effect.gen(function*() {
+    let view = state.market(market)
+    let [underInitialMargin, underMaintenanceMargin] = [0, 0]
+    for (let at: number | undefined = 0; at !== undefined;) {
+      const part: TouchedPart | undefined = state.touched(market, at)
+      const terms = announcedTerms(view)
+      if (part === undefined || terms === undefined) return null
+      underInitialMargin += part.underInitialMargin
+      underMaintenanceMargin += part.underMaintenanceMargin
+      if (part.next === undefined) return { ...terms, underInitialMargin, underMaintenanceMargin }
+      at = part.next
+      yield* nextSlice
+      const now = state.market(market)
+      if (now.announced === view.announced) continue
+      // Something else is announced by now: what was counted was of the other.
+      view = now
+      ;[underInitialMargin, underMaintenanceMargin, at] = [0, 0, 0]
+    }
+    return null
+  })
 
 export const getAnnounced = Route.effect({
   tag: "operator",
@@ -37,16 +66,15 @@ export const getAnnounced = Route.effect({
     .addError(Failures.native(Failures.operator))
     .annotate(OpenApi.Summary, "What is announced of a market, and how many accounts it would put under their margins by now"),
   example: { target: `/v1/operator/markets/${Example.marketId}/announced` },
-  handler: ({ state }) => ({ path: { marketId } }) => {
-    const market = state.findMarket(marketId)
+  handler: (services) => ({ path: { marketId } }) => {
+    const { sequence: journalSequence } = services.state
+    const market = services.state.findMarket(marketId)
     if (market < 0) return fail(Errors.refused(Refusal.marketUnknown))
-    const terms = announcedTerms(state.market(market))
-    const touched = state.touched(market)
-    return Effect.succeed({
+    return Effect.map(announcedOf(services, market), (announced) => ({
       version: "operator-announced/v1" as const,
       marketId,
-      announced: terms === undefined || touched === undefined ? null : { ...terms, ...touched },
-      journalSequence: state.sequence
-    })
+      announced,
+      journalSequence
+    }))
   }
 })

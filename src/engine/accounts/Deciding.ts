@@ -64,6 +64,8 @@ const required = new Margin.Requirement()
 const setLeverage = (state: State, { account, leverageX, market: index }: SetLeverage): Done | Refused => {
   const market = state.markets[index]
   if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, none)
+  // Nobody comes to a market any more that is being settled: who is gone through there is who was there.
+  if (market.isDelisted) return refused(Refusal.marketNotAccepting, none, Number.NaN, Market.statuses.indexOf(market.status))
   const { maxLeverageX } = market.parameters
   if (leverageX < 1 || leverageX > maxLeverageX) {
     const bound = leverageX < 1 ? 1 : maxLeverageX

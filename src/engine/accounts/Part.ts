@@ -104,6 +104,10 @@ export const part: Part = {
         if (positions.leverage(slot) !== 0) feed(`leverage ${account} ${market} ${positions.leverage(slot)}`)
       }
     }
+    for (const market of state.markets) {
+      // Who came to a market when decides who is gone through when, while it is settled, and nothing else.
+      if (market.delisting?.state === "settling") feed(`holders ${market.index} ${holdersOf(state, market.index).join(" ")}`)
+    }
     for (const [account, atEpochMs, parts] of liquidationsOf(state)) {
       feed(`liquidation ${account} ${atEpochMs} ${parts?.firstAtEpochMs ?? 0} ${parts?.lastSecond ?? 0}`)
     }
@@ -118,6 +122,10 @@ export const part: Part = {
   },
   firstBroken: (state) => conservation(state) ?? balancesAddUp(state) ?? zeroSum(state) ?? bracketsFit(state)
 }
+
+/** The accounts that came to a market, in their order. */
+const holdersOf = ({ positions }: State, market: number): ReadonlyArray<number> =>
+  Array.from({ length: positions.heldCount(market) }, (_, place) => positions.account(positions.heldSlot(market, place)))
 
 /** The newest change of a balance that is kept left what the account has. */
 const balancesAddUp = ({ accounts, balances }: State): string | undefined => {

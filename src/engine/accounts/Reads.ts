@@ -2,7 +2,7 @@
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import type { AccountView } from "../Accounts.js"
-import { type CauseName, causes } from "../BalanceLog.js"
+import { type CauseName, causes, type Place } from "../BalanceLog.js"
 import { anyMarket, none } from "../../domain/None.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
@@ -144,7 +144,7 @@ export class AccountReads extends IdentityReads {
     return false
   }
 
-  balanceChanges(account: number, market: number, before: number, limit: number): ReadonlyArray<BalanceChangeView> {
+  balanceChanges(account: number, market: number, before: Place | undefined, limit: number): ReadonlyArray<BalanceChangeView> {
     return this.state.balances.of(account, market, before, limit).map((change) => ({ ...change, cause: causes[change.cause] as CauseName }))
   }
 

@@ -38,15 +38,51 @@ export interface Touched {
 
 const after = new Margin.Requirement()
 
-/** Whom parameters would touch at present marks, the insurance fund left out. It looks at every position of the market. */
-export const touched = (state: State, market: MarketState, next: Market.Parameters): Touched => {
+/**
+ * Accounts that are looked at in one go, to count whom an announcement would touch: with its own record where no more than these
+ * came to the market, or by whoever asks, part by part.
+ */
+const countedAtOnce = 256
+
+/** Some of the accounts that came to a market, with where the others go on; undefined behind the last. */
+export interface TouchedPart extends Touched {
+  readonly next: number | undefined
+}
+
+/** What is said of whom parameters would touch where that is not counted. */
+const uncounted: Touched = { underInitialMargin: none, underMaintenanceMargin: none }
+
+/** How many accounts came to a market, the insurance fund left out. */
+const cameTo = (state: State, market: MarketState): number => {
+  const fund = InsuranceFund.find(state)
+  const fundCame = fund !== none && state.positions.find(fund, market.index) !== none
+  return state.positions.heldCount(market.index) - (fundCame ? 1 : 0)
+}
+
+/** Whom parameters would touch at present marks, if that is few enough to be counted with a record. */
+const touchedAtOnce = (state: State, market: MarketState, next: Market.Parameters): Touched => {
+  if (cameTo(state, market) > (state.capacity.countedAtOnce ?? countedAtOnce)) return uncounted
+  const { underInitialMargin, underMaintenanceMargin } = touched(state, market, next, 0, Number.POSITIVE_INFINITY)
+  return { underInitialMargin, underMaintenanceMargin }
+}
+
+/** Whom parameters would touch at present marks, the insurance fund left out: so many who came to the market, from a place on. */
+export const touched = (
+  state: State,
+  market: MarketState,
+  next: Market.Parameters,
+  from: number,
+  most: number = state.capacity.countedAtOnce ?? countedAtOnce
+): TouchedPart => {
   const { accounts, positions } = state
+  const held = positions.heldCount(market.index)
+  const end = Math.min(held, from + most)
   const then = new MarketState(market.index, next)
   then.setMark(market.mark)
   const fund = InsuranceFund.find(state)
   let underInitialMargin = 0
   let underMaintenanceMargin = 0
-  for (let at = 0; at < positions.heldCount(market.index); at++) {
+  for (let at = from; at < end; at++) {
     const slot = positions.heldSlot(market.index, at)
     const account = positions.account(slot)
     if (positions.quantity(slot) === 0 || account === fund) continue
@@ -59,7 +95,7 @@ export const touched = (state: State, market: MarketState, next: Market.Paramete
     if (backing < initialMargin) underInitialMargin++
     if (collateral + accounts.sumUnrealizedPnl(account) < maintenanceMargin) underMaintenanceMargin++
   }
-  return { underInitialMargin, underMaintenanceMargin }
+  return { underInitialMargin, underMaintenanceMargin, next: end < held ? end : undefined }
 }
 
 /** What a position and its orders would need in a market. */
@@ -85,7 +121,7 @@ export const announce = (
 ): MarketChanged | Refused => {
   if (!mayAnnounce(market.parameters, next)) return refused(Refusal.marketInvalid, none)
   if (effectiveAtEpochMs < state.atEpochMs + (state.capacity.noticeMs ?? noticeMs)) return noticeRequired(state, effectiveAtEpochMs)
-  const { underInitialMargin, underMaintenanceMargin } = touched(state, market, next)
+  const { underInitialMargin, underMaintenanceMargin } = touchedAtOnce(state, market, next)
   market.announced = { effectiveAtEpochMs, parameters: Market.inOrder(next) }
   queue(state)
   Changing.touch(state, market)

@@ -7,7 +7,7 @@ import type { Funding } from "../FundingLog.js"
 import type { MarkMade } from "../MarkLog.js"
 import type { MarketState, StandingSession } from "../Markets.js"
 import type { BookView, DelistingOutlook, Fill, MarketView, StatsView } from "../Reads.js"
-import { type Touched, touched } from "./Announced.js"
+import { touched, type TouchedPart } from "./Announced.js"
 import { finalPriceAt } from "./FinalPrice.js"
 import { isStale } from "./Freshness.js"
 import { perInterval, runningRate8hE9 } from "./Funding.js"
@@ -58,10 +58,10 @@ export class MarketReads extends VenueReads {
     }
   }
 
-  touched(index: number): Touched | undefined {
+  touched(index: number, from: number): TouchedPart | undefined {
     const market = this.state.markets[index]
     assert(market !== undefined, "a market index is one that was made")
-    return market.announced === null ? undefined : touched(this.state, market, market.announced.parameters)
+    return market.announced === null ? undefined : touched(this.state, market, market.announced.parameters, from)
   }
 
   delistingOutlook(index: number): DelistingOutlook {
@@ -71,7 +71,8 @@ export class MarketReads extends VenueReads {
     return {
       finalPriceAtoms: market.isDelisted ? market.mark : finalPriceAt(market, atEpochMs),
       openInterestAtoms: market.openInterest,
-      openOrders: books[index]!.orderCount
+      openOrders: books[index]!.orderCount,
+      againAtEpochMs: market.delisting?.state === "settling" ? market.delisting.againAtEpochMs : 0
     }
   }
 

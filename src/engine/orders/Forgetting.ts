@@ -8,6 +8,9 @@ import { disown } from "./Remembered.js"
 /** Ended orders outlive the keys that speak of them by so many minutes, so that a remembered cancel can always be answered. */
 export const orderGraceMinutes = 1
 
+/** How many ended orders one record looks at. */
+const atOnce = ({ capacity }: State): number => capacity.forgottenAtOnce ?? forgottenAtOnce
+
 /** Whether a record of that time looks at the ended order with `older` before it in line, if it comes to it. */
 const isDue = (state: State, older: number, atEpochMs: number): boolean => {
   const order = state.endedAt(older)
@@ -25,9 +28,10 @@ const isOver = ({ orders }: State, order: number, atEpochMs: number): boolean =>
 
 /** Whether a record of that time forgets so many ended orders. */
 export const forgetsOrders = (state: State, wanted: number, atEpochMs: number): boolean => {
-  if (wanted > forgottenAtOnce) return false
+  const most = atOnce(state)
+  if (wanted > most) return false
   let over = 0
-  for (let older = 0; older < forgottenAtOnce && isDue(state, older, atEpochMs); older++) {
+  for (let older = 0; older < most && isDue(state, older, atEpochMs); older++) {
     if (isOver(state, state.endedAt(older), atEpochMs) && ++over === wanted) return true
   }
   return false
@@ -54,7 +58,8 @@ const readOldest = (state: State): void => {
 /** Forgets the keys and orders whose time is over, so many of each at most. */
 export const forget = (state: State, atEpochMs: number): void => {
   state.idempotency.expire(atEpochMs, state.endOf, state.readAhead, state.evict)
-  for (let at = 0; at < forgottenAtOnce && isDue(state, 0, atEpochMs); at++) {
+  const most = atOnce(state)
+  for (let at = 0; at < most && isDue(state, 0, atEpochMs); at++) {
     if (at % readAtOnce === 0) readOldest(state)
     const order = state.endedAt(0)
     state.shiftEnded()

@@ -63,9 +63,7 @@ const restore = (state: State, from: SectionReader): void => {
   if (state.orders.size > capacity.orders) throw new OutOfRoom("ORDER_CAPACITY", capacity.orders, state.orders.size, sequence)
   state.idempotency = Idempotency.restore(
     { rows: from.bytes("idempotency.rows"), more: from.bytes("idempotency.more"), heads: from.ints("idempotency.heads") },
-    capacity.idempotencyKeys,
-    capacity.hashKey,
-    capacity.accountParts
+    capacity
   )
   state.idempotency.retentionMinutes = state.retentionMinutes
   state.fills = restoreFills(from)

@@ -50,11 +50,22 @@ export const preview = (state: State, account: number, entry: PlaceEntry, atEpoc
   const refusal = refusedUnseen(state, account, entry, atEpochMs)
   if (refusal !== undefined) return { outcome: refusal, feesAtoms: 0, before, after: undefined }
   // Mostly what is met first is enough; where it was not, or could not be told apart from enough, more is copied.
-  for (let most = 1;; most *= 2) {
-    const copy = new Copy(state, entry, account, atEpochMs, most)
+  let reach: Reach = { sizes: 1, records: 1 }
+  for (;;) {
+    const copy = new Copy(state, entry, account, atEpochMs, reach)
     const outcome = copy.place(entry)
     if (copy.wasEnough) return { outcome, ...copy.after(outcome), before }
+    reach = copy.further
   }
+}
+
+/**
+ * How far an order is looked after: to so many times its own size, and to so many times what a record meets. It meets no more than
+ * a record does; what is trimmed meanwhile is met by nobody, so that in the end even more may be needed.
+ */
+interface Reach {
+  readonly sizes: number
+  readonly records: number
 }
 
 /** What refuses an entry without a look at what it would meet: the venue's state, and what names and identities there are. */
@@ -95,8 +106,12 @@ class Copy {
   private readonly lastMet: number
   private readonly taker: number
 
-  constructor(private readonly original: State, entry: PlaceEntry, account: number, atEpochMs: number, most: number) {
-    const met = this.inReach(entry, account, most)
+  /** As far as is looked next where this was not enough. */
+  readonly further: Reach
+
+  constructor(private readonly original: State, entry: PlaceEntry, account: number, atEpochMs: number, reach: Reach) {
+    const met = this.inReach(entry, account, reach)
+    this.further = met.cut === "record" ? { ...reach, records: reach.records * 2 } : { ...reach, sizes: reach.sizes * 2 }
     const parties = [...new Set([account, ...met.slots.map((order) => original.orders.account(order))])].sort((one, other) => one - other)
     const slots = parties.map((party) => original.positions.find(party, entry.market))
     const trimmed = slots.map((slot) => this.trimmable(slot))
@@ -120,17 +135,20 @@ class Copy {
     // A chain is looked through for what is reduce-only, in its order; the others are in it to be taken out.
     for (const order of trimmed.flat()) this.chain(copies.get(order)!)
     for (const order of met.slots) if (!original.orders.reduceOnly(order)) this.chain(copies.get(order)!)
-    this.lastMet = met.isCut ? copies.get(met.slots.at(-1)!)! : none
+    this.lastMet = met.cut === "nowhere" ? none : copies.get(met.slots.at(-1)!)!
   }
 
   /**
-   * The orders that an entry could meet, as far as to `most` times its own size or what a record meets, and whether there may be
-   * more. The best order of the other side is always among them: it says whether a market order finds anything, and whether a
-   * post-only order rests.
+   * The orders that an entry could meet, as far as is looked, and by what they are cut where there may be more. The best order of
+   * the other side is always among them: it says whether a market order finds anything, and whether a post-only order rests.
    */
-  private inReach(entry: PlaceEntry, account: number, most: number): { readonly slots: ReadonlyArray<number>; readonly isCut: boolean } {
+  private inReach(
+    entry: PlaceEntry,
+    account: number,
+    { records, sizes }: Reach
+  ): { readonly slots: ReadonlyArray<number>; readonly cut: "nowhere" | "size" | "record" } {
     const { books, capacity, markets, orders } = this.original
-    const mostMet = (capacity.metAtOnce ?? Matching.metAtOnce) * most
+    const mostMet = (capacity.metAtOnce ?? Matching.metAtOnce) * records
     const book = books[entry.market]!
     const limitAtoms = Matching.reach(markets[entry.market]!, entry.side, entry.priceAtoms)
     const slots: Array<number> = []
@@ -138,13 +156,14 @@ class Copy {
     let order = book.best(entry.side === Order.buy ? Order.sell : Order.buy)
     for (; order !== none; order = book.nextSlot(order)) {
       const crosses = Matching.crosses(entry.side, limitAtoms, orders.priceAtoms(order))
-      if (!crosses && slots.length > 0) return { slots, isCut: false }
+      if (!crosses && slots.length > 0) return { slots, cut: "nowhere" }
       slots.push(order)
-      if (!crosses) return { slots, isCut: false }
-      if (slots.length > mostMet || sizeAtoms > entry.quantityAtoms * most) return { slots, isCut: true }
+      if (!crosses) return { slots, cut: "nowhere" }
+      if (slots.length > mostMet) return { slots, cut: "record" }
+      if (sizeAtoms > entry.quantityAtoms * sizes) return { slots, cut: "size" }
       if (orders.account(order) !== account) sizeAtoms += orders.remaining(order)
     }
-    return { slots, isCut: false }
+    return { slots, cut: "nowhere" }
   }
 
   /** The resting reduce-only orders of a pair, oldest first: a fill may trim them. */

@@ -1,0 +1,64 @@
+/**
+ * Tells whoever runs the venue of settlements of delisted markets that wait: a deficit is left that nobody can bear, until
+ * somebody is there to close against. `/metrics` tells it while it lasts, the log when it begins and when it is over.
+ */
+import * as Effect from "effect/Effect"
+import * as Units from "../../domain/Units.js"
+import type { Reads } from "../../engine/Reads.js"
+
+/** A delisted market whose settlement has yet to end, and since when it waits to be gone through again. */
+interface Settlement {
+  readonly marketId: string
+  /** Base units that are yet to be closed. */
+  readonly openInterest: string
+  readonly isWaiting: boolean
+}
+
+/** The markets that are being settled, the lowest first. */
+export const settlements = (state: Reads): ReadonlyArray<Settlement> => {
+  const found: Array<Settlement> = []
+  for (let market = 0; market < state.marketCount; market++) {
+    const { delisting, parameters: { marketId, quantityScale } } = state.market(market)
+    if (delisting?.state !== "settling") continue
+    const { againAtEpochMs, openInterestAtoms } = state.delistingOutlook(market)
+    found.push({ marketId, openInterest: Units.formatDecimal(openInterestAtoms, quantityScale), isWaiting: againAtEpochMs !== 0 })
+  }
+  return found
+}
+
+/** What is to be said of one, and whether it calls for somebody. */
+export interface Notice {
+  readonly text: string
+  readonly isWarning: boolean
+}
+
+/** Looks at the settlements; each look tells what has become otherwise since the one before. */
+export const make = (state: Reads): () => ReadonlyArray<Notice> => {
+  const waiting = new Set<string>()
+  return () => {
+    const found = settlements(state).filter(({ isWaiting }) => isWaiting)
+    const begun = found.filter(({ marketId }) => !waiting.has(marketId))
+    const ended = [...waiting].filter((marketId) => !found.some((each) => each.marketId === marketId))
+    for (const { marketId } of begun) waiting.add(marketId)
+    for (const marketId of ended) waiting.delete(marketId)
+    return [
+      ...begun.map(({ marketId, openInterest }) => ({
+        text: `the settlement of ${marketId} waits: nobody is left to bear a deficit in it, and ${openInterest} is open; `
+          + "it is gone through again every minute",
+        isWarning: true
+      })),
+      ...ended.map((marketId) => ({ text: `the settlement of ${marketId} has ended`, isWarning: false }))
+    ]
+  }
+}
+
+/** How often it is looked at: a settlement that waits is tried again once a minute. */
+const pauseMs = 10_000
+
+/** Logs what becomes of settlements that wait. */
+export const drive = (state: Reads): Effect.Effect<never> =>
+  Effect.suspend(() => {
+    const look = make(state)
+    const say = ({ isWarning, text }: Notice): Effect.Effect<void> => isWarning ? Effect.logWarning(text) : Effect.logInfo(text)
+    return Effect.forever(Effect.zipRight(Effect.suspend(() => Effect.forEach(look(), say, { discard: true })), Effect.sleep(pauseMs)))
+  })
