@@ -7,6 +7,7 @@ import type { Answer, Call } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
+import { firstApart, Wallet } from "../workload/Wallet.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -23,6 +24,10 @@ export class Clients {
   calls = 0
   /** Calls whose clients insist on an answer and have none. */
   readonly pending = new Set<Call>()
+  /** What owners and agents were told. */
+  readonly wallet: Wallet
+  /** Calls of theirs that have been begun. */
+  #apart = 0
   /** The call whose client is being told. */
   #settling: number | undefined
   /** The operator brings the venue back: its keys are told from those of the run. */
@@ -35,7 +40,12 @@ export class Clients {
     readonly witness: Witness,
     readonly follower: Follower,
     readonly clock: () => number | undefined
-  ) {}
+  ) {
+    this.wallet = new Wallet(follower.model)
+  }
+
+  /** Begins the next call of an owner or an agent: they are counted by themselves. */
+  readonly issueApart = (draft: Draft, settled: Settled): Call => this.begin(draft, firstApart + this.#apart++, settled)
 
   /** Begins the next call. */
   readonly issue = (draft: Draft, settled: Settled): Call =>
@@ -51,11 +61,11 @@ export class Clients {
   /** Begins a call. Its number draws what the network does to it. */
   begin(draft: Draft, id: number, settled: Settled): Call {
     const { request, elapsedMs, record } = this.world
-    this.calls = Math.max(this.calls, id + 1)
+    if (id < firstApart) this.calls = Math.max(this.calls, id + 1)
     if (request.record === true && this.identities.length > 0 && !this.#restoring) {
       record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
     }
-    const call = callOf(draft, id)
+    const call = callOf(this.wallet.resolved(draft), id)
     if (call.persistent) this.pending.add(call)
     this.#attempt(call, 1, settled)
     return call
@@ -109,6 +119,7 @@ export class Clients {
   #answered(call: Call, attempt: number, answer: Answer, leftBehind: number, sent: Moment): void {
     const { follower, witness, world } = this
     const { model } = follower
+    if (answer.status === 200) this.wallet.note(call.id, answer.json)
     witness.count(`answered ${answer.status}`)
     follower.drain()
     witness.see({

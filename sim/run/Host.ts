@@ -8,6 +8,7 @@ import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
+import * as Identities from "../model/NaiveIdentity.js"
 import { venueBounds } from "../model/NaiveLiquidation.js"
 import { type Kept, venueKept } from "../model/NaivePublished.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
@@ -32,6 +33,7 @@ export const capacityOf = (options: Options): Capacity => {
     accountParts = 0,
     endedAtOnce = 256,
     idempotencyKeys,
+    identity = Identities.venueBounds,
     liquidatedAtOnce,
     metAtOnce = 1_024,
     noticeMs = 86_400_000,
@@ -46,6 +48,7 @@ export const capacityOf = (options: Options): Capacity => {
     accountParts,
     endedAtOnce,
     metAtOnce,
+    identity,
     noticeMs,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
@@ -251,7 +254,7 @@ export class Host {
       venue: { ...venueOptions(this.world, this.#running), ...set },
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
-      log: (line) => this.witness.trace(`log ${line}`),
+      log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told
     })

@@ -264,6 +264,7 @@ export const exchangeAgentConnect = Route.effect({
       if (polled !== "approved" && polled !== "unknown") return fail(unapproved[polled])
       const grant = state.findGrant(deviceSha256)
       if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs) return fail(grantOver)
+      if (polled === "unknown") services.identity.reached?.("a grant outlived its process")
       if (!ApiKeys.equalConstantTime(s256(codeVerifier), grant.codeChallenge)) {
         return fail(Errors.invalidRequest("codeVerifier: is not the one that this device code was begun with."))
       }
