@@ -210,7 +210,7 @@ export class NaiveIdentity {
   }
 
   /** Signs an owner in. Of the venue's sessions the first that are over are forgotten, up to one that is not. */
-  #begin(account: number, { credentialId, expiresAtEpochMs, remoteAddress, tokenSha256 }: OpenOwnerAccount | SignIn | AddPasskey): Came {
+  #begin(account: number, { credentialId, remoteAddress, tokenSha256 }: OpenOwnerAccount | SignIn | AddPasskey): Came {
     for (let left = forgottenAtOnce; left > 0; left--) {
       const [first] = this.sessions
       if (first === undefined || first.expiresAtEpochMs > this.around.now()) break
@@ -222,7 +222,9 @@ export class NaiveIdentity {
       this.#end(oldest!)
       this.#note(account, "session_ended", oldest!.credentialId, remoteAddress)
     }
-    const session = { number: this.#opened++, account, tokenSha256, credentialId, createdAtEpochMs: this.around.now(), expiresAtEpochMs }
+    const now = this.around.now()
+    const expiresAtEpochMs = now + 12 * hourMs
+    const session = { number: this.#opened++, account, tokenSha256, credentialId, createdAtEpochMs: now, expiresAtEpochMs }
     this.sessions.push(session)
     this.everSessions.push(session)
     return { account }
@@ -289,11 +291,12 @@ export class NaiveIdentity {
   }
 
   #approve(command: ApproveAgent): Came {
-    const { account, clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+    const { account, clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
     const now = this.around.now()
     const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
     this.grants = this.grants.filter((grant) => !over.includes(grant))
-    if (expiresAtEpochMs <= now || this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
+    if (this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
+    const expiresAtEpochMs = now + grantMs
     const grant = { deviceSha256, account, clientName, codeChallenge, scopes, keyLifetimeSeconds, approvedAtEpochMs: now, expiresAtEpochMs }
     this.grants.push(grant)
     this.everGrants.push(grant)

@@ -93,13 +93,14 @@ const follow = (state: State, { model: { identity }, record: { command, sequence
 type Answered = Observation & { readonly _tag: "Answered" }
 
 /** How an authority stands for all that is known of the time between question and answer. */
-const standingOf = (authority: Authority | undefined, { clock }: Answered, askedAt: number): "good" | "over" | "unsure" => {
+const standingOf = (authority: Authority | undefined, { clock, model }: Answered, askedAt: number): "good" | "over" | "unsure" => {
   if (authority === undefined) return "unsure"
   const { endedBy, expiresAtEpochMs } = authority
   if (endedBy !== undefined && endedBy <= askedAt) return "over"
   if (clock === undefined) return "unsure"
   if (clock[0] >= expiresAtEpochMs) return "over"
-  return endedBy === undefined && clock[1] < expiresAtEpochMs ? "good" : "unsure"
+  // Commands are held to the time of records, which a clock that was set back leaves ahead of it.
+  return endedBy === undefined && Math.max(clock[1], model.atEpochMs) < expiresAtEpochMs ? "good" : "unsure"
 }
 
 /** The account that a path names. */

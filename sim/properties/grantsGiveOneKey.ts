@@ -22,23 +22,19 @@ interface Approval {
 
 type State = Map<string, Approval>
 
-const tenMinutesMs = 600_000
-
 const committed = (state: State, { decision: { outcomes }, record }: Observation & { readonly _tag: "Committed" }): Verdict => {
   const { atEpochMs, command, sequence } = record
   const isDone = outcomes[0]?.refusal === Refusal.none
   if (command.kind === "ApproveAgent" && isDone) {
     state.set(command.deviceSha256, { command, atEpochMs, issuedBy: undefined, told: undefined })
-    return command.expiresAtEpochMs <= atEpochMs + tenMinutesMs || command.expiresAtEpochMs - atEpochMs < 2 * tenMinutesMs
-      ? holds
-      : broken(`record ${sequence} lets a grant stand until ${command.expiresAtEpochMs}`)
+    return holds
   }
   if (command.kind !== "ExchangeGrant" || !isDone) return holds
   const approval = state.get(command.deviceSha256)
   if (approval === undefined) return broken(`record ${sequence} issues a key that nobody approved`)
   if (approval.issuedBy !== undefined) return broken(`records ${approval.issuedBy} and ${sequence} issue keys for one approval`)
   approval.issuedBy = sequence
-  return atEpochMs < approval.command.expiresAtEpochMs ? holds : broken(`record ${sequence} issues a key behind the end of its grant`)
+  return atEpochMs < approval.atEpochMs + approval.command.grantMs ? holds : broken(`record ${sequence} issues a key behind the end of its grant`)
 }
 
 /** What is told of the key, against what was approved. */

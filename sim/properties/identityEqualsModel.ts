@@ -81,6 +81,7 @@ const cursorNumber = (cursor: string | undefined): number => {
   return Number(/"before":([0-9]+)/.exec(Buffer.from(cursor, "base64url").toString())?.[1] ?? Number.NaN)
 }
 
+/** A key's id, as its text `pk_<environment>_<id>_<secret>` has it. */
 const keyIdIn = (token: string): string => `key_${token.split("_")[2] ?? ""}`
 
 const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity.Wish): Verdict => {
@@ -111,7 +112,7 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
 
 /** The key that asks, by its own token. */
 const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict => {
-  const key = model.identity.keys.find(({ keyId }) => keyId === keyIdIn(call.token.replace("_development", "")))
+  const key = model.identity.keys.find(({ keyId }) => keyId === keyIdIn(call.token))
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
   return atEither(clock, model, (now) =>
     difference(`the key of ${call.client}`, json, { version: "api-key-current/v1", key: ShownIdentity.key(model, key, now) }))

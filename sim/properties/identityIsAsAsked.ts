@@ -1,7 +1,8 @@
 /**
  * Safety (I11). Every record about who may act is one that a request explains: a passkey that was asked and has answered well, a
  * code that was told and is shown again, a session that says who asks. What is journaled is what the request said, and the answer
- * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record.
+ * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record. And
+ * what proves a passkey in time is not called unproven.
  */
 import { accountId as idOf } from "../../src/domain/Ids.js"
 import { Refusal } from "../../src/domain/Refusal.js"
@@ -25,7 +26,6 @@ interface Agent {
   readonly codeChallenge: string
   readonly deviceSha256: string
   readonly userCode: string
-  readonly expiresAtEpochMs: number
 }
 
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
@@ -41,8 +41,15 @@ interface State {
   /** Every passkey that was ever registered, by its id: the last of them. */
   readonly passkeys: Map<string, Identity.Known>
   /** Records that opened sessions and issued keys, by the digest of the token or of the key. */
-  readonly openings: Map<string, { readonly command: Opening; readonly account: number }>
+  readonly openings: Map<string, { readonly command: Opening; readonly account: number; readonly atEpochMs: number }>
   readonly keys: Map<string, { readonly command: ExchangeGrant; readonly account: number }>
+  /** The process that runs, and which of them asked each challenge. */
+  incarnation: number
+  readonly askedBy: Map<string, number>
+  /** Good proofs that were called unproven, by challenge: each has to have been taken at another time that it was sent. */
+  readonly turnedDown: Map<string, string>
+  /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
+  isRoomless: boolean
   /** How many failed sign-ins each passkey may have been noted for. */
   readonly failures: Map<string, number>
 }
@@ -138,15 +145,19 @@ const isAsked = <K extends Identity.Wish["kind"]>(state: State, kind: K, token: 
   return false
 }
 
+/** An agent waits for ten minutes. */
+const longestWaitMs = 600_000
+
 const agentOf = ({ agents }: State, fits: (agent: Agent) => boolean): Agent | undefined => agents.find(fits)
 
 const approved = (state: State, command: Extract<Command, { kind: "ApproveAgent" }>, token: string): Verdict => {
-  const { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = command
+  const { clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, scopes } = command
   const agent = agentOf(state, (each) => each.deviceSha256 === deviceSha256)
   if (agent === undefined) return broken("is of an agent that nobody was told of")
   const isSame = agent.clientName === clientName && agent.codeChallenge === codeChallenge && agent.scopes === scopes
-    && agent.keyLifetimeSeconds === keyLifetimeSeconds && agent.expiresAtEpochMs === expiresAtEpochMs
+    && agent.keyLifetimeSeconds === keyLifetimeSeconds
   if (!isSame) return broken(`is not what the agent asked for: ${JSON.stringify(agent)}`)
+  if (grantMs <= 0 || grantMs > longestWaitMs) return broken(`lets the key be fetched for ${grantMs} ms`)
   return isAsked(state, "approveAgentConnect", token, (wish) => wish.userCode === agent.userCode && wish.scopes === scopes)
     ? holds
     : broken("nobody has asked for it with this code and these scopes")
@@ -207,7 +218,7 @@ const explained = (state: State, command: Command, model: NaiveVenue): Verdict =
 
 type Committed = Observation & { readonly _tag: "Committed" }
 
-const committed = (state: State, { decision: { outcomes }, model, record: { command, sequence } }: Committed): Verdict => {
+const committed = (state: State, { decision: { outcomes }, model, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
   if (!isOfIdentity(command)) return holds
   const verdict = explained(state, command, model)
   if (verdict !== undefined) return broken(`record ${sequence}, ${command.kind}: ${verdict}: ${JSON.stringify(command)}`)
@@ -216,7 +227,7 @@ const committed = (state: State, { decision: { outcomes }, model, record: { comm
   if (refusal !== Refusal.none) return holds
   if (command.kind === "ExchangeGrant") state.keys.set(command.secretSha256, { command, account })
   if (command.kind === "OpenOwnerAccount" || command.kind === "SignIn" || command.kind === "AddPasskey") {
-    state.openings.set(command.tokenSha256, { command, account })
+    state.openings.set(command.tokenSha256, { command, account, atEpochMs })
   }
   if (command.kind === "OpenOwnerAccount" || command.kind === "AddPasskey") {
     const { credentialId, publicKey, userHandle } = command
@@ -235,18 +246,15 @@ const wasOver = ({ clock }: Answered, atEpochMs: number): boolean => clock !== u
 const sessionHours = 12
 const hourMs = 3_600_000
 
-/** A session as it is told: journaled, its account's, and as long as a session is. */
-const sessionVerdict = (state: State, { answer: { json }, clock, model }: Answered, proof: Identity.AskedProof): Verdict => {
+/** A session as it is told: journaled, its account's, and as long as a session is by its record's time. */
+const sessionVerdict = (state: State, { answer: { json }, model }: Answered, proof: Identity.AskedProof): Verdict => {
   const { accessToken, accountId, expiresAtEpochMs } = json as Json
   const opening = state.openings.get(Identity.sha256(String(accessToken), "hex"))
   if (opening === undefined) return broken("tells a token that no record is of")
-  const { account, command } = opening
+  const { account, atEpochMs, command } = opening
   if (command.credentialId !== proof.credentialId) return broken("tells a session of another passkey")
   if (accountId !== accountIdOf(model, account)) return broken(`names ${String(accountId)}, which is not the passkey's`)
-  if (expiresAtEpochMs !== command.expiresAtEpochMs) return broken("ends at another time than was journaled")
-  if (clock === undefined) return holds
-  const [least, most] = clock.map((at) => at + sessionHours * hourMs)
-  return command.expiresAtEpochMs >= least! && command.expiresAtEpochMs <= most! ? holds : broken("does not last for twelve hours")
+  return expiresAtEpochMs === atEpochMs + sessionHours * hourMs ? holds : broken("does not last for twelve hours")
 }
 
 /** What an answer asks of a passkey is noted. */
@@ -254,6 +262,7 @@ const noteChallenge = (state: State, { answer: { json }, call }: Answered, wish:
   const { challengeIdentifier, expiresAtEpochMs, options } = json as Json
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
+  state.askedBy.set(String(challengeIdentifier), state.incarnation)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
     purpose: !isNew ? wish.purpose : wish.proof === undefined ? "open_account" : "new_passkey",
@@ -321,6 +330,28 @@ const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
 /** Good requests that may be refused as invalid for what they ask, and not for their form: without a guard. */
 const mattered: ReadonlySet<Identity.Wish["kind"]> = new Set(["beginRegistration", "approveAgentConnect", "exchangeAgentConnect"])
 
+const unproven: ReadonlySet<unknown> = new Set(["passkey_assertion_invalid", "passkey_registration_invalid"])
+
+/** What a proof is to prove, by the request that it is in, and of whose passkey; undefined where nothing is journaled of it. */
+const purposeOf = (state: State, wish: Identity.Wish, { accountId }: Call): readonly [purpose: string, accountId: string | undefined] | undefined => {
+  if (wish.kind === "finishAuthentication") return ["sign_in", undefined]
+  if (wish.kind === "removePasskey") return ["remove_passkey", accountId]
+  if (wish.kind !== "finishRegistration") return undefined
+  return state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey" ? ["new_passkey", accountId] : ["open_account", undefined]
+}
+
+/** Notes a good proof that is called unproven: it may have come twice, and then the other has its record. */
+const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, model }: Answered, wish: Identity.Wish): void => {
+  const { code, rejectionGuard } = isObject(json) ? json : {}
+  const proof = proofIn(wish)
+  const purpose = purposeOf(state, wish, call)
+  if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
+  if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
+  const isKnown = wish.kind === "finishRegistration" || model.identity.passkeys.some(({ credentialId }) => credentialId === proof.credentialId)
+  const inTime = clock[1] < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
+  if (isKnown && inTime) state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
+}
+
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, call } = seen
   const reading = Identity.read(call.method, call.target, call.body)
@@ -330,6 +361,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   const isDone = answer.status < 300
   if (wish === undefined) return isDone ? broken(`${what} is none by the contract, and is done: ${call.body}`) : holds
   if (!isDone) {
+    noteTurnedDown(state, seen, wish)
     const { apiKeyRejection, code, rejectionGuard } = isObject(answer.json) ? answer.json : {}
     const isOfForm = answer.status === 400 && code === "invalid_request" && rejectionGuard === undefined && apiKeyRejection === undefined
     const isPage = wish.kind === "listSecurityEvents" && wish.cursor !== undefined
@@ -344,15 +376,14 @@ const noteAgent = (state: State, { answer: { json, status }, call }: Answered): 
   const wish = Identity.read(call.method, call.target, call.body)?.wish
   if (status !== 200 || wish?.kind !== "beginAgentConnect" || !isObject(json)) return
   const { clientName, codeChallenge, keyLifetimeSeconds, scopes } = wish
-  const { deviceCode, expiresAtEpochMs, userCode } = json
+  const { deviceCode, userCode } = json
   state.agents.push({
     clientName,
     codeChallenge,
     keyLifetimeSeconds,
     scopes,
     deviceSha256: Identity.sha256(String(deviceCode), "hex"),
-    userCode: String(userCode),
-    expiresAtEpochMs: Number(expiresAtEpochMs)
+    userCode: String(userCode)
   })
 }
 
@@ -370,6 +401,10 @@ export const identityIsAsAsked: Property<State> = {
     passkeys: new Map(),
     openings: new Map(),
     keys: new Map(),
+    incarnation: 0,
+    askedBy: new Map(),
+    turnedDown: new Map(),
+    isRoomless: false,
     failures: new Map()
   }),
   observe: (state, seen) => {
@@ -383,6 +418,22 @@ export const identityIsAsAsked: Property<State> = {
         // The network may bring it twice.
         if (proof !== undefined) state.failures.set(proof.credentialId, (state.failures.get(proof.credentialId) ?? 0) + 2)
         return holds
+      }
+      case "Started":
+        // What the process before had begun nobody knows.
+        state.incarnation = seen.incarnation
+        state.turnedDown.clear()
+        return holds
+      case "Offered":
+        state.isRoomless ||= !seen.taken && isOfIdentity(seen.command)
+        return holds
+      case "Taken":
+        state.isRoomless ||= seen.answered !== undefined && isOfIdentity(seen.command)
+        return holds
+      case "Finished": {
+        if (state.isRoomless) return holds
+        const [first] = [...state.turnedDown].filter(([challenge]) => !state.spent.has(challenge))
+        return first === undefined ? holds : broken(`a good proof was turned down: ${first[1]}`)
       }
       case "Committed":
         return committed(state, seen)

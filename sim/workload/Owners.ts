@@ -128,7 +128,8 @@ class Owner {
   readonly #next = (): void => this.#later(() => this.#act())
 
   #act(): void {
-    if (this.sessions.length === 0) return this.passkeys.length === 0 ? this.#openAccount() : this.#signIn(undefined)
+    if (this.passkeys.length === 0) return this.#openAccount()
+    if (this.sessions.length === 0) return this.#signIn(undefined)
     this.#acts[this.random.weighted(weights)]()
   }
 

@@ -42,8 +42,11 @@ export interface Challenge {
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64url")
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 
+const idBytes = 16
+
 /** How the venue knows a passkey. */
-export const credentialIdOf = (passkey: number): string => digest(`passkey ${passkey}`).slice(0, 22)
+export const credentialIdOf = (passkey: number): string =>
+  createHash("sha256").update(`passkey ${passkey}`).digest().subarray(0, idBytes).toString("base64url")
 const publicKeyOf = (passkey: number): string => digest(`public key of passkey ${passkey}`)
 
 /** The pages that ask, and another's. */

@@ -20,7 +20,7 @@ import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { kindCode, type KindName } from "./SecurityLog.js"
-import type { Session } from "./Sessions.js"
+import { type Session, sessionMs } from "./Sessions.js"
 
 /** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
 const addedApprovesAfterMs = 24 * 60 * 60 * 1000
@@ -46,11 +46,13 @@ const end = (state: State, session: Session): void => {
 
 interface Opening {
   readonly tokenSha256: string
-  readonly expiresAtEpochMs: number
   readonly remoteAddress: string
 }
 
-/** Opens a session of an account; beyond the most, its oldest ends. */
+/**
+ * Opens a session of an account; beyond the most, its oldest ends. It lives by the time of records, as keys do: whatever clock
+ * the request met, its owner can act by it from the next record on.
+ */
 const open = (state: State, account: number, credentialId: string, opening: Opening): SessionOpened => {
   const { bounds, sessions } = state.identity
   sessions.forget(state.atEpochMs)
@@ -61,7 +63,8 @@ const open = (state: State, account: number, credentialId: string, opening: Open
     note(state, account, "session_ended", own[0]!.credentialId, opening.remoteAddress)
   }
   const number = sessions.total
-  const { expiresAtEpochMs, tokenSha256 } = opening
+  const expiresAtEpochMs = state.atEpochMs + sessionMs
+  const { tokenSha256 } = opening
   sessions.add({ number, account, tokenSha256, credentialId, createdAtEpochMs: state.atEpochMs, expiresAtEpochMs })
   state.events.event3(Event.SessionOpened, account, number, expiresAtEpochMs)
   return { _tag: "SessionOpened", account, session: number }
@@ -136,10 +139,11 @@ const removePasskey = (state: State, { account, credentialId, remoteAddress }: R
 }
 
 const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
-  const { account, clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+  const { account, clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
   const { grants } = state.identity
   grants.forget(state.atEpochMs)
-  if (expiresAtEpochMs <= state.atEpochMs || grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
+  if (grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
+  const expiresAtEpochMs = state.atEpochMs + grantMs
   grants.add({
     deviceSha256,
     account,
