@@ -209,7 +209,7 @@ class Run {
       clients.identities.forEach((who, index) =>
         Trader.make(desk, who, root.split(`trader-${index}`), options.workload, options.edges?.againUnderHalt ?? 0).start()
       )
-      if (options.owners !== undefined) this.beginOwners(options.owners)
+      if (options.owners !== undefined && options.owners.owners > 0) this.beginOwners(options.owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)

@@ -494,9 +494,12 @@ const sessionsShare = 0.5
 /** Zones on either side of that of the epoch, and one of half an hour. */
 const zones = ["America/New_York", "Asia/Kolkata", "Pacific/Auckland", "UTC"] as const
 
+/** In how many runs there are owners: the others are what they would be without any. */
+const ownersShare = 0.7
+
 /** Few calls, so that a run with owners takes hardly longer than one without. */
 const owners = (random: SimRandom): Owners => ({
-  owners: random.pick([1, 2, 2]),
+  owners: random.chance(ownersShare) ? random.pick([1, 2, 2]) : 0,
   calls: random.pick([30, 45, 60, 90]),
   meanPauseMs: random.pick([20, 60, 200]),
   meanStepMs: random.pick([0, 0, 0, 1_000, 4_000])

@@ -46,7 +46,9 @@ interface State {
   /** The process that runs, and which of them asked each challenge. */
   incarnation: number
   readonly askedBy: Map<string, number>
-  /** Good proofs that were called unproven, by challenge: each has to have been taken at another time that it was sent. */
+  /** How often each challenge was answered so far. */
+  readonly sent: Map<string, number>
+  /** Good proofs that were sent once and called unproven, by challenge: the network may have brought them twice, and one has a record. */
   readonly turnedDown: Map<string, string>
   /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
   isRoomless: boolean
@@ -349,7 +351,7 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
   const isKnown = wish.kind === "finishRegistration" || model.identity.passkeys.some(({ credentialId }) => credentialId === proof.credentialId)
   const inTime = clock[1] < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
-  if (isKnown && inTime) state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
+  if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1) state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
 }
 
 const answered = (state: State, seen: Answered): Verdict => {
@@ -403,6 +405,7 @@ export const identityIsAsAsked: Property<State> = {
     keys: new Map(),
     incarnation: 0,
     askedBy: new Map(),
+    sent: new Map(),
     turnedDown: new Map(),
     isRoomless: false,
     failures: new Map()
@@ -416,6 +419,7 @@ export const identityIsAsAsked: Property<State> = {
         state.asked.set(call.id, { call, wish })
         const proof = proofIn(wish)
         // The network may bring it twice.
+        if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)
         if (proof !== undefined) state.failures.set(proof.credentialId, (state.failures.get(proof.credentialId) ?? 0) + 2)
         return holds
       }
