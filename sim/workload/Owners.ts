@@ -271,6 +271,8 @@ class Owner {
   }
 
   #removePasskey(): void {
+    // The last one is refused: who means to remove one has another, mostly.
+    if (this.passkeys.length === 1 && this.random.chance(0.7)) return this.#addPasskey()
     const session = this.#session
     const removed = this.random.chance(0.1)
       ? this.random.pick(this.#other?.passkeys ?? this.passkeys)
