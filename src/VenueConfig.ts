@@ -96,7 +96,15 @@ export type IndexSetting =
   | { readonly feed: "tape"; readonly file: string; readonly loops: boolean }
   | { readonly feed: "ccxt"; readonly from: IndexExchanges }
 
-type ReckonedNames = "publicOrigin" | "rpId" | "indexFeed" | "indexTape" | "indexTapeLoops" | "indexExchanges" | "indexExchangeUrls" | "indexSources"
+type ReckonedNames =
+  | "publicOrigin"
+  | "rpId"
+  | "indexFeed"
+  | "indexTape"
+  | "indexTapeLoops"
+  | "indexExchanges"
+  | "indexExchangeUrls"
+  | "indexSources"
 
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
 export interface VenueConfig extends Omit<Settings, ReckonedNames> {

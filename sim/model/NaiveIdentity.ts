@@ -3,12 +3,7 @@
  * nothing with the engine but the vocabulary.
  */
 import { Refusal } from "../../src/domain/Refusal.js"
-import type { AddPasskey } from "../../src/operations/identity/AddPasskey.js"
-import type { ApproveAgent } from "../../src/operations/identity/ApproveAgent.js"
-import type { ExchangeGrant } from "../../src/operations/identity/ExchangeGrant.js"
-import type { OpenOwnerAccount } from "../../src/operations/identity/OpenOwnerAccount.js"
-import type { SignIn } from "../../src/operations/identity/SignIn.js"
-import type { Command } from "../../src/operations/Operations.js"
+import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
 
 const hourMs = 60 * 60 * 1000
 
@@ -97,22 +92,29 @@ export interface Surroundings {
 /** What a command comes to: the account that it is about, or why it is refused. */
 export type Came = { readonly account: number } | { readonly refusal: Refusal; readonly limit?: number; readonly actual?: number }
 
-export type IdentityCommand = Extract<
-  Command,
-  {
-    readonly kind:
-      | "OpenOwnerAccount"
-      | "SignIn"
-      | "AddPasskey"
-      | "RemovePasskey"
-      | "EndSession"
-      | "ApproveAgent"
-      | "DenyAgent"
-      | "ExchangeGrant"
-      | "RevokeApiKey"
-      | "NoteSecurity"
-  }
->
+/** The commands about who may act. */
+const kinds = [
+  "OpenOwnerAccount",
+  "SignIn",
+  "AddPasskey",
+  "RemovePasskey",
+  "EndSession",
+  "ApproveAgent",
+  "DenyAgent",
+  "ExchangeGrant",
+  "RevokeApiKey",
+  "NoteSecurity"
+] as const
+export type IdentityCommand = CommandOfKind<(typeof kinds)[number]>
+
+/** Whether a command is about who may act. */
+export const isOfIdentity = (command: Command): command is IdentityCommand => (kinds as ReadonlyArray<string>).includes(command.kind)
+
+type OpenOwnerAccount = CommandOfKind<"OpenOwnerAccount">
+type SignIn = CommandOfKind<"SignIn">
+type AddPasskey = CommandOfKind<"AddPasskey">
+type ApproveAgent = CommandOfKind<"ApproveAgent">
+type ExchangeGrant = CommandOfKind<"ExchangeGrant">
 
 export class NaiveIdentity {
   /** All in the order in which they came. */

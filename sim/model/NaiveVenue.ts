@@ -700,6 +700,7 @@ export class NaiveVenue {
   }
 
   #decide(command: Command): ReadonlyArray<NaiveOutcome> {
+    if (Identities.isOfIdentity(command)) return [this.#identify(command)]
     switch (command.kind) {
       case "PlaceOrders":
         return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
@@ -720,17 +721,6 @@ export class NaiveVenue {
         return [this.#fence(command)]
       case "CancelByOperator":
         return [this.#cancelByOperator(command)]
-      case "OpenOwnerAccount":
-      case "SignIn":
-      case "AddPasskey":
-      case "RemovePasskey":
-      case "EndSession":
-      case "ApproveAgent":
-      case "DenyAgent":
-      case "ExchangeGrant":
-      case "RevokeApiKey":
-      case "NoteSecurity":
-        return [this.#identify(command)]
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":

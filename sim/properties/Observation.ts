@@ -190,7 +190,11 @@ export type Observation =
     readonly changed: string | undefined
   }
   /** What the venue keeps was searched for every secret that clients were told or have sent. */
-  | { readonly _tag: "Searched"; readonly secrets: number; readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }> }
+  | {
+    readonly _tag: "Searched"
+    readonly secrets: number
+    readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }>
+  }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }
   /** Nothing more is to come. */

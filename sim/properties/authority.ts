@@ -132,7 +132,9 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
   if (standing === "unsure") return holds
   if (isTurnedAway) return broken(`${what} has authority, and ${said}`)
   const lacks = authority!.scopes !== undefined && (authority!.scopes & scopeFor(call)) !== scopeFor(call)
-  return lacks === (status === 403 && codeOf(json) === "scope_missing") ? holds : broken(`${what} may ${lacks ? "not " : ""}do this, and ${said}`)
+  return lacks === (status === 403 && codeOf(json) === "scope_missing")
+    ? holds
+    : broken(`${what} may ${lacks ? "not " : ""}do this, and ${said}`)
 }
 
 const answered = (state: State, seen: Answered): Verdict => {
@@ -145,7 +147,8 @@ const answered = (state: State, seen: Answered): Verdict => {
   const authority = state.byDigest.get(Identity.sha256(call.token, "hex"))
   const own = authority === undefined ? undefined : idOf(model.accounts[authority.account]!.born)
   const account = named(call)
-  if (answer.status < 300 && account !== undefined && account !== own) return broken(`${what} is of ${String(own)}, and is answered ${answer.text}`)
+  if (answer.status < 300 && account !== undefined && account !== own)
+    return broken(`${what} is of ${String(own)}, and is answered ${answer.text}`)
   const standing = standingOf(authority, seen, askedAt)
   if (owners === undefined) return onOwnRoute(what, seen, authority, standing)
   if (owners.access === "anyone") return holds

@@ -18,6 +18,8 @@ export const challengesAnsweredOnce: Property<State> = {
     const { challengeIdentifier } = wish.proof
     const before = state.get(challengeIdentifier)
     state.set(challengeIdentifier, `${method} ${target} of call ${id}.${attempt}`)
-    return before === undefined ? holds : broken(`${challengeIdentifier} has proved ${before}, and now ${method} ${target} of call ${id}.${attempt}`)
+    return before === undefined
+      ? holds
+      : broken(`${challengeIdentifier} has proved ${before}, and now ${method} ${target} of call ${id}.${attempt}`)
   }
 }

@@ -34,7 +34,11 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
-      return call.reading._tag === "foreign" ? ["account_mismatch"] : call.credential === "issued" ? [undefined, "account_mismatch"] : [undefined]
+      return call.reading._tag === "foreign"
+        ? ["account_mismatch"]
+        : call.credential === "issued"
+        ? [undefined, "account_mismatch"]
+        : [undefined]
     default:
       return [undefined]
   }
@@ -48,7 +52,8 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
     return "is none of the failures there are"
   }
-  if (retryable !== (status === 429 || status === 503 || waited.has(code))) return `says that it is ${retryable === true ? "" : "not "}retryable`
+  if (retryable !== (status === 429 || status === 503 || waited.has(code)))
+    return `says that it is ${retryable === true ? "" : "not "}retryable`
   if ((info["dependency"] === "journal") !== (code === "dependency_unavailable")) return "names a dependency where none is at fault"
   const rejections = rejectionOf(call, code)
   const rejection = info["apiKeyRejection"] as string | undefined

@@ -34,7 +34,9 @@ const committed = (state: State, { decision: { outcomes }, record }: Observation
   if (approval === undefined) return broken(`record ${sequence} issues a key that nobody approved`)
   if (approval.issuedBy !== undefined) return broken(`records ${approval.issuedBy} and ${sequence} issue keys for one approval`)
   approval.issuedBy = sequence
-  return atEpochMs < approval.atEpochMs + approval.command.grantMs ? holds : broken(`record ${sequence} issues a key behind the end of its grant`)
+  return atEpochMs < approval.atEpochMs + approval.command.grantMs
+    ? holds
+    : broken(`record ${sequence} issues a key behind the end of its grant`)
 }
 
 /** What is told of the key, against what was approved. */

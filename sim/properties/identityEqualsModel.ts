@@ -32,7 +32,8 @@ const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: n
   const found = reads.apiKeys(account, Number.POSITIVE_INFINITY)
   return difference(`${what}: passkeys`, reads.passkeys(account), identity.passkeysOf(account))
     ?? difference(`${what}: keys`, found, keys.map(held))
-    ?? difference(`${what}: names of agents`, found.map(({ credential }) => reads.clientName(credential)), keys.map((key) => key.clientName))
+    ?? difference(`${what}: names of agents`, found.map(({ credential }) => reads.clientName(credential)),
+      keys.map((key) => key.clientName))
     ?? difference(
       `${what}: events`,
       reads.securityEvents(account, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
@@ -43,7 +44,9 @@ const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: n
 /** Sessions and grants, of which the engine tells only by their digests: those that stand, and none that does not. */
 const digestsVerdict = (reads: Glance["identity"], { identity }: NaiveVenue): Verdict => {
   for (const session of identity.everSessions) {
-    const expected = identity.sessions.includes(session) ? { ...session, principal: Principal.session, credential: session.number } : undefined
+    const expected = identity.sessions.includes(session)
+      ? { ...session, principal: Principal.session, credential: session.number }
+      : undefined
     const verdict = difference(`session ${session.number}`, reads.findSession(session.tokenSha256), expected)
     if (verdict !== undefined) return verdict
   }
@@ -96,7 +99,8 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
     case "revokeApiKey": {
       const key = identity.keys.find(({ keyId }) => keyId === wish.keyId)
       if (key === undefined) return broken(`${what} tells of a key that never was`)
-      return atEither(clock, model, (now) => difference(what, json, { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
+      return atEither(clock, model,
+        (now) => difference(what, json, { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
     }
     case "listSecurityEvents":
       return difference(what, json, ShownIdentity.notes(model, account, cursorNumber(wish.cursor), wish.limit))
@@ -114,8 +118,8 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
 const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict => {
   const key = model.identity.keys.find(({ keyId }) => keyId === keyIdIn(call.token))
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
-  return atEither(clock, model, (now) =>
-    difference(`the key of ${call.client}`, json, { version: "api-key-current/v1", key: ShownIdentity.key(model, key, now) }))
+  return atEither(clock, model,
+    (now) => difference(`the key of ${call.client}`, json, { version: "api-key-current/v1", key: ShownIdentity.key(model, key, now) }))
 }
 
 const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0
@@ -142,7 +146,7 @@ export const identityEqualsModel: Property<State> = {
     switch (seen._tag) {
       case "Committed":
         state.model = seen.model
-        if (isOfIdentity(seen.record.command)) for (const account of seen.decision.touchedAccounts) state.changed.add(account)
+        if (isOfIdentity(seen.record.command)) { for (const account of seen.decision.touchedAccounts) state.changed.add(account) }
         return holds
       case "Inspected":
         return inspected(state, seen)

@@ -83,7 +83,8 @@ const fault = (state: State, proof: Identity.AskedProof, purpose: string, accoun
   return Identity.assertionFault(proof, challenge, known)
 }
 
-const accountIdOf = ({ accounts }: NaiveVenue, account: number): string => accounts[account] === undefined ? "" : idOf(accounts[account].born)
+const accountIdOf = ({ accounts }: NaiveVenue, account: number): string =>
+  accounts[account] === undefined ? "" : idOf(accounts[account].born)
 
 /** In what a command's passkey is another than a request's; undefined where it is the same. */
 const otherPasskey = (command: OpenOwnerAccount | AddPasskey, proof: Identity.AskedProof, challenge: Identity.Challenge): boolean =>
@@ -167,7 +168,7 @@ const approved = (state: State, command: Extract<Command, { kind: "ApproveAgent"
 
 const denied = (state: State, { clientName }: Extract<Command, { kind: "DenyAgent" }>, token: string): Verdict =>
   isAsked(state, "denyAgentConnect", token, ({ userCode }) =>
-    agentOf(state, (agent) => agent.userCode === userCode && agent.clientName === clientName) !== undefined)
+      agentOf(state, (agent) => agent.userCode === userCode && agent.clientName === clientName) !== undefined)
     ? holds
     : broken("nobody has asked for it")
 
@@ -182,7 +183,8 @@ const exchanged = (state: State, { deviceSha256 }: ExchangeGrant): Verdict => {
 
 const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command, { kind: "NoteSecurity" }>, model: NaiveVenue): Verdict => {
   if (what !== "sign_in_failed") return broken(`notes ${what}, which nothing does`)
-  if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount)) return broken("is of a passkey that the account never had")
+  if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))
+    return broken("is of a passkey that the account never had")
   const left = state.failures.get(credentialId) ?? 0
   state.failures.set(credentialId, left - 1)
   return left > 0 ? holds : broken("notes a sign-in that nobody tried")
@@ -260,7 +262,11 @@ const sessionVerdict = (state: State, { answer: { json }, model }: Answered, pro
 }
 
 /** What an answer asks of a passkey is noted. */
-const noteChallenge = (state: State, { answer: { json }, call }: Answered, wish: Wished<"beginRegistration" | "beginAuthentication">): void => {
+const noteChallenge = (
+  state: State,
+  { answer: { json }, call }: Answered,
+  wish: Wished<"beginRegistration" | "beginAuthentication">
+): void => {
   const { challengeIdentifier, expiresAtEpochMs, options } = json as Json
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
@@ -282,7 +288,13 @@ const challengeLasts = ({ answer: { json }, clock }: Answered): Verdict => {
   return isRight ? holds : broken("asks for other than five minutes")
 }
 
-const proofVerdict = (state: State, seen: Answered, proof: Identity.AskedProof, purpose: string, accountId: string | undefined): Verdict => {
+const proofVerdict = (
+  state: State,
+  seen: Answered,
+  proof: Identity.AskedProof,
+  purpose: string,
+  accountId: string | undefined
+): Verdict => {
   const wrong = fault(state, proof, purpose, accountId)
   if (wrong !== undefined) return broken(`is answered, and what proves it ${wrong}`)
   const { expiresAtEpochMs } = state.challenges.get(proof.challengeIdentifier)!
@@ -335,11 +347,17 @@ const mattered: ReadonlySet<Identity.Wish["kind"]> = new Set(["beginRegistration
 const unproven: ReadonlySet<unknown> = new Set(["passkey_assertion_invalid", "passkey_registration_invalid"])
 
 /** What a proof is to prove, by the request that it is in, and of whose passkey; undefined where nothing is journaled of it. */
-const purposeOf = (state: State, wish: Identity.Wish, { accountId }: Call): readonly [purpose: string, accountId: string | undefined] | undefined => {
+const purposeOf = (
+  state: State,
+  wish: Identity.Wish,
+  { accountId }: Call
+): readonly [purpose: string, accountId: string | undefined] | undefined => {
   if (wish.kind === "finishAuthentication") return ["sign_in", undefined]
   if (wish.kind === "removePasskey") return ["remove_passkey", accountId]
   if (wish.kind !== "finishRegistration") return undefined
-  return state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey" ? ["new_passkey", accountId] : ["open_account", undefined]
+  return state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey"
+    ? ["new_passkey", accountId]
+    : ["open_account", undefined]
 }
 
 /** Notes a good proof that is called unproven: it may have come twice, and then the other has its record. */
@@ -349,9 +367,11 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   const purpose = purposeOf(state, wish, call)
   if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
   if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
-  const isKnown = wish.kind === "finishRegistration" || model.identity.passkeys.some(({ credentialId }) => credentialId === proof.credentialId)
+  const isKnown = wish.kind === "finishRegistration"
+    || model.identity.passkeys.some(({ credentialId }) => credentialId === proof.credentialId)
   const inTime = clock[1] < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
-  if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1) state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
+  if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1)
+    state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
 }
 
 const answered = (state: State, seen: Answered): Verdict => {

@@ -226,7 +226,8 @@ const routes: ReadonlyArray<Route> = [
         displayName: (body["displayName"] as string | undefined) ?? "Passkey",
         proof: body["assertion"] === undefined ? undefined : proofIn(body["assertion"] as Json)
       }
-      : undefined)),
+      : undefined
+  )),
   route("POST", "/v1/auth/passkeys/registration/verify", "anyone or owner",
     plain((body) => fits(body, registration) ? { kind: "finishRegistration", proof: proofIn(body) } : undefined)),
   route("POST", "/v1/auth/passkeys/authentication/options", "anyone", plain((body) =>
@@ -236,16 +237,19 @@ const routes: ReadonlyArray<Route> = [
         accountId: body["accountId"] as string | undefined,
         purpose: (body["purpose"] as string | undefined) ?? "sign_in"
       }
-      : undefined)),
+      : undefined
+  )),
   route("POST", "/v1/auth/passkeys/authentication/verify", "anyone",
     plain((body) => fits(body, assertion) ? { kind: "finishAuthentication", proof: proofIn(body) } : undefined)),
   route("GET", "/v1/auth/sessions/current", "owner", simple("getCurrentSession")),
   route("DELETE", "/v1/auth/sessions/current", "owner", simple("endCurrentSession")),
   route("GET", "/v1/accounts/*/passkeys", "owner", simple("listPasskeys")),
-  route("DELETE", "/v1/accounts/*/passkeys/*", "owner", plain((body, [, credentialId = ""]) =>
-    fits(body, removalBody) && /^[A-Za-z0-9_-]{1,1364}$/.test(credentialId)
-      ? { kind: "removePasskey", credentialId, proof: proofIn(body["assertion"] as Json) }
-      : undefined)),
+  route("DELETE", "/v1/accounts/*/passkeys/*", "owner",
+    plain((body, [, credentialId = ""]) =>
+      fits(body, removalBody) && /^[A-Za-z0-9_-]{1,1364}$/.test(credentialId)
+        ? { kind: "removePasskey", credentialId, proof: proofIn(body["assertion"] as Json) }
+        : undefined
+    )),
   route("POST", "/v1/agent-connect", "anyone", plain((body) =>
     fits(body, connectBody)
       ? {
@@ -255,7 +259,8 @@ const routes: ReadonlyArray<Route> = [
         keyLifetimeSeconds: Number(body["keyLifetimeSeconds"]),
         codeChallenge: text(body, "codeChallenge")
       }
-      : undefined)),
+      : undefined
+  )),
   route("POST", "/v1/agent-connect/exchange", "anyone", plain((body) =>
     fits(body, exchangeBody)
       ? {
@@ -263,18 +268,20 @@ const routes: ReadonlyArray<Route> = [
         deviceSha256: sha256(text(body, "deviceCode"), "hex"),
         codeChallenge: sha256(text(body, "codeVerifier"), "base64url")
       }
-      : undefined)),
-  route("GET", "/v1/accounts/*/agent-connect/*", "owner", (body, [, userCode = ""], query) =>
-    isNothing(body) && query.size === 0 ? { kind: "showAgentConnect", userCode } : undefined),
+      : undefined
+  )),
+  route("GET", "/v1/accounts/*/agent-connect/*", "owner",
+    (body, [, userCode = ""], query) => isNothing(body) && query.size === 0 ? { kind: "showAgentConnect", userCode } : undefined),
   route("POST", "/v1/accounts/*/agent-connect/approve", "owner", plain((body) =>
     fits(body, approveBody)
       ? { kind: "approveAgentConnect", userCode: text(body, "userCode"), scopes: bits(body["scopes"]) }
-      : undefined)),
+      : undefined
+  )),
   route("POST", "/v1/accounts/*/agent-connect/deny", "owner",
     plain((body) => fits(body, denyBody) ? { kind: "denyAgentConnect", userCode: text(body, "userCode") } : undefined)),
   route("GET", "/v1/accounts/*/api-keys", "owner", simple("listApiKeys")),
-  route("DELETE", "/v1/accounts/*/api-keys/*", "owner", (body, [, keyId = ""], query) =>
-    isNothing(body) && query.size === 0 ? { kind: "revokeApiKey", keyId } : undefined),
+  route("DELETE", "/v1/accounts/*/api-keys/*", "owner",
+    (body, [, keyId = ""], query) => isNothing(body) && query.size === 0 ? { kind: "revokeApiKey", keyId } : undefined),
   route("GET", "/v1/accounts/*/security-events", "owner", (body, _, query) => {
     const limit = query.get("limit") ?? "50"
     const names = [...query.keys()].every((each) => each === "limit" || each === "cursor")

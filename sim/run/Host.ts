@@ -71,7 +71,7 @@ export const keptOf = (options: Options): Kept => {
 }
 
 /** Where the owner's pages of a simulated venue would be. */
-export const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
+const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
 
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({

@@ -94,8 +94,13 @@ export const getCurrentApiKey = (who: Bearer): Draft => call(who, "getCurrentApi
 /** The verifier that an agent shows with the code of its numbered request. */
 export const verifierOf = (request: number): string => createHash("sha256").update(`verifier ${request}`).digest("base64url")
 
-export const beginAgentConnect = (who: Bearer, clientName: string, scopes: ReadonlyArray<string>, keyLifetimeSeconds: number,
-  request: number): Draft =>
+export const beginAgentConnect = (
+  who: Bearer,
+  clientName: string,
+  scopes: ReadonlyArray<string>,
+  keyLifetimeSeconds: number,
+  request: number
+): Draft =>
   call(who, "beginAgentConnect", "POST", "/v1/agent-connect", {
     clientName,
     scopes,

@@ -396,8 +396,9 @@ class Owner {
       const code = of(waiting.call, "userCode")
       // Some are let to run out.
       if (this.random.chance(0.3)) return this.#next()
-      this.#say(Calls.denyAgentConnect(this.#session, code), () =>
-        this.#say(this.#exchange(waiting), () => this.#say(Calls.approveAgentConnect(this.#session, code, waiting.scopes), this.#next)))
+      this.#say(Calls.denyAgentConnect(this.#session, code),
+        () =>
+          this.#say(this.#exchange(waiting), () => this.#say(Calls.approveAgentConnect(this.#session, code, waiting.scopes), this.#next)))
     })
   }
 
@@ -414,8 +415,9 @@ class Owner {
     const session = this.#session
     const guess = Calls.denyAgentConnect(session, wrongCode)
     const guesses = Array.from({ length: 10 }, () => guess)
-    this.#sayAll([...guesses.slice(0, 5), Calls.showAgentConnect(session, wrongCode), ...guesses.slice(5)], () =>
-      this.#connect((waiting) => this.#say(Calls.approveAgentConnect(session, of(waiting.call, "userCode"), waiting.scopes), this.#next)))
+    this.#sayAll([...guesses.slice(0, 5), Calls.showAgentConnect(session, wrongCode), ...guesses.slice(5)],
+      () =>
+        this.#connect((waiting) => this.#say(Calls.approveAgentConnect(session, of(waiting.call, "userCode"), waiting.scopes), this.#next)))
   }
 
   // ---- keys

@@ -22,7 +22,9 @@ export const RegistrationResponse = Schema.Struct({
   response: Schema.Struct({
     clientDataJSON: Base64url,
     attestationObject: Base64url,
-    transports: Schema.optionalWith(Schema.Array(Schema.String.pipe(Schema.pattern(/^[a-z-]{1,32}$/))).pipe(Schema.maxItems(16)), { exact: true }),
+    transports: Schema.optionalWith(Schema.Array(Schema.String.pipe(Schema.pattern(/^[a-z-]{1,32}$/))).pipe(Schema.maxItems(16)), {
+      exact: true
+    }),
     authenticatorData: Schema.optionalWith(Base64url, { exact: true }),
     publicKey: Schema.optionalWith(Base64url, { exact: true }),
     publicKeyAlgorithm: Schema.optionalWith(Schema.Number, { exact: true })

@@ -402,7 +402,14 @@ export class FakeEngine implements Reads {
   private openAccounts(command: CommandOfKind<"OpenDemoAccounts">): ReadonlyArray<EntryOutcome> {
     return command.keys.map((grant) => {
       const account = this.accounts.push(Ids.accountId(Ids.ordinal(this.sequence, this.accounts.length))) - 1
-      this.keys.push({ principal: Principal.key, credential: this.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...grant })
+      this.keys.push({
+        principal: Principal.key,
+        credential: this.keys.length,
+        account,
+        createdAtEpochMs: at,
+        revokedAtEpochMs: 0,
+        ...grant
+      })
       return { _tag: "AccountOpened", account }
     })
   }

@@ -90,7 +90,15 @@ interface Options {
 const issueKeys = (engine: FakeEngine): FakeVenue["keys"] => {
   const add = (account: number, scopes: number, name: string, more: Partial<ApiKeyView> = {}): string => {
     const issued = issue(name, scopes)
-    engine.keys.push({ principal: Principal.key, credential: engine.keys.length, account, createdAtEpochMs: at, revokedAtEpochMs: 0, ...issued.grant, ...more })
+    engine.keys.push({
+      principal: Principal.key,
+      credential: engine.keys.length,
+      account,
+      createdAtEpochMs: at,
+      revokedAtEpochMs: 0,
+      ...issued.grant,
+      ...more
+    })
     return issued.text
   }
   return {

@@ -93,7 +93,8 @@ export const getBalance = Route.effect({
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "Collateral, equity and margin at mark"),
   example: { target: `/v1/accounts/${Example.accountId}/balance` },
-  handler: ({ state }) => ({ trader, path }) => withAccount(state, trader, path.accountId, (account) => Effect.succeed(balance(state, account)))
+  handler: ({ state }) => ({ trader, path }) =>
+    withAccount(state, trader, path.accountId, (account) => Effect.succeed(balance(state, account)))
 })
 
 export const getCompatBalance = Route.effect({

@@ -19,5 +19,9 @@ export const proved = <K extends Kind>(
 ): CommandOfKind<K> => withFields(kind, { ...keyless, principal, account: none, credential: none, operation }, values)
 
 /** A command of an owner's. */
-export const owned = <K extends Kind>(kind: K, { account, credential, principal }: SessionView, operation: Operation, values: FieldsOf<K>) =>
-  withFields(kind, { ...keyless, principal, account, credential, operation }, values)
+export const owned = <K extends Kind>(
+  kind: K,
+  { account, credential, principal }: SessionView,
+  operation: Operation,
+  values: FieldsOf<K>
+) => withFields(kind, { ...keyless, principal, account, credential, operation }, values)

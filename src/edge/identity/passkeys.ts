@@ -25,7 +25,9 @@ const PasskeyList = Schema.Struct({
       displayName: Fields.Text,
       createdAtEpochMs: Fields.EpochMs,
       lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs),
-      approvesFromEpochMs: Fields.EpochMs.annotations({ description: "From when on it may approve withdrawals and changes of the ledger party." })
+      approvesFromEpochMs: Fields.EpochMs.annotations({
+        description: "From when on it may approve withdrawals and changes of the ledger party."
+      })
     }).annotations({ identifier: "Passkey" })
   )
 }).annotations({ identifier: "PasskeyList", description: "Oldest first; at most 16." })
@@ -77,6 +79,7 @@ export const removePasskey = Route.effect({
       Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), () =>
         Effect.map(
           Submission.submitted(services, owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, remoteAddress })),
-          () => noContent
+          () =>
+            noContent
         )))
 })

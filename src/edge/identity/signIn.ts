@@ -78,7 +78,7 @@ export const finishAuthentication = Route.effect({
     Effect.flatMap(
       Assertions.prove(services, payload, ["sign_in"], undefined, remoteAddress),
       ({ passkey: { credentialId }, signCount }) =>
-        opened(services, (opening) =>
-          proved("SignIn", Principal.passkey, Operation.signIn, { credentialId, signCount, remoteAddress, ...opening }))
+        opened(services,
+          (opening) => proved("SignIn", Principal.passkey, Operation.signIn, { credentialId, signCount, remoteAddress, ...opening }))
     )
 })

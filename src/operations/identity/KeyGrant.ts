@@ -33,4 +33,3 @@ export const grantFields = {
 
 /** One API key to issue. */
 export type KeyGrant = Field.Values<typeof grantFields>
-
