@@ -18,10 +18,12 @@ import * as Playback from "./run/Playback.js"
 import { Proofs } from "./run/Proofs.js"
 import type { Report, Request } from "./run/Request.js"
 import type * as Script from "./run/Script.js"
+import * as Search from "./run/Search.js"
 import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
+import * as Owners from "./workload/Owners.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
@@ -113,7 +115,8 @@ class Run {
       noticeMs,
       keptOf(world.options),
       forgottenAtOnce,
-      countedAtOnce
+      countedAtOnce,
+      boundsOf(world.options).identity
     )
     this.witness = new Witness(world, this.model, engine)
     world.feed?.tell((sample) => this.witness.see({ _tag: "Quoted", ...sample }))
@@ -210,12 +213,20 @@ class Run {
       clients.identities.forEach((who, index) =>
         Trader.make(desk, who, root.split(`trader-${index}`), options.workload, options.edges?.againUnderHalt ?? 0).start()
       )
+      if (options.owners !== undefined && options.owners.owners > 0) this.beginOwners(options.owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
       this.until("the script", finished, script.endMs + healingBudgetMs)
     }
     this.endMs = this.world.elapsedMs()
+  }
+
+  private beginOwners(options: NonNullable<World.World["options"]["owners"]>): void {
+    const { clients, faults, model, world: { ownersPlans, root } } = this
+    const desk = { time: ownersPlans, model, issue: clients.issueApart, isOpen: () => clients.open, demo: clients.identities }
+    Owners.start(desk, root.split("owners"), options)
+    faults.beginOwners(() => clients.wallet.moments)
   }
 
   /** What is told happens, one thing after the other. */
@@ -280,6 +291,7 @@ class Run {
 
   private finish(): void {
     this.follower.drain()
+    this.witness.see({ _tag: "Searched", ...Search.search(this.world.disk, this.witness.logged, this.clients.wallet.secrets) })
     this.witness.see(this.finished())
     if (this.host.reads !== undefined) this.follower.inspect(true)
   }

@@ -3,6 +3,7 @@
  * how odd the clients are. Each seed leaves some faults off and turns others up ("swarm").
  */
 import * as AutoCloses from "../model/NaiveAutoClose.js"
+import * as Identities from "../model/NaiveIdentity.js"
 import * as Liquidations from "../model/NaiveLiquidation.js"
 import type * as SimIndexFeed from "../world/SimIndexFeed.js"
 import type { SimRandom } from "../world/SimRandom.js"
@@ -82,6 +83,8 @@ export interface Options {
       readonly trendBps: number
     }
   }
+  /** Owners who sign in with passkeys, and their agents. Absent from what was kept before there were any. */
+  readonly owners?: Owners
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
    * feed runs, and nothing fails until the workload begins.
@@ -135,6 +138,16 @@ export interface Sessions {
   readonly cutoffMs: number
 }
 
+/** Owners and their agents. What they do is drawn by generators of their own, and bounded, whatever else a run does. */
+export interface Owners {
+  readonly owners: number
+  /** Calls that all of them begin together. */
+  readonly calls: number
+  readonly meanPauseMs: number
+  /** Mean time between steps of the clock to where a challenge, a session, a key or a grant ends; 0 for none. */
+  readonly meanStepMs: number
+}
+
 /** The venue's own bounds, as it is configured. */
 export interface Bounds {
   /** Orders and keys that are remembered. */
@@ -158,6 +171,8 @@ export interface Bounds {
   readonly liquidatedAtOnce?: Omit<Liquidations.Bounds, "settled"> & Partial<Pick<Liquidations.Bounds, "settled">>
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
+  /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
+  readonly identity?: Identities.Bounds
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -486,6 +501,17 @@ const sessionsShare = 0.5
 /** Zones on either side of that of the epoch, and one of half an hour. */
 const zones = ["America/New_York", "Asia/Kolkata", "Pacific/Auckland", "UTC"] as const
 
+/** In how many runs there are owners: the others are what they would be without any. */
+const ownersShare = 0.7
+
+/** Few calls, so that a run with owners takes hardly longer than one without. */
+const owners = (random: SimRandom): Owners => ({
+  owners: random.chance(ownersShare) ? random.pick([1, 2, 2]) : 0,
+  calls: random.pick([30, 45, 60, 90]),
+  meanPauseMs: random.pick([20, 60, 200]),
+  meanStepMs: random.pick([0, 0, 0, 1_000, 4_000])
+})
+
 const sessions = (random: SimRandom): Sessions => {
   const present = random.chance(sessionsShare)
   return {
@@ -537,6 +563,14 @@ const triggered: ReadonlyArray<AutoCloses.Bounds> = [
   AutoCloses.venueBounds
 ]
 
+/** So few that an owner comes to each of them, or a venue's own. */
+const identities: ReadonlyArray<Identities.Bounds> = [
+  { passkeys: 2, sessions: 2, keys: 1, events: 5 },
+  { passkeys: 3, sessions: 3, keys: 2, events: 20 },
+  Identities.venueBounds,
+  Identities.venueBounds
+]
+
 const bounds = (random: SimRandom): Bounds => {
   const fullBytes = random.pick([600, 1_024, 4_096, 24 * 1024])
   const maxBlockBytes = fullBytes + largestRecordBytes
@@ -553,6 +587,7 @@ const bounds = (random: SimRandom): Bounds => {
     noticeMs: random.split("notice").pick([0, 0, 500, 2_000, 86_400_000]),
     liquidatedAtOnce: random.split("liquidated").pick(liquidated),
     triggeredAtOnce: random.split("triggered").pick(triggered),
+    identity: random.split("identity").pick(identities),
     inbox: random.pick(inboxes),
     fullBytes,
     maxBlockBytes,
@@ -620,7 +655,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     edges: drawnEdges,
     sessions: sessions(random.split("sessions")),
     bounds: bounds(random),
-    limits: limits(random.split("limits"))
+    limits: limits(random.split("limits")),
+    owners: owners(random.split("owners"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
@@ -670,6 +706,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         listing: drawn.listing,
         feed: drawn.feed,
         edges: drawn.edges,
+        owners: drawn.owners,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

@@ -41,5 +41,9 @@ const orderEnds = (model: NaiveVenue): ReadonlyArray<number> =>
 const tradesLeave = (model: NaiveVenue): ReadonlyArray<number> =>
   model.trades.slice(-50).map((fill) => fill.atEpochMs - (fill.atEpochMs % minuteMs) + dayMs)
 
+/** When sessions, keys and grants end by themselves. */
+export const authorityEnds = ({ identity: { grants, keys, sessions } }: NaiveVenue): ReadonlyArray<number> =>
+  [...grants, ...keys, ...sessions].map(({ expiresAtEpochMs }) => expiresAtEpochMs)
+
 /** Every kind of them. */
 export const kinds: ReadonlyArray<(model: NaiveVenue) => ReadonlyArray<number>> = [dues, keyEnds, orderEnds, tradesLeave]

@@ -29,6 +29,7 @@ import * as AutoCloses from "./NaiveAutoClose.js"
 import { type Bounds, NaiveLiquidations, type NaiveSent, venueBounds } from "./NaiveLiquidation.js"
 import { type Kept, NaivePublished, venueKept } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
+import * as Identities from "./NaiveIdentity.js"
 import { NaiveSettlements } from "./NaiveSettlement.js"
 import {
   isDelisted,
@@ -204,6 +205,8 @@ export class NaiveVenue {
   /** What is told of liquidations, of the insurance fund and of funding. */
   readonly published: NaivePublished
   readonly #settlements: NaiveSettlements
+  /** Who may act. */
+  readonly identity: Identities.NaiveIdentity
   /** What closes positions by itself. */
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
@@ -232,6 +235,7 @@ export class NaiveVenue {
    * `fillsKept`: how many fills of the whole venue can be read, the latest. `endedAtOnce`: most orders that one record ends of
    * those that are due or leave; an expired one counts twice. `metAtOnce`: most resting orders that the incoming orders of
    * one record meet. `bounds`: what the looks at accounts under liquidation may do in one record; `triggerBounds`: what triggers may.
+   * `identityBounds`: how much there may be of each account's passkeys, sessions and keys.
    * `noticeMs`: how long before tighter margins take effect they are announced at least. `kept`: how much is told of what is
    * published. `forgottenAtOnce`: most ended orders that one record looks at, whether they are to be forgotten. `countedAtOnce`:
    * most accounts that came to a market for one record to count whom an announcement would touch.
@@ -245,9 +249,15 @@ export class NaiveVenue {
     readonly noticeMs = 86_400_000,
     kept: Kept = venueKept,
     readonly forgottenAtOnce = 64,
-    readonly countedAtOnce = 256
+    readonly countedAtOnce = 256,
+    identityBounds: Identities.Bounds = Identities.venueBounds
   ) {
     this.published = new NaivePublished(kept)
+    this.identity = new Identities.NaiveIdentity({
+      now: () => this.atEpochMs,
+      sequence: () => this.sequence,
+      openAccount: () => this.#openAccount(ordinal(this.sequence, 0), 0n).index
+    }, identityBounds)
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
       markets: this.markets,
@@ -690,6 +700,7 @@ export class NaiveVenue {
   }
 
   #decide(command: Command): ReadonlyArray<NaiveOutcome> {
+    if (Identities.isOfIdentity(command)) return [this.#identify(command)]
     switch (command.kind) {
       case "PlaceOrders":
         return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
@@ -710,17 +721,6 @@ export class NaiveVenue {
         return [this.#fence(command)]
       case "CancelByOperator":
         return [this.#cancelByOperator(command)]
-      case "OpenOwnerAccount":
-      case "SignIn":
-      case "AddPasskey":
-      case "RemovePasskey":
-      case "EndSession":
-      case "ApproveAgent":
-      case "DenyAgent":
-      case "ExchangeGrant":
-      case "RevokeApiKey":
-      case "NoteSecurity":
-        throw new Error(`the model decides no ${command.kind}`)
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":
@@ -774,6 +774,17 @@ export class NaiveVenue {
       case "AddToFund":
         return [this.#addToFund(BigInt(command.amountAtoms))]
     }
+  }
+
+  #identify(command: Identities.IdentityCommand): NaiveOutcome {
+    const came = this.identity.decide(command)
+    if ("account" in came) {
+      this.#touchedAccounts.add(came.account)
+      return done(came.account)
+    }
+    const { actual, limit, refusal } = came
+    if (command.account >= 0) this.#touchedAccounts.add(command.account)
+    return refused(refusal, -1, actual === undefined || limit === undefined ? nothingCompared : counted(limit, actual))
   }
 
   #setStatus(market: NaiveMarket | undefined, status: Market.Status): NaiveOutcome {
@@ -956,8 +967,10 @@ export class NaiveVenue {
     if (collateralAtoms > largestCredit) {
       return keys.map(() => refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, collateralAtoms, largestCredit)))
     }
-    return keys.map((_, index) => {
+    return keys.map((key, index) => {
       const account = this.#openAccount(ordinal(this.sequence, index), BigInt(collateralAtoms))
+      const issued = { createdAtEpochMs: this.atEpochMs, revokedAtEpochMs: 0, clientName: undefined }
+      this.identity.issue({ ...key, ...issued, account: account.index })
       this.deposited += account.deposited
       this.#touchedAccounts.add(account.index)
       return done(account.index)

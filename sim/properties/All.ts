@@ -1,12 +1,14 @@
 /** Every property of the simulator. All of them watch every run. */
 import { answersEqualModel } from "./answersEqualModel.js"
 import { answersInFull } from "./answersInFull.js"
+import { authority } from "./authority.js"
 import { band } from "./band.js"
 import { batch } from "./batch.js"
 import { blocks } from "./blocks.js"
 import { book } from "./book.js"
 import { booksOfTheirSequence } from "./booksOfTheirSequence.js"
 import { cancel } from "./cancel.js"
+import { challengesAnsweredOnce } from "./challengesAnsweredOnce.js"
 import { closedSessions } from "./closedSessions.js"
 import { commandsAreAsAsked } from "./commandsAreAsAsked.js"
 import { conservation } from "./conservation.js"
@@ -21,13 +23,17 @@ import { failures } from "./failures.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { funding } from "./funding.js"
+import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
 import { idempotency } from "./idempotency.js"
+import { identityEqualsModel } from "./identityEqualsModel.js"
+import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
 import { liquidation } from "./liquidation.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
+import { noCredentialKept } from "./noCredentialKept.js"
 import { noDefect } from "./noDefect.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
@@ -101,6 +107,12 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(rankings),
   watch(pseudonymous),
   watch(schemaConformance),
+  watch(authority),
+  watch(identityIsAsAsked),
+  watch(identityEqualsModel),
+  watch(challengesAnsweredOnce),
+  watch(grantsGiveOneKey),
+  watch(noCredentialKept),
   watch(failures),
   watch(everyCommandAnswered),
   watch(dueIsDone),

@@ -136,6 +136,11 @@ export class Glance {
     return view
   }
 
+  /** What is known of who may act: passkeys, sessions and grants by their digests, keys, and what was noted. */
+  get identity(): Pick<Reads, "passkeys" | "findPasskey" | "findSession" | "findGrant" | "apiKeys" | "clientName" | "securityEvents"> {
+    return this.#reads
+  }
+
   /** Open orders of an account, oldest first; of one market unless -1. */
   openOrders(account: number, market: number): ReadonlyArray<OrderView> {
     if (market >= 0) return this.#reads.openOrders(account, market)

@@ -24,7 +24,8 @@ export interface Call {
   readonly body: string
   /** What the body is said to be; undefined: JSON, as clients say it. Empty: it is not said. */
   readonly contentType?: string
-  readonly credential: "trader" | "operator" | "none" | "wrong"
+  /** `issued`: a key or a session that the venue issued while the run lasted; it may have ended by now. */
+  readonly credential: "trader" | "issued" | "operator" | "none" | "wrong"
   /** The bearer token sent, if any. */
   readonly token: string
   /** The engine's index of the account that acts, or -1. */
@@ -205,6 +206,12 @@ export type Observation =
     readonly digest: string
     readonly proper: string
     readonly changed: string | undefined
+  }
+  /** What the venue keeps was searched for every secret that clients were told or have sent. */
+  | {
+    readonly _tag: "Searched"
+    readonly secrets: number
+    readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }>
   }
   /** All faults have stopped. */
   | { readonly _tag: "Healed"; readonly atEpochMs: number }

@@ -138,7 +138,7 @@ export const answersEqualModel: Property<null> = {
     if (seen._tag !== "Answered" || seen.call.scope === undefined) return holds
     const { answer, call, memory } = seen
     if (call.endpoint === "cancelByOperator") return operatorsVerdict(call, answer, memory)
-    if (call.credential !== "trader") return holds
+    if (call.credential !== "trader" && call.credential !== "issued") return holds
     const { json, status, text } = answer
     const what = `${call.endpoint} with key ${call.idempotencyKey}`
     const expired = memory?.outcomes[0]?.refusal === Refusal.expiryPassed && text.includes("\"expiry_passed\"")

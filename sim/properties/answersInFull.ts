@@ -73,7 +73,7 @@ const refused = (decision: Told.Decision, json: unknown, what: string): Verdict 
 const answered = (markets: Markets, { answer, call, memory, model }: Answered): Verdict => {
   const { reading } = call
   if (reading._tag !== "asked" || memory === undefined || !isOf(reading.asked, memory)) return holds
-  if (call.credential !== "trader" && call.credential !== "operator") return holds
+  if (call.credential !== "trader" && call.credential !== "issued" && call.credential !== "operator") return holds
   const { asked } = reading
   if (isOffGrid(asked, markets)) return holds
   const what = `${call.target} with ${call.body} under key ${call.idempotencyKey}`

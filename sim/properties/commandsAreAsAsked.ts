@@ -56,7 +56,11 @@ const scopeOf = (account: number, operation: number, key: string): string => `${
 const isOfStart = (key: string): boolean => key.startsWith("bootstrap/")
 
 /** Whether it comes with the credential that its route asks for. */
-const isAdmitted = ({ credential }: Call): boolean => credential === "trader" || credential === "operator"
+const isAdmitted = ({ credential }: Call): boolean => credential === "trader" || credential === "issued" || credential === "operator"
+
+/** Whether what was issued has ended, or may not do this: how that is told, `authority` looks at. */
+const isTurnedAway = ({ credential }: Call, { status, text }: Answered["answer"]): boolean =>
+  credential === "issued" && (status === 401 || (status === 403 && text.includes("\"scope_missing\"")))
 
 const asked = (state: State, call: Call): void => {
   const { reading } = call
@@ -81,7 +85,7 @@ type Committed = Observation & { readonly _tag: "Committed" }
 
 const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
   const { command, sequence } = record
-  const isOutside = command.principal === Principal.key || command.principal === Principal.session
+  const isOutside = !Commands.isOfIdentity(command) && (command.principal === Principal.key || command.principal === Principal.session)
     || (command.principal === Principal.operator && !isOfStart(command.idempotencyKey))
   const isDone = outcomes[0]?.refusal === Refusal.none
   if (isOutside) {
@@ -256,6 +260,7 @@ const ordersAreShown = ({ orders }: State, call: Call, json: unknown): Verdict =
 const answered = (state: State, seen: Answered): Verdict => {
   const { answer, call } = seen
   const made = state.calls.get(call.id)
+  if (isTurnedAway(call, answer)) return holds
   if (isAdmitted(call)) {
     const verdict = made === undefined ? refusedWhole(call, answer) : answeredGood(state, seen, made.request, made.scope)
     if (verdict !== undefined) return verdict

@@ -8,6 +8,7 @@ import { Refusal } from "../../src/domain/Refusal.js"
 import type { Record } from "../../src/journal/Record.js"
 import type { NaiveDecision } from "../model/NaiveState.js"
 import { type NaiveVenue, scopeOfCommand } from "../model/NaiveVenue.js"
+import * as Commands from "../reading/Commands.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 interface State {
@@ -66,6 +67,8 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       return given > 0 ? holds : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
     }
     default:
+      // What was proved is looked at by another property.
+      if (Commands.isOfIdentity(command)) return holds
       return broken(`record ${sequence} is a ${command.kind} without a key`)
   }
 }
@@ -128,7 +131,7 @@ export const everyRecordHasACause: Property<State> = {
   observe: (state, seen) => {
     switch (seen._tag) {
       case "Asked":
-        if (seen.call.scope !== undefined && (seen.call.credential === "trader" || seen.call.credential === "operator")) {
+        if (seen.call.scope !== undefined && ["trader", "issued", "operator"].includes(seen.call.credential)) {
           state.scopes.add(seen.call.scope)
         }
         return holds

@@ -7,10 +7,14 @@ import * as Refusals from "../reading/Refusals.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
-/** By status, code, guard and advice; a native failure has no name. */
-const known: ReadonlyMap<string, Refusals.Told> = new Map(
-  Refusals.all.map((told) => [`${told.status} ${told.code} ${told.guard} ${told.action}`, told])
-)
+/** By status, code, guard and advice, the names that a failure may have: a native one has none. */
+const known: ReadonlyMap<string, ReadonlySet<string>> = Refusals.all.reduce((all, { action, code, guard, name, status }) => {
+  const told = `${status} ${code} ${guard} ${action}`
+  return all.set(told, (all.get(told) ?? new Set<string>()).add(name))
+}, new Map<string, Set<string>>())
+
+/** What is to be asked again, though it is no matter of the venue's room. */
+const waited: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
   "occurredAtEpochMs", "apiKeyRejection", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
@@ -21,13 +25,20 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
   const isOperators = call.target.startsWith("/v1/operator/")
   switch (code) {
     case "unauthorized":
-      return isOperators ? [undefined] : call.token === "" ? ["missing"] : ["malformed", "unknown", "expired", "revoked"]
+      if (isOperators) return [undefined]
+      if (call.token === "") return ["missing"]
+      // What is said of a session: only that it is over, or where a key is needed.
+      return call.token.startsWith("ses_") ? [undefined, "malformed"] : ["malformed", "unknown", "expired", "revoked"]
     case "scope_missing":
       return ["scope_missing"]
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
-      return call.reading._tag === "foreign" ? ["account_mismatch"] : [undefined]
+      return call.reading._tag === "foreign"
+        ? ["account_mismatch"]
+        : call.credential === "issued"
+        ? [undefined, "account_mismatch"]
+        : [undefined]
     default:
       return [undefined]
   }
@@ -41,7 +52,8 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (actions.length !== 1 || !known.has(`${status} ${String(code)} ${String(rejectionGuard)} ${String(actions[0])}`)) {
     return "is none of the failures there are"
   }
-  if (retryable !== (status === 429 || status === 503)) return `says that it is ${retryable === true ? "" : "not "}retryable`
+  if (retryable !== (status === 429 || status === 503 || waited.has(code)))
+    return `says that it is ${retryable === true ? "" : "not "}retryable`
   if ((info["dependency"] === "journal") !== (code === "dependency_unavailable")) return "names a dependency where none is at fault"
   const rejections = rejectionOf(call, code)
   const rejection = info["apiKeyRejection"] as string | undefined
@@ -50,13 +62,13 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
 
 const compatFault = (status: number, json: Json, info: Json): string | undefined => {
   const [action] = info["recoveryActions"] as ReadonlyArray<string>
-  const { name } = known.get(`${status} ${String(info["code"])} ${String(info["rejectionGuard"])} ${action}`)!
+  const names = known.get(`${status} ${String(info["code"])} ${String(info["rejectionGuard"])} ${action}`)!
   const stranger = Object.keys(json).find((member) => !compatMembers.has(member))
   if (stranger !== undefined) return `has a member ${stranger}`
-  const isSame = json["name"] === name && json["message"] === info["safeMessage"] && json["code"] === info["code"]
+  const isSame = names.has(String(json["name"])) && json["message"] === info["safeMessage"] && json["code"] === info["code"]
     && json["retryable"] === info["retryable"] && json["timestamp"] === info["occurredAtEpochMs"]
     && json["datetime"] === new Date(Number(info["occurredAtEpochMs"])).toISOString()
-  return isSame ? undefined : `is not ${name}, or says otherwise than its info`
+  return isSame ? undefined : `is not ${[...names].join(" or ")}, or says otherwise than its info`
 }
 
 /** What an answer's headers lack. */

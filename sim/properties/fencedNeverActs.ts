@@ -77,7 +77,7 @@ export const fencedNeverActs: Property<State> = {
       }
       return holds
     }
-    if (seen._tag !== "Answered" || seen.call.credential !== "trader" || seen.call.scope === undefined) return holds
+    if (seen._tag !== "Answered" || !["trader", "issued"].includes(seen.call.credential) || seen.call.scope === undefined) return holds
     const { answer, call, model } = seen
     if (call.endpoint === "fenceOutcome" && answer.status === 200) {
       const sequence = Number(text(answer.json, "lastSequence"))

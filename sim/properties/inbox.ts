@@ -25,7 +25,7 @@ interface State {
 /** So many that take risk away are taken in a row at most while placements wait. */
 const mostInARow = 15
 
-/** Placements but for those that can only reduce, changes of orders, and what is no trading at all. */
+/** Placements but for those that can only reduce, changes of orders, and what is no trading at all, but for what takes authority away. */
 export const mayAddRisk = (command: Command): boolean => {
   switch (command.kind) {
     case "PlaceOrders":
@@ -33,6 +33,12 @@ export const mayAddRisk = (command: Command): boolean => {
     case "AmendOrder":
     case "SetDisplayHandle":
     case "SetLeverage":
+    case "OpenOwnerAccount":
+    case "SignIn":
+    case "AddPasskey":
+    case "ApproveAgent":
+    case "ExchangeGrant":
+    case "NoteSecurity":
       return true
     default:
       return false

@@ -21,6 +21,11 @@ const ownerOf = ({ brackets, orders, ownOrders }: NaiveVenue, prefix: string, nu
 /** Ids of orders that each client has sent. */
 type State = Map<string, Set<string>>
 
+const hasAccount = (credential: Call["credential"]): boolean => credential === "trader" || credential === "issued"
+
+/** Endpoints that tell whoever has proved a passkey or a device code whose account it is: that it is his another property looks at. */
+const proving: ReadonlySet<string> = new Set(["finishRegistration", "finishAuthentication", "exchangeAgentConnect"])
+
 const noteSent = (state: State, { body, client, target }: Call): void => {
   const sent = state.get(client) ?? new Set<string>()
   state.set(client, sent)
@@ -31,7 +36,7 @@ const idVerdict = (state: State, text: string, { account, client, credential, en
   for (const [id, prefix = "", digits = ""] of text.matchAll(ofOrders)) {
     const owner = ownerOf(model, prefix, parseOrderId(`ord_${digits}`) ?? -1)
     const isTried = endpoint === "lookUpOutcome" && state.get(client)?.has(id) === true
-    if (owner !== undefined && !isTried && (credential !== "trader" || owner !== account)) {
+    if (owner !== undefined && !isTried && (!hasAccount(credential) || owner !== account)) {
       return broken(`${endpoint} tells ${id}, which is of account ${owner}`)
     }
   }
@@ -47,12 +52,13 @@ export const pseudonymous: Property<State> = {
     if (seen._tag === "Asked") noteSent(state, seen.call)
     if (seen._tag !== "Answered" || seen.call.credential === "operator") return holds
     const { answer, call, model } = seen
-    const own = call.credential === "trader" ? model.accounts[call.account] : undefined
+    const own = hasAccount(call.credential) ? model.accounts[call.account] : undefined
     const sent = `${decoded(call.target)} ${call.body} ${call.idempotencyKey ?? ""}`
     for (const [id] of answer.text.matchAll(accounts)) {
       const isOwn = own !== undefined && id === accountId(own.born)
+      const isProved = answer.status === 200 && proving.has(call.endpoint)
       const isFund = id === insuranceFundId && call.endpoint === "getInsuranceFund"
-      if (!isOwn && !isFund && (answer.status === 200 || !sent.includes(id))) {
+      if (!isOwn && !isFund && !isProved && (answer.status === 200 || !sent.includes(id))) {
         return broken(`${call.target} of ${call.client} is answered with ${id}: ${answer.text.slice(0, 400)}`)
       }
     }

@@ -6,6 +6,7 @@
  */
 import * as Contract from "../../src/edge/Contract.js"
 import { isObject, type Json } from "../reading/Bodies.js"
+import { firstApart } from "../workload/Wallet.js"
 import { difference } from "./Difference.js"
 import { type Call, isLimited, type Limits, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -14,11 +15,15 @@ interface Window {
   beganAtEpochMs: number
   used: number
   cancelsBeyond: number
+  /** The clock had passed its end and was set back: it may have been forgotten in between, or goes on. */
+  isUncertain: boolean
 }
 
 interface State {
   limits: Limits
   readonly windows: Map<string, Window>
+  /** The latest that the process's clock has read. */
+  latestEpochMs: number
   /** Tokens of keys that may act. */
   readonly keys: Set<string>
   /** The request that is being handled, and whether a command came of it. */
@@ -30,25 +35,36 @@ const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch",
   "cancelAllCompatOrders", "setCancelAllAfter"])
 const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
 const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
+const budgets: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ budget, name }) => [name, budget]))
 
-/** Whom a request counts for: a key by its token, `address`, or nobody. */
-const subjectOf = ({ keys }: State, { credential, endpoint, reading, token }: Call): string | undefined => {
+/** The window of an address: that of the traders' or of the owners' place, and for signing in one of its own. */
+const addressOf = ({ endpoint, id }: Call): string =>
+  `address of ${id >= firstApart ? "owners" : "traders"}${budgets.get(endpoint) === "sign_in" ? ", signing in" : ""}`
+
+const isAddress = (subject: string): boolean => subject.startsWith("address of ")
+
+/** Whom a request counts for: a key by its token, an address, or nobody. */
+const subjectOf = ({ keys }: State, call: Call): string | undefined => {
+  const { credential, endpoint, reading, token } = call
   const access = accesses.get(endpoint)
   if (access === undefined || reading._tag === "nowhere" || health.has(endpoint)) return undefined
-  if (access === "public" || access === "system") return "address"
-  if (access === "operator") return credential === "operator" ? undefined : "address"
-  return keys.has(token) ? token : "address"
+  if (access === "public" || access === "system") return addressOf(call)
+  if (access === "operator") return credential === "operator" ? undefined : addressOf(call)
+  return keys.has(token) ? token : addressOf(call)
 }
 
 /** What of a window is left before a request; a window that is over is begun anew. */
-const windowOf = ({ limits, windows }: State, subject: string, atEpochMs: number): Window => {
+const windowOf = (state: State, subject: string, atEpochMs: number): Window => {
+  const { limits, windows } = state
   const known = windows.get(subject)
+  state.latestEpochMs = Math.max(state.latestEpochMs, atEpochMs)
   if (known !== undefined && atEpochMs < known.beganAtEpochMs + limits.windowMs) {
     // The clock was set back: the window lasts its time from now.
+    known.isUncertain ||= state.latestEpochMs >= known.beganAtEpochMs + limits.windowMs
     known.beganAtEpochMs = Math.min(known.beganAtEpochMs, atEpochMs)
     return known
   }
-  const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0 }
+  const fresh = { beganAtEpochMs: atEpochMs, used: 0, cancelsBeyond: 0, isUncertain: false }
   windows.set(subject, fresh)
   return fresh
 }
@@ -82,14 +98,16 @@ const judge = (state: State, seen: Handled): Verdict => {
   const { answer, call } = seen
   // Nothing is counted before the venue is ready.
   if (answer?.status === 503 && answer.text.includes("\"starting\"")) return holds
-  const subject = subjectOf(state, call)
   const isRefused = answer !== undefined && isLimited(answer)
+  const subject = subjectOf(state, call)
   const what = `${call.endpoint} of ${call.client}, which came at ${seen.atEpochMs} and was answered ${answer?.status ?? "later"}`
   if (subject === undefined) return isRefused ? broken(`${what}, is not limited`) : holds
-  const isKeys = subject !== "address"
+  const isKeys = !isAddress(subject)
   const limit = isKeys ? state.limits.perKey : state.limits.perAddress
   const window = windowOf(state, subject, seen.atEpochMs)
   const may = count(window, limit, isKeys && cancels.has(call.endpoint))
+  // What was issued to owners and agents may have ended: whether it counted for them or their place is for others to say.
+  if (window.isUncertain || call.id >= firstApart) return isRefused && state.acted ? broken(`${what}, and did something`) : holds
   if (may === isRefused) return broken(`${what}, ${may ? "may act" : "may not"}: ${window.used} of ${limit} are counted in its window`)
   if (isRefused && state.acted) return broken(`${what}, and did something`)
   const fault = answer === undefined ? undefined : toldFault(seen, limit, window, state.limits, isRefused)
@@ -123,6 +141,7 @@ export const rateLimit: Property<State> = {
   initial: () => ({
     limits: { perKey: 0, perAddress: 0, windowMs: 0 },
     windows: new Map(),
+    latestEpochMs: 0,
     keys: new Set(),
     handling: undefined,
     acted: false
@@ -132,6 +151,7 @@ export const rateLimit: Property<State> = {
       case "Started":
         state.limits = seen.limits
         state.windows.clear()
+        state.latestEpochMs = 0
         return holds
       case "Asked":
         if (seen.call.credential === "trader") state.keys.add(seen.call.token)

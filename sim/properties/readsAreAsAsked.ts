@@ -12,6 +12,7 @@ import { idOf } from "../model/Shown.js"
 import { isObject, type Json } from "../reading/Bodies.js"
 import { numberOf } from "../reading/Commands.js"
 import { Markets, type Meanings, type Moment } from "../reading/Markets.js"
+import * as Identity from "../reading/Identity.js"
 import * as Queries from "../reading/Queries.js"
 import { type Call, isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -81,7 +82,7 @@ const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, model: Naive
 const mayBe = (call: Call, reading: Queries.Reading, meanings: Meanings, model: NaiveVenue): ReadonlyArray<Expected> => {
   if (reading._tag === "nowhere") return [noRoute]
   const access = reading._tag === "query" ? reading.query.access : reading.access
-  if (access === "key" && call.credential !== "trader") return [unauthorized]
+  if (access === "key" && call.credential !== "trader" && call.credential !== "issued") return [unauthorized]
   if (access === "operator" && call.credential !== "operator") return [unauthorized]
   if (reading._tag === "malformed") return [invalid]
   const { query } = reading
@@ -284,6 +285,9 @@ const answered = (state: State, seen: Answered): Verdict => {
   state.asked.delete(`${call.id}/${attempt}`)
   // A venue that is not ready answers nothing but how it is, and nobody who comes too often.
   if (before === undefined || answer.status === 503 || isLimited(answer)) return holds
+  // What was issued and may have ended, and what only the owner reads, other properties look at.
+  if (call.credential === "issued" && (answer.status === 401 || answer.status === 403)) return holds
+  if (Identity.read(call.method, call.target, call.body) !== undefined) return holds
   const reading = Queries.read(call.target)
   const query = reading._tag === "query" ? reading.query : undefined
   const meanings = query?.market === undefined ? [] : state.markets.meanings(query.market, query.family, before.markets)

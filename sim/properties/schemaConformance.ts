@@ -40,6 +40,9 @@ const judges: ReadonlyMap<string, Judge> = (() => {
   return all
 })()
 
+/** Endpoints that succeed without a body: they declare no success that has one. */
+const empty: ReadonlySet<string> = new Set(Contract.endpoints.flatMap(({ answers, name }) => answers.has(200) ? [] : [name]))
+
 const texts: ReadonlySet<string> = new Set(
   Contract.endpoints.flatMap((endpoint) => [...endpoint.answers.values()].some((answer) => answer.kind === "text") ? [endpoint.name] : [])
 )
@@ -55,6 +58,7 @@ export const schemaConformance: Property<null> = {
     const what = `${call.method} ${call.target} answered ${answer.status}`
     if (answer.status === 500) return broken(`${what}: ${answer.text}`)
     const name = call.endpoint === "" ? Endpoint.familyOf(call.target.split("?")[0]!) : call.endpoint
+    if (answer.status === 204 && empty.has(name)) return answer.text === "" ? holds : broken(`${what} with a body: ${answer.text}`)
     if (texts.has(name) && answer.status === 200) return holds
     const judge = judges.get(`${name} ${answer.status}`)
     if (judge === undefined) return broken(`${what}, which ${name} does not declare: ${answer.text}`)

@@ -15,14 +15,8 @@ import { atomsOf, type Atoms } from "./Numbers.js"
 /** The fields that a command of a kind has besides what every command has. */
 type FieldsOf<K extends AskedKind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
 
-/** What nobody outside asks for: the venue itself does, and its clock. Every other kind has its wish. */
-const unasked: Readonly<Record<Unasked, true>> = {
-  OpenVenue: true,
-  StartVenue: true,
-  PassTime: true,
-  MarkTick: true,
-  SetMarketSession: true,
-  NoteSecurity: true,
+/** Commands about who may act: they have no keys, and are held to their requests by `Identity` and its property. */
+const identities = {
   OpenOwnerAccount: true,
   SignIn: true,
   AddPasskey: true,
@@ -31,11 +25,25 @@ const unasked: Readonly<Record<Unasked, true>> = {
   ApproveAgent: true,
   DenyAgent: true,
   ExchangeGrant: true,
-  RevokeApiKey: true
+  RevokeApiKey: true,
+  NoteSecurity: true
+} as const
+
+/** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
+const unasked: Readonly<Record<Unasked, true>> = {
+  OpenVenue: true,
+  StartVenue: true,
+  PassTime: true,
+  MarkTick: true,
+  SetMarketSession: true,
+  ...identities
 }
 
-/** Whether a command is of a kind that requests ask for. */
+/** Whether a command is of a kind that requests ask for under a key. */
 export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind> => !(command.kind in unasked)
+
+/** Whether it is about who may act. */
+export const isOfIdentity = (command: Command): command is CommandOfKind<keyof typeof identities> => command.kind in identities
 
 /** Stands for no market and no order, and for whichever market. */
 const none = -1

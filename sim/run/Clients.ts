@@ -8,6 +8,7 @@ import { type Answer, type Call, isLimited } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
+import { firstApart, Wallet } from "../workload/Wallet.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -26,6 +27,10 @@ export class Clients {
   readonly pending = new Set<Call>()
   /** Which call a request is of that was sent. */
   readonly #callOf = new WeakMap<Request, Call>()
+  /** What owners and agents were told. */
+  readonly wallet: Wallet
+  /** Calls of theirs that have been begun. */
+  #apart = 0
   /** The call whose client is being told. */
   #settling: number | undefined
   /** The operator brings the venue back: its keys are told from those of the run. */
@@ -39,6 +44,7 @@ export class Clients {
     readonly follower: Follower,
     readonly clock: () => number | undefined
   ) {
+    this.wallet = new Wallet(follower.model)
     world.network.watch((request) => this.#handling(request))
   }
 
@@ -60,6 +66,9 @@ export class Clients {
     return request
   }
 
+  /** Begins the next call of an owner or an agent: they are counted by themselves. */
+  readonly issueApart = (draft: Draft, settled: Settled): Call => this.begin(draft, firstApart + this.#apart++, settled)
+
   /** Begins the next call. */
   readonly issue = (draft: Draft, settled: Settled): Call =>
     this.begin(this.#restoring ? renamed(draft, this.#restored++) : draft, this.calls, settled)
@@ -74,11 +83,11 @@ export class Clients {
   /** Begins a call. Its number draws what the network does to it. */
   begin(draft: Draft, id: number, settled: Settled): Call {
     const { request, elapsedMs, record } = this.world
-    this.calls = Math.max(this.calls, id + 1)
+    if (id < firstApart) this.calls = Math.max(this.calls, id + 1)
     if (request.record === true && this.identities.length > 0 && !this.#restoring) {
       record(Script.record(draft, id, elapsedMs(), this.#settling, this.follower.model, this.identities))
     }
-    const call = callOf(draft, id)
+    const call = callOf(this.wallet.resolved(draft), id)
     if (call.persistent) this.pending.add(call)
     this.#attempt(call, 1, settled)
     return call
@@ -135,6 +144,7 @@ export class Clients {
   #answered(call: Call, attempt: number, answer: Answer, leftBehind: number, sent: Moment): void {
     const { follower, witness, world } = this
     const { model } = follower
+    if (answer.status === 200) this.wallet.note(call.id, answer.json)
     witness.count(`answered ${answer.status}`)
     follower.drain()
     witness.see({
@@ -197,8 +207,11 @@ const requestOf = (call: Call): Request => ({
     ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey })
   },
   body: encoder.encode(call.body),
-  remoteAddress: "10.0.0.1"
+  remoteAddress: call.id >= firstApart ? addresses.owners : addresses.traders
 })
+
+/** Where requests come from: owners and their agents from a place of their own, so that what they use up holds up no trader. */
+const addresses = { traders: "10.0.0.1", owners: "10.0.0.2" } as const
 
 const parsed = (text: string): unknown => {
   try {

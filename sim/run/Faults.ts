@@ -30,6 +30,10 @@ const standingMs = [5, 60, 400]
 
 const isSnapshot = (path: string): boolean => path.startsWith("snapshots/")
 
+/** Most steps of the clock to where something of the owners' ends, and how far one goes at most. */
+const ownersSteps = 4
+const farthestMs = 13 * 3_600_000
+
 export class Faults {
   /** Whether faults strike at all. */
   active = false
@@ -243,6 +247,29 @@ export class Faults {
       this.#struck({ do: "jump", atMs, byMs: random.pick(ahead) + random.pick(besideMs) })
       this.#struck({ do: "freeze", atMs, forMs: random.pick(standingMs) })
     })
+  }
+
+  /**
+   * Plans steps of the clock to where something of the owners' ends, `moments`, or the model's sessions, keys and grants do: few in
+   * a run, and none of days.
+   */
+  beginOwners(moments: () => ReadonlyArray<number>): void {
+    const { elapsedMs, options: { owners }, ownersPlans, root } = this.world
+    const random = root.split("owners' clock steps")
+    let left = ownersSteps
+    const plan = (): void => {
+      if (owners === undefined || owners.meanStepMs === 0 || left-- === 0) return
+      ownersPlans.after(-Math.log(1 - random.next()) * owners.meanStepMs, () => {
+        if (!this.active) return
+        plan()
+        const ahead = this.#msAhead([...moments(), ...Moments.authorityEnds(this.host.follower.model)]).filter((ms) => ms <= farthestMs)
+        if (ahead.length === 0) return
+        const atMs = elapsedMs()
+        this.#struck({ do: "jump", atMs, byMs: random.pick(ahead) + random.pick(besideMs) })
+        this.#struck({ do: "freeze", atMs, forMs: random.pick(standingMs) })
+      })
+    }
+    plan()
   }
 
   /** Sets the clock of the process that starts now to when the first thing is due, before it has read its journal. */

@@ -8,6 +8,7 @@ import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Command } from "../../src/operations/Operations.js"
 import type { Capacity } from "../../src/engine/State.js"
 import * as AutoCloses from "../model/NaiveAutoClose.js"
+import * as Identities from "../model/NaiveIdentity.js"
 import { venueBounds } from "../model/NaiveLiquidation.js"
 import { type Kept, venueKept } from "../model/NaivePublished.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
@@ -38,6 +39,7 @@ export const capacityOf = (options: Options): Capacity => {
     endedAtOnce = 256,
     forgottenAtOnce = 64,
     idempotencyKeys,
+    identity = Identities.venueBounds,
     liquidatedAtOnce,
     metAtOnce = 1_024,
     noticeMs = 86_400_000,
@@ -54,6 +56,7 @@ export const capacityOf = (options: Options): Capacity => {
     endedAtOnce,
     forgottenAtOnce,
     metAtOnce,
+    identity,
     noticeMs,
     liquidatedAtOnce: liquidated,
     triggeredAtOnce,
@@ -76,7 +79,7 @@ export const keptOf = (options: Options): Kept => {
 }
 
 /** Where the owner's pages of a simulated venue would be. */
-export const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
+const site = { publicOrigin: "https://venue.example", rpId: "venue.example" } as const
 
 /** How the venue of a run is set up, but for its markets file. */
 const venueOptions = ({ options, options: { listing } }: World, rules: number): Venue.Options => ({
@@ -85,8 +88,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   signerSecret: "signer-secret-of-the-simulation",
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
-  // Nobody signs in here.
-  rateLimits: { ...limitsOf(options), signInsPerAddress: 1 },
+  rateLimits: { ...limitsOf(options), signInsPerAddress: limitsOf(options).perAddress },
   site,
   markets: [],
   capacity: capacityOf(options),
@@ -262,7 +264,7 @@ export class Host {
       venue: { ...venueOptions(this.world, this.#running), ...set },
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
-      log: (line) => this.witness.trace(`log ${line}`),
+      log: (line) => this.witness.log(line),
       reached: this.witness.reached,
       ...told
     })

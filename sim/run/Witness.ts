@@ -25,6 +25,8 @@ export class Witness {
   readonly counts: { [name: string]: number } = {}
   /** How often each mark of the venue's code was reached. */
   readonly marks: { [M in Mark]?: number } = {}
+  /** Lines that the venue logged. */
+  readonly logged: Array<string> = []
   readonly #watching = watchers()
   readonly #hash = crypto.createHash("sha256")
   /** Lines seen and not yet in the digest. */
@@ -51,6 +53,12 @@ export class Witness {
 
   readonly reached = (mark: Mark): void => {
     this.marks[mark] = (this.marks[mark] ?? 0) + 1
+  }
+
+  /** Keeps a line that the venue logged. */
+  log(line: string): void {
+    this.logged.push(line)
+    this.trace(`log ${line}`)
   }
 
   /** Adds a line to the trace, if there is one, that is no observation. */
@@ -198,6 +206,8 @@ const describe = (seen: Observation): string => {
       return `took ${seen.command.kind} ${seen.command.idempotencyKey} at ${seen.sequence} ${seen.answered?.refusal ?? "decided"}`
     case "Planted":
       return `planted ${seen.what}: ${withoutPlaces(seen.came)} ${seen.digest}`
+    case "Searched":
+      return `searched for ${seen.secrets} secrets, found ${seen.found.length}`
     case "Healed":
       return "healed"
     case "Finished":

@@ -27,6 +27,8 @@ export interface World {
   readonly time: SimTime.SimTime
   /** The time through which clients and faults plan: their ties are their own. */
   readonly plans: SimTime.SimTime
+  /** The same for owners, whose plans shift nobody else's. */
+  readonly ownersPlans: SimTime.SimTime
   readonly disk: SimDisk.SimDisk
   readonly network: SimNetwork.SimNetwork
   /** What the markets file lists; undefined where the run has none and its operator makes the markets. */
@@ -83,6 +85,7 @@ export const make = (request: Request, inject: NonNullable<SimDisk.Options["inje
     secure: root.split("secure"),
     time,
     plans: time.withTies(root.split("plans")),
+    ownersPlans: time.withTies(root.split("owners' plans")),
     disk: SimDisk.make({
       random: root.split("disk").next,
       faults: { whole: 1 - options.disk.tornRate },

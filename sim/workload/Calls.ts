@@ -8,6 +8,7 @@ import { symbol } from "../../src/domain/Market.js"
 import { formatDecimal, toNumber } from "../../src/domain/Units.js"
 import { scopeOf } from "../model/NaiveVenue.js"
 import type { Call } from "../properties/Observation.js"
+import type { Proof } from "./SoftwarePasskey.js"
 
 /** Atoms as a client would write them: no more decimals than the scale has. */
 export const decimal = (atoms: number, scale: number): string => scale === 0 ? String(atoms) : formatDecimal(atoms, scale)
@@ -52,8 +53,11 @@ export interface Wish {
   readonly quantityText?: string
 }
 
-/** A call without its number, and before it is read. */
-export type Draft = Omit<Call, "id" | "reading">
+/**
+ * A call without its number, and before it is read. Its texts may name answers of earlier calls, see `Wallet`; `proofs`: what
+ * passkeys say in its body.
+ */
+export type Draft = Omit<Call, "id" | "reading"> & { readonly proofs?: ReadonlyArray<Proof> }
 
 const trade = (
   who: Identity,

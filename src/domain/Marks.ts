@@ -67,6 +67,13 @@ export const names = [
   "a market opened its session",
   "a session reached its cutoff by itself",
   "a session closed by itself",
+  // Who may act.
+  "a challenge was answered too late",
+  "a passkey's counter went back",
+  "a session ended for room",
+  "authority ended before a command's turn",
+  "a grant outlived its process",
+  "wrong user codes locked a session",
   // The writer.
   "the inbox wrapped",
   "the inbox was full",

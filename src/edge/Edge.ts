@@ -6,6 +6,7 @@ import * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Environment } from "../domain/Environment.js"
 import { assert } from "../domain/Assert.js"
+import { Marks } from "../domain/Marks.js"
 import { EngineReads } from "../sequencer/EngineReads.js"
 import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
@@ -185,7 +186,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     tokens: new ApiKeys.KnownTokens(),
     rateLimits: RateLimits.make(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
-    identity: Identity.make(settings.site, yield* PasskeyVerifier, random),
+    identity: Identity.make(settings.site, yield* PasskeyVerifier, random, yield* Marks),
     now,
     nextRequestId: requestIds(random),
     nextSlice: Slices.make((yield* Turns).schedule),

@@ -22,7 +22,10 @@ export const admit = (state: State, command: Command, atEpochMs: number): Outcom
   else if (command.kind === "CancelOrders") readCancels(state, command)
   assert(mayBeFrom(declaration, command.principal), "a command comes from a principal that may send it")
   const unauthorised = authority(state, command, declaration, atEpochMs)
-  if (unauthorised !== Refusal.none) return refuse(unauthorised, state.sequence, atEpochMs)
+  if (unauthorised !== Refusal.none) {
+    state.capacity.reached?.("authority ended before a command's turn")
+    return refuse(unauthorised, state.sequence, atEpochMs)
+  }
   const trading = declaration.underHalt === "refused"
   if (trading && isKeyFenced(state, command.account, command.idempotencyKey, atEpochMs)) {
     return refuse(Refusal.fenceStands, state.sequence, atEpochMs)

@@ -14,6 +14,7 @@ import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { BalanceLog, type Cause } from "./BalanceLog.js"
 import * as FundingPayments from "./FundingPayments.js"
+import type { IdentityBounds } from "./identity/Bounds.js"
 import { Identity } from "./identity/Identity.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
@@ -118,6 +119,8 @@ export interface Capacity {
   readonly countedAtOnce?: number
   /** The shortest notice of tighter margins, milliseconds, `noticeMs` of `markets/Announced.ts` unless given: likewise. */
   readonly noticeMs?: number
+  /** What is kept of who may act, see `identity/Bounds.ts`; what is left out is a venue's own: one for a journal's whole life. */
+  readonly identity?: Partial<IdentityBounds>
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }
@@ -199,7 +202,7 @@ export class State extends Values {
   /** The latest changes of all balances. */
   balances = new BalanceLog()
   /** Who may act. */
-  readonly identity = new Identity()
+  readonly identity: Identity
 
   // What follows is no state: it is made anew as records are applied.
 
@@ -251,6 +254,7 @@ export class State extends Values {
     this.fills = new Fills(capacity.fills)
     this.liquidationLog = LiquidationLog.make(capacity.rows)
     this.fundLog = LiquidationLog.makeFundLog(capacity.rows)
+    this.identity = new Identity(capacity.identity)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */

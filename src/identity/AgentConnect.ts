@@ -4,6 +4,7 @@
  * approved is in the journal.
  */
 import type * as Context from "effect/Context"
+import type { Reached } from "../domain/Marks.js"
 import * as ApiKeys from "./ApiKeys.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
@@ -57,7 +58,11 @@ export class AgentConnect {
   /** By session: when its first wrong code of a minute came, how many there were, and until when it is locked. */
   private readonly wrong = new Map<number, { sinceEpochMs: number; count: number; lockedUntilEpochMs: number }>()
 
-  constructor(private readonly random: Context.Tag.Service<SecureRandom>, private readonly most: number = mostWaiting) {}
+  constructor(
+    private readonly random: Context.Tag.Service<SecureRandom>,
+    private readonly most: number = mostWaiting,
+    private readonly reached?: Reached
+  ) {}
 
   get count(): number {
     return this.byUserCode.size
@@ -131,7 +136,9 @@ export class AgentConnect {
       return
     }
     counted.count++
-    if (counted.count >= mostWrongCodes) counted.lockedUntilEpochMs = atEpochMs + wrongWindowMs
+    if (counted.count < mostWrongCodes) return
+    counted.lockedUntilEpochMs = atEpochMs + wrongWindowMs
+    this.reached?.("wrong user codes locked a session")
   }
 
   private forget(atEpochMs: number): void {

@@ -1,5 +1,6 @@
 /** What the venue knows in this process of who asks to act: challenges that are open, agents that wait, what is counted of them. */
 import type * as Context from "effect/Context"
+import type { Reached } from "../domain/Marks.js"
 import { AgentConnect } from "./AgentConnect.js"
 import { Challenges } from "./Passkeys.js"
 import type { PasskeyVerifier } from "./PasskeyVerifier.js"
@@ -34,17 +35,21 @@ export interface Identity extends Site {
   readonly notes: SecurityNotes
   readonly verifier: Context.Tag.Service<PasskeyVerifier>
   readonly random: Context.Tag.Service<SecureRandom>
+  /** Told of rare branches, where somebody counts them. */
+  readonly reached: Reached | undefined
 }
 
 export const make = (
   site: Site,
   verifier: Context.Tag.Service<PasskeyVerifier>,
-  random: Context.Tag.Service<SecureRandom>
+  random: Context.Tag.Service<SecureRandom>,
+  reached: Reached | undefined
 ): Identity => ({
   ...site,
-  challenges: new Challenges(random),
-  agents: new AgentConnect(random),
+  challenges: new Challenges(random, undefined, reached),
+  agents: new AgentConnect(random, undefined, reached),
   notes: new SecurityNotes(),
   verifier,
-  random
+  random,
+  reached
 })

@@ -2,6 +2,7 @@
  * The ceremonies of passkeys: challenges that are asked once, and what an authenticator is asked for. Challenges are in this
  * process only: with a new start those under way are over, and whoever was asked is asked again.
  */
+import type { Reached } from "../domain/Marks.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"
 
@@ -38,7 +39,11 @@ export interface Challenge {
 export class Challenges {
   private readonly open = new Map<string, Challenge>()
 
-  constructor(private readonly random: Context.Tag.Service<SecureRandom>, private readonly most: number = mostChallenges) {}
+  constructor(
+    private readonly random: Context.Tag.Service<SecureRandom>,
+    private readonly most: number = mostChallenges,
+    private readonly reached?: Reached
+  ) {}
 
   get count(): number {
     return this.open.size
@@ -72,7 +77,11 @@ export class Challenges {
   ): Challenge & { readonly ceremony: Extract<Ceremony, { readonly purpose: P }> } | undefined {
     const challenge = this.open.get(identifier)
     this.open.delete(identifier)
-    if (challenge === undefined || challenge.expiresAtEpochMs <= atEpochMs) return undefined
+    if (challenge === undefined) return undefined
+    if (challenge.expiresAtEpochMs <= atEpochMs) {
+      this.reached?.("a challenge was answered too late")
+      return undefined
+    }
     const { purpose } = challenge.ceremony
     return (purposes as ReadonlyArray<Purpose>).includes(purpose) ? challenge as never : undefined
   }

@@ -477,7 +477,7 @@ describe("a redacted bundle of owners and their agents", () => {
         clientName: `agent-of-${owner}`,
         scopes: 3,
         keyLifetimeSeconds: 300,
-        expiresAtEpochMs: driver.atEpochMs + 600_000,
+        grantMs: 600_000,
         remoteAddress
       })
       const keyId = `key_of${owner}`

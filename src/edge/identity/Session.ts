@@ -21,19 +21,18 @@ export const Session = Schema.Struct({
 /** Opens a session by the command that is made for its token; fails with what the command was refused for. */
 export const opened = (
   services: Services,
-  make: (opening: { readonly tokenSha256: string; readonly expiresAtEpochMs: number }) => Command
+  make: (opening: { readonly tokenSha256: string }) => Command
 ): Effect.Effect<typeof Session.Type, Errors.Failure> =>
   Effect.suspend(() => {
     const token = SessionTokens.issue(services.identity.random.bytes)
-    const expiresAtEpochMs = services.now() + sessionMs
-    return Effect.map(Submission.submitted(services, make({ tokenSha256: token.sha256, expiresAtEpochMs })), ({ entries: [entry] }) => {
+    return Effect.map(Submission.submitted(services, make({ tokenSha256: token.sha256 })), ({ atEpochMs, entries: [entry] }) => {
       assert(entry?._tag === "SessionOpened", "signing in comes to a session")
       return {
         version: "session/v1" as const,
         accessToken: token.text,
         tokenType: "Bearer" as const,
         accountId: services.state.accountId(entry.account),
-        expiresAtEpochMs
+        expiresAtEpochMs: atEpochMs + sessionMs
       }
     })
   })

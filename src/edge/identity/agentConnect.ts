@@ -10,7 +10,7 @@ import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { SessionView } from "../../engine/Reads.js"
-import { pollSeconds, userCodePattern, type Waiting } from "../../identity/AgentConnect.js"
+import { pollSeconds, userCodePattern, type Waiting, waitMs } from "../../identity/AgentConnect.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
 import { Principal } from "../../operations/Header.js"
 import { bitsOf, namesOf } from "../../operations/identity/KeyGrant.js"
@@ -170,13 +170,15 @@ export const approveAgentConnect = Route.effect({
           return fail(Errors.invalidRequest("scopes: must be exactly those that the agent asked for."))
         }
         const { clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, scopes } = waiting
+        // A clock that was set back meanwhile makes nothing last longer.
+        const grantMs = Math.min(waitMs, expiresAtEpochMs - services.now())
         const approval = owned("ApproveAgent", trader, Operation.approveAgent, {
           deviceSha256,
           codeChallenge,
           clientName,
           scopes,
           keyLifetimeSeconds,
-          expiresAtEpochMs,
+          grantMs,
           remoteAddress
         })
         return Effect.map(Submission.submitted(services, approval), ({ atEpochMs }) => {
@@ -268,6 +270,7 @@ export const exchangeAgentConnect = Route.effect({
       if (polled !== "approved" && polled !== "unknown") return fail(unapproved[polled])
       const grant = state.findGrant(deviceSha256)
       if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs) return fail(grantOver)
+      if (polled === "unknown") services.identity.reached?.("a grant outlived its process")
       if (!ApiKeys.equalConstantTime(s256(codeVerifier), grant.codeChallenge)) {
         return fail(Errors.invalidRequest("codeVerifier: is not the one that this device code was begun with."))
       }

@@ -19,14 +19,11 @@ import { maxAccounts } from "../accounts/Deciding.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
-import { mostPasskeys } from "./Passkeys.js"
 import { kindCode, type KindName } from "./SecurityLog.js"
-import { mostSessions, type Session } from "./Sessions.js"
+import { type Session, sessionMs } from "./Sessions.js"
 
 /** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
 const addedApprovesAfterMs = 24 * 60 * 60 * 1000
-/** Most API keys of an account that may act at one time, its bots' among them. */
-export const mostActiveKeys = 64
 
 /** Notes an event of an account's security. */
 export const note = (
@@ -49,21 +46,25 @@ const end = (state: State, session: Session): void => {
 
 interface Opening {
   readonly tokenSha256: string
-  readonly expiresAtEpochMs: number
   readonly remoteAddress: string
 }
 
-/** Opens a session of an account; beyond the most, its oldest ends. */
+/**
+ * Opens a session of an account; beyond the most, its oldest ends. It lives by the time of records, as keys do: whatever clock
+ * the request met, its owner can act by it from the next record on.
+ */
 const open = (state: State, account: number, credentialId: string, opening: Opening): SessionOpened => {
-  const { sessions } = state.identity
+  const { bounds, sessions } = state.identity
   sessions.forget(state.atEpochMs)
   const own = sessions.of(account)
-  if (own.length >= mostSessions) {
+  if (own.length >= bounds.sessions) {
+    state.capacity.reached?.("a session ended for room")
     end(state, own[0]!)
     note(state, account, "session_ended", own[0]!.credentialId, opening.remoteAddress)
   }
   const number = sessions.total
-  const { expiresAtEpochMs, tokenSha256 } = opening
+  const expiresAtEpochMs = state.atEpochMs + sessionMs
+  const { tokenSha256 } = opening
   sessions.add({ number, account, tokenSha256, credentialId, createdAtEpochMs: state.atEpochMs, expiresAtEpochMs })
   state.events.event3(Event.SessionOpened, account, number, expiresAtEpochMs)
   return { _tag: "SessionOpened", account, session: number }
@@ -105,6 +106,7 @@ const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): 
   const { account, displayName } = passkey
   // Authenticators that count nothing always say 0; of all others each assertion counts on.
   if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
+    state.capacity.reached?.("a passkey's counter went back")
     note(state, account, "sign_in_failed", credentialId, opening.remoteAddress, "its counter went back")
     return refused(Refusal.signCountWentBack, none)
   }
@@ -115,9 +117,9 @@ const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): 
 
 const addToAccount = (state: State, command: AddPasskey): SessionOpened | Refused => {
   const { account, credentialId, displayName, remoteAddress } = command
-  const { passkeys } = state.identity
+  const { bounds, passkeys } = state.identity
   if (passkeys.find(credentialId) !== undefined) return refused(Refusal.passkeyKnown, none)
-  if (passkeys.countOf(account) >= mostPasskeys) return refused(Refusal.passkeyLimit, none)
+  if (passkeys.countOf(account) >= bounds.passkeys) return refused(Refusal.passkeyLimit, none)
   addPasskey(state, account, command, state.atEpochMs + addedApprovesAfterMs)
   note(state, account, "passkey_added", credentialId, remoteAddress, displayName)
   return open(state, account, credentialId, command)
@@ -136,10 +138,11 @@ const removePasskey = (state: State, { account, credentialId, remoteAddress }: R
 }
 
 const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
-  const { account, clientName, codeChallenge, deviceSha256, expiresAtEpochMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+  const { account, clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
   const { grants } = state.identity
   grants.forget(state.atEpochMs)
-  if (expiresAtEpochMs <= state.atEpochMs || grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
+  if (grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
+  const expiresAtEpochMs = state.atEpochMs + grantMs
   grants.add({
     deviceSha256,
     account,
@@ -163,12 +166,12 @@ const activeKeys = ({ apiKeys, atEpochMs }: State, account: number): number => {
 }
 
 const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued | Refused => {
-  const { grants } = state.identity
+  const { bounds, grants } = state.identity
   const grant = grants.find(command.deviceSha256)
   if (grant === undefined || grant.expiresAtEpochMs <= state.atEpochMs) return refused(Refusal.grantOver, none)
   const { account, clientName, keyLifetimeSeconds, scopes } = grant
   // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
-  if (activeKeys(state, account) >= mostActiveKeys) return refused(Refusal.keyLimit, none)
+  if (activeKeys(state, account) >= bounds.keys) return refused(Refusal.keyLimit, none)
   grants.remove(grant)
   const expiresAtEpochMs = state.atEpochMs + keyLifetimeSeconds * 1000
   const { displayPrefix, keyId, remoteAddress, secretSha256 } = command

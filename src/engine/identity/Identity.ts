@@ -1,4 +1,5 @@
 /** What the state knows of who may act: passkeys, sessions, grants, and what was noted of them. Keys are with the accounts. */
+import { bounds, type IdentityBounds } from "./Bounds.js"
 import { Grants } from "./Grants.js"
 import { Passkeys } from "./Passkeys.js"
 import { SecurityLog } from "./SecurityLog.js"
@@ -8,7 +9,13 @@ export class Identity {
   readonly passkeys = new Passkeys()
   readonly sessions = new Sessions()
   readonly grants = new Grants()
-  readonly security = new SecurityLog()
+  readonly security: SecurityLog
+  readonly bounds: IdentityBounds
   /** What agents called themselves when their keys were issued, by key. */
   readonly clientNames = new Map<number, string>()
+
+  constructor(given: Partial<IdentityBounds> = {}) {
+    this.bounds = { ...bounds, ...given }
+    this.security = new SecurityLog(this.bounds.events)
+  }
 }

@@ -4,9 +4,6 @@
  */
 import { assert } from "../../domain/Assert.js"
 
-/** Most passkeys of an account. */
-export const mostPasskeys = 16
-
 export interface Passkey {
   /** As the authenticator names it, base64url. */
   readonly credentialId: string

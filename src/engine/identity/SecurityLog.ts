@@ -40,9 +40,8 @@ export interface SecurityEvent {
   readonly detail: string
 }
 
-/** Events kept of each account, and in all. */
-export const keptOfAccount = 256
-export const keptInAll = 262_144
+/** Events kept in all. */
+const keptInAll = 262_144
 
 /** An account's events: the ordinal of its next, and those that are kept, oldest first. */
 interface Own {
@@ -56,7 +55,7 @@ export class SecurityLog {
   private order: Array<readonly [account: number, ordinal: number]> = []
   private head = 0
 
-  constructor(private readonly ofAccount = keptOfAccount, private readonly inAll = keptInAll) {}
+  constructor(private readonly ofAccount: number, private readonly inAll = keptInAll) {}
 
   add(event: Omit<SecurityEvent, "ordinal">): void {
     const own = this.own(event.account)

@@ -6,8 +6,6 @@ import { assert } from "../../domain/Assert.js"
 
 /** How long a session lives. */
 export const sessionMs = 12 * 60 * 60 * 1000
-/** Most sessions of an account: with another one, the oldest ends. */
-export const mostSessions = 32
 /** Sessions that are over and forgotten with each new one, at most: more than one, so that they become fewer. */
 const forgottenAtOnce = 8
 

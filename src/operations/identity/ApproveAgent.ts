@@ -22,8 +22,8 @@ export const ApproveAgent = declare({
     clientName: Field.text("as_sent"),
     scopes: Field.whole("bits"),
     keyLifetimeSeconds: Field.whole("count"),
-    /** Until when the key may be fetched. */
-    expiresAtEpochMs: Field.whole("epoch_ms"),
+    /** How long the key may be fetched from the record on, milliseconds: what the agent has left to wait. */
+    grantMs: Field.whole("duration_ms"),
     remoteAddress: Field.text("as_sent")
   },
   share: () => "placement",

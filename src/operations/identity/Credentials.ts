@@ -2,10 +2,9 @@
 import * as Field from "../Field.js"
 import * as Outcome from "../Outcome.js"
 
-/** A session that begins: its token's SHA-256 in lowercase hex, and when it is over. */
+/** A session that begins: its token's SHA-256 in lowercase hex. How long it lives is the rules'. */
 export const sessionFields = {
   tokenSha256: Field.text("secret"),
-  expiresAtEpochMs: Field.whole("epoch_ms"),
   /** Where the request came from, as the venue saw it; empty where nothing is known. */
   remoteAddress: Field.text("as_sent")
 }

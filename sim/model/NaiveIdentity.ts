@@ -1,0 +1,341 @@
+/**
+ * Who may act, as the rules have it: passkeys, sessions, grants, keys and what is noted of them, in plain arrays. It shares
+ * nothing with the engine but the vocabulary.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+
+const hourMs = 60 * 60 * 1000
+
+export interface NaivePasskey {
+  readonly credentialId: string
+  readonly account: number
+  readonly userHandle: string
+  readonly publicKey: string
+  signCount: number
+  readonly transports: string
+  readonly displayName: string
+  readonly createdAtEpochMs: number
+  /** 0 before it was used. */
+  lastUsedAtEpochMs: number
+  readonly approvesFromEpochMs: number
+}
+
+/** An owner who is signed in. */
+export interface NaiveSignedIn {
+  readonly number: number
+  readonly account: number
+  readonly tokenSha256: string
+  readonly credentialId: string
+  readonly createdAtEpochMs: number
+  readonly expiresAtEpochMs: number
+}
+
+export interface NaiveKey {
+  readonly index: number
+  readonly keyId: string
+  readonly account: number
+  readonly displayPrefix: string
+  readonly secretSha256: string
+  readonly scopes: number
+  readonly createdAtEpochMs: number
+  readonly expiresAtEpochMs: number
+  /** 0 while it was not revoked. */
+  revokedAtEpochMs: number
+  /** Undefined of a demo account's. */
+  readonly clientName: string | undefined
+}
+
+export interface NaiveGrant {
+  readonly deviceSha256: string
+  readonly account: number
+  readonly clientName: string
+  readonly codeChallenge: string
+  readonly scopes: number
+  readonly keyLifetimeSeconds: number
+  readonly approvedAtEpochMs: number
+  readonly expiresAtEpochMs: number
+}
+
+export interface NaiveNote {
+  /** Counts the notes of its account, from 0. */
+  readonly ordinal: number
+  readonly kind: string
+  readonly sequence: number
+  readonly atEpochMs: number
+  readonly credentialId: string
+  readonly remoteAddress: string
+  readonly detail: string
+}
+
+/** How much there may be of each account's. */
+export interface Bounds {
+  readonly passkeys: number
+  readonly sessions: number
+  readonly keys: number
+  readonly events: number
+}
+
+export const venueBounds: Bounds = { passkeys: 16, sessions: 32, keys: 64, events: 256 }
+
+/** Most that is forgotten of what is over, with each new one. */
+const forgottenAtOnce = 8
+
+/** What it needs of the rest of the model. */
+export interface Surroundings {
+  readonly now: () => number
+  readonly sequence: () => number
+  /** Opens an account with nothing in it, and tells its index. */
+  readonly openAccount: () => number
+}
+
+/** What a command comes to: the account that it is about, or why it is refused. */
+export type Came = { readonly account: number } | { readonly refusal: Refusal; readonly limit?: number; readonly actual?: number }
+
+/** The commands about who may act. */
+const kinds = [
+  "OpenOwnerAccount",
+  "SignIn",
+  "AddPasskey",
+  "RemovePasskey",
+  "EndSession",
+  "ApproveAgent",
+  "DenyAgent",
+  "ExchangeGrant",
+  "RevokeApiKey",
+  "NoteSecurity"
+] as const
+export type IdentityCommand = CommandOfKind<(typeof kinds)[number]>
+
+/** Whether a command is about who may act. */
+export const isOfIdentity = (command: Command): command is IdentityCommand => (kinds as ReadonlyArray<string>).includes(command.kind)
+
+type OpenOwnerAccount = CommandOfKind<"OpenOwnerAccount">
+type SignIn = CommandOfKind<"SignIn">
+type AddPasskey = CommandOfKind<"AddPasskey">
+type ApproveAgent = CommandOfKind<"ApproveAgent">
+type ExchangeGrant = CommandOfKind<"ExchangeGrant">
+
+export class NaiveIdentity {
+  /** All in the order in which they came. */
+  passkeys: Array<NaivePasskey> = []
+  sessions: Array<NaiveSignedIn> = []
+  grants: Array<NaiveGrant> = []
+  readonly keys: Array<NaiveKey> = []
+  readonly notes = new Map<number, Array<NaiveNote>>()
+  /** The last record that changed anything of an account's. */
+  readonly changedAt = new Map<number, number>()
+  /** Digests of tokens and device codes that stood once. */
+  readonly everSessions: Array<NaiveSignedIn> = []
+  readonly everGrants: Array<NaiveGrant> = []
+  #noted = new Map<number, number>()
+  #opened = 0
+
+  constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds) {}
+
+  /** Notes of an account that are kept, newest first. */
+  keptNotes(account: number): ReadonlyArray<NaiveNote> {
+    return (this.notes.get(account) ?? []).toReversed()
+  }
+
+  passkeysOf(account: number): ReadonlyArray<NaivePasskey> {
+    return this.passkeys.filter((passkey) => passkey.account === account)
+  }
+
+  /** Keys of an account, newest first. */
+  keysOf(account: number): ReadonlyArray<NaiveKey> {
+    return this.keys.filter((key) => key.account === account).toReversed()
+  }
+
+  /** A demo account's key. */
+  issue(key: Omit<NaiveKey, "index">): void {
+    this.keys.push({ ...key, index: this.keys.length })
+  }
+
+  decide(command: IdentityCommand): Came {
+    const came = this.#decide(command)
+    const account = "account" in came ? came.account : this.#about(command)
+    if (account !== undefined) this.changedAt.set(account, this.around.sequence())
+    return came
+  }
+
+  #about(command: IdentityCommand): number | undefined {
+    if (command.kind === "SignIn") return this.#find(command.credentialId)?.account
+    return command.account < 0 ? undefined : command.account
+  }
+
+  #decide(command: IdentityCommand): Came {
+    switch (command.kind) {
+      case "OpenOwnerAccount":
+        return this.#open(command)
+      case "SignIn":
+        return this.#signIn(command)
+      case "AddPasskey":
+        return this.#add(command)
+      case "RemovePasskey":
+        return this.#remove(command.account, command.credentialId, command.remoteAddress)
+      case "EndSession": {
+        const session = this.sessions.find(({ number }) => number === command.credential)!
+        this.#end(session)
+        this.#note(command.account, "signed_out", session.credentialId, command.remoteAddress)
+        return command
+      }
+      case "ApproveAgent":
+        return this.#approve(command)
+      case "DenyAgent":
+        this.#note(command.account, "agent_denied", "", command.remoteAddress, command.clientName)
+        return command
+      case "ExchangeGrant":
+        return this.#exchange(command)
+      case "RevokeApiKey":
+        return this.#revoke(command.account, command.keyId, command.remoteAddress)
+      case "NoteSecurity":
+        this.#note(command.ofAccount, command.what, command.credentialId, command.remoteAddress)
+        return { account: command.ofAccount }
+    }
+  }
+
+  #find(credentialId: string): NaivePasskey | undefined {
+    return this.passkeys.find((passkey) => passkey.credentialId === credentialId)
+  }
+
+  #note(account: number, kind: string, credentialId: string, remoteAddress: string, detail = ""): void {
+    const ordinal = this.#noted.get(account) ?? 0
+    this.#noted.set(account, ordinal + 1)
+    const notes = [...this.notes.get(account) ?? []]
+    notes.push({ ordinal, kind, sequence: this.around.sequence(), atEpochMs: this.around.now(), credentialId, remoteAddress, detail })
+    this.notes.set(account, notes.slice(-this.bounds.events))
+  }
+
+  #end(session: NaiveSignedIn): void {
+    this.sessions = this.sessions.filter((each) => each !== session)
+  }
+
+  /** Signs an owner in. Of the venue's sessions the first that are over are forgotten, up to one that is not. */
+  #begin(account: number, { credentialId, remoteAddress, tokenSha256 }: OpenOwnerAccount | SignIn | AddPasskey): Came {
+    for (let left = forgottenAtOnce; left > 0; left--) {
+      const [first] = this.sessions
+      if (first === undefined || first.expiresAtEpochMs > this.around.now()) break
+      this.sessions.shift()
+    }
+    const own = this.sessions.filter((session) => session.account === account)
+    if (own.length >= this.bounds.sessions) {
+      const [oldest] = own
+      this.#end(oldest!)
+      this.#note(account, "session_ended", oldest!.credentialId, remoteAddress)
+    }
+    const now = this.around.now()
+    const expiresAtEpochMs = now + 12 * hourMs
+    const session = { number: this.#opened++, account, tokenSha256, credentialId, createdAtEpochMs: now, expiresAtEpochMs }
+    this.sessions.push(session)
+    this.everSessions.push(session)
+    return { account }
+  }
+
+  #register(account: number, command: OpenOwnerAccount | AddPasskey, approvesFromEpochMs: number): void {
+    const { credentialId, displayName, publicKey, signCount, transports, userHandle } = command
+    this.passkeys.push({
+      credentialId,
+      account,
+      userHandle,
+      publicKey,
+      signCount,
+      transports,
+      displayName,
+      createdAtEpochMs: this.around.now(),
+      lastUsedAtEpochMs: 0,
+      approvesFromEpochMs
+    })
+  }
+
+  #open(command: OpenOwnerAccount): Came {
+    if (this.#find(command.credentialId) !== undefined) return { refusal: Refusal.passkeyKnown }
+    const account = this.around.openAccount()
+    this.#register(account, command, this.around.now())
+    this.#note(account, "account_opened", command.credentialId, command.remoteAddress, command.displayName)
+    return this.#begin(account, command)
+  }
+
+  #signIn(command: SignIn): Came {
+    const { credentialId, remoteAddress, signCount } = command
+    const passkey = this.#find(credentialId)
+    if (passkey === undefined) return { refusal: Refusal.passkeyUnknown }
+    const { account } = passkey
+    const countsNothing = signCount === 0 && passkey.signCount === 0
+    if (!countsNothing && signCount <= passkey.signCount) {
+      this.#note(account, "sign_in_failed", credentialId, remoteAddress, "its counter went back")
+      return { refusal: Refusal.signCountWentBack }
+    }
+    passkey.signCount = signCount
+    passkey.lastUsedAtEpochMs = this.around.now()
+    this.#note(account, "signed_in", credentialId, remoteAddress, passkey.displayName)
+    return this.#begin(account, command)
+  }
+
+  #add(command: AddPasskey): Came {
+    const { account, credentialId, displayName, remoteAddress } = command
+    if (this.#find(credentialId) !== undefined) return { refusal: Refusal.passkeyKnown }
+    const count = this.passkeysOf(account).length
+    if (count >= this.bounds.passkeys) return { refusal: Refusal.passkeyLimit, limit: this.bounds.passkeys, actual: count + 1 }
+    this.#register(account, command, this.around.now() + 24 * hourMs)
+    this.#note(account, "passkey_added", credentialId, remoteAddress, displayName)
+    return this.#begin(account, command)
+  }
+
+  #remove(account: number, credentialId: string, remoteAddress: string): Came {
+    const passkey = this.#find(credentialId)
+    if (passkey === undefined || passkey.account !== account) return { refusal: Refusal.passkeyNotFound }
+    if (this.passkeysOf(account).length === 1) return { refusal: Refusal.lastPasskey }
+    this.sessions = this.sessions.filter((session) => session.credentialId !== credentialId)
+    this.passkeys = this.passkeys.filter((each) => each !== passkey)
+    this.#note(account, "passkey_removed", credentialId, remoteAddress, passkey.displayName)
+    return { account }
+  }
+
+  #approve(command: ApproveAgent): Came {
+    const { account, clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+    const now = this.around.now()
+    const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
+    this.grants = this.grants.filter((grant) => !over.includes(grant))
+    if (this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
+    const expiresAtEpochMs = now + grantMs
+    const grant = { deviceSha256, account, clientName, codeChallenge, scopes, keyLifetimeSeconds, approvedAtEpochMs: now, expiresAtEpochMs }
+    this.grants.push(grant)
+    this.everGrants.push(grant)
+    this.#note(account, "agent_approved", "", remoteAddress, clientName)
+    return { account }
+  }
+
+  #exchange({ deviceSha256, displayPrefix, keyId, remoteAddress, secretSha256 }: ExchangeGrant): Came {
+    const now = this.around.now()
+    const grant = this.grants.find((each) => each.deviceSha256 === deviceSha256)
+    if (grant === undefined || grant.expiresAtEpochMs <= now) return { refusal: Refusal.grantOver }
+    const { account, clientName, keyLifetimeSeconds, scopes } = grant
+    const active = this.keysOf(account).filter((key) => key.revokedAtEpochMs === 0 && key.expiresAtEpochMs > now)
+    if (active.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
+    this.grants = this.grants.filter((each) => each !== grant)
+    const expiresAtEpochMs = now + keyLifetimeSeconds * 1000
+    this.issue({
+      keyId,
+      account,
+      displayPrefix,
+      secretSha256,
+      scopes,
+      createdAtEpochMs: now,
+      expiresAtEpochMs,
+      revokedAtEpochMs: 0,
+      clientName
+    })
+    this.#note(account, "key_issued", keyId, remoteAddress, clientName)
+    return { account }
+  }
+
+  #revoke(account: number, keyId: string, remoteAddress: string): Came {
+    const key = this.keys.find((each) => each.keyId === keyId)
+    if (key === undefined || key.account !== account) return { refusal: Refusal.keyNotFound }
+    if (key.revokedAtEpochMs !== 0) return { account }
+    key.revokedAtEpochMs = this.around.now()
+    this.#note(account, "key_revoked", keyId, remoteAddress, key.clientName ?? "")
+    return { account }
+  }
+}

@@ -1,0 +1,64 @@
+/** What owners are told of who may act, as the model has it: written from the contract, sharing nothing with the venue's edge. */
+import { accountId } from "../../src/domain/Ids.js"
+import type { NaiveKey, NaiveNote, NaivePasskey } from "./NaiveIdentity.js"
+import type { NaiveVenue } from "./NaiveVenue.js"
+
+const idOf = ({ accounts }: NaiveVenue, account: number): string => accountId(accounts[account]!.born)
+const orNull = (text: string): string | null => text === "" ? null : text
+
+/** A key's record at a time. */
+export const key = (model: NaiveVenue, shown: NaiveKey, now: number) => ({
+  keyId: shown.keyId,
+  accountId: idOf(model, shown.account),
+  principalKind: "agent",
+  displayPrefix: shown.displayPrefix,
+  ...(shown.clientName === undefined ? {} : { clientName: shown.clientName }),
+  scopes: ["read", "trade"].filter((_, bit) => Math.floor(shown.scopes / 2 ** bit) % 2 === 1),
+  state: shown.revokedAtEpochMs !== 0 ? "revoked" : now >= shown.expiresAtEpochMs ? "expired" : "active",
+  createdAtEpochMs: shown.createdAtEpochMs,
+  expiresAtEpochMs: shown.expiresAtEpochMs,
+  revokedAtEpochMs: shown.revokedAtEpochMs === 0 ? null : shown.revokedAtEpochMs,
+  lastUsedAtEpochMs: null
+})
+
+const passkey = (shown: NaivePasskey) => ({
+  credentialId: shown.credentialId,
+  displayName: shown.displayName,
+  createdAtEpochMs: shown.createdAtEpochMs,
+  lastUsedAtEpochMs: shown.lastUsedAtEpochMs === 0 ? null : shown.lastUsedAtEpochMs,
+  approvesFromEpochMs: shown.approvesFromEpochMs
+})
+
+export const passkeys = (model: NaiveVenue, account: number) => ({
+  version: "passkey-list/v1",
+  accountId: idOf(model, account),
+  passkeys: model.identity.passkeysOf(account).map(passkey)
+})
+
+/** The latest hundred. */
+export const keys = (model: NaiveVenue, account: number, now: number) => ({
+  version: "api-key-list/v1",
+  keys: model.identity.keysOf(account).slice(0, 100).map((each) => key(model, each, now))
+})
+
+const note = (shown: NaiveNote) => ({
+  kind: shown.kind,
+  occurredAtEpochMs: shown.atEpochMs,
+  sequence: shown.sequence,
+  credentialId: orNull(shown.credentialId),
+  remoteAddress: orNull(shown.remoteAddress),
+  detail: orNull(shown.detail)
+})
+
+/** A page of an account's security events behind an ordinal; its cursor goes on behind its last. */
+export const notes = (model: NaiveVenue, account: number, before: number, limit: number) => {
+  const older = model.identity.keptNotes(account).filter(({ ordinal }) => ordinal < before)
+  const shown = older.slice(0, limit)
+  const cursor = JSON.stringify({ kind: "events", before: shown.at(-1)?.ordinal })
+  return {
+    version: "external-security-events/v1",
+    accountId: idOf(model, account),
+    events: shown.map(note),
+    nextCursor: older.length > limit ? Buffer.from(cursor).toString("base64url") : null
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * Safety (I11). Nobody acts without authority, or behind its end: no key reaches what is the owner's alone, nobody reads or touches
+ * another's account, a key does what its scopes say, and behind the record that ends a session or revokes a key, and behind the
+ * time at which either ends, nothing is journaled or answered by it. Who has authority is not turned away.
+ *
+ * Who has it is read from the journal: sessions that were opened, keys that were issued, and what ended them.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import { Principal } from "../../src/operations/Header.js"
+import type { NaiveKey, NaiveSignedIn } from "../model/NaiveIdentity.js"
+import { isObject } from "../reading/Bodies.js"
+import { isOfIdentity } from "../reading/Commands.js"
+import * as Identity from "../reading/Identity.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** What lets somebody act for an account. */
+interface Authority {
+  readonly account: number
+  readonly expiresAtEpochMs: number
+  /** Of a key; a session may do everything that its account may. */
+  readonly scopes: number | undefined
+  /** The record that ended it before its time. */
+  endedBy: number | undefined
+}
+
+interface State {
+  /** In the order in which they came. */
+  readonly sessions: Array<Authority>
+  readonly keys: Array<Authority>
+  /** By the digest of token or key. */
+  readonly byDigest: Map<string, Authority>
+  /** Of sessions that stand, what the model has of them. */
+  readonly standing: Map<NaiveSignedIn, Authority>
+  readonly unrevoked: Map<NaiveKey, Authority>
+  /** The last record that was durable when an attempt was sent. */
+  readonly asked: Map<string, number>
+  sequence: number
+}
+
+const read = 1
+const trade = 2
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+/** Whether somebody may send a command by the record's time. */
+const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }: Committed): Verdict => {
+  const isKey = command.principal === Principal.key
+  if (!isKey && command.principal !== Principal.session) return holds
+  const what = `record ${sequence}, ${command.kind} by ${isKey ? "key" : "session"} ${command.credential},`
+  const authority = (isKey ? state.keys : state.sessions)[command.credential]
+  if (authority === undefined) return broken(`${what} is of nobody's`)
+  if (authority.endedBy !== undefined) return broken(`${what} comes behind record ${authority.endedBy}, which ended it`)
+  if (atEpochMs >= authority.expiresAtEpochMs) return broken(`${what} is of ${atEpochMs}, and it ended at ${authority.expiresAtEpochMs}`)
+  if (authority.account !== command.account) return broken(`${what} acts for account ${command.account}, and is of ${authority.account}`)
+  if (isKey && isOfIdentity(command)) return broken(`${what} is the owner's alone`)
+  return isKey && (authority.scopes! & trade) === 0 ? broken(`${what} may not trade`) : holds
+}
+
+/** Takes over what the record began and ended. */
+const follow = (state: State, { model: { identity }, record: { command, sequence } }: Committed): void => {
+  state.sequence = sequence
+  if (!isOfIdentity(command) && command.kind !== "OpenDemoAccounts") return
+  for (const session of identity.everSessions.slice(state.sessions.length)) {
+    const { account, expiresAtEpochMs, tokenSha256 } = session
+    const authority = { account, expiresAtEpochMs, scopes: undefined, endedBy: undefined }
+    state.sessions.push(authority)
+    state.byDigest.set(tokenSha256, authority)
+    state.standing.set(session, authority)
+  }
+  for (const key of identity.keys.slice(state.keys.length)) {
+    const { account, expiresAtEpochMs, scopes, secretSha256 } = key
+    const authority = { account, expiresAtEpochMs, scopes, endedBy: undefined }
+    state.keys.push(authority)
+    state.byDigest.set(secretSha256, authority)
+    state.unrevoked.set(key, authority)
+  }
+  const standing = new Set(identity.sessions)
+  for (const [session, authority] of state.standing) {
+    if (standing.has(session)) continue
+    authority.endedBy = sequence
+    state.standing.delete(session)
+  }
+  for (const [key, authority] of state.unrevoked) {
+    if (key.revokedAtEpochMs === 0) continue
+    authority.endedBy = sequence
+    state.unrevoked.delete(key)
+  }
+}
+
+// ---- answers
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** How an authority stands for all that is known of the time between question and answer. */
+const standingOf = (authority: Authority | undefined, { clock, model }: Answered, askedAt: number): "good" | "over" | "unsure" => {
+  if (authority === undefined) return "unsure"
+  const { endedBy, expiresAtEpochMs } = authority
+  if (endedBy !== undefined && endedBy <= askedAt) return "over"
+  if (clock === undefined) return "unsure"
+  if (clock[0] >= expiresAtEpochMs) return "over"
+  // Commands are held to the time of records, which a clock that was set back leaves ahead of it.
+  return endedBy === undefined && Math.max(clock[1], model.atEpochMs) < expiresAtEpochMs ? "good" : "unsure"
+}
+
+/** The account that a path names. */
+const named = ({ target }: Call): string | undefined => /^\/v1\/accounts\/([^/?]+)/.exec(target)?.[1]
+
+/** The scope that a key needs for what is no owner's route; 0: any key may. */
+const scopeFor = ({ endpoint, method }: Call): number =>
+  endpoint === "getCurrentApiKey" ? 0 : method === "GET" || endpoint === "previewMargin" ? read : trade
+
+/** What a key may be answered on a route of the owner's. */
+const keyOfOwners = (what: string, { answer: { status, text } }: Answered, standing: "good" | "over" | "unsure"): Verdict => {
+  const isRequired = status === 403 && text.includes("\"passkey_required\"")
+  const may = standing === "good" ? isRequired : standing === "over" ? status === 401 : isRequired || status === 401
+  return may ? holds : broken(`${what} is a key's on a route of the owner's, and is answered ${status}: ${text}`)
+}
+
+const codeOf = (json: unknown): unknown => {
+  if (!isObject(json)) return undefined
+  return isObject(json["info"]) ? json["info"]["code"] : json["code"]
+}
+
+const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefined, standing: "good" | "over" | "unsure"): Verdict => {
+  const { answer: { json, status, text }, call } = seen
+  const said = `is answered ${status}: ${text.slice(0, 300)}`
+  const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
+  if (standing === "over") return isTurnedAway ? holds : broken(`${what} has no authority any more, and ${said}`)
+  const needsKey = call.endpoint === "getCurrentApiKey" && authority?.scopes === undefined
+  if (needsKey) return isTurnedAway ? holds : broken(`${what} is a session's where a key is asked for, and ${said}`)
+  if (standing === "unsure") return holds
+  if (isTurnedAway) return broken(`${what} has authority, and ${said}`)
+  const lacks = authority!.scopes !== undefined && (authority!.scopes & scopeFor(call)) !== scopeFor(call)
+  return lacks === (status === 403 && codeOf(json) === "scope_missing")
+    ? holds
+    : broken(`${what} may ${lacks ? "not " : ""}do this, and ${said}`)
+}
+
+const answered = (state: State, seen: Answered): Verdict => {
+  const { answer, attempt, call, model } = seen
+  const askedAt = state.asked.get(`${call.id}/${attempt}`)
+  state.asked.delete(`${call.id}/${attempt}`)
+  if (askedAt === undefined || answer.status === 503) return holds
+  const what = `${call.method} ${call.target} of ${call.client}`
+  const owners = Identity.read(call.method, call.target, call.body)
+  const authority = state.byDigest.get(Identity.sha256(call.token, "hex"))
+  const own = authority === undefined ? undefined : idOf(model.accounts[authority.account]!.born)
+  const account = named(call)
+  if (answer.status < 300 && account !== undefined && account !== own)
+    return broken(`${what} is of ${String(own)}, and is answered ${answer.text}`)
+  const standing = standingOf(authority, seen, askedAt)
+  if (owners === undefined) return onOwnRoute(what, seen, authority, standing)
+  if (owners.access === "anyone") return holds
+  return call.token.startsWith("pk_") ? keyOfOwners(what, seen, standing) : onOwnersRoute(what, seen, standing)
+}
+
+/** A session, or nobody's token, on a route of the owner's. */
+const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answered, standing: "good" | "over" | "unsure"): Verdict => {
+  const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
+  if (standing === "over" && !isTurnedAway) return broken(`${what} is of a session that is over, and is answered ${status}: ${text}`)
+  return standing === "good" && isTurnedAway ? broken(`${what} is of a session that stands, and is answered ${status}: ${text}`) : holds
+}
+
+/** Whether a call is by something that was issued, or to a route of the owner's. */
+const isLookedAt = ({ body, credential, method, target, token }: Call): boolean =>
+  token !== "" && (credential === "issued" || (credential === "trader" && Identity.read(method, target, body) !== undefined))
+
+export const authority: Property<State> = {
+  name: "no-authority-after-its-end",
+  invariant: "I11",
+  kind: "safety",
+  initial: () => ({
+    sessions: [],
+    keys: [],
+    byDigest: new Map(),
+    standing: new Map(),
+    unrevoked: new Map(),
+    asked: new Map(),
+    sequence: 0
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Committed": {
+        const verdict = byAuthority(state, seen)
+        follow(state, seen)
+        return verdict
+      }
+      case "Asked":
+        if (isLookedAt(seen.call)) state.asked.set(`${seen.call.id}/${seen.attempt}`, state.sequence)
+        return holds
+      case "Unanswered":
+        state.asked.delete(`${seen.call.id}/${seen.attempt}`)
+        return holds
+      case "Answered":
+        return answered(state, seen)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * Safety (I11). Who may act is what the rules say: passkeys, sessions, grants, keys and security events are in the engine as they are
+ * in the reference model, and owners are told of them so.
+ */
+import { Principal } from "../../src/operations/Header.js"
+import type { NaiveKey } from "../model/NaiveIdentity.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import * as ShownIdentity from "../model/ShownIdentity.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { isOfIdentity } from "../reading/Commands.js"
+import * as Identity from "../reading/Identity.js"
+import { difference } from "./Difference.js"
+import type { Glance } from "./Glance.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  /** By call and attempt, the last record that changed anything of its account's when it was sent. */
+  readonly asked: Map<string, number>
+  model: NaiveVenue | undefined
+  /** Accounts whose part has changed since the engine was last looked at. */
+  readonly changed: Set<number>
+}
+
+/** A key as the engine tells of it. */
+const held = ({ clientName: _, index, ...key }: NaiveKey) => ({ ...key, principal: Principal.key, credential: index })
+
+const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: number): Verdict => {
+  const { identity } = model
+  const what = `account ${account}`
+  const keys = identity.keysOf(account)
+  const found = reads.apiKeys(account, Number.POSITIVE_INFINITY)
+  return difference(`${what}: passkeys`, reads.passkeys(account), identity.passkeysOf(account))
+    ?? difference(`${what}: keys`, found, keys.map(held))
+    ?? difference(`${what}: names of agents`, found.map(({ credential }) => reads.clientName(credential)),
+      keys.map((key) => key.clientName))
+    ?? difference(
+      `${what}: events`,
+      reads.securityEvents(account, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
+      identity.keptNotes(account).map((note) => ({ ...note, account }))
+    )
+}
+
+/** Sessions and grants, of which the engine tells only by their digests: those that stand, and none that does not. */
+const digestsVerdict = (reads: Glance["identity"], { identity }: NaiveVenue): Verdict => {
+  for (const session of identity.everSessions) {
+    const expected = identity.sessions.includes(session)
+      ? { ...session, principal: Principal.session, credential: session.number }
+      : undefined
+    const verdict = difference(`session ${session.number}`, reads.findSession(session.tokenSha256), expected)
+    if (verdict !== undefined) return verdict
+  }
+  for (const grant of identity.everGrants) {
+    const expected = identity.grants.find(({ deviceSha256 }) => deviceSha256 === grant.deviceSha256)
+    const verdict = difference(`the grant of ${grant.clientName}`, reads.findGrant(grant.deviceSha256), expected)
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
+const inspected = (state: State, { model, reads: { identity: reads }, whole }: Observation & { readonly _tag: "Inspected" }): Verdict => {
+  if (!whole && state.changed.size === 0) return holds
+  const accounts = whole ? model.accounts.map(({ index }) => index) : [...state.changed]
+  state.changed.clear()
+  for (const account of accounts) {
+    const verdict = accountVerdict(reads, model, account)
+    if (verdict !== undefined) return verdict
+  }
+  return digestsVerdict(reads, model)
+}
+
+// ---- reads
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** As of both ends of the time in which it may have been read. */
+const atEither = (clock: Answered["clock"], model: NaiveVenue, verdictAt: (now: number) => Verdict): Verdict => {
+  const [early, late] = (clock ?? [model.atEpochMs, Number.MAX_SAFE_INTEGER]).map(verdictAt)
+  return early === undefined ? holds : late
+}
+
+const cursorNumber = (cursor: string | undefined): number => {
+  if (cursor === undefined) return Number.POSITIVE_INFINITY
+  return Number(/"before":([0-9]+)/.exec(Buffer.from(cursor, "base64url").toString())?.[1] ?? Number.NaN)
+}
+
+/** A key's id, as its text `pk_<environment>_<id>_<secret>` has it. */
+const keyIdIn = (token: string): string => `key_${token.split("_")[2] ?? ""}`
+
+const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity.Wish): Verdict => {
+  const { account } = call
+  const what = `${call.target} of ${call.client}`
+  const { identity } = model
+  switch (wish.kind) {
+    case "listPasskeys":
+      return difference(what, json, ShownIdentity.passkeys(model, account))
+    case "listApiKeys":
+      return atEither(clock, model, (now) => difference(what, json, ShownIdentity.keys(model, account, now)))
+    case "revokeApiKey": {
+      const key = identity.keys.find(({ keyId }) => keyId === wish.keyId)
+      if (key === undefined) return broken(`${what} tells of a key that never was`)
+      return atEither(clock, model,
+        (now) => difference(what, json, { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
+    }
+    case "listSecurityEvents":
+      return difference(what, json, ShownIdentity.notes(model, account, cursorNumber(wish.cursor), wish.limit))
+    case "getCurrentSession": {
+      const session = identity.everSessions.find(({ tokenSha256 }) => tokenSha256 === Identity.sha256(call.token, "hex"))
+      const { accountId } = call
+      return difference(what, json, { version: "session/v1", tokenType: "Bearer", accountId, expiresAtEpochMs: session?.expiresAtEpochMs })
+    }
+    default:
+      return holds
+  }
+}
+
+/** The key that asks, by its own token. */
+const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict => {
+  const key = model.identity.keys.find(({ keyId }) => keyId === keyIdIn(call.token))
+  if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
+  // What is left of its limit is another property's.
+  const { rateLimit } = json as { readonly rateLimit: Json }
+  return atEither(clock, model,
+    (now) =>
+      difference(`the key of ${call.client}`, json, { version: "api-key-current/v1", key: ShownIdentity.key(model, key, now), rateLimit }))
+}
+
+const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0
+
+const answered = (state: State, seen: Answered): Verdict => {
+  const { answer, attempt, call, model } = seen
+  const before = state.asked.get(`${call.id}/${attempt}`)
+  state.asked.delete(`${call.id}/${attempt}`)
+  if (before === undefined || answer.status !== 200 || !isObject(answer.json as Json)) return holds
+  const wish = Identity.read(call.method, call.target, call.body)?.wish
+  // What has changed on the way may be told as it was before or after.
+  const stands = before === changedAt(model, call) || wish?.kind === "revokeApiKey"
+  if (!stands || call.account < 0) return holds
+  if (call.endpoint === "getCurrentApiKey") return currentKey(seen)
+  return wish === undefined ? holds : told(seen, wish)
+}
+
+export const identityEqualsModel: Property<State> = {
+  name: "who-may-act-equals-model",
+  invariant: "I11",
+  kind: "safety",
+  initial: () => ({ asked: new Map(), model: undefined, changed: new Set() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Committed":
+        state.model = seen.model
+        if (isOfIdentity(seen.record.command)) { for (const account of seen.decision.touchedAccounts) state.changed.add(account) }
+        return holds
+      case "Inspected":
+        return inspected(state, seen)
+      case "Asked":
+        if (seen.call.credential === "issued") state.asked.set(`${seen.call.id}/${seen.attempt}`, changedAt(state.model, seen.call))
+        return holds
+      case "Unanswered":
+        state.asked.delete(`${seen.call.id}/${seen.attempt}`)
+        return holds
+      case "Answered":
+        return answered(state, seen)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,471 @@
+/**
+ * Safety (I11). Every record about who may act is one that a request explains: a passkey that was asked and has answered well, a
+ * code that was told and is shown again, a session that says who asks. What is journaled is what the request said, and the answer
+ * tells what was journaled. What is none by the contract is never done, whatever signs it; each challenge explains one record. And
+ * what proves a passkey in time is not called unproven.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { AddPasskey } from "../../src/operations/identity/AddPasskey.js"
+import type { ExchangeGrant } from "../../src/operations/identity/ExchangeGrant.js"
+import type { OpenOwnerAccount } from "../../src/operations/identity/OpenOwnerAccount.js"
+import type { SignIn } from "../../src/operations/identity/SignIn.js"
+import type { Command } from "../../src/operations/Operations.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { isOfIdentity } from "../reading/Commands.js"
+import * as Identity from "../reading/Identity.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** An agent that waits, as it asked and was told. */
+interface Agent {
+  readonly clientName: string
+  readonly scopes: number
+  readonly keyLifetimeSeconds: number
+  readonly codeChallenge: string
+  readonly deviceSha256: string
+  readonly userCode: string
+}
+
+type Opening = OpenOwnerAccount | SignIn | AddPasskey
+
+interface State {
+  /** Requests that are of a form to be done, by call. */
+  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish }>
+  /** By the identifier that whoever was asked answers with. */
+  readonly challenges: Map<string, Identity.Challenge>
+  /** Challenges that have explained a record. */
+  readonly spent: Set<string>
+  readonly agents: Array<Agent>
+  /** Every passkey that was ever registered, by its id: the last of them. */
+  readonly passkeys: Map<string, Identity.Known>
+  /** Records that opened sessions and issued keys, by the digest of the token or of the key. */
+  readonly openings: Map<string, { readonly command: Opening; readonly account: number; readonly atEpochMs: number }>
+  readonly keys: Map<string, { readonly command: ExchangeGrant; readonly account: number }>
+  /** The process that runs, and which of them asked each challenge. */
+  incarnation: number
+  readonly askedBy: Map<string, number>
+  /** How often each challenge was answered so far. */
+  readonly sent: Map<string, number>
+  /** Good proofs that were sent once and called unproven, by challenge: the network may have brought them twice, and one has a record. */
+  readonly turnedDown: Map<string, string>
+  /** Whether a command that something had proved found no room: its proof is spent, and no record tells of it. */
+  isRoomless: boolean
+  /** How many failed sign-ins each passkey may have been noted for. */
+  readonly failures: Map<string, number>
+}
+
+/** Where every simulated client calls from. */
+const address = "10.0.0.2"
+
+type Wished<K extends Identity.Wish["kind"]> = Extract<Identity.Wish, { readonly kind: K }>
+
+/** Every request of some kinds, with its call. */
+function* wishes<K extends Identity.Wish["kind"]>({ asked }: State, ...kinds: ReadonlyArray<K>): Generator<readonly [Wished<K>, Call]> {
+  for (const { call, wish } of asked.values()) {
+    if ((kinds as ReadonlyArray<string>).includes(wish.kind)) yield [wish as Wished<K>, call]
+  }
+}
+
+/** Why a proof proves nothing for a purpose; undefined where it does. */
+const fault = (state: State, proof: Identity.AskedProof, purpose: string, accountId: string | undefined): string | undefined => {
+  const challenge = state.challenges.get(proof.challengeIdentifier)
+  if (challenge === undefined) return "answers a challenge that nobody was asked"
+  if (challenge.purpose !== purpose) return `answers a challenge that was asked to ${challenge.purpose}`
+  if (purpose === "open_account" || purpose === "new_passkey") {
+    if (challenge.accountId !== accountId) return "is for another account"
+    return Identity.registrationFault(proof, challenge)
+  }
+  const known = state.passkeys.get(proof.credentialId)
+  if (known === undefined) return "is of a passkey that nobody registered"
+  if (accountId !== undefined && known.accountId !== accountId) return "is of another account's passkey"
+  return Identity.assertionFault(proof, challenge, known)
+}
+
+const accountIdOf = ({ accounts }: NaiveVenue, account: number): string =>
+  accounts[account] === undefined ? "" : idOf(accounts[account].born)
+
+/** In what a command's passkey is another than a request's; undefined where it is the same. */
+const otherPasskey = (command: OpenOwnerAccount | AddPasskey, proof: Identity.AskedProof, challenge: Identity.Challenge): boolean =>
+  command.credentialId !== proof.credentialId || command.publicKey !== proof.attested?.["publicKey"]
+  || command.signCount !== proof.attested["signCount"] || command.transports !== proof.transports
+  || command.userHandle !== challenge.userHandle || command.displayName !== challenge.displayName
+
+/** The requests that explain a record by a proof: what is wrong with the last one looked at, or the challenge that it answers. */
+const registered = (state: State, command: OpenOwnerAccount | AddPasskey, purpose: string, accountId: string | undefined): Verdict => {
+  let said = "nobody has asked for it"
+  for (const [{ proof }, call] of wishes(state, "finishRegistration")) {
+    if (proof.credentialId !== command.credentialId || state.spent.has(proof.challengeIdentifier)) continue
+    const wrong = fault(state, proof, purpose, accountId)
+    if (wrong !== undefined) said = wrong
+    else if (accountId !== undefined && call.accountId !== accountId) said = "was asked by another account's session"
+    else if (otherPasskey(command, proof, state.challenges.get(proof.challengeIdentifier)!)) said = "is another passkey than was asked for"
+    else {
+      state.spent.add(proof.challengeIdentifier)
+      return holds
+    }
+  }
+  return broken(said)
+}
+
+const signedIn = (state: State, { credentialId, signCount }: SignIn): Verdict => {
+  let said = "nobody has asked for it"
+  for (const [{ proof }] of wishes(state, "finishAuthentication")) {
+    if (proof.credentialId !== credentialId || state.spent.has(proof.challengeIdentifier)) continue
+    const wrong = fault(state, proof, "sign_in", undefined)
+    if (wrong !== undefined) said = wrong
+    else if (proof.asserted!["signCount"] !== signCount) said = `counts ${signCount}, and the passkey does not`
+    else {
+      state.spent.add(proof.challengeIdentifier)
+      return holds
+    }
+  }
+  return broken(said)
+}
+
+const removed = (state: State, credentialId: string, accountId: string, token: string): Verdict => {
+  let said = "nobody has asked for it"
+  for (const [{ credentialId: named, proof }, call] of wishes(state, "removePasskey")) {
+    if (named !== credentialId || state.spent.has(proof.challengeIdentifier) || !isOf(call, token)) continue
+    const wrong = fault(state, proof, "remove_passkey", accountId)
+    if (wrong !== undefined) {
+      said = wrong
+      continue
+    }
+    state.spent.add(proof.challengeIdentifier)
+    return holds
+  }
+  return broken(said)
+}
+
+/** Whether a call came with the token of a digest. */
+const isOf = ({ token }: Call, sha256: string): boolean => Identity.sha256(token, "hex") === sha256
+
+/** Whether somebody has asked for something with the token of a session. */
+const isAsked = <K extends Identity.Wish["kind"]>(state: State, kind: K, token: string, fits: (wish: Wished<K>) => boolean): boolean => {
+  for (const [wish, call] of wishes(state, kind)) if (isOf(call, token) && fits(wish)) return true
+  return false
+}
+
+/** An agent waits for ten minutes. */
+const longestWaitMs = 600_000
+
+const agentOf = ({ agents }: State, fits: (agent: Agent) => boolean): Agent | undefined => agents.find(fits)
+
+const approved = (state: State, command: Extract<Command, { kind: "ApproveAgent" }>, token: string): Verdict => {
+  const { clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, scopes } = command
+  const agent = agentOf(state, (each) => each.deviceSha256 === deviceSha256)
+  if (agent === undefined) return broken("is of an agent that nobody was told of")
+  const isSame = agent.clientName === clientName && agent.codeChallenge === codeChallenge && agent.scopes === scopes
+    && agent.keyLifetimeSeconds === keyLifetimeSeconds
+  if (!isSame) return broken(`is not what the agent asked for: ${JSON.stringify(agent)}`)
+  if (grantMs <= 0 || grantMs > longestWaitMs) return broken(`lets the key be fetched for ${grantMs} ms`)
+  return isAsked(state, "approveAgentConnect", token, (wish) => wish.userCode === agent.userCode && wish.scopes === scopes)
+    ? holds
+    : broken("nobody has asked for it with this code and these scopes")
+}
+
+const denied = (state: State, { clientName }: Extract<Command, { kind: "DenyAgent" }>, token: string): Verdict =>
+  isAsked(state, "denyAgentConnect", token, ({ userCode }) =>
+      agentOf(state, (agent) => agent.userCode === userCode && agent.clientName === clientName) !== undefined)
+    ? holds
+    : broken("nobody has asked for it")
+
+const exchanged = (state: State, { deviceSha256 }: ExchangeGrant): Verdict => {
+  const agent = agentOf(state, (each) => each.deviceSha256 === deviceSha256)
+  if (agent === undefined) return broken("is of a device code that nobody was told")
+  for (const [wish] of wishes(state, "exchangeAgentConnect")) {
+    if (wish.deviceSha256 === deviceSha256 && wish.codeChallenge === agent.codeChallenge) return holds
+  }
+  return broken("nobody has asked for it with the code's own verifier")
+}
+
+const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command, { kind: "NoteSecurity" }>, model: NaiveVenue): Verdict => {
+  if (what !== "sign_in_failed") return broken(`notes ${what}, which nothing does`)
+  if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))
+    return broken("is of a passkey that the account never had")
+  const left = state.failures.get(credentialId) ?? 0
+  state.failures.set(credentialId, left - 1)
+  return left > 0 ? holds : broken("notes a sign-in that nobody tried")
+}
+
+/** Whether a request explains a command. */
+const explained = (state: State, command: Command, model: NaiveVenue): Verdict => {
+  const accountId = accountIdOf(model, command.account)
+  const token = command.credential < 0 ? "" : model.identity.everSessions[command.credential]?.tokenSha256 ?? ""
+  switch (command.kind) {
+    case "OpenOwnerAccount":
+      return registered(state, command, "open_account", undefined)
+    case "AddPasskey":
+      return registered(state, command, "new_passkey", accountId)
+    case "SignIn":
+      return signedIn(state, command)
+    case "RemovePasskey":
+      return removed(state, command.credentialId, accountId, token)
+    case "EndSession":
+      return isAsked(state, "endCurrentSession", token, () => true) ? holds : broken("nobody has asked for it")
+    case "ApproveAgent":
+      return approved(state, command, token)
+    case "DenyAgent":
+      return denied(state, command, token)
+    case "ExchangeGrant":
+      return exchanged(state, command)
+    case "RevokeApiKey":
+      return isAsked(state, "revokeApiKey", token, ({ keyId }) => keyId === command.keyId) ? holds : broken("nobody has asked for it")
+    case "NoteSecurity":
+      return noted(state, command, model)
+    default:
+      return holds
+  }
+}
+
+type Committed = Observation & { readonly _tag: "Committed" }
+
+const committed = (state: State, { decision: { outcomes }, model, record: { atEpochMs, command, sequence } }: Committed): Verdict => {
+  if (!isOfIdentity(command)) return holds
+  const verdict = explained(state, command, model)
+  if (verdict !== undefined) return broken(`record ${sequence}, ${command.kind}: ${verdict}: ${JSON.stringify(command)}`)
+  if (command.remoteAddress !== address) return broken(`record ${sequence} came from ${command.remoteAddress}`)
+  const { orderNumber: account, refusal } = outcomes[0]!
+  if (refusal !== Refusal.none) return holds
+  if (command.kind === "ExchangeGrant") state.keys.set(command.secretSha256, { command, account })
+  if (command.kind === "OpenOwnerAccount" || command.kind === "SignIn" || command.kind === "AddPasskey") {
+    state.openings.set(command.tokenSha256, { command, account, atEpochMs })
+  }
+  if (command.kind === "OpenOwnerAccount" || command.kind === "AddPasskey") {
+    const { credentialId, publicKey, userHandle } = command
+    state.passkeys.set(credentialId, { publicKey, userHandle, accountId: accountIdOf(model, account) })
+  }
+  return holds
+}
+
+// ---- answers
+
+type Answered = Observation & { readonly _tag: "Answered" }
+
+/** Of a clock that ran truly since the request was sent: whether it had passed a time by then. */
+const wasOver = ({ clock }: Answered, atEpochMs: number): boolean => clock !== undefined && clock[0] >= atEpochMs
+
+const sessionHours = 12
+const hourMs = 3_600_000
+
+/** A session as it is told: journaled, its account's, and as long as a session is by its record's time. */
+const sessionVerdict = (state: State, { answer: { json }, model }: Answered, proof: Identity.AskedProof): Verdict => {
+  const { accessToken, accountId, expiresAtEpochMs } = json as Json
+  const opening = state.openings.get(Identity.sha256(String(accessToken), "hex"))
+  if (opening === undefined) return broken("tells a token that no record is of")
+  const { account, atEpochMs, command } = opening
+  if (command.credentialId !== proof.credentialId) return broken("tells a session of another passkey")
+  if (accountId !== accountIdOf(model, account)) return broken(`names ${String(accountId)}, which is not the passkey's`)
+  return expiresAtEpochMs === atEpochMs + sessionHours * hourMs ? holds : broken("does not last for twelve hours")
+}
+
+/** What an answer asks of a passkey is noted. */
+const noteChallenge = (
+  state: State,
+  { answer: { json }, call }: Answered,
+  wish: Wished<"beginRegistration" | "beginAuthentication">
+): void => {
+  const { challengeIdentifier, expiresAtEpochMs, options } = json as Json
+  const { challenge, user } = options as Json
+  const isNew = wish.kind === "beginRegistration"
+  state.askedBy.set(String(challengeIdentifier), state.incarnation)
+  state.challenges.set(String(challengeIdentifier), {
+    challenge: String(challenge),
+    purpose: !isNew ? wish.purpose : wish.proof === undefined ? "open_account" : "new_passkey",
+    accountId: !isNew ? wish.accountId : wish.proof === undefined ? undefined : call.accountId,
+    userHandle: isObject(user) ? String(user["id"]) : "",
+    displayName: isNew ? wish.displayName : "",
+    expiresAtEpochMs: Number(expiresAtEpochMs)
+  })
+}
+
+/** Five minutes, by a clock that ran truly. */
+const challengeLasts = ({ answer: { json }, clock }: Answered): Verdict => {
+  const expiresAtEpochMs = Number((json as Json)["expiresAtEpochMs"])
+  const isRight = clock === undefined || (expiresAtEpochMs >= clock[0] + 300_000 && expiresAtEpochMs <= clock[1] + 300_000)
+  return isRight ? holds : broken("asks for other than five minutes")
+}
+
+const proofVerdict = (
+  state: State,
+  seen: Answered,
+  proof: Identity.AskedProof,
+  purpose: string,
+  accountId: string | undefined
+): Verdict => {
+  const wrong = fault(state, proof, purpose, accountId)
+  if (wrong !== undefined) return broken(`is answered, and what proves it ${wrong}`)
+  const { expiresAtEpochMs } = state.challenges.get(proof.challengeIdentifier)!
+  return wasOver(seen, expiresAtEpochMs) ? broken("is answered behind the end of its challenge") : holds
+}
+
+const exchangeVerdict = (state: State, { answer: { json } }: Answered, wish: Wished<"exchangeAgentConnect">): Verdict => {
+  const { apiKey, key } = json as { readonly apiKey: string; readonly key: Json }
+  const issued = state.keys.get(Identity.sha256(apiKey, "hex"))
+  if (issued === undefined) return broken("tells a key that no record is of")
+  const { displayPrefix, keyId } = issued.command
+  if (issued.command.deviceSha256 !== wish.deviceSha256) return broken("tells another agent's key")
+  return apiKey.startsWith(`${displayPrefix}_`) && key["keyId"] === keyId && key["displayPrefix"] === displayPrefix
+    ? holds
+    : broken("tells a key that is not as it was journaled")
+}
+
+/** Holds a good answer to the request that it answers. */
+const done = (state: State, seen: Answered, wish: Identity.Wish): Verdict => {
+  const { call } = seen
+  switch (wish.kind) {
+    case "beginRegistration": {
+      if ((wish.proof === undefined) !== (call.token === "")) return broken("is answered, and says half of who asks")
+      const verdict = wish.proof === undefined ? holds : proofVerdict(state, seen, wish.proof, "add_passkey", call.accountId)
+      if (verdict === undefined) noteChallenge(state, seen, wish)
+      return verdict ?? challengeLasts(seen)
+    }
+    case "beginAuthentication":
+      noteChallenge(state, seen, wish)
+      return challengeLasts(seen)
+    case "finishRegistration": {
+      const purpose = state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey" ? "new_passkey" : "open_account"
+      return proofVerdict(state, seen, wish.proof, purpose, purpose === "new_passkey" ? call.accountId : undefined)
+        ?? sessionVerdict(state, seen, wish.proof)
+    }
+    case "finishAuthentication":
+      return proofVerdict(state, seen, wish.proof, "sign_in", undefined) ?? sessionVerdict(state, seen, wish.proof)
+    case "removePasskey":
+      return proofVerdict(state, seen, wish.proof, "remove_passkey", call.accountId)
+    case "exchangeAgentConnect":
+      return exchangeVerdict(state, seen, wish)
+    default:
+      return holds
+  }
+}
+
+/** Good requests that may be refused as invalid for what they ask, and not for their form: without a guard. */
+const mattered: ReadonlySet<Identity.Wish["kind"]> = new Set(["beginRegistration", "approveAgentConnect", "exchangeAgentConnect"])
+
+const unproven: ReadonlySet<unknown> = new Set(["passkey_assertion_invalid", "passkey_registration_invalid"])
+
+/** What a proof is to prove, by the request that it is in, and of whose passkey; undefined where nothing is journaled of it. */
+const purposeOf = (
+  state: State,
+  wish: Identity.Wish,
+  { accountId }: Call
+): readonly [purpose: string, accountId: string | undefined] | undefined => {
+  if (wish.kind === "finishAuthentication") return ["sign_in", undefined]
+  if (wish.kind === "removePasskey") return ["remove_passkey", accountId]
+  if (wish.kind !== "finishRegistration") return undefined
+  return state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey"
+    ? ["new_passkey", accountId]
+    : ["open_account", undefined]
+}
+
+/** Notes a good proof that is called unproven: it may have come twice, and then the other has its record. */
+const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, model }: Answered, wish: Identity.Wish): void => {
+  const { code, rejectionGuard } = isObject(json) ? json : {}
+  const proof = proofIn(wish)
+  const purpose = purposeOf(state, wish, call)
+  if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
+  if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
+  const isKnown = wish.kind === "finishRegistration"
+    || model.identity.passkeys.some(({ credentialId }) => credentialId === proof.credentialId)
+  const inTime = clock[1] < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
+  if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1)
+    state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
+}
+
+const answered = (state: State, seen: Answered): Verdict => {
+  const { answer, call } = seen
+  const reading = Identity.read(call.method, call.target, call.body)
+  if (reading === undefined) return holds
+  const { wish } = reading
+  const what = `${call.method} ${call.target} of ${call.client}`
+  const isDone = answer.status < 300
+  if (wish === undefined) return isDone ? broken(`${what} is none by the contract, and is done: ${call.body}`) : holds
+  if (!isDone) {
+    noteTurnedDown(state, seen, wish)
+    const { apiKeyRejection, code, rejectionGuard } = isObject(answer.json) ? answer.json : {}
+    const isOfForm = answer.status === 400 && code === "invalid_request" && rejectionGuard === undefined && apiKeyRejection === undefined
+    const isPage = wish.kind === "listSecurityEvents" && wish.cursor !== undefined
+    return isOfForm && !mattered.has(wish.kind) && !isPage ? broken(`${what} is a good request, and is answered ${answer.text}`) : holds
+  }
+  const verdict = done(state, seen, wish)
+  return verdict === undefined ? holds : broken(`${what} ${verdict}: ${call.body} ${answer.text}`)
+}
+
+/** An agent that has begun to wait. */
+const noteAgent = (state: State, { answer: { json, status }, call }: Answered): void => {
+  const wish = Identity.read(call.method, call.target, call.body)?.wish
+  if (status !== 200 || wish?.kind !== "beginAgentConnect" || !isObject(json)) return
+  const { clientName, codeChallenge, keyLifetimeSeconds, scopes } = wish
+  const { deviceCode, userCode } = json
+  state.agents.push({
+    clientName,
+    codeChallenge,
+    keyLifetimeSeconds,
+    scopes,
+    deviceSha256: Identity.sha256(String(deviceCode), "hex"),
+    userCode: String(userCode)
+  })
+}
+
+const proofIn = (wish: Identity.Wish): Identity.AskedProof | undefined => "proof" in wish ? wish.proof : undefined
+
+export const identityIsAsAsked: Property<State> = {
+  name: "who-may-act-is-as-asked",
+  invariant: "I11",
+  kind: "safety",
+  initial: () => ({
+    asked: new Map(),
+    challenges: new Map(),
+    spent: new Set(),
+    agents: [],
+    passkeys: new Map(),
+    openings: new Map(),
+    keys: new Map(),
+    incarnation: 0,
+    askedBy: new Map(),
+    sent: new Map(),
+    turnedDown: new Map(),
+    isRoomless: false,
+    failures: new Map()
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Asked": {
+        const { call } = seen
+        const wish = Identity.read(call.method, call.target, call.body)?.wish
+        if (wish === undefined) return holds
+        state.asked.set(call.id, { call, wish })
+        const proof = proofIn(wish)
+        // The network may bring it twice.
+        if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)
+        if (proof !== undefined) state.failures.set(proof.credentialId, (state.failures.get(proof.credentialId) ?? 0) + 2)
+        return holds
+      }
+      case "Started":
+        // What the process before had begun nobody knows.
+        state.incarnation = seen.incarnation
+        state.turnedDown.clear()
+        return holds
+      case "Offered":
+        state.isRoomless ||= !seen.taken && isOfIdentity(seen.command)
+        return holds
+      case "Taken":
+        state.isRoomless ||= seen.answered !== undefined && isOfIdentity(seen.command)
+        return holds
+      case "Finished": {
+        if (state.isRoomless) return holds
+        const [first] = [...state.turnedDown].filter(([challenge]) => !state.spent.has(challenge))
+        return first === undefined ? holds : broken(`a good proof was turned down: ${first[1]}`)
+      }
+      case "Committed":
+        return committed(state, seen)
+      case "Answered":
+        noteAgent(state, seen)
+        return answered(state, seen)
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/** Searches all that the venue keeps and says for what nobody but its holder may know. */
+import type * as SimDisk from "../world/SimDisk.js"
+
+export interface Found {
+  readonly secrets: number
+  readonly found: ReadonlyArray<{ readonly secret: string; readonly where: string }>
+}
+
+export const search = (disk: SimDisk.SimDisk, logged: ReadonlyArray<string>, secrets: ReadonlySet<string>): Found => {
+  const kept: ReadonlyArray<readonly [where: string, bytes: Buffer]> = [
+    ...disk.files().map((path) => [path, Buffer.from(disk.bytes(path))] as const),
+    ["the log", Buffer.from(logged.join("\n"))]
+  ]
+  const found: Array<{ secret: string; where: string }> = []
+  for (const secret of secrets) {
+    for (const [where, bytes] of kept) if (bytes.includes(secret)) found.push({ secret, where })
+  }
+  return { secrets: secrets.size, found }
+}

@@ -1,0 +1,142 @@
+/** Calls of owners and agents as drafts: one function per endpoint, from the numbers of the calls whose answers they go on from. */
+import { createHash } from "node:crypto"
+import { Operation } from "../../src/operations/Operations.js"
+import { scopeOf } from "../model/NaiveVenue.js"
+import type { Draft } from "./Calls.js"
+import type { Proof } from "./SoftwarePasskey.js"
+import { of, proofAt } from "./Wallet.js"
+
+/** Who asks, by what: nothing, or a token and the account that it is for, each perhaps a symbol. */
+export interface Bearer {
+  readonly client: string
+  readonly credential: Draft["credential"]
+  readonly token: string
+  readonly accountId: string
+  /** The engine's index of the account, where it is known beforehand. */
+  readonly account: number
+}
+
+/** Somebody without a credential. */
+export const stranger = (client: string): Bearer => ({ client, credential: "none", token: "", accountId: "", account: -1 })
+
+/** Whoever holds the token that an answer told, for the account that it told of. */
+export const holder = (client: string, call: number): Bearer => ({
+  client,
+  credential: "issued",
+  token: of(call, "accessToken"),
+  accountId: of(call, "accountId"),
+  account: -1
+})
+
+/** The same of an agent's key. */
+export const agent = (client: string, call: number): Bearer => ({
+  client,
+  credential: "issued",
+  token: of(call, "apiKey"),
+  accountId: of(call, "key.accountId"),
+  account: -1
+})
+
+const call = ({ account, accountId, ...who }: Bearer, endpoint: string, method: string, target: string, body?: object): Draft => ({
+  ...who,
+  endpoint,
+  method,
+  target,
+  body: body === undefined ? "" : JSON.stringify(body),
+  account,
+  // Of what was issued it is told from the token.
+  accountId: who.credential === "trader" ? accountId : "",
+  idempotencyKey: undefined,
+  scope: undefined,
+  intent: endpoint,
+  persistent: false
+})
+
+const proving = (draft: Draft, proof: Proof): Draft => ({ ...draft, proofs: [proof] })
+
+/** What passkeys answer: the challenge that a call was told, and the passkey's own response. */
+const answer = (proof: Proof): object => ({ challengeIdentifier: of(proof.asked, "challengeIdentifier"), credential: proofAt(0) })
+
+export const beginRegistration = (who: Bearer, displayName: string | undefined, proof: Proof | undefined): Draft => {
+  const named = displayName === undefined ? {} : { displayName }
+  const path = "/v1/auth/passkeys/registration/options"
+  return proof === undefined
+    ? call(who, "beginRegistration", "POST", path, named)
+    : proving(call(who, "beginRegistration", "POST", path, { ...named, assertion: answer(proof) }), proof)
+}
+
+export const finishRegistration = (who: Bearer, proof: Proof): Draft =>
+  proving(call(who, "finishRegistration", "POST", "/v1/auth/passkeys/registration/verify", answer(proof)), proof)
+
+export const beginAuthentication = (who: Bearer, accountId: string | undefined, purpose: string | undefined): Draft =>
+  call(who, "beginAuthentication", "POST", "/v1/auth/passkeys/authentication/options", {
+    ...(accountId === undefined ? {} : { accountId }),
+    ...(purpose === undefined ? {} : { purpose })
+  })
+
+export const finishAuthentication = (who: Bearer, proof: Proof): Draft =>
+  proving(call(who, "finishAuthentication", "POST", "/v1/auth/passkeys/authentication/verify", answer(proof)), proof)
+
+export const getCurrentSession = (who: Bearer): Draft => call(who, "getCurrentSession", "GET", "/v1/auth/sessions/current")
+export const endCurrentSession = (who: Bearer): Draft => call(who, "endCurrentSession", "DELETE", "/v1/auth/sessions/current")
+
+const ofAccount = ({ accountId }: Bearer, path: string): string => `/v1/accounts/${accountId}/${path}`
+
+export const listPasskeys = (who: Bearer): Draft => call(who, "listPasskeys", "GET", ofAccount(who, "passkeys"))
+export const removePasskey = (who: Bearer, credentialId: string, proof: Proof): Draft =>
+  proving(call(who, "removePasskey", "DELETE", ofAccount(who, `passkeys/${credentialId}`), { assertion: answer(proof) }), proof)
+export const listApiKeys = (who: Bearer): Draft => call(who, "listApiKeys", "GET", ofAccount(who, "api-keys"))
+export const revokeApiKey = (who: Bearer, keyId: string): Draft => call(who, "revokeApiKey", "DELETE", ofAccount(who, `api-keys/${keyId}`))
+export const listSecurityEvents = (who: Bearer, search: string): Draft =>
+  call(who, "listSecurityEvents", "GET", ofAccount(who, `security-events${search}`))
+export const getCurrentApiKey = (who: Bearer): Draft => call(who, "getCurrentApiKey", "GET", "/v1/api-keys/current")
+
+/** The verifier that an agent shows with the code of its numbered request. */
+export const verifierOf = (request: number): string => createHash("sha256").update(`verifier ${request}`).digest("base64url")
+
+export const beginAgentConnect = (
+  who: Bearer,
+  clientName: string,
+  scopes: ReadonlyArray<string>,
+  keyLifetimeSeconds: number,
+  request: number
+): Draft =>
+  call(who, "beginAgentConnect", "POST", "/v1/agent-connect", {
+    clientName,
+    scopes,
+    keyLifetimeSeconds,
+    codeChallenge: createHash("sha256").update(verifierOf(request)).digest("base64url")
+  })
+
+export const showAgentConnect = (who: Bearer, userCode: string): Draft =>
+  call(who, "showAgentConnect", "GET", ofAccount(who, `agent-connect/${userCode}`))
+export const approveAgentConnect = (who: Bearer, userCode: string, scopes: ReadonlyArray<string>): Draft =>
+  call(who, "approveAgentConnect", "POST", ofAccount(who, "agent-connect/approve"), { userCode, scopes })
+export const denyAgentConnect = (who: Bearer, userCode: string): Draft =>
+  call(who, "denyAgentConnect", "POST", ofAccount(who, "agent-connect/deny"), { userCode })
+export const exchangeAgentConnect = (who: Bearer, deviceCode: string, codeVerifier: string): Draft =>
+  call(who, "exchangeAgentConnect", "POST", "/v1/agent-connect/exchange", { deviceCode, codeVerifier })
+
+/** A read of what is an account's. */
+export const readOwn = (who: Bearer, endpoint: string, path: string): Draft => call(who, endpoint, "GET", ofAccount(who, path))
+
+/** A command under a key; the account is told from the token. */
+const keyed = (who: Bearer, endpoint: string, operation: number, idempotencyKey: string, target: string, body: object): Draft => ({
+  ...call(who, endpoint, "POST", target, body),
+  idempotencyKey,
+  scope: scopeOf(who.account, operation, idempotencyKey)
+})
+
+export const place = (who: Bearer, idempotencyKey: string, marketId: string, price: string, quantity: string): Draft =>
+  keyed(who, "placeOrder", Operation.placeV1, idempotencyKey, "/v1/orders", {
+    accountId: who.accountId,
+    marketId,
+    clientOrderId: idempotencyKey,
+    side: "buy",
+    orderType: "limit",
+    price,
+    quantity
+  })
+
+export const cancelAll = (who: Bearer, idempotencyKey: string): Draft =>
+  keyed(who, "cancelAllOrders", Operation.cancelAllV1, idempotencyKey, "/v1/orders/cancel-all", { accountId: who.accountId })

@@ -1,0 +1,102 @@
+/**
+ * What clients were told that owners and agents go on with: challenges, tokens, codes, keys. Their calls are drafted with symbols
+ * that name the answer of an earlier call, and are what they mean only here, at the moment in which they are sent: a run and the
+ * script of a run mean the same by them.
+ */
+import { accountId } from "../../src/domain/Ids.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import type { Draft } from "./Calls.js"
+import * as SoftwarePasskey from "./SoftwarePasskey.js"
+
+/** Calls of owners and agents are counted from here on, so that they shift no other's. */
+export const firstApart = 1_000_000
+
+/** A part of the answer to a call, by its path, in a text of a draft. */
+export const of = (call: number, path: string): string => `{of ${call} ${path}}`
+/** A response of a passkey among a draft's, in its body. */
+export const proofAt = (index: number): string => `{proof ${index}}`
+
+const symbols = /\{of ([0-9]+) ([A-Za-z.]+)\}/g
+const proofs = /"\{proof ([0-9]+)\}"/g
+/** What stands for what was never told. */
+const nothing = "nothing"
+
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } => typeof value === "object" && value !== null
+
+const at = (value: unknown, path: string): unknown =>
+  path.split(".").reduce<unknown>((found, name) => isObject(found) ? found[name] : undefined, value)
+
+/** Members of answers and of bodies that nobody but their holder may know. */
+const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier"] as const
+
+export class Wallet {
+  /** By the number of the call. */
+  readonly #answers = new Map<number, unknown>()
+  /** The accounts of tokens that were told. */
+  readonly #accounts = new Map<string, string>()
+  /** When what was told of ends. */
+  readonly moments: Array<number> = []
+  /** Every secret that was told or sent. */
+  readonly secrets = new Set<string>()
+
+  constructor(readonly model: NaiveVenue) {}
+
+  /** Takes note of a good answer. */
+  note(call: number, json: unknown): void {
+    if (!isObject(json)) return
+    if (call >= firstApart) this.#answers.set(call, json)
+    this.#keep(json)
+    const { expiresAtEpochMs } = json
+    if (call >= firstApart && typeof expiresAtEpochMs === "number") this.moments.push(expiresAtEpochMs)
+    for (const opened of Array.isArray(json["accounts"]) ? json["accounts"] : []) if (isObject(opened)) this.#keep(opened)
+    const { accessToken, accountId: named, apiKey, key } = json
+    if (typeof accessToken === "string") this.#accounts.set(accessToken, String(named))
+    if (typeof apiKey === "string" && isObject(key)) this.#accounts.set(apiKey, String(key["accountId"]))
+  }
+
+  #keep(json: { readonly [name: string]: unknown }): void {
+    for (const name of secretMembers) {
+      const secret = json[name]
+      if (typeof secret === "string" && secret.length >= 32) this.secrets.add(secret)
+    }
+  }
+
+  #text(text: string): string {
+    return text.replace(symbols, (_, call: string, path: string) => {
+      const told = at(this.#answers.get(Number(call)), path)
+      return typeof told === "string" ? told : nothing
+    })
+  }
+
+  #response(proof: SoftwarePasskey.Proof): object {
+    const options = at(this.#answers.get(proof.asked), "options")
+    const owner = proof.owner === undefined ? undefined : at(this.#answers.get(proof.owner), "options.user.id")
+    return SoftwarePasskey.respond(proof, {
+      challenge: String(at(options, "challenge") ?? nothing),
+      rpId: String(at(options, "rpId") ?? at(options, "rp.id") ?? nothing),
+      userHandle: typeof owner === "string" ? owner : undefined
+    })
+  }
+
+  /** A draft as what it means now. */
+  resolved(draft: Draft): Draft {
+    if (draft.proofs === undefined && !draft.token.includes("{of") && !draft.target.includes("{of") && !draft.body.includes("{of")) {
+      return draft
+    }
+    const { proofs: responses = [], ...rest } = draft
+    const token = this.#text(draft.token)
+    const body = this.#text(draft.body)
+      .replace(proofs, (_, index: string) => JSON.stringify(this.#response(responses[Number(index)]!)))
+    const sent: unknown = body.startsWith("{") ? JSON.parse(body) : undefined
+    if (isObject(sent)) this.#keep(sent)
+    const said = { ...rest, token, body, target: this.#text(draft.target) }
+    return draft.credential === "issued" ? { ...said, ...this.#whose(said) } : said
+  }
+
+  /** Whose the token is, and under what the venue remembers what is sent with it. */
+  #whose({ scope, token }: Draft): Pick<Draft, "account" | "accountId" | "scope"> {
+    const named = this.#accounts.get(token) ?? ""
+    const account = this.model.accounts.findIndex(({ born }) => accountId(born) === named)
+    return { account, accountId: named, scope: scope?.replace(/^[^/]*/, String(account)) }
+  }
+}

@@ -1,0 +1,15 @@
+/** How much is kept of each account's passkeys, sessions, keys and security events. */
+
+export interface IdentityBounds {
+  /** Most passkeys of an account. */
+  readonly passkeys: number
+  /** Most sessions of an account: with another one, the oldest ends. */
+  readonly sessions: number
+  /** Most API keys of an account that may act at one time, its bots' among them. */
+  readonly keys: number
+  /** Security events that are kept of an account, the latest. */
+  readonly events: number
+}
+
+/** A venue's own. */
+export const bounds: IdentityBounds = { passkeys: 16, sessions: 32, keys: 64, events: 256 }
