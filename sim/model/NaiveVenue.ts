@@ -720,6 +720,15 @@ export class NaiveVenue {
       case "ExchangeGrant":
       case "RevokeApiKey":
       case "NoteSecurity":
+      case "MintTicket":
+      case "RotateTicket":
+      case "EndTickets":
+      case "IssueBotKey":
+      case "NoteKeyUses":
+      case "SetFavorite":
+      case "RegisterAffiliate":
+      case "SetAccountFlags":
+      case "CreditAccount":
         throw new Error(`the model decides no ${command.kind}`)
       case "PassTime":
         return [done(-1)]

@@ -31,7 +31,16 @@ const unasked: Readonly<Record<Unasked, true>> = {
   ApproveAgent: true,
   DenyAgent: true,
   ExchangeGrant: true,
-  RevokeApiKey: true
+  RevokeApiKey: true,
+  MintTicket: true,
+  RotateTicket: true,
+  EndTickets: true,
+  IssueBotKey: true,
+  NoteKeyUses: true,
+  SetFavorite: true,
+  RegisterAffiliate: true,
+  SetAccountFlags: true,
+  CreditAccount: true
 }
 
 /** Whether a command is of a kind that requests ask for. */

@@ -202,6 +202,30 @@ export class FakeEngine implements Reads {
     return undefined
   }
 
+  isBotKey(): boolean {
+    return false
+  }
+
+  keyLastUsedAt(): number {
+    return 0
+  }
+
+  keyAddresses(): ReadonlyArray<string> {
+    return []
+  }
+
+  findTicketFamily(): undefined {
+    return undefined
+  }
+
+  isFavorite(): boolean {
+    return false
+  }
+
+  affiliateSince(): number {
+    return 0
+  }
+
   findPasskey(): undefined {
     return undefined
   }

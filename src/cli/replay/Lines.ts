@@ -1,5 +1,4 @@
 /** What a record asked for and decided, as lines of text: all of it, or what concerns one order, account or market. */
-import { kinds } from "../../engine/identity/SecurityLog.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
@@ -15,6 +14,7 @@ import { namesOf, scopeRead, scopeTrade } from "../../operations/identity/KeyGra
 import type { Outcome } from "../../operations/Operations.js"
 import { commandLines } from "./CommandLines.js"
 import * as Format from "./Format.js"
+import { identityLines } from "./IdentityLines.js"
 import { accountName, concerns, everyone, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
 /** Everything a record did to a subject, for a state that has just applied it. */
@@ -98,7 +98,13 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "AgentApproved":
     case "ApiKeyRevoked":
     case "SecurityNoted":
-      return concerns(who, { accounts: [event.account] }) ? [identityChange(state, event)] : []
+    case "TicketIssued":
+    case "TicketsEnded":
+    case "KeyUsed":
+    case "FavoriteSet":
+    case "AffiliateRegistered":
+    case "AccountFlagged":
+      return identityLines(state, event, who)
     case "Fenced":
       return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
     case "LiquidationBegun":
@@ -121,27 +127,6 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "EntryDecided":
     case "RecordDecided":
       return []
-  }
-}
-
-type IdentityEvent = Event<"SessionOpened" | "SessionEnded" | "PasskeysChanged" | "AgentApproved" | "ApiKeyRevoked" | "SecurityNoted">
-
-const identityChange = (state: State, event: IdentityEvent): string => {
-  switch (event.event) {
-    case "SessionOpened":
-      return `session ${event.session} opened, until ${Format.time(event.expiresAtEpochMs)} at most`
-    case "SessionEnded":
-      return `session ${event.session} ended`
-    case "PasskeysChanged":
-      return `the account has ${event.passkeys} ${event.passkeys === 1 ? "passkey" : "passkeys"}`
-    case "AgentApproved":
-      return `an agent may fetch a key until ${Format.time(event.expiresAtEpochMs)}: ${
-        namesOf(event.scopes).join(" and ")
-      }, for ${event.keyLifetimeSeconds} s`
-    case "ApiKeyRevoked":
-      return `${state.apiKeys.keyId(event.apiKey)} is revoked`
-    case "SecurityNoted":
-      return `noted for the owner: ${kinds[event.kind]!.replaceAll("_", " ")}`
   }
 }
 
