@@ -1,6 +1,6 @@
 /**
  * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`,
- * `IndexFeed`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ * `WorkloadIdentity`, `IndexFeed`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
@@ -27,8 +27,10 @@ import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
 import type { Site } from "./identity/Identity.js"
+import * as KeyUses from "./identity/KeyUses.js"
 import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import type { SecureRandom } from "./identity/SecureRandom.js"
+import type { WorkloadIdentity } from "./identity/WorkloadIdentity.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
@@ -58,6 +60,8 @@ export interface Options {
   readonly acceptsIndexStream: boolean
   /** Where the owner's pages are. */
   readonly site: Site
+  /** Whether accounts may be affiliates. */
+  readonly affiliateEnabled: boolean
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -101,22 +105,26 @@ export type StartError =
   | Bootstrap.WrongEnvironment
   | Bootstrap.MarketsFileInvalid
 
-type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | IndexFeed
+type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | WorkloadIdentity | IndexFeed
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
 const startingApplication = (
   settings: Layer.Layer<Edge.Settings>,
   readiness: Context.Tag.Service<typeof Readiness.Readiness>
-): Effect.Effect<Application, never, SecureRandom | PasskeyVerifier | Turns> =>
-  Edge.makeApplication.pipe(
+): Effect.Effect<Application, never, SecureRandom | PasskeyVerifier | WorkloadIdentity | Turns> => {
+  const empty = Engine.make({ orders: 1, idempotencyKeys: 1 })
+  const nowhere = { submit: () => {} }
+  return Edge.makeApplication.pipe(
     Effect.provide(settings),
-    Effect.provideService(EngineReads, Engine.make({ orders: 1, idempotencyKeys: 1 })),
-    Effect.provideService(Submit, { submit: () => {} }),
+    Effect.provideService(EngineReads, empty),
+    Effect.provideService(Submit, nowhere),
+    Effect.provideService(KeyUses.KeyUses, KeyUses.make(empty, nowhere)),
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
     Effect.provideService(Metrics.Metrics, Metrics.make()),
     Effect.provide(IndexWatch.layer),
     Effect.provideService(Readiness.Readiness, readiness)
   )
+}
 
 /** Journal, snapshots and writer, over the disk. */
 const writerLayer = (options: Options) =>
@@ -198,7 +206,8 @@ const make = Effect.fnUntraced(function*(options: Options) {
     signerSecret: options.signerSecret,
     acceptsIndexPrices: options.acceptsIndexPrices,
     acceptsIndexStream: options.acceptsIndexStream,
-    site: options.site
+    site: options.site,
+    affiliateEnabled: options.affiliateEnabled
   })
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
@@ -253,18 +262,23 @@ const make = Effect.fnUntraced(function*(options: Options) {
     })))
   const metrics = Metrics.make()
   register(metrics, writer, connections)
+  const keyUses = KeyUses.make(state, submit)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settings),
     Effect.provideService(Submit, submit),
     Effect.provide(writing),
     Effect.provideService(Metrics.Metrics, metrics),
     Effect.provideService(IndexWatch.IndexWatch, indexWatch),
+    Effect.provideService(KeyUses.KeyUses, keyUses),
     Effect.provideService(Readiness.Readiness, readiness)
   )
   const feed = yield* IndexFeed
   registerSources(metrics, feed, state, yield* Effect.clock)
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
+  // Before the writer ends, and when no request uses a key any more.
+  yield* Effect.addFinalizer(() => Effect.raceFirst(keyUses.flush, Effect.asVoid(writer.failure)))
+  yield* Effect.forkScoped(keyUses.drive)
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
   yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))

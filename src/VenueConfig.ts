@@ -10,6 +10,7 @@ import * as Redacted from "effect/Redacted"
 import { environments } from "./domain/Environment.js"
 import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
 import type { Site } from "./identity/Identity.js"
+import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
@@ -53,6 +54,14 @@ const settings = Config.all({
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
   publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
   rpId: Config.option(Config.nonEmptyString("RP_ID")),
+  affiliateEnabled: Config.literal("true", "false")("AFFILIATE_ENABLED").pipe(
+    Config.withDefault("false" as const),
+    Config.map((text) => text === "true")
+  ),
+  workloadJwks: Config.option(Config.nonEmptyString("WORKLOAD_JWKS")),
+  workloadIssuer: Config.option(Config.nonEmptyString("WORKLOAD_ISSUER")),
+  workloadAudience: Config.option(Config.nonEmptyString("WORKLOAD_AUDIENCE")),
+  workloadAccounts: Config.option(Config.nonEmptyString("WORKLOAD_ACCOUNTS")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
@@ -105,11 +114,17 @@ type ReckonedNames =
   | "indexExchanges"
   | "indexExchangeUrls"
   | "indexSources"
+  | "workloadJwks"
+  | "workloadIssuer"
+  | "workloadAudience"
+  | "workloadAccounts"
 
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
 export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly index: IndexSetting
   readonly site: Site
+  /** Undefined where bots have no keys here. */
+  readonly workloads: WorkloadSetting | undefined
 }
 
 const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
@@ -149,6 +164,26 @@ const siteOf = ({ port, publicOrigin, rpId }: Settings): Either.Either<Site, Con
     : refuse("RP_ID", `must be the domain of PUBLIC_ORIGIN (${url.hostname}) or one that it lies in`)
 }
 
+/** The platform of workloads, whose settings belong together. */
+const workloadsOf = (
+  { workloadAccounts, workloadAudience, workloadIssuer, workloadJwks }: Settings
+): Either.Either<WorkloadSetting | undefined, ConfigError.ConfigError> => {
+  const given = {
+    WORKLOAD_JWKS: Option.getOrUndefined(workloadJwks),
+    WORKLOAD_ISSUER: Option.getOrUndefined(workloadIssuer),
+    WORKLOAD_AUDIENCE: Option.getOrUndefined(workloadAudience),
+    WORKLOAD_ACCOUNTS: Option.getOrUndefined(workloadAccounts)
+  }
+  const { WORKLOAD_ACCOUNTS: accounts, WORKLOAD_AUDIENCE: audience, WORKLOAD_ISSUER: issuer, WORKLOAD_JWKS: jwks } = given
+  if (accounts !== undefined && audience !== undefined && issuer !== undefined && jwks !== undefined) {
+    return Either.right({ jwks, issuer, audience, accounts })
+  }
+  const missing = Object.entries(given).find(([, value]) => value === undefined)
+  return Object.values(given).every((value) => value === undefined)
+    ? Either.right(undefined)
+    : refuse(missing![0], "must be set where another of the WORKLOAD_ settings is")
+}
+
 /** Where the index comes from: in production from outside. */
 const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.ConfigError> => {
   const { environment, indexTape, indexTapeLoops: loops } = found
@@ -174,9 +209,10 @@ const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.Confi
   const development = found.environment === "development"
   return Either.flatMap(indexOf(found), (index) =>
     Either.flatMap(siteOf(found), (site) =>
-      !development && Option.isNone(found.signerSecret)
-        ? refuse("SIGNER_SECRET", "must be set outside development")
-        : Either.right({ ...found, index, site })))
+      Either.flatMap(workloadsOf(found), (workloads) =>
+        !development && Option.isNone(found.signerSecret)
+          ? refuse("SIGNER_SECRET", "must be set outside development")
+          : Either.right({ ...found, index, site, workloads }))))
 }
 
 export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))

@@ -16,6 +16,7 @@ import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
+import * as NodeWorkloads from "./identity/NodeWorkloads.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
@@ -141,6 +142,7 @@ const launch = Effect.gen(function*() {
     NodeTurns.layer,
     NodeSecureRandom.layer,
     NodePasskeyVerifier.layer,
+    NodeWorkloads.layer(settings.workloads),
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
@@ -150,6 +152,7 @@ const launch = Effect.gen(function*() {
     acceptsIndexPrices: settings.environment !== "production" || settings.index.feed === "push",
     acceptsIndexStream: settings.index.feed === "push",
     site: settings.site,
+    affiliateEnabled: settings.affiliateEnabled,
     markets,
     capacity: { ...settings.capacity, hashKey },
     sequencer: {

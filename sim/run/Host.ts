@@ -78,6 +78,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
   site,
+  affiliateEnabled: false,
   markets: [],
   capacity: capacityOf(options),
   sequencer: {

@@ -5,6 +5,8 @@ import { Challenges } from "./Passkeys.js"
 import type { PasskeyVerifier } from "./PasskeyVerifier.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import { SecurityNotes } from "./SecurityNotes.js"
+import { Tickets } from "./Tickets.js"
+import type { WorkloadIdentity } from "./WorkloadIdentity.js"
 
 /** Where the owner's pages are. */
 export interface Site {
@@ -18,19 +20,25 @@ export interface Identity extends Site {
   readonly challenges: Challenges
   readonly agents: AgentConnect
   readonly notes: SecurityNotes
+  readonly tickets: Tickets
   readonly verifier: Context.Tag.Service<PasskeyVerifier>
+  readonly workloads: Context.Tag.Service<WorkloadIdentity>
   readonly random: Context.Tag.Service<SecureRandom>
 }
 
 export const make = (
   site: Site,
+  signerSecret: string,
   verifier: Context.Tag.Service<PasskeyVerifier>,
+  workloads: Context.Tag.Service<WorkloadIdentity>,
   random: Context.Tag.Service<SecureRandom>
 ): Identity => ({
   ...site,
   challenges: new Challenges(random),
   agents: new AgentConnect(random),
   notes: new SecurityNotes(),
+  tickets: new Tickets(signerSecret),
   verifier,
+  workloads,
   random
 })

@@ -4,7 +4,9 @@
  * the engine: for judging what the edge asks of it and says about it.
  */
 import { Principal } from "../../src/operations/Header.js"
+import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import { Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
@@ -149,6 +151,8 @@ const applicationOf = (
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
     NodePasskeyVerifier.layer,
+    WorkloadIdentity.layerNone,
+    Layer.succeed(KeyUses.KeyUses, KeyUses.make(state, { submit })),
     Layer.succeed(SecureRandom, bytes()),
     NodeTurns.layer,
     Layer.succeed(Readiness.Readiness, readiness),
@@ -161,7 +165,8 @@ const applicationOf = (
       signerSecret,
       acceptsIndexPrices: options.environment !== "production",
       acceptsIndexStream: options.streams ?? true,
-      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
+      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+      affiliateEnabled: false
     })
   )
   return Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))

@@ -2,8 +2,11 @@
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
+import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
-import { Clock, Effect, Layer, Logger, Runtime } from "effect"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
+import { Clock, type Context, Effect, Layer, Logger, Runtime } from "effect"
+import type { Environment } from "../../src/domain/Environment.js"
 import type * as Market from "../../src/domain/Market.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
@@ -29,6 +32,17 @@ export interface Trader {
   readonly key: string
 }
 
+/** What a test sets otherwise than it usually is. */
+interface LiveOptions {
+  readonly affiliateEnabled?: boolean
+  readonly environment?: Environment
+  readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
+}
+
+const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
+  verify: () => Effect.fail(new WorkloadIdentity.NotConfigured())
+}
+
 export const marketId = "AAA-USDC-PERP"
 export const symbol = "AAA/USDC:USDC"
 
@@ -42,7 +56,10 @@ export class LiveVenue {
   private application: Application
   private keys = 0
 
-  private constructor(capacity: Capacity) {
+  /** What is known in the process of how keys are used. */
+  readonly keyUses: Context.Tag.Service<KeyUses.KeyUses>
+
+  private constructor(capacity: Capacity, { affiliateEnabled = false, environment = "development", workloads = unbound }: LiveOptions) {
     this.engine = Engine.make(capacity)
     this.application = this.started()
   }
@@ -52,14 +69,18 @@ export class LiveVenue {
     const readiness = Readiness.make()
     readiness.set("ready")
     const indexWatch = IndexWatch.make()
+    const way = indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })
+    this.keyUses = KeyUses.make(this.engine, way)
     const layer = Layer.mergeAll(
       Layer.succeed(EngineReads, this.engine),
-      Layer.succeed(Submit, indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })),
+      Layer.succeed(Submit, way),
       Layer.succeed(Barrier, {
         whenDurable: (_sequence, callback) => callback(),
         durableSequence: () => this.engine.sequence
       }),
       NodePasskeyVerifier.layer,
+      Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
+      Layer.succeed(KeyUses.KeyUses, this.keyUses),
       Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => this.drawn++ % 251) }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
@@ -67,12 +88,13 @@ export class LiveVenue {
       NodeTurns.layer,
       Logger.remove(Logger.defaultLogger),
       Layer.succeed(Edge.Settings, {
-        environment: "development",
+        environment,
         operatorToken: Fake.operatorToken,
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
         acceptsIndexStream: true,
-        site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
+        site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+        affiliateEnabled
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
@@ -98,8 +120,8 @@ export class LiveVenue {
     )
   }
 
-  static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }): LiveVenue {
-    const venue = new LiveVenue(capacity)
+  static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }, options: LiveOptions = {}): LiveVenue {
+    const venue = new LiveVenue(capacity, options)
     venue.send({ kind: "OpenVenue", environment: "development", ...versions })
     venue.market(parameters("AAA"))
     return venue

@@ -1,5 +1,6 @@
 /** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
 import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
@@ -55,6 +56,7 @@ export class VenueOver {
       }),
       NodeTurns.layer,
       NodePasskeyVerifier.layer,
+      WorkloadIdentity.layerNone,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush
     )
@@ -66,6 +68,7 @@ export class VenueOver {
       acceptsIndexPrices: true,
       acceptsIndexStream: true,
       site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+    affiliateEnabled: false,
       markets,
       capacity: { orders: 10_000, idempotencyKeys: 10_000 },
       sequencer: Sequencer.defaultOptions,

@@ -4,6 +4,7 @@ import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type { Identity } from "../../identity/Identity.js"
+import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
@@ -13,6 +14,7 @@ import * as Errors from "./Errors.js"
 import type { Reply, Request } from "./Listener.js"
 import type { Metrics, RouteCounts } from "./Metrics.js"
 import type { Readiness } from "./Readiness.js"
+import type { RuntimePolicy } from "./RuntimePolicy.js"
 import type { NextSlice } from "./Slices.js"
 
 /** What every route works with. */
@@ -23,6 +25,7 @@ export interface Services {
   readonly metrics: Context.Tag.Service<Metrics>
   readonly tokens: ApiKeys.KnownTokens
   readonly identity: Identity
+  readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
@@ -32,6 +35,7 @@ export interface Services {
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   readonly signerSecret: string
+  readonly runtimePolicy: RuntimePolicy
   readonly acceptsIndexPrices: boolean
   /** Undefined: prices are not streamed here. */
   readonly indexStream: IndexStream | undefined

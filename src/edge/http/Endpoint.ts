@@ -9,6 +9,7 @@ import * as Schema from "effect/Schema"
 import * as SchemaAST from "effect/SchemaAST"
 import { assert } from "../../domain/Assert.js"
 import { Access, type Level } from "./Access.js"
+import { BodyIsOptional, Feature, type FeatureName } from "./Features.js"
 import type { Family } from "./Envelopes.js"
 
 /** One way of answering an endpoint. */
@@ -27,6 +28,10 @@ export interface Described {
   readonly path: string
   readonly family: Family
   readonly access: Level
+  /** What has to be on here for the endpoint to be there at all; undefined where nothing has. */
+  readonly feature: FeatureName | undefined
+  /** Whether a request without a body counts as one with an empty object. */
+  readonly bodyIsOptional: boolean
   readonly pathSchema: Schema.Schema<unknown, unknown> | undefined
   readonly urlParamsSchema: Schema.Schema<unknown, unknown> | undefined
   readonly headersSchema: Schema.Schema<unknown, unknown> | undefined
@@ -97,6 +102,8 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
         path: endpoint.path,
         family: familyOf(endpoint.path),
         access: accessOf(endpoint.name, endpoint.annotations),
+        feature: Option.getOrUndefined(Context.getOption(endpoint.annotations, Feature)),
+        bodyIsOptional: Option.isSome(Context.getOption(endpoint.annotations, BodyIsOptional)),
         pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
         urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
         headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],
