@@ -277,7 +277,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
   // Before the writer ends, and when no request uses a key any more.
-  yield* Effect.addFinalizer(() => Effect.raceFirst(keyUses.flush, Effect.asVoid(writer.failure)))
+  yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
   yield* Effect.forkScoped(keyUses.drive)
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))

@@ -63,6 +63,7 @@ export interface Ask {
   readonly bytes?: Uint8Array
   readonly key?: string
   readonly idempotencyKey?: string
+  readonly remoteAddress?: string
 }
 
 const text = new TextEncoder()
@@ -81,7 +82,7 @@ export const request = (ask: Ask): Request => ({
     ...ask.headers
   },
   body: ask.bytes ?? (ask.body === undefined ? new Uint8Array(0) : text.encode(JSON.stringify(ask.body))),
-  remoteAddress: "127.0.0.1"
+  remoteAddress: ask.remoteAddress ?? "127.0.0.1"
 })
 
 /** `hidden`: without an operator token. `streams`: whether index prices may be streamed, which they may unless told. */
@@ -166,7 +167,7 @@ const applicationOf = (
       acceptsIndexPrices: options.environment !== "production",
       acceptsIndexStream: options.streams ?? true,
       site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
-      affiliateEnabled: false
+      affiliateEnabled: true
     })
   )
   return Runtime.runSync(Runtime.defaultRuntime)(Effect.provide(Edge.makeApplication, layer))
@@ -268,6 +269,10 @@ export const conform = (framed: Request, response: Response): void => {
   const status = response.status as Envelopes.Status
   if (endpoint === undefined ? !Failures.unrouted.includes(status) : answer === undefined) {
     throw new Error(`${endpoint?.name ?? "what meets no endpoint"} does not declare ${status}`)
+  }
+  if (answer?.kind === "none") {
+    if (response.body !== "") throw new Error(`${endpoint?.name} answers ${status} with a body`)
+    return
   }
   const family = Endpoint.familyOf(path)
   const schema = answer?.schema ?? (family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status))

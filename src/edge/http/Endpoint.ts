@@ -15,8 +15,8 @@ import type { Family } from "./Envelopes.js"
 /** One way of answering an endpoint. */
 export interface Answer {
   readonly schema: Schema.Schema<unknown, unknown>
-  /** JSON, or text as it is. */
-  readonly kind: "json" | "text"
+  /** JSON, text as it is, or nothing at all. */
+  readonly kind: "json" | "text" | "none"
   readonly contentType: string
 }
 
@@ -87,7 +87,9 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
     onEndpoint: ({ endpoint, errors, successes }) => {
       const answers = new Map<number, Answer>()
       for (const [status, { ast }] of [...errors, ...successes]) {
-        if (Option.isSome(ast)) {
+        if (Option.isNone(ast)) {
+          answers.set(status, { schema: Schema.Void as unknown as Answer["schema"], kind: "none", contentType: "" })
+        } else {
           const envelope = answers.get(status)
           const answer = answerOf(ast.value)
           answers.set(

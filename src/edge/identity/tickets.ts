@@ -45,6 +45,11 @@ const TicketBody = Schema.Struct({
   })
 }).annotations({ identifier: "RealtimeTicketBody" })
 
+/** What a ticket looks like: of one that is none of this venue's, or is over, nothing becomes. */
+const EndBody = Schema.Struct({
+  ticket: Schema.String.pipe(Schema.pattern(ticketPattern))
+}).annotations({ identifier: "EndedRealtimeTicketBody" })
+
 /** A ticket of the family that a command began or went on with. */
 const issued = (services: Services, command: Command): Effect.Effect<typeof Ticket.Type, Errors.Failure> =>
   Effect.map(Submission.submitted(services, command), ({ entries: [entry] }) => {
@@ -103,15 +108,13 @@ export const endTickets = Route.effect({
   tag: "identity",
   access: "public",
   endpoint: HttpApiEndpoint.del("endTickets", target)
-    .setPayload(TicketBody)
+    .setPayload(EndBody)
     .addSuccess(HttpApiSchema.NoContent)
-    .addError(Failures.native(Failures.openWithBody, 401))
+    .addError(Failures.native(Failures.openWithBody))
     .annotate(OpenApi.Summary, "End the ticket and all that came of it; nothing becomes of one that is over or not known"),
   example: { target, body: { ticket: sample } },
   handler: (services) => ({ payload: { ticket } }) =>
     Effect.suspend(() => {
-      if (ticket === undefined) return fail(Errors.ticketMissing)
-      if (!ticketPattern.test(ticket)) return fail(Errors.refused(Refusal.ticketInvalid))
       const place = services.identity.tickets.verify(ticket)
       const family = place === undefined ? undefined : services.state.findTicketFamily(place.family)
       // What ends nothing needs no record.
