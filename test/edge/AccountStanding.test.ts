@@ -5,7 +5,7 @@ import * as Invariants from "../../src/engine/Invariants.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import type { State } from "../../src/engine/State.js"
 import * as Fake from "./FakeVenue.js"
-import { LiveVenue, marketId, type Trader } from "./LiveVenue.js"
+import { LiveVenue, marketId, order, type Trader } from "./LiveVenue.js"
 
 const canonical = (state: State): ReadonlyArray<string> => {
   const lines: Array<string> = []
@@ -106,9 +106,9 @@ test("a disabled account reduces and cancels, and does nothing else", async () =
   const amend = await venue.post(alice, `/v1/orders/${resting.orderId}/amend`, { accountId: alice.accountId, marketId, price: "94" })
   expect([amend.status, Fake.json(amend).code]).toEqual([403, "account_not_enabled"])
   const preview = Fake.json(await venue.ask({
-    target: `/v1/accounts/${alice.accountId}/margin-preview`,
+    target: `/v1/accounts/${alice.accountId}/margin/preview`,
     key: alice.key,
-    body: { marketId, side: "buy", orderType: "limit", price: "90", quantity: "1" }
+    body: order(alice, { price: "90.0" })
   }))
   expect(JSON.stringify(preview)).toContain("account_not_enabled")
   expect(await venue.place(alice, { side: "sell", price: "105", reduceOnly: true })).toMatchObject({ httpStatus: 200, status: "open" })

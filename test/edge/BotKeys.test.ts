@@ -166,3 +166,23 @@ test("an account has 64 active keys at most, its bots' among them", async () => 
   venue.atEpochMs += 7 * 86_400_000
   expect((await issue(await token({ exp: venue.atEpochMs / 1000 + 60 }))).httpStatus).toBe(200)
 })
+
+test("a key's latest use is told, and an address that it was not known to come from", async () => {
+  const { alice, issue, venue } = await setUp()
+  const { apiKey, keyId } = await issue(await token())
+  const from = (remoteAddress: string) => venue.ask({ target: "/v1/api-keys/current", key: apiKey, remoteAddress })
+  const lastUsed = async () => Fake.json(await from("192.0.2.1")).key.lastUsedAtEpochMs
+  expect(await lastUsed()).toBe(venue.atEpochMs)
+  venue.atEpochMs += 500
+  expect(await lastUsed()).toBe(venue.atEpochMs)
+  for (let last = 2; last <= 9; last++) await from(`192.0.2.${last}`)
+  venue.atEpochMs += 60_000
+  for (const again of ["192.0.2.9", "192.0.2.2", "192.0.2.1"]) await from(again)
+  const key = venue.engine.findApiKey(keyId)!.credential
+  const told = venue.engine.securityEvents(alice.account, Infinity, 20).filter(({ kind }) => kind === "key_used_from_new_address")
+  // Eight are known: with the ninth the first was forgotten, so that it is new again.
+  expect(told.map(({ remoteAddress }) => remoteAddress.slice("192.0.2.".length))).toEqual(["1", "9", "8", "7", "6", "5", "4", "3", "2", "1"])
+  expect(venue.engine.keyAddresses(key)).toHaveLength(8)
+  await Effect.runPromise(venue.keyUses.flush)
+  expect(venue.engine.keyLastUsedAt(key)).toBe(venue.atEpochMs)
+})

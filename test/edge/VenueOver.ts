@@ -44,7 +44,12 @@ export class VenueOver {
   private keys = 0
 
   /** `nowMs` is what the clock reads at first: the first of January 2026 unless told. */
-  constructor(disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}, private nowMs = 1_767_225_600_000) {
+  constructor(
+    disk: Layer.Layer<Disk>,
+    options: Partial<Venue.Options> = {},
+    private nowMs = 1_767_225_600_000,
+    workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone
+  ) {
     const leaves = Layer.mergeAll(
       disk,
       Layer.succeed(Listener, {
@@ -56,7 +61,7 @@ export class VenueOver {
       }),
       NodeTurns.layer,
       NodePasskeyVerifier.layer,
-      WorkloadIdentity.layerNone,
+      workloads,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush
     )
