@@ -40,7 +40,7 @@ const ConnectBody = Schema.Struct({
   codeChallenge: CodeChallenge.annotations({ description: "S256 of a verifier that only the agent knows: base64url of its SHA-256." })
 }).annotations({ identifier: "AgentConnectBody" })
 
-const AgentConnect = Schema.Struct({
+export const AgentConnect = Schema.Struct({
   version: Schema.Literal("agent-connect/v1"),
   deviceCode: Fields.Text.annotations({ description: "The agent's secret: shown this once." }),
   userCode: UserCode,
@@ -225,7 +225,7 @@ const ExchangeBody = Schema.Struct({
   codeVerifier: CodeVerifier
 }).annotations({ identifier: "AgentConnectExchangeBody" })
 
-const Exchanged = Schema.Struct({
+export const Exchanged = Schema.Struct({
   version: Schema.Literal("agent-connect-exchange/v1"),
   apiKey: Fields.Text.annotations({ description: "The key's whole text: shown this once." }),
   key: ApiKeyRecord
