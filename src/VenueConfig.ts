@@ -207,12 +207,13 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const development = found.environment === "development"
-  return Either.flatMap(indexOf(found), (index) =>
-    Either.flatMap(siteOf(found), (site) =>
-      Either.flatMap(workloadsOf(found), (workloads) =>
-        !development && Option.isNone(found.signerSecret)
-          ? refuse("SIGNER_SECRET", "must be set outside development")
-          : Either.right({ ...found, index, site, workloads }))))
+  return Either.flatMap(indexOf(found),
+    (index) =>
+      Either.flatMap(siteOf(found), (site) =>
+        Either.flatMap(workloadsOf(found), (workloads) =>
+          !development && Option.isNone(found.signerSecret)
+            ? refuse("SIGNER_SECRET", "must be set outside development")
+            : Either.right({ ...found, index, site, workloads }))))
 }
 
 export const config: Config.Config<VenueConfig> = settings.pipe(Config.mapOrFail(complete))

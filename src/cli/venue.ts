@@ -333,7 +333,8 @@ const connect = Cli.make("connect", {
     CliOptions.withDescription("What the agent calls itself, and the key in the file"),
     CliOptions.withDefault("default")
   ),
-  scopes: CliOptions.text("scopes").pipe(CliOptions.withDescription("read, trade, or both: read,trade"), CliOptions.withDefault("read,trade")),
+  scopes: CliOptions.text("scopes").pipe(CliOptions.withDescription("read, trade, or both: read,trade"),
+    CliOptions.withDefault("read,trade")),
   lifetime: CliOptions.integer("lifetime").pipe(
     CliOptions.withDescription("How long the key lives, seconds: 300 to 604800"),
     CliOptions.withDefault(86_400)

@@ -168,7 +168,11 @@ const rejectedAssertion = (name: string, safeMessage: string): Description => ({
 })
 
 /** A realtime ticket that is not taken: another one is minted with the key. */
-const rejectedTicket = (name: string, realtimeTicketFailure: Description["realtimeTicketFailure"] & string, safeMessage: string): Description => ({
+const rejectedTicket = (
+  name: string,
+  realtimeTicketFailure: Description["realtimeTicketFailure"] & string,
+  safeMessage: string
+): Description => ({
   name,
   status: 401,
   code: "realtime_ticket_rejected",

@@ -114,7 +114,7 @@ class Uses {
     return Effect.forEach(batches, (batch) =>
       Effect.map(this.sent(batch), ({ refusal }) => {
         // Nothing was written for want of room: it is told the next time.
-        if (refusal !== Refusal.none) for (const seen of batch) if (!seen.isPending) this.owe(seen)
+        if (refusal !== Refusal.none) { for (const seen of batch) if (!seen.isPending) this.owe(seen) }
       }), { discard: true })
   })
 }

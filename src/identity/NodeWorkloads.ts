@@ -47,14 +47,18 @@ const listed = (text: string): Either.Either<ReadonlyMap<string, string>, Config
 }
 
 const accountsOf = (accounts: string): Effect.Effect<ReadonlyMap<string, string>, ConfigError.ConfigError> =>
-  listPattern.test(accounts) ? listed(accounts) : Effect.flatMap(read("WORKLOAD_ACCOUNTS", accounts), (text) =>
-    Either.match(Schema.decodeUnknownEither(Accounts)(text), {
-      onLeft: () => Effect.fail(refuse("WORKLOAD_ACCOUNTS", `${accounts} is no JSON object of subjects and their acc_...`)),
-      onRight: (bound) => Effect.succeed(new Map(Object.entries(bound)))
-    }))
+  listPattern.test(accounts)
+    ? listed(accounts)
+    : Effect.flatMap(read("WORKLOAD_ACCOUNTS", accounts), (text) =>
+      Either.match(Schema.decodeUnknownEither(Accounts)(text), {
+        onLeft: () => Effect.fail(refuse("WORKLOAD_ACCOUNTS", `${accounts} is no JSON object of subjects and their acc_...`)),
+        onRight: (bound) => Effect.succeed(new Map(Object.entries(bound)))
+      }))
 
 export const layer = (setting: WorkloadSetting | undefined): Layer.Layer<WorkloadIdentity, ConfigError.ConfigError> =>
   setting === undefined ? layerNone : Layer.unwrapEffect(Effect.gen(function*() {
     const { audience, issuer } = setting
-    return NodeWorkloadIdentity.layer({ keys: yield* keysOf(setting.jwks), issuer, audience, accounts: yield* accountsOf(setting.accounts) })
+    const keys = yield* keysOf(setting.jwks)
+    const accounts = yield* accountsOf(setting.accounts)
+    return NodeWorkloadIdentity.layer({ keys, issuer, audience, accounts })
   }))

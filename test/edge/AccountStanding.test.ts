@@ -23,7 +23,13 @@ const holds = ({ engine: { state } }: LiveVenue): void => {
   }
 }
 
-const operator = async (venue: LiveVenue, method: string, target: string, body: unknown, idempotencyKey = venue.nextKey()): Promise<any> => {
+const operator = async (
+  venue: LiveVenue,
+  method: string,
+  target: string,
+  body: unknown,
+  idempotencyKey = venue.nextKey()
+): Promise<any> => {
   const response = await venue.ask({ method, target, body, key: Fake.operatorToken, idempotencyKey })
   return { ...Fake.json(response), httpStatus: response.status }
 }
@@ -73,16 +79,19 @@ test("a credit is done once under its key, and never beyond what an account may 
   expect(await credit("4503599627")).toMatchObject({ httpStatus: 400, limit: "4503599627.370496" })
   const unknown = { accountId: "acc_nobody", amount: "1" }
   expect(await operator(venue, "POST", "/v1/operator/demo/credits", unknown)).toMatchObject({ httpStatus: 404, code: "account_not_found" })
-  expect(await operator(venue, "POST", "/v1/operator/demo/credits", { accountId: "acc_insurance", amount: "1" })).toMatchObject({ httpStatus: 404 })
+  expect(await operator(venue, "POST", "/v1/operator/demo/credits", { accountId: "acc_insurance", amount: "1" })).toMatchObject({
+    httpStatus: 404
+  })
   holds(venue)
 })
 
-test.each([["staging", 404], ["production", 404], ["testnet", 200]] as const)("in %s a demo credit is answered %d", async (environment, status) => {
-  const venue = LiveVenue.make(undefined, { environment })
-  const olga = owner(venue)
-  const told = await operator(venue, "POST", "/v1/operator/demo/credits", { accountId: olga.accountId, amount: "1" })
-  expect(told.httpStatus).toBe(status)
-})
+test.each([["staging", 404], ["production", 404], ["testnet", 200]] as const)("in %s a demo credit is answered %d",
+  async (environment, status) => {
+    const venue = LiveVenue.make(undefined, { environment })
+    const olga = owner(venue)
+    const told = await operator(venue, "POST", "/v1/operator/demo/credits", { accountId: olga.accountId, amount: "1" })
+    expect(told.httpStatus).toBe(status)
+  })
 
 test("a disabled account reduces and cancels, and does nothing else", async () => {
   const venue = LiveVenue.make()
@@ -100,7 +109,15 @@ test("a disabled account reduces and cancels, and does nothing else", async () =
   const compat = await venue.post(alice, "/v2/order", { symbol: "AAA/USDC:USDC", type: "limit", side: "buy", amount: 1, price: 90 })
   expect([compat.status, Fake.json(compat).name]).toEqual([403, "AccountNotEnabled"])
   const batch = Fake.json(await venue.post(alice, "/v1/orders/batch", {
-    orders: [{ accountId: alice.accountId, marketId, clientOrderId: "in-batch", side: "buy", orderType: "limit", price: "90", quantity: "1" }]
+    orders: [{
+      accountId: alice.accountId,
+      marketId,
+      clientOrderId: "in-batch",
+      side: "buy",
+      orderType: "limit",
+      price: "90",
+      quantity: "1"
+    }]
   }))
   expect(batch.outcomes).toMatchObject([{ accepted: false, code: "account_not_enabled" }])
   const amend = await venue.post(alice, `/v1/orders/${resting.orderId}/amend`, { accountId: alice.accountId, marketId, price: "94" })
@@ -151,7 +168,10 @@ test("flags are set once under their key", async () => {
   await operator(venue, "PUT", flags, { bot: false })
   expect(await operator(venue, "PUT", flags, { bot: true }, "once")).toEqual(first)
   expect(await operator(venue, "PUT", flags, { disabled: true }, "once")).toMatchObject({ httpStatus: 409 })
-  expect(await operator(venue, "PUT", "/v1/operator/accounts/acc_nobody/flags", {})).toMatchObject({ httpStatus: 404, code: "account_not_found" })
+  expect(await operator(venue, "PUT", "/v1/operator/accounts/acc_nobody/flags", {})).toMatchObject({
+    httpStatus: 404,
+    code: "account_not_found"
+  })
 })
 
 const favorite = (venue: LiveVenue, method: string, { accountId, key }: Pick<Trader, "accountId" | "key">, market = marketId) =>

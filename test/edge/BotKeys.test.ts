@@ -1,7 +1,7 @@
 /** Bots' keys: whose workload token is taken, and what it gets. `ask` checks every schema. */
 import { Effect, Either } from "effect"
 import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT, UnsecuredJWT } from "jose"
-import { beforeAll, expect, test } from "vitest"
+import { expect, test } from "vitest"
 import * as NodeWorkloadIdentity from "../../src/identity/NodeWorkloadIdentity.js"
 import { WorkloadIdentity } from "../../src/identity/WorkloadIdentity.js"
 import * as Fake from "./FakeVenue.js"
@@ -22,25 +22,21 @@ const pair = async (alg: string): Promise<Pair> => {
   return { privateKey, jwk: { ...await exportJWK(publicKey), alg, kid: `kid-${alg}` } }
 }
 
-let es256: Pair
-let stranger: Pair
-let rs256: Pair
+const pairs = { es256: await pair("ES256"), stranger: await pair("ES256"), rs256: await pair("RS256") }
 const secret = new TextEncoder().encode("a secret that both sides would have to share")
 
-beforeAll(async () => {
-  es256 = await pair("ES256")
-  stranger = await pair("ES256")
-  rs256 = await pair("RS256")
-})
-
 /** A good token, but for what is said to be otherwise. */
-const token = (change: Record<string, unknown> = {}, key: Pair = es256): Promise<string> =>
+const token = (change: Record<string, unknown> = {}, key: Pair = pairs.es256): Promise<string> =>
   new SignJWT({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 60, ...change })
     .setProtectedHeader({ alg: key.jwk.alg!, kid: key.jwk.kid! })
     .sign(key.privateKey)
 
 const platform = (accounts: ReadonlyMap<string, string>): NodeWorkloadIdentity.Platform => ({
-  keys: { set: { keys: [es256.jwk, rs256.jwk, { kty: "oct", k: Buffer.from(secret).toString("base64url"), alg: "HS256", kid: "kid-HS256" }] } },
+  keys: {
+    set: {
+      keys: [pairs.es256.jwk, pairs.rs256.jwk, { kty: "oct", k: Buffer.from(secret).toString("base64url"), alg: "HS256", kid: "kid-HS256" }]
+    }
+  },
   issuer,
   audience,
   accounts
@@ -49,8 +45,7 @@ const platform = (accounts: ReadonlyMap<string, string>): NodeWorkloadIdentity.P
 const service = (accounts: ReadonlyMap<string, string>) =>
   Effect.runSync(Effect.provide(WorkloadIdentity, NodeWorkloadIdentity.layer(platform(accounts))))
 
-const verified = (text: string) =>
-  Effect.runPromise(Effect.either(service(new Map([["maker-1", "acc_1"]])).verify(text, nowEpochMs)))
+const verified = (text: string) => Effect.runPromise(Effect.either(service(new Map([["maker-1", "acc_1"]])).verify(text, nowEpochMs)))
 
 const reasonOf = async (text: string): Promise<string> => {
   const result = await verified(text)
@@ -58,9 +53,10 @@ const reasonOf = async (text: string): Promise<string> => {
   return result.left.reason
 }
 
-test.each([["ES256", () => es256], ["RS256", () => rs256]] as const)("a good token signed with %s is its subject's", async (_, key) => {
-  expect(await verified(await token({}, key()))).toEqual(Either.right({ subject: "maker-1", accountId: "acc_1" }))
-})
+test.each([["ES256", () => pairs.es256], ["RS256", () => pairs.rs256]] as const)("a good token signed with %s is its subject's",
+  async (_, key) => {
+    expect(await verified(await token({}, key()))).toEqual(Either.right({ subject: "maker-1", accountId: "acc_1" }))
+  })
 
 const wrongs: ReadonlyArray<readonly [string, () => Promise<string>, string]> = [
   ["another issuer", () => token({ iss: "https://elsewhere.example" }), "The token is of another issuer."],
@@ -71,18 +67,27 @@ const wrongs: ReadonlyArray<readonly [string, () => Promise<string>, string]> = 
   ["a token that has expired", () => token({ exp: nowSeconds }), "The token has expired."],
   ["a token that never expires", () => token({ exp: undefined }), "The token says no time at which it expires."],
   ["a token of a time to come", () => token({ nbf: nowSeconds + 1 }), "The token is not valid yet."],
-  ["a key that nobody has published", () => token({}, { ...stranger, jwk: { ...stranger.jwk, kid: "stranger" } }), "The token is signed with a key that its issuer has not published."],
-  ["another's signature under the name of a published key", () => token({}, stranger), "The token's signature is not valid."],
+  [
+    "a key that nobody has published",
+    () => token({}, { ...pairs.stranger, jwk: { ...pairs.stranger.jwk, kid: "stranger" } }),
+    "The token is signed with a key that its issuer has not published."
+  ],
+  ["another's signature under the name of a published key", () => token({}, pairs.stranger), "The token's signature is not valid."],
   ["a shared secret, published or not", () =>
     new SignJWT({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 60 })
       .setProtectedHeader({ alg: "HS256", kid: "kid-HS256" })
       .sign(secret), "The token's algorithm is not taken: it must be signed with a private key."],
-  ["no signature at all", () =>
-    Promise.resolve(new UnsecuredJWT({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 60 }).encode()), "The token's algorithm is not taken: it must be signed with a private key."],
+  [
+    "no signature at all",
+    () => Promise.resolve(new UnsecuredJWT({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 60 }).encode()),
+    "The token's algorithm is not taken: it must be signed with a private key."
+  ],
   ["no JWT", () => Promise.resolve("nonsense"), "The token is no signed JWT."],
   ["a payload that was changed", async () => {
     const [head, , signature] = (await token()).split(".")
-    const payload = Buffer.from(JSON.stringify({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 6_000 })).toString("base64url")
+    const payload = Buffer.from(JSON.stringify({ iss: issuer, aud: audience, sub: "maker-1", exp: nowSeconds + 6_000 })).toString(
+      "base64url"
+    )
     return `${head}.${payload}.${signature}`
   }, "The token's signature is not valid."]
 ]
@@ -181,7 +186,8 @@ test("a key's latest use is told, and an address that it was not known to come f
   const key = venue.engine.findApiKey(keyId)!.credential
   const told = venue.engine.securityEvents(alice.account, Infinity, 20).filter(({ kind }) => kind === "key_used_from_new_address")
   // Eight are known: with the ninth the first was forgotten, so that it is new again.
-  expect(told.map(({ remoteAddress }) => remoteAddress.slice("192.0.2.".length))).toEqual(["1", "9", "8", "7", "6", "5", "4", "3", "2", "1"])
+  expect(told.map(({ remoteAddress }) => remoteAddress.slice("192.0.2.".length))).toEqual(["1", "9", "8", "7", "6", "5", "4", "3", "2",
+    "1"])
   expect(venue.engine.keyAddresses(key)).toHaveLength(8)
   await Effect.runPromise(venue.keyUses.flush)
   expect(venue.engine.keyLastUsedAt(key)).toBe(venue.atEpochMs)

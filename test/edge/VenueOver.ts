@@ -73,7 +73,7 @@ export class VenueOver {
       acceptsIndexPrices: true,
       acceptsIndexStream: true,
       site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
-    affiliateEnabled: false,
+      affiliateEnabled: false,
       markets,
       capacity: { orders: 10_000, idempotencyKeys: 10_000 },
       sequencer: Sequencer.defaultOptions,

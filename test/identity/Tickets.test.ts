@@ -26,7 +26,8 @@ test("with one character another it is none, the spare bits of the last one amon
 
 test("what is of another venue's, shorter, longer or of other characters is none", () => {
   const text = tickets.text({ family: 3, generation: 1 })
-  const others = [new Tickets("another signer secret").text({ family: 3, generation: 1 }), "", text.slice(1), `${text}A`, `${text.slice(1)}=`, ` ${text}`]
+  const others = [new Tickets("another signer secret").text({ family: 3, generation: 1 }), "", text.slice(1), `${text}A`,
+    `${text.slice(1)}=`, ` ${text}`]
   expect(others.map((other) => tickets.verify(other))).toEqual(others.map(() => undefined))
 })
 

@@ -163,7 +163,7 @@ const settings: Omit<Venue.Options, "markets"> = {
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
   site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
-    affiliateEnabled: false,
+  affiliateEnabled: false,
   capacity: { orders: 10_000, idempotencyKeys: 10_000 },
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,

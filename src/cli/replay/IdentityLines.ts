@@ -45,7 +45,9 @@ const identityChange = (state: State, event: IdentityEvent): string => {
     case "PasskeysChanged":
       return `the account has ${event.passkeys} ${event.passkeys === 1 ? "passkey" : "passkeys"}`
     case "AgentApproved":
-      return `an agent may fetch a key until ${Format.time(event.expiresAtEpochMs)}: ${namesOf(event.scopes).join(" and ")}, for ${event.keyLifetimeSeconds} s`
+      return `an agent may fetch a key until ${Format.time(event.expiresAtEpochMs)}: ${
+        namesOf(event.scopes).join(" and ")
+      }, for ${event.keyLifetimeSeconds} s`
     case "ApiKeyRevoked":
       return `${state.apiKeys.keyId(event.apiKey)} is revoked`
     case "SecurityNoted":

@@ -18,17 +18,17 @@ export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity
 const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
 
 /** The accounts that a record is about: whoever it acted for, and whom its events name. */
-const accountsOf = ({ events, record: { command } }: Tail.Told): ReadonlySet<number> => {
+const accountsOf = ({ events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
   const named = "ofAccount" in command ? [command.ofAccount] : []
-  return new Set([command.account, ...named, ...events.flatMap((event) => "account" in event ? [event.account] : [])])
+  const accounts = [command.account, ...named, ...events.flatMap((event) => "account" in event ? [event.account] : [])]
+  return [...new Set(accounts)].filter((account) => account >= 0)
 }
 
 const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): ReadonlyArray<string> => {
   const { events, outcome, record: { atEpochMs, command, sequence } } = told
   if (!isSecurityRelevant(command)) return []
-  const accounts = accountsOf(told)
-  if (accountId !== undefined && !accounts.has(state.accounts.find(accountId))) return []
-  const whose = [...accounts].filter((account) => account >= 0).map((account) => accountName(state, account))
+  const whose = accountsOf(told).map((account) => accountName(state, account))
+  if (accountId !== undefined && !whose.includes(accountId)) return []
   const notes = events.flatMap((event) => event.event === "SecurityNoted" ? [kinds[event.kind]!.replaceAll("_", " ")] : [])
   const text = [
     ...(whose.length === 0 ? [] : [`${whose.join(", ")}:`]),

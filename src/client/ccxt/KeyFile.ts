@@ -28,7 +28,8 @@ const members = ["url", "name", "accountId", "keyId", "apiKey"] as const
 const isStoredKey = (value: unknown): value is StoredKey => {
   if (typeof value !== "object" || value === null) return false
   const key = value as Readonly<Record<string, unknown>>
-  return members.every((member) => typeof key[member] === "string") && Array.isArray(key["scopes"]) && Number.isSafeInteger(key["expiresAtEpochMs"])
+  return members.every((member) => typeof key[member] === "string") && Array.isArray(key["scopes"])
+    && Number.isSafeInteger(key["expiresAtEpochMs"])
 }
 
 /** The keys of a file; none where there is no file. Throws where it is not one of keys. */

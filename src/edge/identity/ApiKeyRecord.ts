@@ -19,7 +19,9 @@ export const ApiKeyRecord = Schema.Struct({
   accountId: Fields.Text,
   principalKind: Schema.Literal("agent", "bot"),
   displayPrefix: Fields.Text,
-  clientName: Schema.NullOr(Fields.Text).annotations({ description: "What the agent called itself when it asked for the key; the subject that a bot proved to be." }),
+  clientName: Schema.NullOr(Fields.Text).annotations({
+    description: "What the agent called itself when it asked for the key; the subject that a bot proved to be."
+  }),
   scopes: Schema.Array(Scope),
   state: Schema.Literal("active", "revoked", "expired"),
   createdAtEpochMs: Fields.EpochMs,

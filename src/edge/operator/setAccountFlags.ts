@@ -26,7 +26,9 @@ export const AccountFlags = Schema.Struct({
   version: Schema.Literal("account-flags/v1"),
   accountId: Fields.Text,
   flags: Schema.Struct({ bot: Schema.Boolean, load_harness: Schema.Boolean, disabled: Schema.Boolean }),
-  mayTrade: Schema.Boolean.annotations({ description: "Whether it may place what is not reduce-only: it is not disabled, and has been credited." }),
+  mayTrade: Schema.Boolean.annotations({
+    description: "Whether it may place what is not reduce-only: it is not disabled, and has been credited."
+  }),
   idempotencyKey: Schema.String,
   sequence: Fields.Sequence,
   decidedAtEpochMs: Fields.EpochMs

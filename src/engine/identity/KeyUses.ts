@@ -1,7 +1,7 @@
 /** When keys were last used, as far as it was noted, and from where: each key's latest addresses. */
 
 /** Addresses of a key that are known: another one takes the place of the one that came first. */
-export const knownAddresses = 8
+const knownAddresses = 8
 
 export class KeyUses {
   private readonly lastUsed = new Map<number, number>()

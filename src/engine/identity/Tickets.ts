@@ -6,11 +6,11 @@
 import { assert } from "../../domain/Assert.js"
 
 /** How long a ticket lives, unless its family ends before. */
-export const ticketMs = 5 * 60 * 1000
+const ticketMs = 5 * 60 * 1000
 /** How long a family lives at most. */
 export const familyMs = 12 * 60 * 60 * 1000
 /** For so long after a rotation the previous ticket may be presented once more: the answer may have been lost. */
-export const repeatMs = 10_000
+const repeatMs = 10_000
 /** Most live families of one key. */
 export const mostFamiliesOfKey = 64
 /** Most families in all: each is over five minutes after its last rotation at the latest. */
@@ -116,7 +116,10 @@ export class Tickets {
     return expiresAt(oldest!) > atEpochMs
   }
 
-  /** Makes room for another family of a key: forgets some that are over, and of the key's own one that is ended, where it has as many as it may. */
+  /**
+   * Makes room for another family of a key: forgets some that are over, and of the key's own one that is ended, where it has as
+   * many as it may.
+   */
   makeRoom(apiKey: number, atEpochMs: number): void {
     let left = forgottenAtOnce
     for (const family of this.byFamily.values()) {
