@@ -45,11 +45,26 @@ test.each([
   ["ORDER_CAPACITY", "5"],
   ["SNAPSHOT_EVERY_RECORDS", "-1"],
   ["MARKETS_FILE", "/nowhere/markets.json"],
-  ["MARKETS_FILE", "package.json"]
+  ["MARKETS_FILE", "package.json"],
+  ["AFFILIATE_ENABLED", "yes"]
 ])("%s=%s is refused with 78 and the variable's name", (name, value) => {
   const { status, stderr } = start({ [name]: value })
   expect(stderr).toContain(name)
   expect(status).toBe(78)
+})
+
+test("the settings of workloads belong together, and name keys and accounts that there are", () => {
+  const some = { WORKLOAD_JWKS: "/nowhere/jwks.json", WORKLOAD_ISSUER: "https://platform.example", WORKLOAD_AUDIENCE: "perpetuum" }
+  for (
+    const [name, settings] of [
+      ["WORKLOAD_ACCOUNTS", some],
+      ["WORKLOAD_JWKS", { ...some, WORKLOAD_ACCOUNTS: "maker-1=acc_1s" }]
+    ] as const
+  ) {
+    const { status, stderr } = start(settings)
+    expect(stderr).toContain(name)
+    expect(status).toBe(78)
+  }
 })
 
 describe("the index feed", () => {

@@ -1,6 +1,7 @@
 /**
- * `npm run venue -- <task>`: what an operator does, and how an agent gets a key (`connect`). Tasks against a running venue go through its operator
- * routes under an idempotency key of their own; `journal` tasks work on a data directory.
+ * `npm run venue -- <task>`: what an operator does, and how an agent gets a key (`connect`). An operator's tasks against a
+ * running venue go through its operator routes under an idempotency key of their own; `journal` tasks and `audit` work on a
+ * data directory.
  *
  * Exit codes: 0 done; 1 refused (by the venue, by its lock, by the person asked); 2 no answer, not ready, or
  * the journal cannot be read; 3 the command line, a file or a setting is wrong.

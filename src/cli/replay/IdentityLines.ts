@@ -7,21 +7,23 @@ import { namesOf } from "../../operations/identity/KeyGrant.js"
 import * as Format from "./Format.js"
 import { concerns, marketName, type Who } from "./Names.js"
 
-type IdentityEvent = Extract<DecodedEvent, {
-  event:
-    | "SessionOpened"
-    | "SessionEnded"
-    | "PasskeysChanged"
-    | "AgentApproved"
-    | "ApiKeyRevoked"
-    | "SecurityNoted"
-    | "TicketIssued"
-    | "TicketsEnded"
-    | "KeyUsed"
-    | "FavoriteSet"
-    | "AffiliateRegistered"
-    | "AccountFlagged"
-}>
+const names = [
+  "SessionOpened",
+  "SessionEnded",
+  "PasskeysChanged",
+  "AgentApproved",
+  "ApiKeyRevoked",
+  "SecurityNoted",
+  "TicketIssued",
+  "TicketsEnded",
+  "KeyUsed",
+  "FavoriteSet",
+  "AffiliateRegistered",
+  "AccountFlagged"
+] as const
+type IdentityEvent = Extract<DecodedEvent, { event: (typeof names)[number] }>
+
+export const isIdentityEvent = (event: DecodedEvent): event is IdentityEvent => (names as ReadonlyArray<string>).includes(event.event)
 
 /** The account that an event is about. */
 const accountOf = ({ apiKeys }: State, event: IdentityEvent): number => "account" in event ? event.account : apiKeys.account(event.apiKey)

@@ -14,7 +14,7 @@ import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import type { Outcome } from "../../operations/Operations.js"
 import { commandLines } from "./CommandLines.js"
 import * as Format from "./Format.js"
-import { identityLines } from "./IdentityLines.js"
+import { identityLines, isIdentityEvent } from "./IdentityLines.js"
 import { accountName, concerns, everyone, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
 /** Everything a record did to a subject, for a state that has just applied it. */
@@ -38,6 +38,7 @@ export const allLinesOf = (
 ): ReadonlyArray<string> => linesOf(state, record, outcome, events, everyone)
 
 const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<string> => {
+  if (isIdentityEvent(event)) return identityLines(state, event, who)
   switch (event.event) {
     case "Traded":
     case "OrderRested":
@@ -92,19 +93,6 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "TriggerFired":
     case "BracketEnded":
       return bracketLines(state, event, who)
-    case "SessionOpened":
-    case "SessionEnded":
-    case "PasskeysChanged":
-    case "AgentApproved":
-    case "ApiKeyRevoked":
-    case "SecurityNoted":
-    case "TicketIssued":
-    case "TicketsEnded":
-    case "KeyUsed":
-    case "FavoriteSet":
-    case "AffiliateRegistered":
-    case "AccountFlagged":
-      return identityLines(state, event, who)
     case "Fenced":
       return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
     case "LiquidationBegun":
