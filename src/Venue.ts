@@ -199,8 +199,9 @@ const registerSources = (
   )
 }
 
-const make = Effect.fnUntraced(function*(options: Options) {
-  const settings = Layer.succeed(Edge.Settings, {
+/** What of the options is the edge's. */
+const settingsOf = (options: Options): Layer.Layer<Edge.Settings> =>
+  Layer.succeed(Edge.Settings, {
     environment: options.environment,
     operatorToken: options.operatorToken,
     signerSecret: options.signerSecret,
@@ -209,6 +210,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
     site: options.site,
     affiliateEnabled: options.affiliateEnabled
   })
+
+const make = Effect.fnUntraced(function*(options: Options) {
+  const settings = settingsOf(options)
   const scope = yield* Effect.scope
   // Closed before the writer, which it was opened before: requests under way are answered by a living writer.
   const listening = yield* Scope.fork(scope, ExecutionStrategy.sequential)
