@@ -270,10 +270,6 @@ export const conform = (framed: Request, response: Response): void => {
   if (endpoint === undefined ? !Failures.unrouted.includes(status) : answer === undefined) {
     throw new Error(`${endpoint?.name ?? "what meets no endpoint"} does not declare ${status}`)
   }
-  if (answer?.kind === "none") {
-    if (response.body !== "") throw new Error(`${endpoint?.name} answers ${status} with a body`)
-    return
-  }
   const family = Endpoint.familyOf(path)
   const schema = answer?.schema ?? (family === "compat" ? Envelopes.compatError(status) : Envelopes.nativeError(status))
   const value: unknown = answer?.kind === "text" ? response.body : JSON.parse(response.body)

@@ -57,15 +57,17 @@ export class LiveVenue {
   private keys = 0
 
   /** What is known in the process of how keys are used. */
-  readonly keyUses: Context.Tag.Service<KeyUses.KeyUses>
+  keyUses: Context.Tag.Service<KeyUses.KeyUses>
 
-  private constructor(capacity: Capacity, { affiliateEnabled = false, environment = "development", workloads = unbound }: LiveOptions) {
+  private constructor(capacity: Capacity, private readonly options: LiveOptions) {
     this.engine = Engine.make(capacity)
+    this.keyUses = KeyUses.make(this.engine, { submit: () => {} })
     this.application = this.started()
   }
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
   private started(): Application {
+    const { affiliateEnabled = false, environment = "development", workloads = unbound } = this.options
     const readiness = Readiness.make()
     readiness.set("ready")
     const indexWatch = IndexWatch.make()

@@ -15,8 +15,8 @@ import type { Family } from "./Envelopes.js"
 /** One way of answering an endpoint. */
 export interface Answer {
   readonly schema: Schema.Schema<unknown, unknown>
-  /** JSON, text as it is, or nothing at all. */
-  readonly kind: "json" | "text" | "none"
+  /** JSON, or text as it is. */
+  readonly kind: "json" | "text"
   readonly contentType: string
 }
 
@@ -87,9 +87,7 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
     onEndpoint: ({ endpoint, errors, successes }) => {
       const answers = new Map<number, Answer>()
       for (const [status, { ast }] of [...errors, ...successes]) {
-        if (Option.isNone(ast)) {
-          answers.set(status, { schema: Schema.Void as unknown as Answer["schema"], kind: "none", contentType: "" })
-        } else {
+        if (Option.isSome(ast)) {
           const envelope = answers.get(status)
           const answer = answerOf(ast.value)
           answers.set(
