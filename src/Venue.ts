@@ -1,6 +1,6 @@
 /**
  * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`,
- * `IndexFeed`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ * `WorkloadIdentity`, `IndexFeed`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
@@ -28,9 +28,11 @@ import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
 import type { Capacity } from "./engine/State.js"
 import { type SiteSetting, siteAt } from "./identity/Identity.js"
+import * as KeyUses from "./identity/KeyUses.js"
 import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import type { SecureRandom } from "./identity/SecureRandom.js"
+import type { WorkloadIdentity } from "./identity/WorkloadIdentity.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
@@ -66,6 +68,8 @@ export interface Options {
   readonly corsOrigins?: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: SiteSetting
+  /** Whether accounts may be affiliates. */
+  readonly affiliateEnabled: boolean
   readonly markets: ReadonlyArray<Bootstrap.ListedMarket>
   readonly capacity: Capacity
   readonly sequencer: Sequencer.Options
@@ -109,22 +113,26 @@ export type StartError =
   | Bootstrap.WrongEnvironment
   | Bootstrap.MarketsFileInvalid
 
-type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | IndexFeed
+type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | WorkloadIdentity | IndexFeed
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
 const startingApplication = (
   settings: Layer.Layer<Edge.Settings>,
   readiness: Context.Tag.Service<typeof Readiness.Readiness>
-): Effect.Effect<Application, never, SecureRandom | PasskeyVerifier | Turns> =>
-  Edge.makeApplication.pipe(
+): Effect.Effect<Application, never, SecureRandom | PasskeyVerifier | WorkloadIdentity | Turns> => {
+  const empty = Engine.make({ orders: 1, idempotencyKeys: 1 })
+  const nowhere = { submit: () => {} }
+  return Edge.makeApplication.pipe(
     Effect.provide(settings),
-    Effect.provideService(EngineReads, Engine.make({ orders: 1, idempotencyKeys: 1 })),
-    Effect.provideService(Submit, { submit: () => {} }),
+    Effect.provideService(EngineReads, empty),
+    Effect.provideService(Submit, nowhere),
+    Effect.provideService(KeyUses.KeyUses, KeyUses.make(empty, nowhere)),
     Effect.provideService(Barrier, { whenDurable: (_sequence, callback) => callback(), durableSequence: () => 0 }),
     Effect.provideService(Metrics.Metrics, Metrics.make()),
     Effect.provide(IndexWatch.layer),
     Effect.provideService(Readiness.Readiness, readiness)
   )
+}
 
 /** Journal, snapshots and writer, over the disk. */
 const writerLayer = (options: Options) =>
@@ -210,7 +218,8 @@ const settingsOf = (options: Options, port: number): Layer.Layer<Edge.Settings> 
     rateLimits: options.rateLimits ?? RateLimits.defaults,
     trustedProxies: options.trustedProxies ?? 0,
     corsOrigins: options.corsOrigins ?? [],
-    site: siteAt(options.site, port)
+    site: siteAt(options.site, port),
+    affiliateEnabled: options.affiliateEnabled
   })
 
 const make = Effect.fnUntraced(function*(options: Options) {
@@ -267,12 +276,14 @@ const make = Effect.fnUntraced(function*(options: Options) {
     })))
   const metrics = Metrics.make()
   register(metrics, writer, connections)
+  const keyUses = KeyUses.make(state, submit)
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settingsOf(options, port)),
     Effect.provideService(Submit, submit),
     Effect.provide(writing),
     Effect.provideService(Metrics.Metrics, metrics),
     Effect.provideService(IndexWatch.IndexWatch, indexWatch),
+    Effect.provideService(KeyUses.KeyUses, keyUses),
     Effect.provideService(Readiness.Readiness, readiness)
   )
   const feed = yield* IndexFeed
@@ -280,6 +291,9 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
   yield* Effect.forkScoped(SettlementWatch.drive(state))
+  // Before the writer ends, and when no request uses a key any more.
+  yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
+  yield* Effect.forkScoped(keyUses.drive)
   readiness.set("ready")
   yield* Effect.addFinalizer(() => Scope.close(listening, Exit.void))
   yield* Effect.addFinalizer(() => Effect.sync(() => readiness.set("stopping")))

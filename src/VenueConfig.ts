@@ -12,6 +12,7 @@ import { faultOfOrigin } from "./edge/http/Cors.js"
 import * as RateLimits from "./identity/RateLimits.js"
 import { type ExchangeSetting, parseExchanges, parseUrls } from "./oracle/Exchanges.js"
 import type { SiteSetting } from "./identity/Identity.js"
+import type { WorkloadSetting } from "./identity/WorkloadIdentity.js"
 import type * as IndexSources from "./oracle/IndexSources.js"
 import { defaultBounds } from "./sequencer/Recent.js"
 import { defaultCapacity } from "./Venue.js"
@@ -78,6 +79,14 @@ const settings = Config.all({
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
   publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
   rpId: Config.option(Config.nonEmptyString("RP_ID")),
+  affiliateEnabled: Config.literal("true", "false")("AFFILIATE_ENABLED").pipe(
+    Config.withDefault("false" as const),
+    Config.map((text) => text === "true")
+  ),
+  workloadJwks: Config.option(Config.nonEmptyString("WORKLOAD_JWKS")),
+  workloadIssuer: Config.option(Config.nonEmptyString("WORKLOAD_ISSUER")),
+  workloadAudience: Config.option(Config.nonEmptyString("WORKLOAD_AUDIENCE")),
+  workloadAccounts: Config.option(Config.nonEmptyString("WORKLOAD_ACCOUNTS")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
@@ -148,6 +157,10 @@ type ReckonedNames =
   | "indexExchanges"
   | "indexExchangeUrls"
   | "indexSources"
+  | "workloadJwks"
+  | "workloadIssuer"
+  | "workloadAudience"
+  | "workloadAccounts"
 
 /** What the venue runs with. A generated secret is none: `main.ts` fills in what development may do without. */
 export interface VenueConfig extends Omit<Settings, ReckonedNames> {
@@ -155,6 +168,8 @@ export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly site: SiteSetting
   /** Undefined: it is served without. */
   readonly tls: TlsFiles | undefined
+  /** Undefined where bots have no keys here. */
+  readonly workloads: WorkloadSetting | undefined
 }
 
 const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
@@ -204,6 +219,26 @@ const siteOf = ({ environment, publicOrigin, rpId, tlsCert }: Settings): Either.
     : refuse("RP_ID", `must be the domain of PUBLIC_ORIGIN (${hostname}) or one that it lies in`)
 }
 
+/** The platform of workloads, whose settings belong together. */
+const workloadsOf = (
+  { workloadAccounts, workloadAudience, workloadIssuer, workloadJwks }: Settings
+): Either.Either<WorkloadSetting | undefined, ConfigError.ConfigError> => {
+  const given = {
+    WORKLOAD_JWKS: Option.getOrUndefined(workloadJwks),
+    WORKLOAD_ISSUER: Option.getOrUndefined(workloadIssuer),
+    WORKLOAD_AUDIENCE: Option.getOrUndefined(workloadAudience),
+    WORKLOAD_ACCOUNTS: Option.getOrUndefined(workloadAccounts)
+  }
+  const { WORKLOAD_ACCOUNTS: accounts, WORKLOAD_AUDIENCE: audience, WORKLOAD_ISSUER: issuer, WORKLOAD_JWKS: jwks } = given
+  if (accounts !== undefined && audience !== undefined && issuer !== undefined && jwks !== undefined) {
+    return Either.right({ jwks, issuer, audience, accounts })
+  }
+  const missing = Object.entries(given).find(([, value]) => value === undefined)
+  return Object.values(given).every((value) => value === undefined)
+    ? Either.right(undefined)
+    : refuse(missing![0], "must be set where another of the WORKLOAD_ settings is")
+}
+
 /** Where the index comes from: in production from outside. */
 const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.ConfigError> => {
   const { environment, indexTape, indexTapeLoops: loops } = found
@@ -234,7 +269,8 @@ const tlsOf = ({ tlsCert, tlsKey }: Settings): Either.Either<TlsFiles | undefine
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const { environment, rateLimits: { perKey } } = found
-  return Either.flatMap(Either.all({ index: indexOf(found), site: siteOf(found), tls: tlsOf(found) }), (reckoned) => {
+  const each = { index: indexOf(found), site: siteOf(found), tls: tlsOf(found), workloads: workloadsOf(found) }
+  return Either.flatMap(Either.all(each), (reckoned) => {
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
       return refuse("SIGNER_SECRET", "must be set outside development")
     }

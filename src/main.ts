@@ -19,6 +19,7 @@ import * as NodeTls from "./edge/http/NodeTls.js"
 import { siteAt } from "./identity/Identity.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
+import * as NodeWorkloads from "./identity/NodeWorkloads.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
@@ -150,6 +151,7 @@ const launch = Effect.gen(function*() {
     NodeSecureRandom.layer,
     NodePasskeyVerifier.layer,
     NodeAssets.layer(builtPages),
+    NodeWorkloads.layer(settings.workloads),
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
@@ -162,6 +164,7 @@ const launch = Effect.gen(function*() {
     trustedProxies: settings.trustedProxies,
     corsOrigins: settings.corsOrigins,
     site: settings.site,
+    affiliateEnabled: settings.affiliateEnabled,
     markets,
     capacity: { ...settings.capacity, hashKey },
     sequencer: {

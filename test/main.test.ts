@@ -54,7 +54,8 @@ test.each([
   ["TRUST_PROXY", "0"],
   ["TRUST_PROXY", "17"],
   ["CORS_ORIGINS", "*"],
-  ["CORS_ORIGINS", "https://example.com,https://example.org/"]
+  ["CORS_ORIGINS", "https://example.com,https://example.org/"],
+  ["AFFILIATE_ENABLED", "yes"]
 ])("%s=%s is refused with 78 and the variable's name", (name, value) => {
   const { status, stderr } = start({ [name]: value })
   expect(stderr).toContain(name)
@@ -71,6 +72,20 @@ test.each(["production", "staging"])("in %s more than 6000 requests a minute of 
   expect(stderr).toContain("RATE_LIMIT_PER_MINUTE")
   expect(stderr).toContain(`is at most 6000 in ${environment}`)
   expect(status).toBe(78)
+})
+
+test("the settings of workloads belong together, and name keys and accounts that there are", () => {
+  const some = { WORKLOAD_JWKS: "/nowhere/jwks.json", WORKLOAD_ISSUER: "https://platform.example", WORKLOAD_AUDIENCE: "perpetuum" }
+  for (
+    const [name, settings] of [
+      ["WORKLOAD_ACCOUNTS", some],
+      ["WORKLOAD_JWKS", { ...some, WORKLOAD_ACCOUNTS: "maker-1=acc_1s" }]
+    ] as const
+  ) {
+    const { status, stderr } = start(settings)
+    expect(stderr).toContain(name)
+    expect(status).toBe(78)
+  }
 })
 
 describe("the index feed", () => {

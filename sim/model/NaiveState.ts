@@ -111,6 +111,8 @@ export interface NaiveAccount {
   readonly openedAtEpochMs: number
   readonly deposited: bigint
   collateral: bigint
+  /** It was opened without any money, by its owner: it may not trade until it is credited. */
+  waitsForCredit: boolean
   /** The last record that changed its money, its orders or its name. */
   lastSequence: number
   /** By market index. */

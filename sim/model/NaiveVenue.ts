@@ -6,7 +6,7 @@
  * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
  * place says what was chosen.
  */
-import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
+import { type Command, type CommandOfKind, isClient, isTrading } from "../../src/operations/Operations.js"
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
 import type { DelistMarket } from "../../src/operations/markets/DelistMarket.js"
@@ -136,6 +136,12 @@ const counted = (limit: number, actual: number): NaiveCompared => ({ limit: Stri
 const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit, nearest }: AutoCloses.Fault): NaiveCompared =>
   told(priceScale, limit, actual, nearest)
 
+/** What no simulated client asks for yet. */
+const unsent = ["MintTicket", "RotateTicket", "EndTickets", "IssueBotKey", "SetFavorite", "RegisterAffiliate", "SetAccountFlags",
+  "CreditAccount"] as const
+const isUnsent = (command: Command): command is CommandOfKind<(typeof unsent)[number]> =>
+  (unsent as ReadonlyArray<string>).includes(command.kind)
+
 /** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
   command.kind === "CancelOrders" && outcomes.every(({ refusal }) => refusal !== Refusal.none)
@@ -256,7 +262,11 @@ export class NaiveVenue {
     this.identity = new Identities.NaiveIdentity({
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
-      openAccount: () => this.#openAccount(ordinal(this.sequence, 0), 0n).index
+      openAccount: () => {
+        const account = this.#openAccount(ordinal(this.sequence, 0), 0n)
+        account.waitsForCredit = true
+        return account.index
+      }
     }, identityBounds)
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
@@ -701,6 +711,7 @@ export class NaiveVenue {
 
   #decide(command: Command): ReadonlyArray<NaiveOutcome> {
     if (Identities.isOfIdentity(command)) return [this.#identify(command)]
+    if (isUnsent(command)) throw new Error(`the model decides no ${command.kind}`)
     switch (command.kind) {
       case "PlaceOrders":
         return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
@@ -721,6 +732,8 @@ export class NaiveVenue {
         return [this.#fence(command)]
       case "CancelByOperator":
         return [this.#cancelByOperator(command)]
+      case "NoteKeyUses":
+        return [done(-1)]
       case "PassTime":
         return [done(-1)]
       case "OpenVenue":
@@ -983,6 +996,7 @@ export class NaiveVenue {
       born,
       deposited,
       collateral: deposited,
+      waitsForCredit: false,
       lastSequence: this.sequence,
       openedAtEpochMs: this.atEpochMs,
       positions: new Map(),
@@ -1301,6 +1315,7 @@ export class NaiveVenue {
     if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= this.atEpochMs) {
       return because(Refusal.expiryPassed, counted(this.atEpochMs, entry.expiresAtEpochMs))
     }
+    if (account.waitsForCredit && !entry.reduceOnly) return because(Refusal.accountNotEnabled)
     return this.#refusalInMarket(account, market, {
       side: entry.side,
       type: entry.type,

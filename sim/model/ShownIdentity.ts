@@ -17,9 +17,12 @@ export const key = (model: NaiveVenue, shown: NaiveKey, now: number) => ({
   state: shown.revokedAtEpochMs !== 0 ? "revoked" : now >= shown.expiresAtEpochMs ? "expired" : "active",
   createdAtEpochMs: shown.createdAtEpochMs,
   expiresAtEpochMs: shown.expiresAtEpochMs,
-  revokedAtEpochMs: shown.revokedAtEpochMs === 0 ? null : shown.revokedAtEpochMs,
-  lastUsedAtEpochMs: null
+  revokedAtEpochMs: shown.revokedAtEpochMs === 0 ? null : shown.revokedAtEpochMs
 })
+
+/** What is told of keys, but for when each was last used: that a process knows by itself, and journals now and then. */
+export const withoutUses = (told: unknown): unknown =>
+  JSON.parse(JSON.stringify(told, (name, value: unknown) => name === "lastUsedAtEpochMs" ? undefined : value))
 
 const passkey = (shown: NaivePasskey) => ({
   credentialId: shown.credentialId,

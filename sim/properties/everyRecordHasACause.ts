@@ -66,6 +66,10 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
       state.quotes.set(quote, given - 1)
       return given > 0 ? holds : broken(`record ${sequence} sets an index price that the feed did not give: ${quote}`)
     }
+    case "NoteKeyUses":
+      return command.uses.every(({ apiKey, usedAtEpochMs }) => model.identity.keys[apiKey] !== undefined && usedAtEpochMs > 0)
+        ? holds
+        : broken(`record ${sequence} notes uses of keys that there are not`)
     default:
       // What was proved is looked at by another property.
       if (Commands.isOfIdentity(command)) return holds

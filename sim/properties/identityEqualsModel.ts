@@ -95,12 +95,13 @@ const told = ({ answer: { json }, call, clock, model }: Answered, wish: Identity
     case "listPasskeys":
       return difference(what, json, ShownIdentity.passkeys(model, account))
     case "listApiKeys":
-      return atEither(clock, model, (now) => difference(what, json, ShownIdentity.keys(model, account, now)))
+      return atEither(clock, model, (now) => difference(what, ShownIdentity.withoutUses(json), ShownIdentity.keys(model, account, now)))
     case "revokeApiKey": {
       const key = identity.keys.find(({ keyId }) => keyId === wish.keyId)
       if (key === undefined) return broken(`${what} tells of a key that never was`)
       return atEither(clock, model,
-        (now) => difference(what, json, { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
+        (now) =>
+          difference(what, ShownIdentity.withoutUses(json), { version: "api-key-revoke/v1", key: ShownIdentity.key(model, key, now) }))
     }
     case "listSecurityEvents":
       return difference(what, json, ShownIdentity.notes(model, account, cursorNumber(wish.cursor), wish.limit))
@@ -120,9 +121,12 @@ const currentKey = ({ answer: { json }, call, clock, model }: Answered): Verdict
   if (key === undefined) return broken(`${call.client} is told of its key, which is none`)
   // What is left of its limit is another property's.
   const { rateLimit } = json as { readonly rateLimit: Json }
-  return atEither(clock, model,
-    (now) =>
-      difference(`the key of ${call.client}`, json, { version: "api-key-current/v1", key: ShownIdentity.key(model, key, now), rateLimit }))
+  return atEither(clock, model, (now) =>
+    difference(`the key of ${call.client}`, ShownIdentity.withoutUses(json), {
+      version: "api-key-current/v1",
+      key: ShownIdentity.key(model, key, now),
+      rateLimit
+    }))
 }
 
 const changedAt = (model: NaiveVenue | undefined, { account }: Call): number => model?.identity.changedAt.get(account) ?? 0

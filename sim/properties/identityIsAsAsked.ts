@@ -182,7 +182,10 @@ const exchanged = (state: State, { deviceSha256 }: ExchangeGrant): Verdict => {
 }
 
 const noted = (state: State, { credentialId, ofAccount, what }: Extract<Command, { kind: "NoteSecurity" }>, model: NaiveVenue): Verdict => {
-  if (what !== "sign_in_failed") return broken(`notes ${what}, which nothing does`)
+  if (what === "key_used_from_new_address") {
+    const key = model.identity.keys.find(({ keyId }) => keyId === credentialId)
+    return key?.account === ofAccount ? holds : broken("is of a key that the account never had")
+  }
   if (state.passkeys.get(credentialId)?.accountId !== accountIdOf(model, ofAccount))
     return broken("is of a passkey that the account never had")
   const left = state.failures.get(credentialId) ?? 0

@@ -238,7 +238,8 @@ const currentKey = ({ call, json, model }: Reading): Json => {
       createdAtEpochMs: openedAtEpochMs,
       expiresAtEpochMs: Date.UTC(9999, 11, 31, 23, 59, 59),
       revokedAtEpochMs: null,
-      lastUsedAtEpochMs: null
+      // The process knows it: this request is a use.
+      lastUsedAtEpochMs: (json["key"] as Json)["lastUsedAtEpochMs"]
     },
     rateLimit: json["rateLimit"]
   }

@@ -36,7 +36,16 @@ const unasked: Readonly<Record<Unasked, true>> = {
   PassTime: true,
   MarkTick: true,
   SetMarketSession: true,
-  ...identities
+  ...identities,
+  MintTicket: true,
+  RotateTicket: true,
+  EndTickets: true,
+  IssueBotKey: true,
+  NoteKeyUses: true,
+  SetFavorite: true,
+  RegisterAffiliate: true,
+  SetAccountFlags: true,
+  CreditAccount: true
 }
 
 /** Whether a command is of a kind that requests ask for under a key. */

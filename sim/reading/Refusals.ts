@@ -33,6 +33,7 @@ const unauthorized = told(401, "unauthorized", "AuthenticationError", "authentic
 
 const unproven = told(401, "passkey_assertion_invalid", "AuthenticationError", "sign_in_with_passkey")
 const unsigned = told(401, "unauthorized", "AuthenticationError", "sign_in_with_passkey")
+const noTicket = told(401, "realtime_ticket_rejected", "AuthenticationError", "authenticate")
 
 type Named = Exclude<keyof typeof Refusal, "none">
 
@@ -95,7 +96,12 @@ const byName: Readonly<Record<Named, Told>> = {
   grantTaken: told(404, "not_found", "OrderNotFound", "refresh_state"),
   keyNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
   keyLimit: told(429, "rate_limited", "RateLimitExceeded", again, "key_limit"),
-  passkeyLimit: invalid("passkey_limit")
+  passkeyLimit: invalid("passkey_limit"),
+  ticketInvalid: noTicket,
+  ticketExpired: noTicket,
+  ticketRotated: noTicket,
+  ticketRevoked: noTicket,
+  ticketFamilies: told(429, "rate_limited", "RateLimitExceeded", again, "ticket_families")
 }
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))

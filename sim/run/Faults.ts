@@ -301,7 +301,9 @@ export class Faults {
 
   #drawDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     const random = this.#disk
-    const { errorRate, hangRate, misdirectRate, nameErrorRate, noSpaceShare, readErrorRate } = this.world.options.disk
+    const { errorRate, hangRate, nameErrorRate, noSpaceShare, readErrorRate } = this.world.options.disk
+    // A version that took over needs a snapshot: with none intact nobody but the version before could go on.
+    const misdirectRate = this.world.options.takeover === undefined ? this.world.options.disk.misdirectRate : 0
     const draw = (): Script.DiskCode | undefined => {
       switch (operation) {
         case "writeAt":

@@ -90,6 +90,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   acceptsIndexStream: true,
   rateLimits: { ...limitsOf(options), signInsPerAddress: limitsOf(options).perAddress },
   site,
+  affiliateEnabled: false,
   markets: [],
   capacity: capacityOf(options),
   sequencer: {

@@ -11,6 +11,7 @@ import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import * as Marks from "../../src/domain/Marks.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Feed } from "../../src/sequencer/Feed.js"
@@ -76,6 +77,7 @@ export const start = (parts: Parts): SimProcess => {
     Layer.succeed(Turns, { schedule: scheduler.ready }),
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
     SimPasskeyVerifier.layer,
+    WorkloadIdentity.layerNone,
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
   const venue = marketsFile === undefined

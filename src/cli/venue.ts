@@ -1,6 +1,7 @@
 /**
- * `npm run venue -- <task>`: what an operator does. Tasks against a running venue go through its operator
- * routes under an idempotency key of their own; `journal` tasks work on a data directory.
+ * `npm run venue -- <task>`: what an operator does, and how an agent gets a key (`connect`). An operator's tasks against a
+ * running venue go through its operator routes under an idempotency key of their own; `journal` tasks and `audit` work on a
+ * data directory.
  *
  * Exit codes: 0 done; 1 refused (by the venue, by its lock, by the person asked); 2 no answer, not ready, or
  * the journal cannot be read; 3 the command line, a file or a setting is wrong.
@@ -23,13 +24,15 @@ import * as ParseResult from "effect/ParseResult"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
+import { defaultKeyFile } from "../client/ccxt/KeyFile.js"
 import * as Ids from "../domain/Ids.js"
 import * as Market from "../domain/Market.js"
 import { isRetention } from "../domain/Retention.js"
 import * as Fields from "../edge/http/Fields.js"
+import { Scopes } from "../edge/identity/ApiKeyRecord.js"
 import type { MarketSession } from "../edge/markets/Snapshot.js"
 import type { OperatorCancel } from "../edge/operator/cancelByOperator.js"
 import type { OperatorResult } from "../edge/operator/OperatorResult.js"
@@ -41,7 +44,10 @@ import { operatorTokenFile } from "../identity/NodeSecrets.js"
 import { capacity, settingTooSmall } from "./Capacity.js"
 import { Ended, settle, teardown, teardownOfFollowing, unreadable, unreadableCode, usage } from "./Exit.js"
 import * as Format from "./replay/Format.js"
+import { flagNames } from "../operations/accounts/SetAccountFlags.js"
+import * as Audit from "./venue/Audit.js"
 import * as BundleTask from "./venue/BundleTask.js"
+import * as Connect from "./venue/Connect.js"
 import * as JournalTasks from "./venue/JournalTasks.js"
 import * as Metrics from "./venue/Metrics.js"
 import * as Operator from "./venue/Operator.js"
@@ -136,6 +142,7 @@ const named = (name: string, description: string) =>
 const marketId = Args.text({ name: "market" }).pipe(Args.withDescription("BTC-USDC-PERP"))
 
 const isDecimal = Schema.is(Fields.DecimalInput)
+const isScopes = Schema.is(Scopes)
 
 const demo = Cli.make("demo", {
   ...remote,
@@ -284,6 +291,83 @@ const fund = Cli.make("fund").pipe(
   Cli.withSubcommands([fundAdd])
 )
 
+const account = CliOptions.text("account").pipe(CliOptions.withDescription("The account (acc_...)"))
+
+const credit = Cli.make("credit", {
+  ...remote,
+  account,
+  amount: CliOptions.text("amount").pipe(CliOptions.withDescription("USDC"))
+}, (parsed) =>
+  Effect.gen(function*() {
+    if (!isDecimal(parsed.amount)) return yield* usage(`--amount takes a decimal, and not ${parsed.amount}`)
+    const told = yield* against(parsed, (target, key) => Operator.credit(target, key, parsed.account, parsed.amount))
+    yield* Console.log(
+      `${told.accountId} has ${told.balance} USDC: sequence ${told.sequence}, ${Format.time(told.decidedAtEpochMs)}`
+    )
+  })).pipe(Cli.withDescription("Credits an account on a development or testnet venue, and so enables it for trading"))
+
+const flagList = (name: string, description: string) =>
+  CliOptions.choice(name, flagNames).pipe(CliOptions.withDescription(description), CliOptions.repeated)
+
+const flags = Cli.make("flags", {
+  ...remote,
+  account,
+  set: flagList("set", "A flag to set; may be given more than once"),
+  clear: flagList("clear", "A flag to clear; likewise")
+}, (parsed) =>
+  Effect.gen(function*() {
+    const twice = parsed.set.find((name) => parsed.clear.includes(name))
+    if (twice !== undefined) return yield* usage(`${twice} is either set or cleared`)
+    if (parsed.set.length + parsed.clear.length === 0) return yield* usage("flags takes --set, --clear or both")
+    const wanted = Object.fromEntries([...parsed.set.map((name) => [name, true]), ...parsed.clear.map((name) => [name, false])])
+    const told = yield* against(parsed, (target, key) => Operator.setAccountFlags(target, key, parsed.account, wanted))
+    yield* Console.log(Format.table(["what", "value"], [
+      ["account", told.accountId],
+      ...Object.entries(told.flags).map(([name, isSet]) => [name, isSet ? "set" : "not set"]),
+      ["may trade", told.mayTrade ? "yes" : "no"]
+    ]))
+  })).pipe(Cli.withDescription("Sets and clears an account's flags; a disabled account only reduces and cancels"))
+
+const connect = Cli.make("connect", {
+  url,
+  name: CliOptions.text("name").pipe(
+    CliOptions.withDescription("What the agent calls itself, and the key in the file"),
+    CliOptions.withDefault("default")
+  ),
+  scopes: CliOptions.text("scopes").pipe(CliOptions.withDescription("read, trade, or both: read,trade"),
+    CliOptions.withDefault("read,trade")),
+  lifetime: CliOptions.integer("lifetime").pipe(
+    CliOptions.withDescription("How long the key lives, seconds: 300 to 604800"),
+    CliOptions.withDefault(86_400)
+  ),
+  keyFile: named("key-file", "Where the key is kept, instead of $XDG_CONFIG_HOME/perpetuum/keys.json")
+}, (parsed) =>
+  Effect.gen(function*() {
+    const scopes = parsed.scopes.split(",")
+    if (!isScopes(scopes)) return yield* usage(`--scopes takes read, trade or read,trade, and not ${parsed.scopes}`)
+    if (parsed.lifetime < 300 || parsed.lifetime > 604_800) return yield* usage("--lifetime is from 300 to 604800 seconds")
+    const keyFile = Option.getOrElse(parsed.keyFile, () => defaultKeyFile())
+    const asked = {
+      url: parsed.url,
+      name: parsed.name,
+      scopes,
+      keyLifetimeSeconds: parsed.lifetime,
+      keyFile,
+      codeVerifier: randomBytes(32).toString("base64url")
+    }
+    const kept = yield* Connect.connect(asked, (lines) => Console.log(lines.join("\n"))).pipe(
+      Effect.provide(FetchHttpClient.layer),
+      Effect.catchTags({
+        Denied: ({ text }) => new Ended({ code: refusedCode, text: `refused: ${text}` }),
+        NoVenue: ({ text }) => new Ended({ code: noAnswerCode, text }),
+        NoFile: ({ text }) => usage(text)
+      })
+    )
+    yield* Console.log(
+      `${kept.keyId} of ${kept.accountId} (${kept.scopes.join(", ")}) until ${Format.time(kept.expiresAtEpochMs)}, kept in ${keyFile}`
+    )
+  })).pipe(Cli.withDescription("Asks an account's owner for an API key, as an agent, and keeps it in a file; the key is never shown"))
+
 const halt = Cli.make("halt", remote, (parsed) => Effect.flatMap(against(parsed, Operator.halt), sayDone)).pipe(
   Cli.withDescription("Refuses every trading command until resumed")
 )
@@ -392,6 +476,15 @@ const journalCut = Cli.make("cut", {
     Cli.withDescription("Gives up everything from a sequence on: the way on from a damaged journal")
   )
 
+/** How what follows a journal ends that it cannot read on. */
+const endedFollowing = {
+  ...endedUnreadable,
+  JournalUnknown: unreadable,
+  ReplayDiverged: (error: { readonly message: string }) =>
+    new Ended({ code: unreadableCode, text: `another version decided this: ${error.message}` }),
+  CapacityTooSmall: (error: { readonly message: string }) => usage(error.message)
+} as const
+
 /** Standard output is the records' alone. */
 const warningsAside = Logger.replace(Logger.defaultLogger, Logger.withConsoleError(Logger.stringLogger))
 
@@ -426,13 +519,27 @@ const journalTail = Cli.make("tail", {
   }).pipe(
     Effect.provide(warningsAside),
     settingTooSmall,
-    Effect.catchTags({
-      ...endedUnreadable,
-      JournalUnknown: unreadable,
-      ReplayDiverged: (error) => new Ended({ code: unreadableCode, text: `another version decided this: ${error.message}` }),
-      CapacityTooSmall: (error) => usage(error.message)
-    })
+    Effect.catchTags(endedFollowing)
   )).pipe(Cli.withDescription("What records asked for and decided, the last ones or from a sequence on"))
+
+const audit = Cli.make("audit", {
+  data,
+  account: CliOptions.text("account").pipe(CliOptions.withDescription("Only what concerns an account (acc_...)"), CliOptions.optional),
+  from: CliOptions.integer("from").pipe(CliOptions.withDescription("The first sequence"), CliOptions.withDefault(1)),
+  follow: CliOptions.boolean("follow").pipe(CliOptions.withDescription("Goes on as records become durable, until interrupted"))
+}, (parsed) =>
+  Effect.gen(function*() {
+    if (parsed.from < 1) return yield* usage("--from is a sequence, from 1")
+    const asked: Audit.Asked = {
+      from: parsed.from,
+      accountId: Option.getOrUndefined(parsed.account),
+      follow: parsed.follow,
+      capacity: yield* capacity
+    }
+    yield* onDisk(parsed.data, Stream.runForEach(Audit.lines(asked), (line) => Console.log(line)))
+  }).pipe(Effect.provide(warningsAside), settingTooSmall, Effect.catchTags(endedFollowing))).pipe(
+    Cli.withDescription("What operators did, and who signed in, got keys and lost them, from a data directory's journal")
+  )
 
 const journal = Cli.make("journal").pipe(
   Cli.withDescription("A data directory's journal"),
@@ -471,7 +578,23 @@ const bundle = Cli.make("bundle", {
 
 const command = Cli.make("venue").pipe(
   Cli.withDescription("What an operator does to a venue"),
-  Cli.withSubcommands([demo, status, market, index, fund, cancel, halt, resume, limits, journal, bundle])
+  Cli.withSubcommands([
+    connect,
+    demo,
+    status,
+    market,
+    index,
+    fund,
+    credit,
+    flags,
+    cancel,
+    halt,
+    resume,
+    limits,
+    journal,
+    audit,
+    bundle
+  ])
 )
 
 const run = Cli.run(command, { name: "venue", version: programVersion })

@@ -34,6 +34,8 @@ export interface Description {
   readonly dependency?: "journal"
   /** `apiKeyRejection` of the native envelope. */
   readonly apiKeyRejection?: string
+  /** `realtimeTicketFailure` of the native envelope: why a ticket is none. */
+  readonly realtimeTicketFailure?: "missing" | "invalid" | "expired" | "rotated" | "revoked"
   /** `name` of the compatibility envelope. */
   readonly compatName: string
   readonly retryable: boolean
@@ -113,7 +115,13 @@ export const Refusal = {
   grantTaken: 87,
   keyNotFound: 88,
   keyLimit: 89,
-  passkeyLimit: 90
+  passkeyLimit: 90,
+  // Tickets.
+  ticketInvalid: 91,
+  ticketExpired: 92,
+  ticketRotated: 93,
+  ticketRevoked: 94,
+  ticketFamilies: 95
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -155,6 +163,23 @@ const rejectedAssertion = (name: string, safeMessage: string): Description => ({
   compatName: "AuthenticationError",
   retryable: false,
   recoveryActions: ["sign_in_with_passkey"],
+  safeMessage,
+  compares: undefined
+})
+
+/** A realtime ticket that is not taken: another one is minted with the key. */
+const rejectedTicket = (
+  name: string,
+  realtimeTicketFailure: Description["realtimeTicketFailure"] & string,
+  safeMessage: string
+): Description => ({
+  name,
+  status: 401,
+  code: "realtime_ticket_rejected",
+  realtimeTicketFailure,
+  compatName: "AuthenticationError",
+  retryable: false,
+  recoveryActions: ["authenticate"],
   safeMessage,
   compares: undefined
 })
@@ -433,8 +458,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     compares: undefined
   }],
   [Refusal.passkeyNotFound, {
-    name: "PasskeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
-    safeMessage: "The account has no such passkey.",
+    name: "PasskeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
+    recoveryActions: ["refresh_state"], safeMessage: "The account has no such passkey.",
     compares: undefined
   }],
   [Refusal.sessionEnded, {
@@ -448,13 +473,13 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     compares: undefined
   }],
   [Refusal.grantTaken, {
-    name: "GrantTaken", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
-    safeMessage: "No agent waits under this code.",
+    name: "GrantTaken", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
+    recoveryActions: ["refresh_state"], safeMessage: "No agent waits under this code.",
     compares: undefined
   }],
   [Refusal.keyNotFound, {
-    name: "KeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false, recoveryActions: ["refresh_state"],
-    safeMessage: "The account has no such API key.",
+    name: "KeyNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
+    recoveryActions: ["refresh_state"], safeMessage: "The account has no such API key.",
     compares: undefined
   }],
   [Refusal.keyLimit, {
@@ -463,7 +488,22 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     safeMessage: "The account has as many active API keys as it may: revoke one, or wait until one expires.",
     compares: undefined
   }],
-  [Refusal.passkeyLimit, invalid("PasskeyLimit", undefined, "The account has as many passkeys as it may: remove one first.", "passkey_limit")]
+  [Refusal.passkeyLimit, invalid("PasskeyLimit", undefined, "The account has as many passkeys as it may: remove one.", "passkey_limit")],
+  [Refusal.ticketInvalid, rejectedTicket("TicketInvalid", "invalid", "This is no ticket of this venue's.")],
+  [Refusal.ticketExpired, rejectedTicket("TicketExpired", "expired", "The ticket has expired: mint another one with the API key.")],
+  [Refusal.ticketRotated,
+    rejectedTicket(
+      "TicketRotated",
+      "rotated",
+      "The ticket was rotated before: somebody may have copied it, and no ticket that came of it is good any more."
+    )],
+  [Refusal.ticketRevoked, rejectedTicket("TicketRevoked", "revoked", "The ticket was revoked: mint another one with the API key.")],
+  [Refusal.ticketFamilies, {
+    name: "TicketFamilies", status: 429, code: "rate_limited", guard: "ticket_families", compatName: "RateLimitExceeded", retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The API key has as many live tickets as it may: rotate one, end one, or wait until one expires.",
+    compares: undefined
+  }]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

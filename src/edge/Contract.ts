@@ -98,6 +98,22 @@ const withHead = (document: Record<string, unknown>): Record<string, unknown> =>
   return { ...document, paths: Object.fromEntries(paths) }
 }
 
+/** Bodies that may be left out are told so. */
+const withOptionalBodies = (document: Record<string, unknown>): Record<string, unknown> => {
+  const paths = document["paths"] as Readonly<Record<string, Readonly<Record<string, { readonly requestBody?: object }>>>>
+  const optional = endpoints.filter(({ bodyIsOptional }) => bodyIsOptional)
+  const told = Object.entries(paths).map(([path, item]) => {
+    const methods = optional.filter((endpoint) => endpoint.path.replaceAll(/:(\w+)/g, "{$1}") === path).map(({ method }) =>
+      method.toLowerCase()
+    )
+    const operations = Object.entries(item).map(([method, operation]) =>
+      [method, methods.includes(method) ? { ...operation, requestBody: { ...operation.requestBody, required: false } } : operation] as const
+    )
+    return [path, Object.fromEntries(operations)] as const
+  })
+  return { ...document, paths: Object.fromEntries(told) }
+}
+
 type Group = HttpApiGroup.HttpApiGroup<string, HttpApiEndpoint.HttpApiEndpoint.Any, never, never, true>
 
 /** The routes of one chapter, as the document groups them. */
@@ -113,7 +129,7 @@ const api = Object.keys(tags)
   .annotate(OpenApi.Version, "1.0.0")
   .annotate(OpenApi.Description, "A perpetual-futures trading venue. /v1 is native, /v2 speaks exchange-library vocabulary. "
     + "Every response carries x-request-id. A response is sent only after what it says is durable.")
-  .annotate(OpenApi.Transform, (document) => withHead(withLimits(withoutDecodeError(document))))
+  .annotate(OpenApi.Transform, (document) => withHead(withLimits(withOptionalBodies(withoutDecodeError(document)))))
 
 /** Every endpoint, in the order of the contract. */
 export const endpoints: ReadonlyArray<Endpoint.Described> = Endpoint.describe(api)

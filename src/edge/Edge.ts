@@ -12,9 +12,11 @@ import { Barrier, Submit } from "../sequencer/Submit.js"
 import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import * as Identity from "../identity/Identity.js"
+import { KeyUses } from "../identity/KeyUses.js"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
+import { WorkloadIdentity } from "../identity/WorkloadIdentity.js"
 import { IndexStream } from "../oracle/IndexStream.js"
 import { fates, IndexWatch } from "../oracle/IndexWatch.js"
 import * as Contract from "./Contract.js"
@@ -27,6 +29,7 @@ import type { Application } from "./http/Listener.js"
 import { Metrics } from "./http/Metrics.js"
 import { Readiness } from "./http/Readiness.js"
 import * as Router from "./http/Router.js"
+import * as RuntimePolicy from "./http/RuntimePolicy.js"
 import * as Slices from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
@@ -38,7 +41,7 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly environment: Environment
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
-  /** Demo keys are derived from it. */
+  /** Demo keys, bots' keys and realtime tickets are derived from it. */
   readonly signerSecret: string
   /** Whether an operator may publish index prices: not in production unless the feed is `push`. */
   readonly acceptsIndexPrices: boolean
@@ -51,9 +54,23 @@ export class Settings extends Context.Tag("venue/edge/Settings")<Settings, {
   readonly corsOrigins: ReadonlyArray<string>
   /** Where the owner's pages are. */
   readonly site: Identity.Site
+  /** Whether accounts may be affiliates; otherwise those routes are hidden. */
+  readonly affiliateEnabled: boolean
 }>() {}
 
-type Needs = EngineReads | Submit | Barrier | Turns | SecureRandom | Readiness | Metrics | IndexWatch | PasskeyVerifier | Settings
+type Needs =
+  | EngineReads
+  | Submit
+  | Barrier
+  | Turns
+  | SecureRandom
+  | Readiness
+  | Metrics
+  | IndexWatch
+  | PasskeyVerifier
+  | WorkloadIdentity
+  | KeyUses
+  | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
 const requestIdBytes = 12
@@ -186,13 +203,15 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     tokens: new ApiKeys.KnownTokens(),
     rateLimits: RateLimits.make(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
-    identity: Identity.make(settings.site, yield* PasskeyVerifier, random, yield* Marks),
+    identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
+    keyUses: yield* KeyUses,
     now,
     nextRequestId: requestIds(random),
     nextSlice: Slices.make((yield* Turns).schedule),
     environment: settings.environment,
     operatorToken: settings.operatorToken,
     signerSecret: settings.signerSecret,
+    runtimePolicy: RuntimePolicy.make({ environment: settings.environment, affiliateEnabled: settings.affiliateEnabled }),
     acceptsIndexPrices: settings.acceptsIndexPrices,
     indexStream: settings.acceptsIndexStream ? new IndexStream(state, submit, now, nextSession) : undefined,
     readiness,

@@ -111,7 +111,16 @@ export const EventFields = {
   AgentApproved: ["account", "scopes", "keyLifetimeSeconds", "expiresAtEpochMs"],
   ApiKeyRevoked: ["apiKey", "account"],
   /** Something was noted of an account's security, by its kind's place in the list of them; -1 for an account is nobody's. */
-  SecurityNoted: ["account", "kind"]
+  SecurityNoted: ["account", "kind"],
+  /** A ticket is its family's current one until a time. */
+  TicketIssued: ["family", "apiKey", "generation", "expiresAtEpochMs"],
+  /** No ticket of the family is good any more. */
+  TicketsEnded: ["family", "apiKey"],
+  KeyUsed: ["apiKey", "usedAtEpochMs"],
+  FavoriteSet: ["account", "market", "isFavorite"],
+  AffiliateRegistered: ["account"],
+  /** The flags of an account from here on, and whether it may trade. */
+  AccountFlagged: ["account", "flags", "mayTrade"]
 } as const
 
 export type EventName = keyof typeof EventFields

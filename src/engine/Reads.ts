@@ -18,6 +18,7 @@ import type { Grant } from "./identity/Grants.js"
 import type { Passkey } from "./identity/Passkeys.js"
 import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog.js"
 import type { Session } from "./identity/Sessions.js"
+import type { TicketFamily } from "./identity/Tickets.js"
 import type { Fill } from "./Fills.js"
 import type { Ranking as RankingView } from "./accounts/Rankings.js"
 import { type BalanceChange, type CauseName, causes, type Place } from "./BalanceLog.js"
@@ -31,6 +32,7 @@ import type { Day } from "./Minutes.js"
 
 export type GrantView = Grant
 export type PasskeyView = Passkey
+export type TicketFamilyView = TicketFamily
 export type SecurityEventView = SecurityEvent
 /** Kinds of events that concern the security of an account. */
 export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
@@ -411,6 +413,18 @@ export interface Reads {
   readonly apiKeys: (account: number, limit: number) => ReadonlyArray<ApiKeyView>
   /** What an agent called itself when its key was issued; undefined of other keys. */
   readonly clientName: (key: number) => string | undefined
+  /** Whether a key is a bot's of the venue's own. */
+  readonly isBotKey: (key: number) => boolean
+  /** When a key was last used, as far as it was noted; 0 where it was not. */
+  readonly keyLastUsedAt: (key: number) => number
+  /** The latest addresses that a key was used from, as far as they were noted, oldest first. */
+  readonly keyAddresses: (key: number) => ReadonlyArray<string>
+  /** A family of realtime tickets; undefined where it is over and forgotten, or never was. What a ticket is to it, `standingOf` tells. */
+  readonly findTicketFamily: (family: number) => TicketFamilyView | undefined
+  /** Whether a market is among an account's favorites. */
+  readonly isFavorite: (account: number, market: number) => boolean
+  /** When an account became an affiliate; 0 where it is none. */
+  readonly affiliateSince: (account: number) => number
   /** The session with a token's SHA-256, unless it has ended; it may be over. */
   readonly findSession: (tokenSha256: string) => SessionView | undefined
   /** The passkey with a credential's id. */

@@ -7,6 +7,7 @@ import { Accounts } from "./Accounts.js"
 import { ApiKeys } from "./accounts/ApiKeys.js"
 import { type Bracket, Brackets } from "./accounts/Brackets.js"
 import { Rankings } from "./accounts/Rankings.js"
+import { Standing } from "./accounts/Standing.js"
 import { Triggers } from "./accounts/Triggers.js"
 import { Book } from "./Book.js"
 import { Deadlines } from "./Deadlines.js"
@@ -201,6 +202,8 @@ export class State extends Values {
   readonly fundingPayments = FundingPayments.make()
   /** The latest changes of all balances. */
   balances = new BalanceLog()
+  /** What is said of accounts beside their money. */
+  readonly standing = new Standing()
   /** Who may act. */
   readonly identity: Identity
 

@@ -110,6 +110,19 @@ export const issue = (random: (count: number) => Uint8Array, environment: string
   return { text, fields: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text) } }
 }
 
+/**
+ * A bot's key. Derived from the venue's secret, the command's idempotency key and who asked, so that a request which is
+ * repeated because its answer was lost shows the same key without anyone having kept it.
+ */
+export const deriveBotKey = (signerSecret: string, environment: string, idempotencyKey: string, subject: string): IssuedKey => {
+  const derive = (purpose: string): Buffer =>
+    createHmac("sha256", signerSecret).update(JSON.stringify(["bot-key", purpose, subject, idempotencyKey])).digest()
+  const body = derive("id").subarray(0, idBytes).toString("hex")
+  const displayPrefix = `pk_${environment}_${body}`
+  const text = `${displayPrefix}_${derive("secret").toString("base64url")}`
+  return { text, fields: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text) } }
+}
+
 /** Demo keys outlive any development venue: the end of the year 9999. */
 const demoExpiryEpochMs = 253_402_300_799_000
 

@@ -6,6 +6,8 @@ import { Challenges } from "./Passkeys.js"
 import type { PasskeyVerifier } from "./PasskeyVerifier.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import { SecurityNotes } from "./SecurityNotes.js"
+import { Tickets } from "./Tickets.js"
+import type { WorkloadIdentity } from "./WorkloadIdentity.js"
 
 /** Where the owner's pages are, as it is set: without an origin at `localhost`, on whatever port the venue listens. */
 export interface SiteSetting {
@@ -33,7 +35,9 @@ export interface Identity extends Site {
   readonly challenges: Challenges
   readonly agents: AgentConnect
   readonly notes: SecurityNotes
+  readonly tickets: Tickets
   readonly verifier: Context.Tag.Service<PasskeyVerifier>
+  readonly workloads: Context.Tag.Service<WorkloadIdentity>
   readonly random: Context.Tag.Service<SecureRandom>
   /** Told of rare branches, where somebody counts them. */
   readonly reached: Reached | undefined
@@ -41,7 +45,9 @@ export interface Identity extends Site {
 
 export const make = (
   site: Site,
+  signerSecret: string,
   verifier: Context.Tag.Service<PasskeyVerifier>,
+  workloads: Context.Tag.Service<WorkloadIdentity>,
   random: Context.Tag.Service<SecureRandom>,
   reached: Reached | undefined
 ): Identity => ({
@@ -49,7 +55,9 @@ export const make = (
   challenges: new Challenges(random, undefined, reached),
   agents: new AgentConnect(random, undefined, reached),
   notes: new SecurityNotes(),
+  tickets: new Tickets(signerSecret),
   verifier,
+  workloads,
   random,
   reached
 })

@@ -6,20 +6,29 @@
 import { assert } from "../domain/Assert.js"
 import { Refusal } from "../domain/Refusal.js"
 import { AddToFund } from "./accounts/AddToFund.js"
+import { CreditAccount } from "./accounts/CreditAccount.js"
 import { OpenDemoAccounts } from "./accounts/OpenDemoAccounts.js"
+import { RegisterAffiliate } from "./accounts/RegisterAffiliate.js"
+import { SetAccountFlags } from "./accounts/SetAccountFlags.js"
 import { SetAutoClose } from "./accounts/SetAutoClose.js"
 import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
+import { SetFavorite } from "./accounts/SetFavorite.js"
 import { SetLeverage } from "./accounts/SetLeverage.js"
 import * as Fingerprint from "./Fingerprint.js"
 import { AddPasskey } from "./identity/AddPasskey.js"
 import { ApproveAgent } from "./identity/ApproveAgent.js"
 import { DenyAgent } from "./identity/DenyAgent.js"
 import { EndSession } from "./identity/EndSession.js"
+import { EndTickets } from "./identity/EndTickets.js"
 import { ExchangeGrant } from "./identity/ExchangeGrant.js"
+import { IssueBotKey } from "./identity/IssueBotKey.js"
+import { MintTicket } from "./identity/MintTicket.js"
+import { NoteKeyUses } from "./identity/NoteKeyUses.js"
 import { NoteSecurity } from "./identity/NoteSecurity.js"
 import { OpenOwnerAccount } from "./identity/OpenOwnerAccount.js"
 import { RemovePasskey } from "./identity/RemovePasskey.js"
 import { RevokeApiKey } from "./identity/RevokeApiKey.js"
+import { RotateTicket } from "./identity/RotateTicket.js"
 import { SignIn } from "./identity/SignIn.js"
 import { type Header, Principal } from "./Header.js"
 import { DelistMarket } from "./markets/DelistMarket.js"
@@ -49,7 +58,17 @@ import { StartVenue } from "./venue/StartVenue.js"
 export const capabilities = {
   orders: { PlaceOrders, CancelOrders, AmendOrder, CancelAllOrders, SetCancelAllAfter, FenceOutcome, CancelByOperator },
   markets: { PutMarket, SetMarketStatus, SetIndexPrice, MarkTick, SetMarketSession, DelistMarket },
-  accounts: { OpenDemoAccounts, AddToFund, SetAutoClose, SetDisplayHandle, SetLeverage },
+  accounts: {
+    OpenDemoAccounts,
+    AddToFund,
+    SetAutoClose,
+    SetDisplayHandle,
+    SetLeverage,
+    SetFavorite,
+    RegisterAffiliate,
+    SetAccountFlags,
+    CreditAccount
+  },
   identity: {
     OpenOwnerAccount,
     SignIn,
@@ -60,7 +79,12 @@ export const capabilities = {
     DenyAgent,
     ExchangeGrant,
     RevokeApiKey,
-    NoteSecurity
+    NoteSecurity,
+    MintTicket,
+    RotateTicket,
+    EndTickets,
+    IssueBotKey,
+    NoteKeyUses
   },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine, SetLimits }
 } as const

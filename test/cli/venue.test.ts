@@ -143,6 +143,26 @@ describe("an operator's request", () => {
     ])
   })
 
+  it("for a credit or for flags goes where the contract says", async () => {
+    const decided = { accountId: "acc_1s", idempotencyKey: "k", sequence: 7, decidedAtEpochMs: 1 }
+    const money = { amount: "1.500000", amountAtoms: "1500000", balance: "1.500000", balanceAtoms: "1500000" }
+    const flags = { bot: false, load_harness: false, disabled: true }
+    const credit = await asked(
+      [{ status: 200, body: { version: "demo-credit/v1", ...money, ...decided } }],
+      Operator.credit(target, "k", "acc_1s", "1.5")
+    )
+    const flagged = await asked(
+      [{ status: 200, body: { version: "account-flags/v1", flags, mayTrade: false, ...decided } }],
+      Operator.setAccountFlags(target, "k", "acc_1s", { disabled: true })
+    )
+    expect([credit.result._tag, flagged.result._tag]).toEqual(["Right", "Right"])
+    const sent = { key: "k", authorization: `Bearer ${target.token}` }
+    expect([...credit.seen, ...flagged.seen]).toEqual([
+      { method: "POST", url: `${target.url}/v1/operator/demo/credits`, body: { accountId: "acc_1s", amount: "1.5" }, ...sent },
+      { method: "PUT", url: `${target.url}/v1/operator/accounts/acc_1s/flags`, body: { disabled: true }, ...sent }
+    ])
+  })
+
   it("without an answer is sent again under its key", async () => {
     const { result, seen } = await asked(
       ["no connection", envelope(503, "starting"), done("halt_engine")],

@@ -202,6 +202,30 @@ export class FakeEngine implements Reads {
     return undefined
   }
 
+  isBotKey(): boolean {
+    return false
+  }
+
+  keyLastUsedAt(): number {
+    return 0
+  }
+
+  keyAddresses(): ReadonlyArray<string> {
+    return []
+  }
+
+  findTicketFamily(): undefined {
+    return undefined
+  }
+
+  isFavorite(): boolean {
+    return false
+  }
+
+  affiliateSince(): number {
+    return 0
+  }
+
   findPasskey(): undefined {
     return undefined
   }
@@ -351,6 +375,13 @@ export class FakeEngine implements Reads {
         return [{ _tag: "OrdersCanceledByOperator", canceledOrders: 2, remainingOrders: 1 }]
       case "OpenDemoAccounts":
         return this.openAccounts(command)
+      case "MintTicket":
+      case "RotateTicket":
+        return [{ _tag: "TicketIssued", account: 0, family: 0, generation: 0, expiresAtEpochMs: at }]
+      case "SetAccountFlags":
+        return [{ _tag: "AccountFlagged", account: command.ofAccount, flags: command.set, mayTrade: 1 }]
+      case "CreditAccount":
+        return [{ _tag: "AccountCredited", account: command.ofAccount, collateralAtoms: command.amountAtoms }]
       case "PutMarket":
         return [marketChanged(this.findMarket(command.parameters.marketId))]
       case "SetMarketStatus":

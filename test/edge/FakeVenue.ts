@@ -4,7 +4,9 @@
  * the engine: for judging what the edge asks of it and says about it.
  */
 import { Principal } from "../../src/operations/Header.js"
+import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import { Clock, Context, Effect, Layer, Logger, Runtime, Schema } from "effect"
 import * as Refusals from "../../src/domain/Refusal.js"
 import type { ApiKeyView, Reads } from "../../src/engine/Reads.js"
@@ -64,7 +66,7 @@ export interface Ask {
   readonly key?: string
   readonly idempotencyKey?: string
   /** Of the connection; 127.0.0.1 unless told. */
-  readonly from?: string
+  readonly remoteAddress?: string
 }
 
 const text = new TextEncoder()
@@ -83,7 +85,7 @@ export const request = (ask: Ask): Request => ({
     ...ask.headers
   },
   body: ask.bytes ?? (ask.body === undefined ? new Uint8Array(0) : text.encode(JSON.stringify(ask.body))),
-  remoteAddress: ask.from ?? "127.0.0.1"
+  remoteAddress: ask.remoteAddress ?? "127.0.0.1"
 })
 
 /**
@@ -162,6 +164,8 @@ const applicationOf = (
     Layer.succeed(Submit, { submit }),
     Layer.succeed(Barrier, { whenDurable: (_sequence, callback) => whenDurable(callback), durableSequence: () => state.sequence }),
     NodePasskeyVerifier.layer,
+    WorkloadIdentity.layerNone,
+    Layer.succeed(KeyUses.KeyUses, KeyUses.make(state, { submit })),
     Layer.succeed(SecureRandom, bytes()),
     Layer.succeed(Assets, options.assets),
     NodeTurns.layer,
@@ -178,7 +182,8 @@ const applicationOf = (
       rateLimits: { ...RateLimits.unlimited, ...options.rateLimits },
       trustedProxies: options.trustedProxies ?? 0,
       corsOrigins: options.corsOrigins ?? [],
-      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
+      site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+      affiliateEnabled: true
     })
   )
   const clock = Object.assign(Clock.make(), options.now === undefined ? {} : { unsafeCurrentTimeMillis: options.now })

@@ -2,8 +2,11 @@
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
+import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
-import { Clock, Effect, Layer, Logger, Runtime } from "effect"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
+import { Clock, type Context, Effect, Layer, Logger, Runtime } from "effect"
+import type { Environment } from "../../src/domain/Environment.js"
 import type * as Market from "../../src/domain/Market.js"
 import type { Command, Outcome } from "../../src/operations/Operations.js"
 import * as Edge from "../../src/edge/Edge.js"
@@ -30,6 +33,17 @@ export interface Trader {
   readonly key: string
 }
 
+/** What a test sets otherwise than it usually is. */
+interface LiveOptions {
+  readonly affiliateEnabled?: boolean
+  readonly environment?: Environment
+  readonly workloads?: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity>
+}
+
+const unbound: Context.Tag.Service<WorkloadIdentity.WorkloadIdentity> = {
+  verify: () => Effect.fail(new WorkloadIdentity.NotConfigured())
+}
+
 export const marketId = "AAA-USDC-PERP"
 export const symbol = "AAA/USDC:USDC"
 
@@ -43,24 +57,33 @@ export class LiveVenue {
   private application: Application
   private keys = 0
 
-  private constructor(capacity: Capacity) {
+  /** What is known in the process of how keys are used. */
+  keyUses: Context.Tag.Service<KeyUses.KeyUses>
+
+  private constructor(capacity: Capacity, private readonly options: LiveOptions) {
     this.engine = Engine.make(capacity)
+    this.keyUses = KeyUses.make(this.engine, { submit: () => {} })
     this.application = this.started()
   }
 
   /** The edge over what the engine knows, with nothing of its own yet: as a process that has just started. */
   private started(): Application {
+    const { affiliateEnabled = false, environment = "development", workloads = unbound } = this.options
     const readiness = Readiness.make()
     readiness.set("ready")
     const indexWatch = IndexWatch.make()
+    const way = indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })
+    this.keyUses = KeyUses.make(this.engine, way)
     const layer = Layer.mergeAll(
       Layer.succeed(EngineReads, this.engine),
-      Layer.succeed(Submit, indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })),
+      Layer.succeed(Submit, way),
       Layer.succeed(Barrier, {
         whenDurable: (_sequence, callback) => callback(),
         durableSequence: () => this.engine.sequence
       }),
       NodePasskeyVerifier.layer,
+      Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
+      Layer.succeed(KeyUses.KeyUses, this.keyUses),
       Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => this.drawn++ % 251) }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
@@ -68,7 +91,7 @@ export class LiveVenue {
       NodeTurns.layer,
       Logger.remove(Logger.defaultLogger),
       Layer.succeed(Edge.Settings, {
-        environment: "development",
+        environment,
         operatorToken: Fake.operatorToken,
         signerSecret: Fake.signerSecret,
         acceptsIndexPrices: true,
@@ -76,7 +99,8 @@ export class LiveVenue {
         rateLimits: RateLimits.unlimited,
         trustedProxies: 0,
         corsOrigins: [],
-        site: { publicOrigin: "http://localhost:8080", rpId: "localhost" }
+        site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+        affiliateEnabled
       })
     )
     const clock = Object.assign(Clock.make(), { unsafeCurrentTimeMillis: () => this.atEpochMs })
@@ -102,8 +126,8 @@ export class LiveVenue {
     )
   }
 
-  static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }): LiveVenue {
-    const venue = new LiveVenue(capacity)
+  static make(capacity: Capacity = { orders: 10_000, idempotencyKeys: 10_000 }, options: LiveOptions = {}): LiveVenue {
+    const venue = new LiveVenue(capacity, options)
     venue.send({ kind: "OpenVenue", environment: "development", ...versions })
     venue.market(parameters("AAA"))
     return venue

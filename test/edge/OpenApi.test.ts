@@ -59,6 +59,8 @@ test("trading routes ask for a key and an idempotency key, operator routes for t
   expect(paths["/v1/orders"].post.parameters).toMatchObject([{ name: "idempotency-key", in: "header", required: true }])
   expect(paths["/v1/operator/engine/halt"].put.security).toEqual([{ operator: [] }])
   expect(paths["/v1/markets"].get.security).toEqual([])
+  expect([paths["/v1/realtime/ticket"].post.requestBody.required, paths["/v1/realtime/ticket"].put.requestBody.required]).toEqual([false,
+    true])
 })
 
 test("a route without a contract, or a contract without a route, is a defect at start", () => {

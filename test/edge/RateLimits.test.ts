@@ -141,7 +141,7 @@ describe("cancels", () => {
 describe("a remote address", () => {
   test("has a limit of its own on routes without a credential", async () => {
     const { clock, fake } = venueOf(100, 2)
-    const from = (address: string) => () => fake.ask({ ...time, from: address })
+    const from = (address: string) => () => fake.ask({ ...time, remoteAddress: address })
     expect(await statuses(times(3, from("192.0.2.1")))).toEqual([200, 200, 429])
     expect(await statuses(times(2, from("192.0.2.2")))).toEqual([200, 200])
     clock.atEpochMs += 60_000
@@ -154,8 +154,8 @@ describe("a remote address", () => {
     ["of IPv4 in IPv6 are those of IPv4", "::ffff:192.0.2.1", "192.0.2.1", 429]
   ])("%s", async (_, first, second, status) => {
     const { fake } = venueOf(100, 1)
-    await fake.ask({ ...time, from: first })
-    expect((await fake.ask({ ...time, from: second })).status).toBe(status)
+    await fake.ask({ ...time, remoteAddress: first })
+    expect((await fake.ask({ ...time, remoteAddress: second })).status).toBe(status)
   })
 
   test("is held up at guessing keys, which draws on what it may ask without one", async () => {
@@ -192,7 +192,7 @@ test("attempts to sign in have a limit of their own, of the address and of all r
   const register = ask("/v1/auth/passkeys/registration/options", {})
   expect(await statuses([options, register, options, register])).toEqual([200, 200, 429, 429])
   expect((await fake.ask(time)).status).toBe(200)
-  expect((await fake.ask({ target: "/v1/auth/passkeys/authentication/options", body: {}, from: "192.0.2.7" })).status).toBe(200)
+  expect((await fake.ask({ target: "/v1/auth/passkeys/authentication/options", body: {}, remoteAddress: "192.0.2.7" })).status).toBe(200)
 })
 
 test("before the venue is ready nothing is counted", async () => {

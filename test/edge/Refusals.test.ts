@@ -402,6 +402,46 @@ const rows: ReadonlyArray<Row> = [
     nearest: "10000.0"
   },
   {
+    refusal: "accountNotEnabled",
+    ask: async (at) => {
+      await at.operator("PUT", `/v1/operator/accounts/${at.alice.accountId}/flags`, { disabled: true })
+      return at.place()
+    }
+  },
+  { refusal: "ticketInvalid", ask: (at) => rotate(at, "A".repeat(43)) },
+  {
+    refusal: "ticketExpired",
+    ask: async (at) => {
+      const ticket = await mint(at)
+      at.venue.atEpochMs += 300_000
+      return rotate(at, ticket)
+    }
+  },
+  {
+    refusal: "ticketRotated",
+    ask: async (at) => {
+      const ticket = await mint(at)
+      await rotate(at, ticket)
+      at.venue.atEpochMs += 10_001
+      return rotate(at, ticket)
+    }
+  },
+  {
+    refusal: "ticketRevoked",
+    ask: async (at) => {
+      const ticket = await mint(at)
+      await at.venue.ask({ method: "DELETE", target: "/v1/realtime/ticket", body: { ticket } })
+      return rotate(at, ticket)
+    }
+  },
+  {
+    refusal: "ticketFamilies",
+    ask: async (at) => {
+      for (let count = 0; count < 64; count++) await mint(at)
+      return Fake.json(await at.venue.ask({ method: "POST", target: "/v1/realtime/ticket", key: at.alice.key }))
+    }
+  },
+  {
     refusal: "accountTotalLimit",
     ask: (at) => at.operator("POST", "/v1/operator/demo/accounts", { collateral: "9000000000" }),
     limit: "4503599627.370496",
@@ -409,6 +449,12 @@ const rows: ReadonlyArray<Row> = [
     nearest: "4503599627.370496"
   }
 ]
+
+const mint = async ({ alice, venue }: Bench): Promise<string> =>
+  Fake.json(await venue.ask({ method: "POST", target: "/v1/realtime/ticket", key: alice.key })).ticket
+
+const rotate = async ({ venue }: Bench, ticket: string): Promise<any> =>
+  Fake.json(await venue.ask({ method: "PUT", target: "/v1/realtime/ticket", body: { ticket } }))
 
 /** A key of Alice's that may only read. */
 const reader = (at: Bench): Trader => {
@@ -438,8 +484,7 @@ const elsewhere: Readonly<Record<string, string>> = {
     ["grantOver", "grantTaken", "keyNotFound", "keyLimit"].map((name) => [name, "identity/AgentConnect.test.ts: agents and their keys"])
   ),
   marketClearing: "Band.test.ts: a market with more to cancel than one record does",
-  fenced: "UpgradeRules2.test.ts: an order that rules 2 refused is told so in their words",
-  accountNotEnabled: "Errors.test.ts: accounts are disabled by a later release's command"
+  fenced: "UpgradeRules2.test.ts: an order that rules 2 refused is told so in their words"
 }
 
 test.each(rows)("$refusal", async ({ actual, ask, capacity, limit, nearest, refusal }) => {

@@ -1,5 +1,6 @@
 /** The whole venue over a disk that a test has in its hands, on a clock that only the test moves. */
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
 import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
@@ -44,7 +45,12 @@ export class VenueOver {
   private keys = 0
 
   /** `nowMs` is what the clock reads at first: the first of January 2026 unless told. */
-  constructor(disk: Layer.Layer<Disk>, options: Partial<Venue.Options> = {}, private nowMs = 1_767_225_600_000) {
+  constructor(
+    disk: Layer.Layer<Disk>,
+    options: Partial<Venue.Options> = {},
+    private nowMs = 1_767_225_600_000,
+    workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone
+  ) {
     const leaves = Layer.mergeAll(
       disk,
       Layer.succeed(Listener, {
@@ -56,6 +62,7 @@ export class VenueOver {
       }),
       NodeTurns.layer,
       NodePasskeyVerifier.layer,
+      workloads,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush
     )
@@ -68,6 +75,7 @@ export class VenueOver {
       acceptsIndexStream: true,
       rateLimits: RateLimits.unlimited,
       site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+      affiliateEnabled: false,
       markets,
       capacity: { orders: 10_000, idempotencyKeys: 10_000 },
       sequencer: Sequencer.defaultOptions,

@@ -3,6 +3,7 @@
  * clock that stands soon after the last record, as keys are remembered for a day.
  */
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import * as zlib from "node:zlib"
@@ -162,6 +163,7 @@ const settings: Omit<Venue.Options, "markets"> = {
   acceptsIndexPrices: true,
   acceptsIndexStream: true,
   site: { publicOrigin: "http://localhost:8080", rpId: "localhost" },
+  affiliateEnabled: false,
   capacity: { orders: 10_000, idempotencyKeys: 10_000 },
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,
@@ -195,6 +197,7 @@ export const start = (
       }),
       NodeTurns.layer,
       NodePasskeyVerifier.layer,
+      WorkloadIdentity.layerNone,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
       IndexFeed.layerPush
     )

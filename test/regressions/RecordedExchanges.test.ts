@@ -9,7 +9,8 @@ import * as Kept from "./KeptVersion.js"
 import * as Exchanges from "../../scripts/fixtures/Exchanges.js"
 
 const directory = "fixtures/http"
-const names = fs.readdirSync(directory).filter((name) => name.endsWith(".json")).sort()
+const numberOf = (name: string): number => Number(name.split("-")[0])
+const names = fs.readdirSync(directory).filter((name) => name.endsWith(".json")).sort((one, other) => numberOf(one) - numberOf(other))
 const chapters = names.map(
   (name) => [name, JSON.parse(fs.readFileSync(`${directory}/${name}`, "utf8")) as Array<Exchanges.Exchange>] as const
 )

@@ -153,6 +153,16 @@ const declaredLines = (state: State, command: Command, outcome: Outcome, who: Wh
   }))]
 }
 
+/** What a command asked for, by whom, and whether it was done: in one line, whoever sent it, and without secrets. */
+export const auditLine = (state: State, command: Command, outcome: Outcome): string => {
+  const { fields, label } = of(command)
+  const values = command as unknown as Named
+  const market = [...marked(fields, values, "market"), ...marketsById(state, command)].find((index) => index >= 0) ?? -1
+  const decided = outcome.entries.find((entry) => entry._tag === "Refused")
+  const verdict = decided === undefined ? "done" : `refused: ${refusal(state, market, decided)}`
+  return `${label}${described(state, fields, values, market)} asked ${byWhom(state, command)}: ${verdict}`
+}
+
 const marketsById = (state: State, command: Command): ReadonlyArray<number> =>
   command.kind === "PutMarket" ? [state.marketById.get(command.parameters.marketId) ?? -1] : []
 

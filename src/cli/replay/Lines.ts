@@ -1,5 +1,4 @@
 /** What a record asked for and decided, as lines of text: all of it, or what concerns one order, account or market. */
-import { kinds } from "../../engine/identity/SecurityLog.js"
 import * as Ids from "../../domain/Ids.js"
 import * as Market from "../../domain/Market.js"
 import * as Order from "../../domain/Order.js"
@@ -12,10 +11,11 @@ import { delistingStates } from "../../engine/markets/Delisting.js"
 import * as Mark from "../../engine/markets/Mark.js"
 import type { State } from "../../engine/State.js"
 import type { Record } from "../../journal/Record.js"
-import { namesOf, scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
+import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import type { Outcome } from "../../operations/Operations.js"
 import { commandLines } from "./CommandLines.js"
 import * as Format from "./Format.js"
+import { identityLines, isIdentityEvent } from "./IdentityLines.js"
 import { accountName, concerns, everyone, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
 /** Everything a record did to a subject, for a state that has just applied it. */
@@ -39,6 +39,7 @@ export const allLinesOf = (
 ): ReadonlyArray<string> => linesOf(state, record, outcome, events, everyone)
 
 const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<string> => {
+  if (isIdentityEvent(event)) return identityLines(state, event, who)
   switch (event.event) {
     case "Traded":
     case "OrderRested":
@@ -93,13 +94,6 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "TriggerFired":
     case "BracketEnded":
       return bracketLines(state, event, who)
-    case "SessionOpened":
-    case "SessionEnded":
-    case "PasskeysChanged":
-    case "AgentApproved":
-    case "ApiKeyRevoked":
-    case "SecurityNoted":
-      return concerns(who, { accounts: [event.account] }) ? [identityChange(state, event)] : []
     case "Fenced":
       return concerns(who, { accounts: [event.account] }) ? ["an identity that was never seen is fenced from now on"] : []
     case "LiquidationBegun":
@@ -122,27 +116,6 @@ const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<
     case "EntryDecided":
     case "RecordDecided":
       return []
-  }
-}
-
-type IdentityEvent = Event<"SessionOpened" | "SessionEnded" | "PasskeysChanged" | "AgentApproved" | "ApiKeyRevoked" | "SecurityNoted">
-
-const identityChange = (state: State, event: IdentityEvent): string => {
-  switch (event.event) {
-    case "SessionOpened":
-      return `session ${event.session} opened, until ${Format.time(event.expiresAtEpochMs)} at most`
-    case "SessionEnded":
-      return `session ${event.session} ended`
-    case "PasskeysChanged":
-      return `the account has ${event.passkeys} ${event.passkeys === 1 ? "passkey" : "passkeys"}`
-    case "AgentApproved":
-      return `an agent may fetch a key until ${Format.time(event.expiresAtEpochMs)}: ${
-        namesOf(event.scopes).join(" and ")
-      }, for ${event.keyLifetimeSeconds} s`
-    case "ApiKeyRevoked":
-      return `${state.apiKeys.keyId(event.apiKey)} is revoked`
-    case "SecurityNoted":
-      return `noted for the owner: ${kinds[event.kind]!.replaceAll("_", " ")}`
   }
 }
 

@@ -15,9 +15,11 @@ import { assert } from "../../domain/Assert.js"
 import { maxDemoAccounts } from "../../operations/accounts/OpenDemoAccounts.js"
 import * as Envelopes from "../../edge/http/Envelopes.js"
 import { OperatorCancel, type OperatorCancelBody } from "../../edge/operator/cancelByOperator.js"
+import { DemoCredit } from "../../edge/operator/creditAccount.js"
 import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
 import { routes } from "../../edge/operator/Operator.js"
 import { OperatorResult } from "../../edge/operator/OperatorResult.js"
+import { AccountFlags } from "../../edge/operator/setAccountFlags.js"
 import type { PutMarketBody } from "../../edge/operator/putMarket.js"
 import { Limits } from "../../edge/system/getLimits.js"
 import { NotReady, Ready } from "../../edge/system/getReadiness.js"
@@ -51,6 +53,8 @@ interface Call<A, I> {
   readonly endpoint: Endpoint
   /** For a path that names a market. */
   readonly marketId?: string
+  /** For a path that names an account. */
+  readonly accountId?: string
   readonly key: string
   readonly body: unknown
   readonly answer: Schema.Schema<A, I>
@@ -58,15 +62,15 @@ interface Call<A, I> {
 
 type Endpoint = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof routes)[number]["endpoint"]>
 
-/** Method and path of an endpoint, with the market's id in its place. */
-const placeOf = ({ endpoint, marketId }: Pick<Call<unknown, unknown>, "endpoint" | "marketId">) => {
+/** Method and path of an endpoint, with what it names in its place. */
+const placeOf = ({ accountId, endpoint, marketId }: Pick<Call<unknown, unknown>, "accountId" | "endpoint" | "marketId">) => {
   const found: { readonly method: HttpMethod.HttpMethod; readonly path: string } | undefined = routes
     .map((route) => route.endpoint)
     .find(({ name }) => name === endpoint)
   assert(found !== undefined, "an operator task has an endpoint in the contract")
   return {
     method: found.method,
-    path: marketId === undefined ? found.path : found.path.replace(":marketId", encodeURIComponent(marketId))
+    path: found.path.replace(":marketId", encodeURIComponent(marketId ?? "")).replace(":accountId", encodeURIComponent(accountId ?? ""))
   }
 }
 
@@ -131,6 +135,15 @@ export const setMarketStatus = (target: Target, key: string, marketId: string, s
 /** Moves collected fees into the insurance fund, USDC as a decimal. */
 export const addToFund = (target: Target, key: string, amount: string) =>
   send(target, { endpoint: "addToFund", key, body: { amount }, answer: OperatorResult })
+
+/** Credits an account, USDC as a decimal, and so enables it for trading. */
+export const credit = (target: Target, key: string, accountId: string, amount: string) =>
+  send(target, { endpoint: "creditAccount", key, body: { accountId, amount }, answer: DemoCredit })
+
+/** Sets and clears flags of an account; without any it tells them. */
+export const setAccountFlags = (target: Target, key: string, accountId: string, flags: Readonly<Record<string, boolean>>) =>
+  send(target, { endpoint: "setAccountFlags", accountId, key, body: flags, answer: AccountFlags })
+
 /** Delists a market at once, or announces it for a time, epoch milliseconds. */
 export const delist = (target: Target, key: string, marketId: string, effectiveAtEpochMs: number | undefined) =>
   send(target, {

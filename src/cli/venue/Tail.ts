@@ -38,13 +38,21 @@ const lastFew = 20
 /** How often a running venue's journal is looked at. */
 const lookEvery = Duration.millis(250)
 
+export type Failure = Feed.ReadError | Unreadable | DiskError
+export type Needs = Disk | SnapshotStore
+
+/** The lines of all records asked for, oldest first. */
+export const lines = (asked: Asked): Stream.Stream<string, Failure | Ended, Needs> =>
+  records(asked, (state, told) => linesOf(state, told, asked))
+
 /**
- * The lines of all records asked for, oldest first. Without `follow` it ends where the journal ends by now, and an
- * account or a market that is not known there is a wrong command line.
+ * What is told of all records from the first one asked for, oldest first. Without `follow` it ends where the journal ends by
+ * now, and an account or a market that is not known there is a wrong command line.
  */
-export const lines = (
-  asked: Asked
-): Stream.Stream<string, Feed.ReadError | Unreadable | DiskError | Ended, Disk | SnapshotStore> =>
+export const records = (
+  asked: Omit<Asked, "json">,
+  tell: (state: State, told: Told) => ReadonlyArray<string>
+): Stream.Stream<string, Failure | Ended, Needs> =>
   Stream.unwrap(Effect.gen(function*() {
     const following = yield* Following.open
     const snapshots = yield* SnapshotStore
@@ -58,23 +66,23 @@ export const lines = (
       const { state } = each.engine
       const unknown = !asked.follow && each.block.lastSequence >= last ? unknownOf(state, asked) : undefined
       if (unknown !== undefined) return usage(`the journal knows no ${unknown}`)
-      const records = Feed.decided(each)
+      const decidedOnes = Feed.decided(each)
         .map((decided, index): Told => ({ ...decided, outcome: each.outcomes[index]! }))
         .filter(({ record: { sequence } }) => sequence >= from)
-      return Effect.succeed(records.flatMap((decided) => linesOf(state, decided, asked)))
+      return Effect.succeed(decidedOnes.flatMap((told) => tell(state, told)))
     })
   }))
 
 const marketOf = ({ marketById, marketBySymbol }: State, name: string): number => marketById.get(name) ?? marketBySymbol.get(name) ?? -1
 
 /** What was asked for and does not exist. */
-const unknownOf = (state: State, { accountId, marketId }: Asked): string | undefined => {
+const unknownOf = (state: State, { accountId, marketId }: Pick<Asked, "accountId" | "marketId">): string | undefined => {
   if (accountId !== undefined && state.accounts.find(accountId) < 0) return `account ${accountId}`
   return marketId !== undefined && marketOf(state, marketId) < 0 ? `market ${marketId}` : undefined
 }
 
 /** A record with all that is known of it. */
-interface Told extends Feed.Decided {
+export interface Told extends Feed.Decided {
   readonly outcome: Outcome
 }
 

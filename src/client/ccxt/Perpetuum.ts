@@ -50,6 +50,7 @@ import { Delivery } from "./Delivery.js"
 import * as Description from "./Description.js"
 import { entryErrorName } from "./Refusals.js"
 
+export { apiKeyOf } from "./KeyFile.js"
 export { isRefused, NothingDone, OutcomeUnknown } from "./Refusals.js"
 export type { Details, Refused } from "./Refusals.js"
 

@@ -21,7 +21,8 @@ const kinds: Readonly<Record<SecurityEvent["kind"], string>> = {
   agent_denied: "Agent denied",
   key_issued: "API key issued",
   key_revoked: "API key revoked",
-  key_used_from_new_address: "API key used from a new address"
+  key_used_from_new_address: "API key used from a new address",
+  ticket_family_ended: "Realtime tickets ended: one was presented twice"
 }
 
 const None = () => <span class="soft">–</span>

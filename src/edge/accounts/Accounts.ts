@@ -1,7 +1,9 @@
 /** Every route of the capability: what an account has, its orders among it. */
 import { listOrders } from "../orders/listOrders.js"
 import { listAccountLiquidations } from "../markets/listLiquidations.js"
+import { getAffiliate, registerAffiliate } from "./affiliate.js"
 import { cancelAutoClose, cancelTriggers, getAutoClose, listTriggers, setAutoClose } from "./autoClose.js"
+import { addFavorite, removeFavorite } from "./favorites.js"
 import { getBalance, getCompatBalance } from "./getBalance.js"
 import { getLeverage, setLeverage } from "./leverage.js"
 import { listCompatOwnTrades, listFills } from "./listFills.js"
@@ -22,6 +24,10 @@ export const routes = [
   listLedger,
   getProfile,
   setProfile,
+  addFavorite,
+  removeFavorite,
+  registerAffiliate,
+  getAffiliate,
   getLeverage,
   setLeverage,
   previewMargin,

@@ -17,15 +17,17 @@ export type KeyLevel = "key" | "key_read"
 /**
  * `system` needs nothing and is served before the venue is ready; `public` needs nothing; `read` and `trade` need an API key
  * with that scope or the owner's session; `key` and `key_read` need an API key; `owner` needs the session of the account's
- * owner, `anyone_or_owner` takes it where it is sent; `operator` needs the operator's token.
+ * owner, `anyone_or_owner` takes it where it is sent; `anyone_or_trader` needs nothing, and knows who reads where a credential is
+ * good for that; `operator` needs the operator's token.
  */
-export type Level = "system" | "public" | TraderLevel | KeyLevel | "owner" | "anyone_or_owner" | "operator"
+export type Level = "system" | "public" | TraderLevel | KeyLevel | "owner" | "anyone_or_owner" | "anyone_or_trader" | "operator"
 
 /** Who calls, on the levels that need a credential of an account. */
 export type TraderOf<L extends Level> = L extends TraderLevel ? Trader
   : L extends KeyLevel ? ApiKeyView
   : L extends "owner" ? SessionView
   : L extends "anyone_or_owner" ? SessionView | undefined
+  : L extends "anyone_or_trader" ? Trader | undefined
   : undefined
 
 export class Access extends Context.Tag("venue/edge/http/Access")<Access, Level>() {}
@@ -61,6 +63,7 @@ const secured = (endpoint: HttpApiEndpoint.HttpApiEndpoint.AnyWithProps, level: 
     case "system":
     case "public":
     case "anyone_or_owner":
+    case "anyone_or_trader":
       return endpoint
     case "read":
     case "trade":

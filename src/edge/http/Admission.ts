@@ -21,10 +21,19 @@ const anyone: Caller = { trader: undefined }
 /** The bits of a key's scopes that a level needs. */
 const scopes: Readonly<Record<TraderLevel | KeyLevel, number>> = { key: 0, key_read: scopeRead, read: scopeRead, trade: scopeTrade }
 
-/** Whoever the credential is of, if it may act now; undefined when the call was answered. */
+/** Whoever the credential is of, if it may act now; otherwise why not. The use of a key is noted. */
+const identify = (call: Call): Trader | Credentials.Rejection => {
+  const { keyUses, now, state, tokens } = call.services
+  const { headers } = call.request
+  const atEpochMs = now()
+  const trader = Credentials.identify(headers["authorization"], state, tokens, atEpochMs)
+  if (typeof trader !== "string" && trader.principal === Principal.key) keyUses.note(trader, call.remoteAddress, atEpochMs)
+  return trader
+}
+
+/** Whoever the credential is of; undefined when the call was answered. */
 const identified = (call: Call): Trader | undefined => {
-  const { now, state, tokens } = call.services
-  const trader = Credentials.identify(call.request.headers["authorization"], state, tokens, now())
+  const trader = identify(call)
   if (typeof trader !== "string") return Limiting.ofTrader(call, trader) ? trader : undefined
   // Whoever guesses at credentials is held up like anybody without one.
   if (!Limiting.ofAddress(call)) return undefined
@@ -63,6 +72,14 @@ const owner = (call: Call): Caller | undefined => {
   return undefined
 }
 
+/** Whoever may read by the credential that was sent; one that is not good for that says nothing of the caller. */
+const reader = (call: Call): Caller | undefined => {
+  const trader = identify(call)
+  if (typeof trader === "string") return Limiting.ofAddress(call) ? anyone : undefined
+  if (!Limiting.ofTrader(call, trader)) return undefined
+  return trader.principal === Principal.session || (trader.scopes & scopeRead) !== 0 ? { trader } : anyone
+}
+
 const operator = (call: Call): Caller | undefined => {
   const { operatorToken } = call.services
   if (operatorToken === undefined) {
@@ -94,6 +111,8 @@ export const admit = (call: Call): Caller | undefined => {
     case "anyone_or_owner":
       if ((call.request.headers["authorization"] ?? "") !== "") return owner(call)
       return Limiting.ofAddress(call) ? anyone : undefined
+    case "anyone_or_trader":
+      return reader(call)
     case "operator":
       return operator(call)
   }

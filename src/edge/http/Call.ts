@@ -4,18 +4,21 @@ import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
 import type { Identity } from "../../identity/Identity.js"
+import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
 import type { RateLimits } from "../../identity/RateLimits.js"
 import type { Answer, Barrier } from "../../sequencer/Submit.js"
 import type { Command, Outcome } from "../../operations/Operations.js"
 import type * as Context from "effect/Context"
 import type { Built } from "../console/Assets.js"
+import { clientAddress } from "./ClientAddress.js"
 import type { Described } from "./Endpoint.js"
 import * as Errors from "./Errors.js"
 import type { Reply, Request } from "./Listener.js"
 import type { Metrics, RouteCounts } from "./Metrics.js"
 import * as Protection from "./Protection.js"
 import type { Readiness } from "./Readiness.js"
+import type { RuntimePolicy } from "./RuntimePolicy.js"
 import type { NextSlice } from "./Slices.js"
 
 /** What every route works with. */
@@ -29,6 +32,7 @@ export interface Services {
   /** Proxies of the venue's own that stand before it. */
   readonly trustedProxies: number
   readonly identity: Identity
+  readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */
   readonly now: () => number
@@ -38,6 +42,7 @@ export interface Services {
   /** Undefined: operator routes are hidden. */
   readonly operatorToken: string | undefined
   readonly signerSecret: string
+  readonly runtimePolicy: RuntimePolicy
   readonly acceptsIndexPrices: boolean
   /** Undefined: prices are not streamed here. */
   readonly indexStream: IndexStream | undefined
@@ -72,6 +77,11 @@ export class Call {
     readonly requestId: string,
     private readonly reply: Reply
   ) {}
+
+  /** Where the request comes from, behind the venue's own proxies: an address, or the network of one of version 6. */
+  get remoteAddress(): string {
+    return clientAddress(this.request, this.services.trustedProxies)
+  }
 
   /** The answer will tell how whoever asks stands. */
   limited(limit: number, remaining: number, resetSeconds: number): void {

@@ -10,6 +10,7 @@ import * as SchemaAST from "effect/SchemaAST"
 import { assert } from "../../domain/Assert.js"
 import { Access, type Level } from "./Access.js"
 import { type Budget, Draws } from "./Budget.js"
+import { BodyIsOptional, Feature, type FeatureName } from "./Features.js"
 import type { Family } from "./Envelopes.js"
 
 /** One way of answering an endpoint. */
@@ -29,6 +30,10 @@ export interface Described {
   readonly family: Family
   readonly access: Level
   readonly budget: Budget
+  /** What has to be on here for the endpoint to be there at all; undefined where nothing has. */
+  readonly feature: FeatureName | undefined
+  /** Whether a request without a body counts as one with an empty object. */
+  readonly bodyIsOptional: boolean
   readonly pathSchema: Schema.Schema<unknown, unknown> | undefined
   readonly urlParamsSchema: Schema.Schema<unknown, unknown> | undefined
   readonly headersSchema: Schema.Schema<unknown, unknown> | undefined
@@ -106,6 +111,8 @@ export const describe = (api: Api): ReadonlyArray<Described> => {
         family: familyOf(endpoint.path),
         access: accessOf(endpoint.name, endpoint.annotations),
         budget: budgetOf(endpoint.name, endpoint.annotations),
+        feature: Option.getOrUndefined(Context.getOption(endpoint.annotations, Feature)),
+        bodyIsOptional: Option.isSome(Context.getOption(endpoint.annotations, BodyIsOptional)),
         pathSchema: Option.getOrUndefined(endpoint.pathSchema) as Described["pathSchema"],
         urlParamsSchema: Option.getOrUndefined(endpoint.urlParamsSchema) as Described["urlParamsSchema"],
         headersSchema: Option.getOrUndefined(endpoint.headersSchema) as Described["headersSchema"],

@@ -13,7 +13,7 @@ export type Family = "native" | "compat"
 /** `code` values by HTTP status. */
 export const codes = {
   400: ["invalid_request", "operation_not_available", "authorization_pending", "slow_down", "access_denied", "grant_expired"],
-  401: ["unauthorized", "passkey_assertion_invalid"],
+  401: ["unauthorized", "passkey_assertion_invalid", "realtime_ticket_rejected"],
   403: ["scope_missing", "account_not_enabled", "passkey_required"],
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
   405: ["method_not_allowed"],
@@ -60,7 +60,9 @@ const guards = [
   "passkey_known",
   "passkey_limit",
   "key_limit",
-  "user_codes_locked"
+  "user_codes_locked",
+  "ticket_families",
+  "workload_token_rejected"
 ] as const
 export const Guard = Schema.Literal(...guards)
 
@@ -73,6 +75,8 @@ const ApiKeyRejection = Schema.Literal(
   "scope_missing",
   "account_mismatch"
 )
+
+const RealtimeTicketFailure = Schema.Literal("missing", "invalid", "expired", "rotated", "revoked")
 
 const compatNames = [
   "InvalidOrder",
@@ -120,6 +124,7 @@ const native = (status: Status) =>
     retryable: Schema.Boolean,
     recoveryActions: Schema.Array(Schema.Literal(...Refusal.recoveryActions)),
     occurredAtEpochMs: Fields.EpochMs,
+    realtimeTicketFailure: Fields.optional(RealtimeTicketFailure),
     apiKeyRejection: Fields.optional(ApiKeyRejection),
     rejectionGuard: Fields.optional(Guard),
     ...Comparison,

@@ -24,6 +24,8 @@ export interface Failure {
   readonly decidedAtEpochMs?: number
   /** Of a 429, where it is not a minute: how long until the same request may be taken. */
   readonly retryAfterSeconds?: number
+  /** Headers that it brings whatever it is. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** Decimal strings in the guard's own unit, whole numbers for counts and times, a market's status; absent where nothing was compared. */
@@ -358,6 +360,36 @@ export const userCodesLocked: Failure = {
   }
 }
 
+/** A request about a ticket that says none. */
+export const ticketMissing: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.ticketInvalid),
+    name: "TicketMissing",
+    realtimeTicketFailure: "missing",
+    safeMessage: "The request says no ticket."
+  }
+}
+
+/** A workload's token that proves nothing here. What is wrong with it helps whoever set the workload up. */
+export const workloadTokenRejected = (message: string): Failure => ({
+  description: { ...invalid, name: "WorkloadTokenRejected", guard: "workload_token_rejected" },
+  message
+})
+
+/** The keys that workloads' tokens are signed with cannot be had from their issuer. */
+export const workloadKeysUnavailable: Failure = {
+  description: {
+    ...invalid,
+    name: "WorkloadKeysUnavailable",
+    status: 503,
+    code: "dependency_unavailable",
+    compatName: "ExchangeNotAvailable",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The keys of the tokens' issuer cannot be had now. Nothing was done; repeat the same request later."
+  }
+}
+
 /** The operator's token is missing or wrong. */
 export const operatorRejected: Failure = operatorUnauthorized
 
@@ -393,6 +425,9 @@ export const all: ReadonlyArray<Failure> = [
   accessDenied,
   userCodeUnknown,
   userCodesLocked,
+  ticketMissing,
+  workloadTokenRejected("The token has expired."),
+  workloadKeysUnavailable,
   ...Object.values(keyFailures)
 ]
 
@@ -444,6 +479,7 @@ const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number):
     retryable: description.retryable,
     recoveryActions: description.recoveryActions,
     occurredAtEpochMs: atEpochMs,
+    ...(description.realtimeTicketFailure === undefined ? undefined : { realtimeTicketFailure: description.realtimeTicketFailure }),
     ...(description.apiKeyRejection === undefined ? undefined : { apiKeyRejection: description.apiKeyRejection }),
     ...(description.dependency === undefined ? undefined : { dependency: description.dependency }),
     ...(description.guard === undefined ? undefined : { rejectionGuard: description.guard }),
@@ -459,8 +495,9 @@ const retryMinuteSeconds = 60
 
 /** The headers that a failure brings. */
 export const headersOf = (
-  { description, retryAfterSeconds = retryMinuteSeconds }: Failure
-): Readonly<Record<string, string>> | undefined => description.status === 429 ? { "retry-after": String(retryAfterSeconds) } : undefined
+  { description, headers, retryAfterSeconds = retryMinuteSeconds }: Failure
+): Readonly<Record<string, string>> | undefined =>
+  description.status === 429 ? { "retry-after": String(retryAfterSeconds), ...headers } : headers
 
 /** The envelope's JSON. `atEpochMs` is the decision's time for a remembered decision, otherwise now. */
 export const body = (family: Family, failure: Failure, requestId: string, atEpochMs: number): string => {

@@ -94,6 +94,7 @@ const decode = (
     )
 
 const absent = { value: undefined }
+const nothingSent = { value: {} }
 
 /** A body on a route that takes none: absent, or an empty object. */
 const noBody = (call: Call): typeof absent | Errors.Failure => {
@@ -109,7 +110,11 @@ const noBody = (call: Call): typeof absent | Errors.Failure => {
 const read = (call: Call): Record<string, unknown> | Errors.Failure => {
   const { endpoint, request } = call
   const headers = endpoint.headersSchema
-  const json = endpoint.payloadSchema === undefined ? noBody(call) : Requests.json(request)
+  const json = endpoint.payloadSchema === undefined
+    ? noBody(call)
+    : endpoint.bodyIsOptional && request.body.byteLength === 0
+    ? nothingSent
+    : Requests.json(request)
   if (Requests.isFailure(json)) return json
   const query = Requests.query(call.query)
   if (Requests.isFailure(query)) return query
@@ -152,7 +157,7 @@ export const serve = (
   return (call, { trader }) => {
     const input = read(call)
     if (Requests.isFailure(input)) return call.fail(input)
-    const effect = Effect.suspend(() => handle({ ...input, trader, remoteAddress: call.request.remoteAddress }))
+    const effect = Effect.suspend(() => handle({ ...input, trader, remoteAddress: call.remoteAddress }))
     Runtime.runCallback(runtime)(effect, {
       onExit: (exit) => {
         try {

@@ -3,7 +3,6 @@ import type { Trader } from "../../engine/Reads.js"
 import { Principal } from "../../operations/Header.js"
 import { secondsUntil, type Subject, type Windows } from "../../identity/RateLimits.js"
 import type { Call } from "./Call.js"
-import { clientAddress } from "./ClientAddress.js"
 import * as Errors from "./Errors.js"
 
 /** Whether the request may go on; otherwise it was answered. The answer, whatever it is, tells how the subject stands. */
@@ -26,7 +25,7 @@ export const ofTrader = (call: Call, { credential, principal }: Trader): boolean
 
 /** Of a remote address: a route without a credential, or a credential that is refused. */
 export const ofAddress = (call: Call): boolean => {
-  const { rateLimits, trustedProxies } = call.services
+  const { rateLimits } = call.services
   const windows = call.endpoint.budget === "sign_in" ? rateLimits.sign_in : rateLimits.public
-  return draw(call, windows, clientAddress(call.request, trustedProxies), 0)
+  return draw(call, windows, call.remoteAddress, 0)
 }

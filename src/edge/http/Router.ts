@@ -73,14 +73,12 @@ export const make = (
     if (!isPercentEncoded(path)) return refuse(reply, path, Errors.invalidRequest("The path is not percent-encoded UTF-8."))
     const allowed = methods.filter((method) => {
       const found = router.find(method, path)
-      return found !== null && !isHidden(found.store as Route)
+      return found !== null && hiding(services, found.store as Route) === undefined
     })
     if (allowed.length === 0) return refuse(reply, path, Errors.routeNotFound)
     const allow = allowed.flatMap((method) => method === "GET" ? ["GET", "HEAD"] : [method]).join(", ")
     refuse(reply, path, Errors.methodNotAllowed, { allow })
   }
-
-  const isHidden = (route: Route): boolean => route.endpoint.access === "operator" && services.operatorToken === undefined
 
   const handle = (request: Request, reply: Reply): void => {
     const { target } = request
@@ -91,7 +89,8 @@ export const make = (
     const found = isMethod(method) ? router.find(method, path) : null
     if (found === null) return unroutable(path, reply)
     const route = found.store as Route
-    if (isHidden(route)) return refuse(reply, path, Errors.routeNotFound)
+    const hidden = hiding(services, route)
+    if (hidden !== undefined) return refuse(reply, path, hidden, Errors.headersOf(hidden))
     const query = at < 0 ? "" : target.slice(at + 1)
     const call = new Call(
       services,
@@ -121,6 +120,12 @@ export const make = (
       return Errors.response(familyOf(target), failure, services.nextRequestId(), services.now(), { connection: "close" })
     }
   }
+}
+
+/** What a route is answered with that is not there in this venue; undefined where it is. */
+const hiding = ({ operatorToken, runtimePolicy }: Services, { endpoint: { access, feature } }: Route): Errors.Failure | undefined => {
+  if (access === "operator" && operatorToken === undefined) return Errors.routeNotFound
+  return feature === undefined || runtimePolicy.isOn(feature) ? undefined : runtimePolicy.hidden
 }
 
 /** Whether a path could be a route's: absolute, no empty segment but that of the root alone, no fragment. */

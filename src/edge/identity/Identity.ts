@@ -1,4 +1,4 @@
-/** Every route about who may act: passkeys, sessions, API keys, agents, and what happened to them. */
+/** Every route about who may act: passkeys, sessions, API keys, agents, tickets, and what happened to them. */
 import { approveAgentConnect, beginAgentConnect, denyAgentConnect, exchangeAgentConnect, showAgentConnect } from "./agentConnect.js"
 import { getCurrentApiKey, listApiKeys, revokeApiKey } from "./apiKeys.js"
 import { listPasskeys, removePasskey } from "./passkeys.js"
@@ -6,6 +6,7 @@ import { beginRegistration, finishRegistration } from "./register.js"
 import { listSecurityEvents } from "./securityEvents.js"
 import { endCurrentSession, getCurrentSession } from "./sessions.js"
 import { beginAuthentication, finishAuthentication } from "./signIn.js"
+import { endTickets, mintTicket, rotateTicket } from "./tickets.js"
 
 /** The routes, in the order in which the reference lists them. */
 export const routes = [
@@ -25,5 +26,8 @@ export const routes = [
   getCurrentApiKey,
   listApiKeys,
   revokeApiKey,
+  mintTicket,
+  rotateTicket,
+  endTickets,
   listSecurityEvents
 ] as const

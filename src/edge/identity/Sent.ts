@@ -1,6 +1,6 @@
 /** Commands about who may act, as the edge sends them: by an owner's session, or by whoever has proved something here. */
 import { none } from "../../domain/None.js"
-import type { SessionView } from "../../engine/Reads.js"
+import type { Trader } from "../../engine/Reads.js"
 import { noFingerprint } from "../../operations/Fingerprint.js"
 import { type Header, Principal } from "../../operations/Header.js"
 import { type CommandOfKind, type Kind, type Operation, withFields } from "../../operations/Operations.js"
@@ -18,10 +18,6 @@ export const proved = <K extends Kind>(
   values: FieldsOf<K>
 ): CommandOfKind<K> => withFields(kind, { ...keyless, principal, account: none, credential: none, operation }, values)
 
-/** A command of an owner's. */
-export const owned = <K extends Kind>(
-  kind: K,
-  { account, credential, principal }: SessionView,
-  operation: Operation,
-  values: FieldsOf<K>
-) => withFields(kind, { ...keyless, principal, account, credential, operation }, values)
+/** A command of whoever acts for an account. */
+export const owned = <K extends Kind>(kind: K, { account, credential, principal }: Trader, operation: Operation, values: FieldsOf<K>) =>
+  withFields(kind, { ...keyless, principal, account, credential, operation }, values)

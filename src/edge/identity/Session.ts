@@ -2,7 +2,6 @@
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
-import { sessionMs } from "../../engine/identity/Sessions.js"
 import * as SessionTokens from "../../identity/SessionTokens.js"
 import type { Command } from "../../operations/Operations.js"
 import type { Services } from "../http/Call.js"
@@ -25,14 +24,15 @@ export const opened = (
 ): Effect.Effect<typeof Session.Type, Errors.Failure> =>
   Effect.suspend(() => {
     const token = SessionTokens.issue(services.identity.random.bytes)
-    return Effect.map(Submission.submitted(services, make({ tokenSha256: token.sha256 })), ({ atEpochMs, entries: [entry] }) => {
-      assert(entry?._tag === "SessionOpened", "signing in comes to a session")
+    return Effect.map(Submission.submitted(services, make({ tokenSha256: token.sha256 })), ({ entries: [entry] }) => {
+      const session = services.state.findSession(token.sha256)
+      assert(entry?._tag === "SessionOpened" && session !== undefined, "signing in comes to a session")
       return {
         version: "session/v1" as const,
         accessToken: token.text,
         tokenType: "Bearer" as const,
         accountId: services.state.accountId(entry.account),
-        expiresAtEpochMs: atEpochMs + sessionMs
+        expiresAtEpochMs: session.expiresAtEpochMs
       }
     })
   })

@@ -23,15 +23,10 @@ import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { ApiKeyRecord, record, Scope } from "./ApiKeyRecord.js"
+import { ApiKeyRecord, record, Scope, Scopes } from "./ApiKeyRecord.js"
 import { withOwnAccount } from "./OwnAccount.js"
 import { owned, proved } from "./Sent.js"
 
-const distinct = (scopes: ReadonlyArray<string>): boolean => new Set(scopes).size === scopes.length
-const Scopes = Schema.Array(Scope).pipe(Schema.minItems(1), Schema.maxItems(2), Schema.filter(distinct)).annotations({
-  identifier: "Scopes",
-  jsonSchema: { type: "array", items: { enum: ["read", "trade"] }, minItems: 1, maxItems: 2, uniqueItems: true }
-})
 const KeyLifetimeSeconds = Schema.Int.pipe(Schema.between(300, 604_800))
 const UserCode = Schema.String.pipe(Schema.pattern(userCodePattern)).annotations({ identifier: "UserCode" })
 /** SHA-256 in base64url. */
@@ -45,7 +40,7 @@ const ConnectBody = Schema.Struct({
   codeChallenge: CodeChallenge.annotations({ description: "S256 of a verifier that only the agent knows: base64url of its SHA-256." })
 }).annotations({ identifier: "AgentConnectBody" })
 
-const AgentConnect = Schema.Struct({
+export const AgentConnect = Schema.Struct({
   version: Schema.Literal("agent-connect/v1"),
   deviceCode: Fields.Text.annotations({ description: "The agent's secret: shown this once." }),
   userCode: UserCode,
@@ -236,7 +231,7 @@ const ExchangeBody = Schema.Struct({
   codeVerifier: CodeVerifier
 }).annotations({ identifier: "AgentConnectExchangeBody" })
 
-const Exchanged = Schema.Struct({
+export const Exchanged = Schema.Struct({
   version: Schema.Literal("agent-connect-exchange/v1"),
   apiKey: Fields.Text.annotations({ description: "The key's whole text: shown this once." }),
   key: ApiKeyRecord
@@ -281,7 +276,7 @@ export const exchangeAgentConnect = Route.effect({
         return {
           version: "agent-connect-exchange/v1" as const,
           apiKey: issued.text,
-          key: record(state, state.apiKey(entry.apiKey), atEpochMs)
+          key: record(services, state.apiKey(entry.apiKey), atEpochMs)
         }
       })
     })

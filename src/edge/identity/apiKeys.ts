@@ -35,13 +35,13 @@ export const getCurrentApiKey = Route.effect({
     .addError(Failures.native(Failures.anyKeyRead))
     .annotate(OpenApi.Summary, "The API key that asks"),
   example: { target: "/v1/api-keys/current" },
-  handler: ({ now, rateLimits, state }) => ({ trader }) =>
+  handler: (services) => ({ trader }) =>
     Effect.sync(() => {
-      const at = now()
+      const at = services.now()
       return {
         version: "api-key-current/v1" as const,
-        key: record(state, trader, at),
-        rateLimit: rateLimits.key.view(trader.credential, at)
+        key: record(services, trader, at),
+        rateLimit: services.rateLimits.key.view(trader.credential, at)
       }
     })
 })
@@ -64,10 +64,10 @@ export const listApiKeys = Route.effect({
     .addError(Failures.native(Failures.keyedRead))
     .annotate(OpenApi.Summary, "The account's API keys, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/api-keys` },
-  handler: ({ now, state }) => ({ path: { accountId }, trader }) =>
-    withOwnAccount(state, trader, accountId, (account) => {
-      const atEpochMs = now()
-      const keys = state.apiKeys(account, mostListed).map((key) => record(state, key, atEpochMs))
+  handler: (services) => ({ path: { accountId }, trader }) =>
+    withOwnAccount(services.state, trader, accountId, (account) => {
+      const atEpochMs = services.now()
+      const keys = services.state.apiKeys(account, mostListed).map((key) => record(services, key, atEpochMs))
       return Effect.succeed({ version: "api-key-list/v1" as const, keys })
     })
 })
@@ -94,7 +94,7 @@ export const revokeApiKey = Route.effect({
     return withOwnAccount(state, trader, accountId, (account) => {
       const key = state.findApiKey(keyId)
       if (key === undefined || key.account !== account) return keyUnknown
-      const revoked = () => ({ version: "api-key-revoke/v1" as const, key: record(state, state.apiKey(key.credential), now()) })
+      const revoked = () => ({ version: "api-key-revoke/v1" as const, key: record(services, state.apiKey(key.credential), now()) })
       // What is revoked stays so: a repetition needs no record.
       if (key.revokedAtEpochMs !== 0) return Effect.sync(revoked)
       const revocation = owned("RevokeApiKey", trader, Operation.revokeApiKey, { keyId, remoteAddress })

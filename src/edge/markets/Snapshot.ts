@@ -8,7 +8,7 @@ import { assert } from "../../domain/Assert.js"
 import * as Market from "../../domain/Market.js"
 import * as Session from "../../domain/Session.js"
 import * as Units from "../../domain/Units.js"
-import type { MarketView, Reads } from "../../engine/Reads.js"
+import type { MarketView, Reads, Trader } from "../../engine/Reads.js"
 import { inBoth } from "../accounts/Money.js"
 import * as Fields from "../http/Fields.js"
 import { sha256 } from "./Digest.js"
@@ -80,7 +80,9 @@ const MarketDetails = Schema.Struct({
   lastPriceAtoms: Fields.Atoms,
   lastPrice: Fields.Decimal,
   change24hBps: Fields.Bps,
-  favorite: Schema.Boolean
+  favorite: Schema.Boolean.annotations({
+    description: "Whether the account that asks has it among its favorites; false without a good credential, and in the digest."
+  })
 }).annotations({ identifier: "MarketDetails" })
 
 /** A market's trading session. */
@@ -218,3 +220,14 @@ export const make = (state: Reads): (view: MarketView) => MarketSnapshot => {
     resync: { stream: "market.status", fromSequence: view.marketSequence }
   })
 }
+
+/** A snapshot as whoever asks sees it: with what is a favorite of theirs. */
+export const asSeenBy = (
+  state: Reads,
+  trader: Trader | undefined,
+  { index }: MarketView,
+  snapshot: MarketSnapshot
+): MarketSnapshot =>
+  trader !== undefined && state.isFavorite(trader.account, index)
+    ? { ...snapshot, market: { ...snapshot.market, favorite: true } }
+    : snapshot

@@ -96,7 +96,7 @@ const compatMarket = (view: MarketView, info: MarketSnapshot): CompatMarket => {
 
 export const listMarkets = Route.effect({
   tag: "markets",
-  access: "public",
+  access: "anyone_or_trader",
   budget: "public",
   endpoint: HttpApiEndpoint.get("listMarkets", "/v1/markets")
     .addSuccess(MarketList)
@@ -105,13 +105,17 @@ export const listMarkets = Route.effect({
   example: { target: "/v1/markets" },
   handler: ({ shared, state }) => {
     const snapshot = shared(Snapshot.make)
-    return () => Effect.succeed({ version: "external-market-list/v1" as const, markets: listedMarkets(state).map(snapshot) })
+    return ({ trader }) =>
+      Effect.succeed({
+        version: "external-market-list/v1" as const,
+        markets: listedMarkets(state).map((view) => Snapshot.asSeenBy(state, trader, view, snapshot(view)))
+      })
   }
 })
 
 export const getMarket = Route.effect({
   tag: "markets",
-  access: "public",
+  access: "anyone_or_trader",
   budget: "public",
   endpoint: HttpApiEndpoint.get("getMarket", "/v1/markets/:marketId")
     .setPath(Fields.MarketPath)
@@ -121,7 +125,12 @@ export const getMarket = Route.effect({
   example: { target: `/v1/markets/${Example.marketId}` },
   handler: ({ shared, state }) => {
     const snapshot = shared(Snapshot.make)
-    return ({ path }) => withMarket(state, state.findMarket(path.marketId), (view) => Effect.succeed(snapshot(view)))
+    return ({ path, trader }) =>
+      withMarket(
+        state,
+        state.findMarket(path.marketId),
+        (view) => Effect.succeed(Snapshot.asSeenBy(state, trader, view, snapshot(view)))
+      )
   }
 })
 

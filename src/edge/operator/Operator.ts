@@ -4,12 +4,15 @@
  */
 import { addToFund } from "./addToFund.js"
 import { cancelByOperator } from "./cancelByOperator.js"
+import { creditAccount } from "./creditAccount.js"
 import { delistMarket, getDelisting, withdrawDelisting } from "./delistMarket.js"
 import { getAnnounced } from "./getAnnounced.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
+import { issueBotKey } from "./issueBotKey.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
 import { putMarket } from "./putMarket.js"
+import { setAccountFlags } from "./setAccountFlags.js"
 import { setIndexPrice } from "./setIndexPrice.js"
 import { setLimits } from "./setLimits.js"
 import { setMarketStatus } from "./setMarketStatus.js"
@@ -31,5 +34,8 @@ export const routes = [
   haltEngine,
   resumeEngine,
   setLimits,
-  openDemoAccounts
+  issueBotKey,
+  setAccountFlags,
+  openDemoAccounts,
+  creditAccount
 ] as const

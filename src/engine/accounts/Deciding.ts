@@ -19,13 +19,12 @@ import * as Margin from "../Margin.js"
 import { settleAccount } from "../markets/Funding.js"
 import type { State } from "../State.js"
 import { setAutoClose } from "./AutoClose.js"
+import { maxCreditAtoms } from "./Credits.js"
 import * as InsuranceFund from "./InsuranceFund.js"
+import { creditAccount, registerAffiliate, setAccountFlags, setFavorite } from "./Standings.js"
 
 /** Most accounts a venue may have: everything that grows has a bound. */
 export const maxAccounts = 1_000_000
-
-/** Most money atoms one credit may bring. */
-const maxCreditAtoms = 2 ** 52
 
 const openDemoAccounts = (state: State, command: OpenDemoAccounts): ReadonlyArray<AccountOpened | Refused> => {
   const { collateralAtoms } = command
@@ -143,5 +142,21 @@ export const deciders: Deciders<"accounts"> = {
   SetAutoClose: {
     admit: always,
     decide: (state, command) => [setAutoClose(state, command)]
+  },
+  SetFavorite: {
+    admit: always,
+    decide: (state, command) => [setFavorite(state, command)]
+  },
+  RegisterAffiliate: {
+    admit: always,
+    decide: (state, command) => [registerAffiliate(state, command)]
+  },
+  SetAccountFlags: {
+    admit: always,
+    decide: (state, command) => [setAccountFlags(state, command)]
+  },
+  CreditAccount: {
+    admit: always,
+    decide: (state, command) => [creditAccount(state, command)]
   }
 }

@@ -6,6 +6,7 @@ import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
 import { Brackets, numbersOf } from "./Brackets.js"
 import { Rankings } from "./Rankings.js"
+import type { StandingDump } from "./Standing.js"
 import { directionOf, Triggers } from "./Triggers.js"
 import * as Watch from "./Watch.js"
 import { ApiKeys } from "./ApiKeys.js"
@@ -34,6 +35,8 @@ type LiquidationDump = readonly [account: number, atEpochMs: number, parts: Part
 const liquidationsOf = ({ liquidations, parts }: State): ReadonlyArray<LiquidationDump> =>
   liquidations.entries().map(([account, atEpochMs]) => [account, atEpochMs, parts.get(account) ?? null])
 
+const standingSection = "accounts.standing"
+
 export const part: Part = {
   encode: (state, into) => {
     into.json("accounts.totals", totalsOf(state))
@@ -53,6 +56,9 @@ export const part: Part = {
     into.json("accounts.bracketsReached", state.brackets.allReached())
     into.column("accounts.fundingPayments", state.fundingPayments.dump())
     into.column("accounts.balances", state.balances.dump())
+    // Only where there is any, so that a venue without has what it always had.
+    const standing = state.standing.dump()
+    if (standing !== undefined) into.json(standingSection, standing)
   },
   restore: (state, from) => {
     const totals = from.json("accounts.totals") as Totals
@@ -78,6 +84,7 @@ export const part: Part = {
     state.rankings = Rankings.restore(from.floats("accounts.rankings"))
     state.fundingPayments.restore(from.floats("accounts.fundingPayments"))
     state.balances = BalanceLog.restore(from.floats("accounts.balances"))
+    if (from.has(standingSection)) state.standing.restore(from.json(standingSection) as StandingDump)
     state.triggers = Triggers.restore(state.positions)
     state.brackets = Brackets.restore(
       from.floats("accounts.brackets"),
@@ -118,6 +125,7 @@ export const part: Part = {
     for (const [heap, to] of state.brackets.allReached()) feed(`reached ${heap} ${to}`)
     feed(`log funding payments ${state.fundingPayments.dump().join(" ")}`)
     feed(`log balances ${state.balances.dump().join(" ")}`)
+    state.standing.canonical(feed)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
   },
   firstBroken: (state) => conservation(state) ?? balancesAddUp(state) ?? zeroSum(state) ?? bracketsFit(state)

@@ -184,6 +184,14 @@ export class AccountReads extends IdentityReads {
     }
   }
 
+  isFavorite(account: number, market: number): boolean {
+    return this.state.standing.isFavorite(account, market)
+  }
+
+  affiliateSince(account: number): number {
+    return this.state.standing.affiliateSince(account)
+  }
+
   findApiKey(keyId: string): ApiKeyView | undefined {
     const index = this.state.apiKeys.find(keyId)
     return index === none ? undefined : this.apiKey(index)

@@ -8,11 +8,14 @@ import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { AddPasskey } from "../../operations/identity/AddPasskey.js"
 import type { ApproveAgent } from "../../operations/identity/ApproveAgent.js"
-import type { KeyIssued, PasskeyFields, SessionOpened } from "../../operations/identity/Credentials.js"
+import type { KeyIssued, PasskeyFields, SessionOpened, TicketIssued } from "../../operations/identity/Credentials.js"
 import type { ExchangeGrant } from "../../operations/identity/ExchangeGrant.js"
+import { botKeyMs, type IssueBotKey } from "../../operations/identity/IssueBotKey.js"
+import { type KeyGrant, scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import type { OpenOwnerAccount } from "../../operations/identity/OpenOwnerAccount.js"
 import type { RemovePasskey } from "../../operations/identity/RemovePasskey.js"
 import type { RevokeApiKey } from "../../operations/identity/RevokeApiKey.js"
+import type { RotateTicket } from "../../operations/identity/RotateTicket.js"
 import type { SignIn } from "../../operations/identity/SignIn.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import { maxAccounts } from "../accounts/Deciding.js"
@@ -21,12 +24,13 @@ import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { kindCode, type KindName } from "./SecurityLog.js"
 import { type Session, sessionMs } from "./Sessions.js"
+import * as Ticketing from "./Ticketing.js"
 
 /** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
 const addedApprovesAfterMs = 24 * 60 * 60 * 1000
 
 /** Notes an event of an account's security. */
-export const note = (
+const note = (
   state: State,
   account: number,
   kind: KindName,
@@ -94,6 +98,7 @@ const openOwnerAccount = (state: State, command: OpenOwnerAccount): SessionOpene
   const born = Ids.ordinal(state.sequence, 0)
   const account = state.accounts.open(born, state.sequence)
   state.events.event2(Event.AccountOpened, account, born)
+  state.standing.waitForCredit(account)
   addPasskey(state, account, command, state.atEpochMs)
   note(state, account, "account_opened", credentialId, remoteAddress, displayName)
   return open(state, account, credentialId, command)
@@ -158,11 +163,47 @@ const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
   return done
 }
 
-/** Keys of an account that may act at the record's time. */
-const activeKeys = ({ apiKeys, atEpochMs }: State, account: number): number => {
+/** Keys of an account that may act at the record's time; where the others were used from is forgotten. */
+const activeKeys = ({ apiKeys, atEpochMs, identity }: State, account: number): number => {
   let active = 0
-  for (const key of apiKeys.of(account)) if (apiKeys.actsUntil(key) > atEpochMs) active++
+  for (const key of apiKeys.of(account)) {
+    if (apiKeys.actsUntil(key) > atEpochMs) active++
+    else identity.keyUses.forgetAddresses(key)
+  }
   return active
+}
+
+/** Issues a key of an account to somebody by name. */
+const issueKey = (
+  state: State,
+  account: number,
+  { displayPrefix, expiresAtEpochMs, keyId, scopes, secretSha256 }: KeyGrant,
+  name: string,
+  remoteAddress: string
+): KeyIssued => {
+  const apiKey = state.apiKeys.issue({
+    keyId,
+    account,
+    displayPrefix,
+    secretSha256,
+    scopes,
+    createdAtEpochMs: state.atEpochMs,
+    expiresAtEpochMs,
+    revokedAtEpochMs: 0
+  })
+  state.identity.clientNames.set(apiKey, name)
+  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
+  note(state, account, "key_issued", keyId, remoteAddress, name)
+  return { _tag: "KeyIssued", account, apiKey }
+}
+
+const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Refused => {
+  const { ofAccount, subject } = command
+  if (activeKeys(state, ofAccount) >= state.identity.bounds.keys) return refused(Refusal.keyLimit, none)
+  const grant = { ...command, scopes: scopeRead | scopeTrade, expiresAtEpochMs: state.atEpochMs + botKeyMs }
+  const issued = issueKey(state, ofAccount, grant, subject, "")
+  state.identity.botKeys.add(issued.apiKey)
+  return issued
 }
 
 const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued | Refused => {
@@ -174,21 +215,7 @@ const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued | Refuse
   if (activeKeys(state, account) >= bounds.keys) return refused(Refusal.keyLimit, none)
   grants.remove(grant)
   const expiresAtEpochMs = state.atEpochMs + keyLifetimeSeconds * 1000
-  const { displayPrefix, keyId, remoteAddress, secretSha256 } = command
-  const apiKey = state.apiKeys.issue({
-    keyId,
-    account,
-    displayPrefix,
-    secretSha256,
-    scopes,
-    createdAtEpochMs: state.atEpochMs,
-    expiresAtEpochMs,
-    revokedAtEpochMs: 0
-  })
-  state.identity.clientNames.set(apiKey, clientName)
-  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
-  note(state, account, "key_issued", keyId, remoteAddress, clientName)
-  return { _tag: "KeyIssued", account, apiKey }
+  return issueKey(state, account, { ...command, scopes, expiresAtEpochMs }, clientName, command.remoteAddress)
 }
 
 const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApiKey): Done | Refused => {
@@ -198,8 +225,20 @@ const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApi
   if (apiKeys.revokedAt(key) !== 0) return done
   apiKeys.setRevokedAt(key, state.atEpochMs)
   state.events.event2(Event.ApiKeyRevoked, key, account)
+  state.identity.keyUses.forgetAddresses(key)
+  for (const family of state.identity.tickets.liveOf(key, state.atEpochMs)) Ticketing.end(state, family)
   note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
   return done
+}
+
+/** A ticket that was rotated before is in two hands: its family has ended, and the owner is told. */
+const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refused => {
+  const { outcome, stolenFrom } = Ticketing.rotate(state, command)
+  if (stolenFrom !== undefined) {
+    const { account, apiKey } = stolenFrom
+    note(state, account, "ticket_family_ended", state.apiKeys.keyId(apiKey), "", "a ticket was presented again after its rotation")
+  }
+  return outcome
 }
 
 export const deciders: Deciders<"identity"> = {
@@ -249,9 +288,43 @@ export const deciders: Deciders<"identity"> = {
     admit: always,
     decide: (state, command) => [revokeApiKey(state, command)]
   },
+  IssueBotKey: {
+    // As with demo keys: the key under which it was issued has been forgotten, and it never is.
+    admit: ({ apiKeys }, { keyId }) => apiKeys.find(keyId) === none ? Refusal.none : Refusal.idempotencyConflict,
+    decide: (state, command) => [issueBotKey(state, command)]
+  },
+  MintTicket: {
+    admit: Ticketing.refusesMint,
+    decide: (state, command) => [Ticketing.mint(state, command)]
+  },
+  RotateTicket: {
+    admit: Ticketing.refusesRotation,
+    decide: (state, command) => [rotateTicket(state, command)]
+  },
+  EndTickets: {
+    admit: always,
+    decide: (state, command) => {
+      Ticketing.endBy(state, command)
+      return [done]
+    }
+  },
+  NoteKeyUses: {
+    admit: always,
+    decide: (state, { uses }) => {
+      for (const { apiKey, usedAtEpochMs } of uses) {
+        state.identity.keyUses.used(apiKey, usedAtEpochMs)
+        state.events.event2(Event.KeyUsed, apiKey, usedAtEpochMs)
+      }
+      return [done]
+    }
+  },
   NoteSecurity: {
     admit: always,
     decide: (state, { credentialId, ofAccount, remoteAddress, what }) => {
+      if (what === "key_used_from_new_address") {
+        const key = state.apiKeys.find(credentialId)
+        if (key !== none) state.identity.keyUses.addAddress(key, remoteAddress)
+      }
       note(state, ofAccount, what, credentialId, remoteAddress)
       return [done]
     }

@@ -1,18 +1,24 @@
 /** What the state knows of who may act: passkeys, sessions, grants, and what was noted of them. Keys are with the accounts. */
 import { bounds, type IdentityBounds } from "./Bounds.js"
 import { Grants } from "./Grants.js"
+import { KeyUses } from "./KeyUses.js"
 import { Passkeys } from "./Passkeys.js"
 import { SecurityLog } from "./SecurityLog.js"
 import { Sessions } from "./Sessions.js"
+import { Tickets } from "./Tickets.js"
 
 export class Identity {
   readonly passkeys = new Passkeys()
   readonly sessions = new Sessions()
   readonly grants = new Grants()
   readonly security: SecurityLog
+  readonly tickets = new Tickets()
+  readonly keyUses = new KeyUses()
   readonly bounds: IdentityBounds
-  /** What agents called themselves when their keys were issued, by key. */
+  /** What agents called themselves when their keys were issued, and who bots proved to be, by key. */
   readonly clientNames = new Map<number, string>()
+  /** Keys that are bots' of the venue's own. */
+  readonly botKeys = new Set<number>()
 
   constructor(given: Partial<IdentityBounds> = {}) {
     this.bounds = { ...bounds, ...given }

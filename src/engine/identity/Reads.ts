@@ -1,7 +1,7 @@
 /** What is read of who may act. */
 import { Principal } from "../../operations/Header.js"
 import { MarketReads } from "../markets/Reads.js"
-import type { GrantView, PasskeyView, SecurityEventView, SessionView } from "../Reads.js"
+import type { GrantView, PasskeyView, SecurityEventView, SessionView, TicketFamilyView } from "../Reads.js"
 import type { Session } from "./Sessions.js"
 
 const sessionView = (session: Session): SessionView => ({ principal: Principal.session, credential: session.number, ...session })
@@ -9,6 +9,22 @@ const sessionView = (session: Session): SessionView => ({ principal: Principal.s
 export class IdentityReads extends MarketReads {
   clientName(key: number): string | undefined {
     return this.state.identity.clientNames.get(key)
+  }
+
+  isBotKey(key: number): boolean {
+    return this.state.identity.botKeys.has(key)
+  }
+
+  keyLastUsedAt(key: number): number {
+    return this.state.identity.keyUses.lastUsedAt(key)
+  }
+
+  keyAddresses(key: number): ReadonlyArray<string> {
+    return this.state.identity.keyUses.addressesOf(key)
+  }
+
+  findTicketFamily(family: number): TicketFamilyView | undefined {
+    return this.state.identity.tickets.find(family)
   }
 
   findSession(tokenSha256: string): SessionView | undefined {

@@ -18,7 +18,8 @@ export const kinds = [
   "agent_denied",
   "key_issued",
   "key_revoked",
-  "key_used_from_new_address"
+  "key_used_from_new_address",
+  "ticket_family_ended"
 ] as const
 export type KindName = Exclude<(typeof kinds)[number], "">
 

@@ -36,6 +36,9 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
     Matching.cancelResting(state, order, Order.CancelReason.user)
     return decided(state, order)
   }
+  if (!orders.reduceOnly(order) && !state.standing.mayTrade(command.account)) {
+    return refused(Refusal.accountNotEnabled, command.orderNumber)
+  }
   const before = orders.remaining(order)
   const priceBefore = orders.priceAtoms(order)
   const priceAtoms = command.priceAtoms === 0 ? priceBefore : command.priceAtoms

@@ -39,9 +39,10 @@ export const refusedBefore = (
   }
   const market = state.markets[entry.market]
   if (market === undefined || !Market.isListed(market.status)) return refused(Refusal.marketNotFound, number)
-  return entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= atEpochMs
-    ? refused(Refusal.expiryPassed, number, atEpochMs, entry.expiresAtEpochMs)
-    : undefined
+  if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= atEpochMs) {
+    return refused(Refusal.expiryPassed, number, atEpochMs, entry.expiresAtEpochMs)
+  }
+  return entry.reduceOnly || state.standing.mayTrade(account) ? undefined : refused(Refusal.accountNotEnabled, number)
 }
 
 /** Places one entry of a command and says what it came to. The pool has room. */

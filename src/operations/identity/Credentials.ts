@@ -39,3 +39,17 @@ export const KeyIssued = Outcome.declare("KeyIssued", 11, {
   apiKey: Field.numberOf("api_key")
 })
 export type KeyIssued = Outcome.OutcomeOf<"KeyIssued", typeof KeyIssued.fields>
+
+/** A ticket by its place: which family, and which of its tickets in turn. */
+export const ticketFields = {
+  family: Field.whole("count"),
+  generation: Field.whole("count")
+}
+
+/** A ticket is its family's current one from here on. */
+export const TicketIssued = Outcome.declare("TicketIssued", 12, {
+  account: Field.numberOf("account"),
+  ...ticketFields,
+  expiresAtEpochMs: Field.whole("epoch_ms")
+})
+export type TicketIssued = Outcome.OutcomeOf<"TicketIssued", typeof TicketIssued.fields>

@@ -14,12 +14,12 @@ import { ask, must, Owner, type Told } from "./Owner.js"
 const access: Readonly<Record<Described["access"], ReadonlyArray<Contract.Name>>> = {
   trade: ["placeOrder", "placeOrderBatch", "cancelOrderBatch", "cancelOrder", "amendOrder", "cancelAllOrders", "setCancelAllAfter",
     "fenceOutcome", "setProfile", "setLeverage", "setAutoClose", "cancelAutoClose", "cancelTriggers", "createOrders", "createOrder",
-    "cancelCompatOrder", "cancelAllCompatOrders"],
+    "cancelCompatOrder", "cancelAllCompatOrders", "addFavorite", "removeFavorite", "registerAffiliate"],
   read: ["getOrder", "getCancelAllAfter", "lookUpOutcome", "getBalance", "listPositions", "listOrders", "listFills",
     "listAccountLiquidations", "listFundingPayments", "listLedger", "getProfile", "getLeverage", "previewMargin", "getAutoClose",
-    "listTriggers", "getCompatOrder", "listCompatOrders", "listCompatOwnTrades", "listCompatPositions", "getCompatBalance"],
+    "listTriggers", "getCompatOrder", "listCompatOrders", "listCompatOwnTrades", "listCompatPositions", "getCompatBalance", "getAffiliate"],
   anyone_or_owner: ["beginRegistration", "finishRegistration"],
-  public: ["beginAuthentication", "finishAuthentication", "beginAgentConnect", "exchangeAgentConnect", "listMarkets", "getMarket",
+  public: ["beginAuthentication", "finishAuthentication", "beginAgentConnect", "exchangeAgentConnect", "rotateTicket", "endTickets",
     "getBook", "listTrades", "getStats", "listFundings", "listMarks", "listLiquidations", "listDeleveragings", "getInsuranceFund",
     "getLimits", "listCompatMarkets", "getCompatBook", "listCompatTrades", "getCompatStats", "getCompatTicker", "getCompatTime"],
   owner: ["getCurrentSession", "endCurrentSession", "listPasskeys", "removePasskey", "showAgentConnect", "approveAgentConnect",
@@ -27,9 +27,10 @@ const access: Readonly<Record<Described["access"], ReadonlyArray<Contract.Name>>
   key: ["getCurrentApiKey"],
   operator: ["putMarket", "getAnnounced", "setMarketStatus", "delistMarket", "getDelisting", "withdrawDelisting", "setIndexPrice",
     "openIndexStream", "getIndexStream", "streamIndexPrices", "cancelByOperator", "addToFund", "haltEngine", "resumeEngine", "setLimits",
-    "openDemoAccounts"],
+    "openDemoAccounts", "issueBotKey", "setAccountFlags", "creditAccount"],
   system: ["getHealth", "getReadiness", "getMetrics", "getOpenApi", "getDocs"],
-  key_read: []
+  key_read: ["mintTicket"],
+  anyone_or_trader: ["listMarkets", "getMarket"]
 }
 
 const levelOf: ReadonlyMap<Contract.Name, Described["access"]> = new Map(
@@ -82,6 +83,7 @@ const met = (level: Described["access"], credential: Credential): Met => {
   switch (level) {
     case "system":
     case "public":
+    case "anyone_or_trader":
       return "in"
     case "operator":
       return credential === "the operator" ? "in" : "no operator"
@@ -131,7 +133,7 @@ const keyOf = async (
 }
 
 const setting = async (): Promise<Scene> => {
-  const venue = LiveVenue.make()
+  const venue = LiveVenue.make(undefined, { affiliateEnabled: true })
   const [owner, other] = [await Owner.open(venue), await Owner.open(venue)]
   const expired = await keyOf(owner, ["read", "trade"], 300)
   const revoked = await keyOf(owner, ["read", "trade"])

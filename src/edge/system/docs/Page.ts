@@ -35,6 +35,7 @@ const accessText: Readonly<Record<Level, string>> = {
   key_read: "API key with `read`, no session.",
   owner: "The owner's session.",
   anyone_or_owner: "No credential, or the owner's session.",
+  anyone_or_trader: "No credential; with one, what is the account's own is told beside.",
   operator: "The operator's token."
 }
 

@@ -1,0 +1,43 @@
+/**
+ * `venue audit`: what of a journal concerns security, a line a record: what operators did, and everything about who may act.
+ * The digests of credentials are never told, nor is anything from which one could be made.
+ */
+import type * as Stream from "effect/Stream"
+import type { State } from "../../engine/State.js"
+import { Principal } from "../../operations/Header.js"
+import { capabilities, type Command } from "../../operations/Operations.js"
+import type { Ended } from "../Exit.js"
+import { auditLine } from "../replay/CommandLines.js"
+import * as Format from "../replay/Format.js"
+import { accountName } from "../replay/Names.js"
+import { kinds } from "../../engine/identity/SecurityLog.js"
+import * as Tail from "./Tail.js"
+
+export type Asked = Pick<Tail.Asked, "from" | "accountId" | "follow" | "capacity">
+
+const isSecurityRelevant = (command: Command): boolean => command.principal === Principal.operator || command.kind in capabilities.identity
+
+/** The accounts that a record is about: whoever it acted for, and whom its events name. */
+const accountsOf = ({ events, record: { command } }: Tail.Told): ReadonlyArray<number> => {
+  const named = "ofAccount" in command ? [command.ofAccount] : []
+  const accounts = [command.account, ...named, ...events.flatMap((event) => "account" in event ? [event.account] : [])]
+  return [...new Set(accounts)].filter((account) => account >= 0)
+}
+
+const lineOf = (state: State, told: Tail.Told, accountId: string | undefined): ReadonlyArray<string> => {
+  const { events, outcome, record: { atEpochMs, command, sequence } } = told
+  if (!isSecurityRelevant(command)) return []
+  const whose = accountsOf(told).map((account) => accountName(state, account))
+  if (accountId !== undefined && !whose.includes(accountId)) return []
+  const notes = events.flatMap((event) => event.event === "SecurityNoted" ? [kinds[event.kind]!.replaceAll("_", " ")] : [])
+  const text = [
+    ...(whose.length === 0 ? [] : [`${whose.join(", ")}:`]),
+    auditLine(state, command, outcome),
+    ...(notes.length === 0 ? [] : [`[noted: ${notes.join(", ")}]`])
+  ]
+  return [`${Format.time(atEpochMs)}  ${String(sequence).padStart(10)}  ${text.join(" ")}`]
+}
+
+/** The lines of what was asked for, oldest first; from the first record on unless another was named. */
+export const lines = (asked: Asked): Stream.Stream<string, Tail.Failure | Ended, Tail.Needs> =>
+  Tail.records({ ...asked, from: asked.from ?? 1, marketId: undefined }, (state, told) => lineOf(state, told, asked.accountId))

@@ -1,0 +1,139 @@
+/**
+ * `venue connect`: an agent that asks an owner for a key. It shows a code and a link, waits for the owner's decision, fetches
+ * the key and puts it into the user's own file. The key is never shown.
+ */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as Clock from "effect/Clock"
+import * as Data from "effect/Data"
+import * as Duration from "effect/Duration"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { createHash } from "node:crypto"
+import * as fs from "node:fs"
+import * as path from "node:path"
+import { readKeys, type StoredKey } from "../../client/ccxt/KeyFile.js"
+import { AgentConnect, Exchanged } from "../../edge/identity/agentConnect.js"
+
+export interface Asked {
+  /** Without a slash at the end. */
+  readonly url: string
+  readonly name: string
+  readonly scopes: ReadonlyArray<string>
+  readonly keyLifetimeSeconds: number
+  readonly keyFile: string
+  /** What proves that whoever fetches the key is who asked for it, base64url. */
+  readonly codeVerifier: string
+}
+
+/** The owner or the venue decided against it. */
+class Denied extends Data.TaggedError("Denied")<{ readonly text: string }> {}
+/** There is no venue there, or none that speaks this contract. */
+class NoVenue extends Data.TaggedError("NoVenue")<{ readonly text: string }> {}
+/** The key file cannot be read or written. */
+class NoFile extends Data.TaggedError("NoFile")<{ readonly text: string }> {}
+
+export type Failure = Denied | NoVenue | NoFile
+
+const requestTimeout = Duration.seconds(10)
+/** So much slower after each answer that the venue was asked too often. */
+const slowerBy = Duration.seconds(5)
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** Sends a body; fails where there is no answer. */
+const post = (url: string, target: string, body: unknown): Effect.Effect<Answer, NoVenue, HttpClient.HttpClient> =>
+  Effect.gen(function*() {
+    const client = yield* HttpClient.HttpClient
+    const response = yield* client.execute(HttpClientRequest.bodyUnsafeJson(HttpClientRequest.post(`${url}${target}`), body))
+    return { status: response.status, text: yield* response.text }
+  }).pipe(
+    Effect.timeoutFail({ duration: requestTimeout, onTimeout: () => new NoVenue({ text: `${url} takes too long` }) }),
+    Effect.catchTags({
+      RequestError: (error) => new NoVenue({ text: `${url} cannot be reached: ${error.message}` }),
+      ResponseError: (error) => new NoVenue({ text: `${url} broke off: ${error.message}` })
+    })
+  )
+
+const decode = <A, I>(url: string, schema: Schema.Schema<A, I>, text: string): Effect.Effect<A, NoVenue> =>
+  Schema.decode(Schema.parseJson(schema))(text).pipe(
+    Effect.mapError((error) => new NoVenue({ text: `${url} does not speak this contract: ${error.message}` }))
+  )
+
+const Refusal = Schema.Struct({ code: Schema.String, safeMessage: Schema.String })
+
+const stored = (file: string): Effect.Effect<ReadonlyArray<StoredKey>, NoFile> =>
+  Effect.try({
+    try: () => {
+      fs.mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
+      const keys = readKeys(file)
+      fs.accessSync(path.dirname(file), fs.constants.W_OK)
+      return keys
+    },
+    catch: (cause) => new NoFile({ text: `${file} cannot be used: ${String(cause)}` })
+  })
+
+/** Writes the keys for their user alone, whole or not at all. */
+const store = (file: string, keys: ReadonlyArray<StoredKey>): Effect.Effect<void, NoFile> =>
+  Effect.try({
+    try: () => {
+      const unfinished = `${file}.${process.pid}.tmp`
+      fs.writeFileSync(unfinished, `${JSON.stringify({ keys }, undefined, 2)}\n`, { mode: 0o600, flush: true })
+      fs.renameSync(unfinished, file)
+    },
+    catch: (cause) => new NoFile({ text: `${file} cannot be written: ${String(cause)}` })
+  })
+
+type Fetched = typeof Exchanged.Type
+
+/** Asks until the owner has decided: every so often, and more rarely where the venue asks for that. */
+const fetched = (
+  { codeVerifier, url }: Pick<Asked, "codeVerifier" | "url">,
+  begun: typeof AgentConnect.Type,
+  interval: Duration.Duration
+): Effect.Effect<Fetched, Denied | NoVenue, HttpClient.HttpClient> =>
+  Effect.gen(function*() {
+    yield* Effect.sleep(interval)
+    const again = (next: Duration.Duration) => fetched({ codeVerifier, url }, begun, next)
+    const isOver = (yield* Clock.currentTimeMillis) >= begun.expiresAtEpochMs + Duration.toMillis(requestTimeout)
+    const answer = yield* Effect.option(post(url, "/v1/agent-connect/exchange", { deviceCode: begun.deviceCode, codeVerifier }))
+    // An answer that was lost, and a venue that starts anew, decide nothing.
+    if (answer._tag === "None" || answer.value.status === 503 || answer.value.status === 429) {
+      return isOver ? yield* new Denied({ text: "nobody decided in time" }) : yield* again(interval)
+    }
+    const { status, text } = answer.value
+    if (status === 200) return yield* decode(url, Exchanged, text)
+    const { code, safeMessage } = yield* decode(url, Refusal, text)
+    if (code === "authorization_pending") return yield* again(interval)
+    if (code === "slow_down") return yield* again(Duration.sum(interval, slowerBy))
+    return yield* new Denied({ text: `${code}: ${safeMessage}` })
+  })
+
+/** Gets a key and keeps it; what it is, but for its text. `show` is told what the owner has to be shown. */
+export const connect = <R>(
+  asked: Asked,
+  show: (lines: ReadonlyArray<string>) => Effect.Effect<void, never, R>
+): Effect.Effect<Omit<StoredKey, "apiKey">, Failure, HttpClient.HttpClient | R> =>
+  Effect.gen(function*() {
+    const { codeVerifier, keyFile, keyLifetimeSeconds, name, scopes, url } = asked
+    // Looked at before anybody is asked: a key that cannot be kept would be lost.
+    yield* stored(keyFile)
+    const codeChallenge = createHash("sha256").update(codeVerifier).digest("base64url")
+    const first = yield* post(url, "/v1/agent-connect", { clientName: name, scopes, keyLifetimeSeconds, codeChallenge })
+    if (first.status !== 200) {
+      const { code, safeMessage } = yield* decode(url, Refusal, first.text)
+      return yield* new Denied({ text: `${code}: ${safeMessage}` })
+    }
+    const begun = yield* decode(url, AgentConnect, first.text)
+    yield* show([`code   ${begun.userCode}`, `link   ${begun.verificationUriComplete}`, "waiting for the account's owner"])
+    const { apiKey, key } = yield* fetched(asked, begun, Duration.seconds(begun.pollIntervalSeconds))
+    const { accountId, expiresAtEpochMs, keyId } = key
+    const kept = { url, name, accountId, keyId, scopes: key.scopes, expiresAtEpochMs }
+    // Another program may have put a key there meanwhile.
+    const others = (yield* stored(keyFile)).filter((other) => other.url !== url || other.name !== name)
+    yield* store(keyFile, [...others, { ...kept, apiKey }])
+    return kept
+  })

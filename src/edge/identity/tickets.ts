@@ -1,0 +1,128 @@
+/**
+ * Realtime tickets: `POST /v1/realtime/ticket` mints one with an API key, `PUT` rotates it, `DELETE` ends its family. Whoever
+ * holds a ticket may rotate and end it: neither takes a bearer.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { type Place, ticketPattern } from "../../identity/Tickets.js"
+import { Principal } from "../../operations/Header.js"
+import { bitsOf, scopeRead } from "../../operations/identity/KeyGrant.js"
+import { type Command, Operation } from "../../operations/Operations.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail, noContent } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import { BodyIsOptional } from "../http/Features.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import { Scopes } from "./ApiKeyRecord.js"
+import { owned, proved } from "./Sent.js"
+
+const target = "/v1/realtime/ticket"
+const sample = "AAAAAAAAAAAAAAAAtqWT3gY2ZZvW0C3zXzKq1w9m4Hc"
+
+const MintBody = Schema.Struct({
+  scopes: Fields.optional(Scopes).annotations({
+    description: "What the ticket may do: `read` when absent; `trade` only where it is asked for, and the key has it."
+  })
+}).annotations({ identifier: "RealtimeTicketScopes" })
+
+const Ticket = Schema.Struct({
+  ticket: Fields.Text.annotations({ description: "43 characters of `[A-Za-z0-9_-]`." }),
+  accountId: Fields.Text,
+  expiresAt: Fields.EpochMs.annotations({ description: "Milliseconds since the Unix epoch." })
+}).annotations({ identifier: "RealtimeTicket" })
+
+const TicketBody = Schema.Struct({
+  ticket: Fields.optional(Schema.String).annotations({
+    description: "43 characters of `[A-Za-z0-9_-]`. Another text, or none, is `realtime_ticket_rejected`."
+  })
+}).annotations({ identifier: "RealtimeTicketBody" })
+
+/** What a ticket looks like: of one that is none of this venue's, or is over, nothing becomes. */
+const EndBody = Schema.Struct({
+  ticket: Schema.String.pipe(Schema.pattern(ticketPattern))
+}).annotations({ identifier: "EndedRealtimeTicketBody" })
+
+/** A ticket of the family that a command began or went on with. */
+const issued = (services: Services, command: Command): Effect.Effect<typeof Ticket.Type, Errors.Failure> =>
+  Effect.map(Submission.submitted(services, command), ({ entries: [entry] }) => {
+    assert(entry?._tag === "TicketIssued", "minting and rotating come to a ticket")
+    return {
+      ticket: services.identity.tickets.text(entry),
+      accountId: services.state.accountId(entry.account),
+      expiresAt: entry.expiresAtEpochMs
+    }
+  })
+
+/** The place of the ticket that was sent; fails where none was, or none of this venue's. */
+const withPlace = <A>(
+  { identity: { tickets } }: Services,
+  ticket: string | undefined,
+  then: (place: Place) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> => {
+  if (ticket === undefined) return fail(Errors.ticketMissing)
+  const place = tickets.verify(ticket)
+  return place === undefined ? fail(Errors.refused(Refusal.ticketInvalid)) : then(place)
+}
+
+export const mintTicket = Route.effect({
+  tag: "identity",
+  access: "key_read",
+  budget: "key",
+  endpoint: HttpApiEndpoint.post("mintTicket", target)
+    .setPayload(MintBody)
+    .addSuccess(Ticket)
+    .addError(Failures.native(Failures.keyedReadWithBody, 429))
+    .annotate(BodyIsOptional, true)
+    .annotate(OpenApi.Summary, "A ticket for the realtime stream's account channels, good for five minutes"),
+  example: { target, body: { scopes: ["read"] } },
+  handler: (services) => ({ payload, trader }) => {
+    const scopes = payload.scopes === undefined ? scopeRead : bitsOf(payload.scopes)
+    return (trader.scopes & scopes) === scopes
+      ? issued(services, owned("MintTicket", trader, Operation.mintTicket, { scopes }))
+      : fail(Errors.refused(Refusal.keyScopeMissing))
+  }
+})
+
+export const rotateTicket = Route.effect({
+  tag: "identity",
+  access: "public",
+  budget: "public",
+  endpoint: HttpApiEndpoint.put("rotateTicket", target)
+    .setPayload(TicketBody)
+    .addSuccess(Ticket)
+    .addError(Failures.native(Failures.openWithBody, 401))
+    .annotate(OpenApi.Summary, "The ticket's successor, with five minutes of its own; up to twelve hours after the first"),
+  example: { target, body: { ticket: sample } },
+  handler: (services) => ({ payload }) =>
+    withPlace(services, payload.ticket, (place) =>
+      issued(services, proved("RotateTicket", Principal.ticket, Operation.rotateTicket, place)))
+})
+
+export const endTickets = Route.effect({
+  tag: "identity",
+  access: "public",
+  budget: "public",
+  endpoint: HttpApiEndpoint.del("endTickets", target)
+    .setPayload(EndBody)
+    .addSuccess(HttpApiSchema.NoContent)
+    .addError(Failures.native(Failures.openWithBody))
+    .annotate(OpenApi.Summary, "End the ticket and all that came of it; nothing becomes of one that is over or not known"),
+  example: { target, body: { ticket: sample } },
+  handler: (services) => ({ payload: { ticket } }) =>
+    Effect.suspend(() => {
+      const place = services.identity.tickets.verify(ticket)
+      const family = place === undefined ? undefined : services.state.findTicketFamily(place.family)
+      // What ends nothing needs no record.
+      if (place === undefined || family === undefined || family.isEnded) return Effect.succeed(noContent)
+      const ending = proved("EndTickets", Principal.ticket, Operation.endTickets, place)
+      return Effect.map(Submission.submitted(services, ending), () => noContent)
+    })
+})

@@ -1,0 +1,89 @@
+/** `POST /v1/operator/bot-keys`: a key for a bot of the venue's own, whose platform says who it is. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { assert } from "../../domain/Assert.js"
+import * as ApiKeys from "../../identity/ApiKeys.js"
+import type { Workload } from "../../identity/WorkloadIdentity.js"
+import { botKeyMs } from "../../operations/identity/IssueBotKey.js"
+import { scopeNames } from "../../operations/identity/KeyGrant.js"
+import { Operation } from "../../operations/Operations.js"
+import { Scope } from "../identity/ApiKeyRecord.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import { accountNamed } from "./Named.js"
+import { command } from "./Sent.js"
+
+/** The longest token that is looked at, characters. */
+const maxTokenLength = 16_384
+
+const BotKeyBody = Schema.Struct({
+  token: Schema.String.pipe(Schema.minLength(1), Schema.maxLength(maxTokenLength)).annotations({
+    description: "The workload's own identity token: a JWT of the platform that the venue is set up for."
+  })
+}).annotations({ identifier: "BotKeyBody" })
+
+const BotKey = Schema.Struct({
+  version: Schema.Literal("bot-key/v1"),
+  apiKey: Fields.Text.annotations({ description: "Told again only for the same request under the same Idempotency-Key." }),
+  keyId: Fields.Text,
+  accountId: Fields.Text,
+  principalKind: Schema.Literal("bot"),
+  displayPrefix: Fields.Text,
+  scopes: Schema.Array(Scope),
+  createdAtEpochMs: Fields.EpochMs,
+  expiresAtEpochMs: Fields.EpochMs,
+  sequence: Fields.Sequence
+}).annotations({ identifier: "BotKey", description: "A key for seven days. Keys that the bot has had stay what they are." })
+
+const notConfigured = Errors.operationNotAvailable("The venue is set up for no platform whose workloads could have keys.")
+
+/** The workload that a token is of. */
+const proven = ({ identity: { workloads }, now }: Services, token: string): Effect.Effect<Workload, Errors.Failure> =>
+  Effect.catchTags(workloads.verify(token, now()), {
+    NotConfigured: () => fail(notConfigured),
+    TokenRejected: ({ reason }) => fail(Errors.workloadTokenRejected(reason)),
+    KeysUnavailable: () => fail(Errors.workloadKeysUnavailable)
+  })
+
+export const issueBotKey = Route.effect({
+  tag: "operator",
+  access: "operator",
+  budget: "operator",
+  endpoint: HttpApiEndpoint.post("issueBotKey", "/v1/operator/bot-keys")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(BotKeyBody)
+    .addSuccess(BotKey)
+    .addError(Failures.native(Failures.operatorWithBody, 429))
+    .annotate(OpenApi.Summary, "A key for a bot, for its workload's identity token"),
+  example: { target: "/v1/operator/bot-keys", body: { token: "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtYWtlci0xIn0.c2lnbmF0dXJl" } },
+  handler: (services) => ({ headers, payload: { token } }) =>
+    Effect.gen(function*() {
+      const { environment, signerSecret, state } = services
+      const { accountId, subject } = yield* proven(services, token)
+      const ofAccount = yield* accountNamed(state, accountId)
+      const { fields, text } = ApiKeys.deriveBotKey(signerSecret, environment, headers["idempotency-key"], subject)
+      const issuing = command("IssueBotKey", Operation.issueBotKey, headers, { token }, { ofAccount, ...fields, subject })
+      const { atEpochMs, entries: [entry], sequence } = yield* Submission.submitted(services, issuing)
+      assert(entry?._tag === "KeyIssued", "issuing a bot's key comes to a key")
+      const { displayPrefix, keyId } = fields
+      return {
+        version: "bot-key/v1" as const,
+        apiKey: text,
+        keyId,
+        accountId: state.accountId(entry.account),
+        principalKind: "bot" as const,
+        displayPrefix,
+        scopes: scopeNames,
+        createdAtEpochMs: atEpochMs,
+        expiresAtEpochMs: atEpochMs + botKeyMs,
+        sequence
+      }
+    })
+})

@@ -1,0 +1,65 @@
+/** How commands about what is said of accounts are decided: flags, credits that enable them, favorites, affiliates. */
+import * as Market from "../../domain/Market.js"
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { AccountCredited, CreditAccount } from "../../operations/accounts/CreditAccount.js"
+import type { RegisterAffiliate } from "../../operations/accounts/RegisterAffiliate.js"
+import type { AccountFlagged, SetAccountFlags } from "../../operations/accounts/SetAccountFlags.js"
+import type { SetFavorite } from "../../operations/accounts/SetFavorite.js"
+import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
+import { Cause } from "../BalanceLog.js"
+import { Event } from "../EventLog.js"
+import { settleAccount } from "../markets/Funding.js"
+import type { State } from "../State.js"
+import { maxCreditAtoms } from "./Credits.js"
+
+const flagged = ({ events, standing }: State, account: number): AccountFlagged => {
+  const flags = standing.flagsOf(account)
+  const mayTrade = standing.mayTrade(account) ? 1 : 0
+  events.event3(Event.AccountFlagged, account, flags, mayTrade)
+  return { _tag: "AccountFlagged", account, flags, mayTrade }
+}
+
+/** Resting orders stay, and positions: what is disabled is opening and growing them. */
+export const setAccountFlags = (state: State, { clear, ofAccount, set }: SetAccountFlags): AccountFlagged => {
+  state.standing.setFlags(ofAccount, (state.standing.flagsOf(ofAccount) & ~clear) | set)
+  return flagged(state, ofAccount)
+}
+
+export const creditAccount = (state: State, { amountAtoms, ofAccount }: CreditAccount): AccountCredited | Refused => {
+  const { accounts, events, standing } = state
+  settleAccount(state, ofAccount)
+  const collateralAtoms = accounts.collateral(ofAccount) + amountAtoms
+  if (!Number.isSafeInteger(amountAtoms) || amountAtoms < 1 || collateralAtoms > maxCreditAtoms) {
+    return refused(Refusal.accountTotalLimit, none, maxCreditAtoms, collateralAtoms)
+  }
+  accounts.setCollateral(ofAccount, collateralAtoms)
+  state.credited.add(amountAtoms)
+  state.noteBalance(ofAccount, Cause.credit, none, amountAtoms, collateralAtoms)
+  accounts.setLastSequence(ofAccount, state.sequence)
+  // More money stands behind its positions: where they are liquidated has moved.
+  state.changedAccounts.add(ofAccount)
+  events.event2(Event.Credited, ofAccount, amountAtoms)
+  events.event2(Event.CollateralChanged, ofAccount, collateralAtoms)
+  if (!standing.isEnabled(ofAccount)) {
+    standing.enable(ofAccount)
+    flagged(state, ofAccount)
+  }
+  return { _tag: "AccountCredited", account: ofAccount, collateralAtoms }
+}
+
+/** A market that is not listed any more may still be taken from the favorites. */
+export const setFavorite = (state: State, { account, isFavorite, market: index }: SetFavorite): Done | Refused => {
+  const market = state.markets[index]
+  if (market === undefined || (isFavorite && !Market.isListed(market.status))) return refused(Refusal.marketNotFound, none)
+  state.standing.setFavorite(account, index, isFavorite)
+  state.events.event3(Event.FavoriteSet, account, index, isFavorite ? 1 : 0)
+  return done
+}
+
+export const registerAffiliate = (state: State, { account }: RegisterAffiliate): Done => {
+  if (state.standing.affiliateSince(account) !== 0) return done
+  state.standing.register(account, state.atEpochMs)
+  state.events.event1(Event.AffiliateRegistered, account)
+  return done
+}

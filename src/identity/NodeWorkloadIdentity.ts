@@ -1,0 +1,68 @@
+/** `WorkloadIdentity` by `jose`: tokens are JWTs, signed by a platform whose public keys are in a file or behind a URL. */
+import { createLocalJWKSet, createRemoteJWKSet, errors, type JSONWebKeySet, jwtVerify, type JWTVerifyGetKey } from "jose"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { KeysUnavailable, TokenRejected, type Workload, WorkloadIdentity } from "./WorkloadIdentity.js"
+
+export interface Platform {
+  readonly keys: { readonly set: JSONWebKeySet } | { readonly url: string }
+  readonly issuer: string
+  readonly audience: string
+  /** The account of each workload, by its subject. */
+  readonly accounts: ReadonlyMap<string, string>
+}
+
+/** Only what is signed with a key that the venue does not have: no shared secret, and never nothing at all. */
+const algorithms = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"]
+
+/** What is wrong with each claim that the venue looks at. */
+const claimFaults: Readonly<Record<string, string>> = {
+  iss: "The token is of another issuer.",
+  aud: "The token is for another audience.",
+  nbf: "The token is not valid yet.",
+  exp: "The token says no time at which it expires.",
+  sub: "The token says no subject."
+}
+
+/** What is wrong with a token; undefined where it is not the token that is wrong. */
+const faultOf = (error: unknown): string | undefined => {
+  if (error instanceof errors.JWTExpired) return "The token has expired."
+  if (error instanceof errors.JWTClaimValidationFailed) return claimFaults[error.claim] ?? "A claim of the token is not valid."
+  if (error instanceof errors.JWSSignatureVerificationFailed) return "The token's signature is not valid."
+  if (error instanceof errors.JOSEAlgNotAllowed) return "The token's algorithm is not taken: it must be signed with a private key."
+  if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) {
+    return "The token is signed with a key that its issuer has not published."
+  }
+  if (error instanceof errors.JWKSTimeout || error instanceof errors.JWKSInvalid) return undefined
+  if (error instanceof errors.JOSENotSupported) return "The token's algorithm is not taken: it must be signed with a private key."
+  return error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid ? "The token is no signed JWT." : undefined
+}
+
+const verify = (platform: Platform, keys: JWTVerifyGetKey) => (token: string, atEpochMs: number) =>
+  Effect.tryPromise({
+    try: () =>
+      jwtVerify(token, keys, {
+        issuer: platform.issuer,
+        audience: platform.audience,
+        algorithms,
+        currentDate: new Date(atEpochMs),
+        requiredClaims: ["exp", "sub"]
+      }),
+    catch: (error) => {
+      const fault = faultOf(error)
+      return fault === undefined ? new KeysUnavailable(error) : new TokenRejected(fault)
+    }
+  }).pipe(Effect.flatMap(({ payload: { sub: subject = "" } }): Effect.Effect<Workload, TokenRejected> => {
+    const accountId = platform.accounts.get(subject)
+    return accountId === undefined
+      ? Effect.fail(new TokenRejected("The token's subject is bound to no account here."))
+      : Effect.succeed({ subject, accountId })
+  }))
+
+export const layer = (platform: Platform): Layer.Layer<WorkloadIdentity> =>
+  Layer.sync(WorkloadIdentity, () => ({
+    verify: verify(
+      platform,
+      "set" in platform.keys ? createLocalJWKSet(platform.keys.set) : createRemoteJWKSet(new URL(platform.keys.url))
+    )
+  }))

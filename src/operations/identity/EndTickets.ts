@@ -1,0 +1,21 @@
+/** Ends the family of a ticket that is its current or its previous one; of any other nothing becomes. */
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+import { ticketFields } from "./Credentials.js"
+
+export const EndTickets = declare({
+  kind: "EndTickets",
+  code: 38,
+  label: "end of tickets",
+  principals: [Principal.ticket],
+  permission: "proof",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: { endTickets: { code: 52, lookup: null } },
+  fields: ticketFields,
+  share: () => "reduction",
+  keeps: "every decision",
+  outcome: Done
+})
+export type EndTickets = CommandOf<typeof EndTickets>

@@ -1,0 +1,24 @@
+/** Begins a family of realtime tickets for the account of the key that it comes by. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { TicketIssued } from "./Credentials.js"
+
+export const MintTicket = declare({
+  kind: "MintTicket",
+  code: 36,
+  label: "ticket",
+  principals: [Principal.key],
+  permission: "read",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: { mintTicket: { code: 50, lookup: null } },
+  fields: {
+    /** What the ticket may do, of what its key may. */
+    scopes: Field.whole("bits")
+  },
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TicketIssued
+})
+export type MintTicket = CommandOf<typeof MintTicket>

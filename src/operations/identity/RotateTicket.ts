@@ -1,0 +1,23 @@
+/**
+ * Puts a ticket's successor in its place. Of a ticket only its place in its family is journaled: its text is made and proved
+ * where it comes in, with a secret that no journal has.
+ */
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { TicketIssued, ticketFields } from "./Credentials.js"
+
+export const RotateTicket = declare({
+  kind: "RotateTicket",
+  code: 37,
+  label: "ticket rotation",
+  principals: [Principal.ticket],
+  permission: "proof",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: { rotateTicket: { code: 51, lookup: null } },
+  fields: ticketFields,
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TicketIssued
+})
+export type RotateTicket = CommandOf<typeof RotateTicket>

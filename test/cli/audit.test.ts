@@ -1,0 +1,97 @@
+/** `venue audit` as a process: what operators did and who may act, a line a record, and no secret of anybody's. */
+import * as fs from "node:fs"
+import { afterAll, expect, test } from "vitest"
+import * as Format from "../../src/cli/replay/Format.js"
+import { Driver, parameters } from "../engine/drive.js"
+import * as Recorded from "./Recorded.js"
+import { run } from "./Tool.js"
+
+const folder = Recorded.newFolder()
+afterAll(() => fs.rmSync(folder, { recursive: true }))
+
+const secrets = ["a".repeat(64), "b".repeat(64), "the-public-key", "the-code-challenge-of-the-agent"]
+/** A journal of what an owner and an operator did: the account with the owner, another one, and when each record was decided. */
+const written = async () => {
+  const recording = new Recorded.RecordingEngine()
+  const driver = new Driver(recording)
+  driver.send({ kind: "OpenVenue", environment: "development", rules: 6, codec: 1, program: "tests" })
+  const market = driver.market(parameters("AAA"), 1000)
+  const other = driver.account(1_000_000_000)
+  const opened = driver.ask({
+    kind: "OpenOwnerAccount",
+    credentialId: "the-credential",
+    userHandle: "the-user-handle",
+    publicKey: secrets[2]!,
+    signCount: 0,
+    transports: "internal",
+    displayName: "My phone",
+    tokenSha256: secrets[0]!,
+    remoteAddress: "192.0.2.1"
+  })
+  const { account, session } = opened as { readonly account: number; readonly session: number }
+  driver.send({
+    kind: "ApproveAgent",
+    account,
+    credential: session,
+    deviceSha256: secrets[1]!,
+    codeChallenge: secrets[3]!,
+    clientName: "maker",
+    scopes: 3,
+    keyLifetimeSeconds: 300,
+    grantMs: 1_000,
+    remoteAddress: "192.0.2.1"
+  })
+  driver.send({ kind: "SetAccountFlags", idempotencyKey: "flags", ofAccount: account, set: 4, clear: 0 })
+  driver.send({ kind: "CreditAccount", idempotencyKey: "credit", ofAccount: account, amountAtoms: 5_000_000 })
+  driver.send({ kind: "CreditAccount", idempotencyKey: "too much", ofAccount: account, amountAtoms: 2 ** 52 })
+  driver.place(other, { market, priceAtoms: 1000, quantityAtoms: 1 })
+  await Recorded.write(recording, folder)
+  return {
+    accountId: driver.engine.accountId(account),
+    otherId: driver.engine.accountId(other),
+    times: new Map(recording.taken.map(({ record }) => [record.sequence, Format.time(record.atEpochMs)]))
+  }
+}
+
+const audit = (...args: ReadonlyArray<string>) => run("dist/src/cli/venue.js", ["audit", "--data", folder, ...args])
+
+/** When the session is over, as the line tells it. */
+const expires = (lines: ReadonlyArray<string>): string => /expiresAt \S+?(?=,)/.exec(lines.join("\n"))![0]
+
+test("it tells operators' commands and those of who may act, with who sent them and what came of them, of all or of an account", async () => {
+  const { accountId, otherId, times } = await written()
+  const { code, stderr, stdout } = await audit()
+  expect([code, stderr]).toEqual([0, ""])
+  for (const secret of secrets) expect(stdout).not.toContain(secret)
+  const lines = stdout.trimEnd().split("\n").map((line) => {
+    const [, time, sequence, text] = /^(\S+)\s+(\d+)  (.*)$/.exec(line)!
+    expect(time).toBe(times.get(Number(sequence)))
+    return text!
+  })
+  expect(lines.some((line) => line.includes("placement"))).toBe(false)
+  const about = (what: string) => lines.filter((line) => line.includes(what))
+  expect(about("demo accounts")).toEqual([
+    expect.stringContaining(`${otherId}: demo accounts (collateral 1000.000000) asked by the operator`)
+  ])
+  expect(about("owner account")).toEqual([
+    `${accountId}: owner account (credentialId the-credential, userHandle the-user-handle, signCount 0, transports internal, displayName My phone, `
+    + `${expires(lines)}, remoteAddress 192.0.2.1) asked by the holder of a passkey (openOwnerAccount): done [noted: account opened]`
+  ])
+  expect(about("agent approval")[0]).toMatch(
+    /clientName maker.*asked by acc_.* in session 0 \(approveAgent\): done \[noted: agent approved\]$/
+  )
+  expect(about("account flags")).toEqual([expect.stringContaining("asked by the operator (setAccountFlags, idempotency key flags): done")])
+  expect(about("credit (")).toEqual([
+    expect.stringContaining(`${accountId}: credit (ofAccount ${accountId}, amount 5.000000) asked by the operator`),
+    expect.stringContaining("refused: AccountTotalLimit")
+  ])
+
+  // It is narrowed to an account, and from a record on.
+  const own = (await audit("--account", accountId)).stdout.trimEnd().split("\n")
+  expect(own).toHaveLength(5)
+  expect(own.every((line) => line.includes(accountId))).toBe(true)
+  const [from] = own.at(-1)!.match(/\d+(?=  acc)/)!
+  expect((await audit("--from", from!)).stdout.trimEnd().split("\n")).toHaveLength(1)
+  expect((await audit("--account", "acc_nobody")).code).toBe(3)
+  expect((await audit("--from", "0")).code).toBe(3)
+})

@@ -1,0 +1,214 @@
+/** `venue connect` against the real edge and engine, under a clock that the test moves; and what becomes of the key. */
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import { Effect, Fiber, TestClock, TestContext } from "effect"
+import * as fs from "node:fs"
+import * as os from "node:os"
+import * as path from "node:path"
+import { afterAll, expect, test } from "vitest"
+import * as Connect from "../../src/cli/venue/Connect.js"
+import { apiKeyOf, defaultKeyFile, readKeys } from "../../src/client/ccxt/KeyFile.js"
+import * as ApiKeys from "../../src/identity/ApiKeys.js"
+import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
+import { Turns } from "../../src/sequencer/Turns.js"
+import * as Fake from "../edge/FakeVenue.js"
+import { LiveVenue } from "../edge/LiveVenue.js"
+import { run } from "./Tool.js"
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "connect-"))
+afterAll(() => fs.rmSync(folder, { recursive: true }))
+
+const url = "http://venue.test"
+const session = `ses_${"s".repeat(43)}`
+
+/** A venue with an owner who is signed in. */
+const owned = () => {
+  const venue = LiveVenue.make()
+  const tokenSha256 = ApiKeys.digest(session)
+  venue.send({
+    kind: "OpenOwnerAccount",
+    credentialId: "AAAA",
+    userHandle: "BBBB",
+    publicKey: "CCCC",
+    signCount: 0,
+    transports: "internal",
+    displayName: "A passkey",
+    tokenSha256,
+    remoteAddress: "192.0.2.1"
+  })
+  return { venue, accountId: venue.engine.accountId(venue.engine.findSession(tokenSha256)!.account) }
+}
+
+/** The venue behind an HTTP client; `lost` answers do not arrive. */
+const clientOf = (venue: LiveVenue, seen: Array<string>, lost: () => boolean = () => false): HttpClient.HttpClient =>
+  HttpClient.make((request, target) =>
+    Effect.promise(() =>
+      venue.ask({
+        method: request.method,
+        target: target.pathname,
+        body: request.body._tag === "Uint8Array" ? JSON.parse(Buffer.from(request.body.body).toString()) : undefined
+      })
+    ).pipe(Effect.flatMap(({ body, status }) => {
+      seen.push(target.pathname)
+      return lost()
+        ? Effect.fail(new HttpClientError.RequestError({ request, reason: "Transport", description: "cut" }))
+        : Effect.succeed(HttpClientResponse.fromWeb(request, new Response(body, { status })))
+    }))
+  )
+
+const askedIn = (keyFile: string, name = "maker"): Connect.Asked => ({
+  url,
+  name,
+  scopes: ["read", "trade"],
+  keyLifetimeSeconds: 3_600,
+  keyFile,
+  codeVerifier: "v".repeat(43)
+})
+
+/** Until everything that is ready has been done once. */
+const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))).pipe(
+  Effect.provide(NodeTurns.layer)
+)
+
+/** Runs the agent while the test does something each second. */
+const connecting = (
+  venue: LiveVenue,
+  client: HttpClient.HttpClient,
+  asked: Connect.Asked,
+  eachSecond: (shown: ReadonlyArray<string>, second: number) => Promise<void>
+) =>
+  Effect.runPromise(Effect.gen(function*() {
+    yield* TestClock.setTime(venue.atEpochMs)
+    const shown: Array<string> = []
+    const agent = yield* Connect.connect(asked, (lines) => Effect.sync(() => void shown.push(...lines))).pipe(
+      Effect.provideService(HttpClient.HttpClient, client),
+      Effect.either,
+      Effect.fork
+    )
+    for (let second = 0; second < 700 && (yield* Fiber.poll(agent))._tag === "None"; second++) {
+      for (let turn = 0; turn < 20; turn++) yield* nextTurn
+      yield* Effect.promise(() => eachSecond(shown, second))
+      venue.atEpochMs += 1_000
+      yield* TestClock.adjust("1 second")
+    }
+    return { shown, result: yield* Fiber.join(agent) }
+  }).pipe(Effect.provide(TestContext.TestContext)))
+
+const decide = (venue: LiveVenue, accountId: string, shown: ReadonlyArray<string>, how: "approve" | "deny") => {
+  const userCode = shown[0]!.replace("code   ", "")
+  const body = how === "approve" ? { userCode, scopes: ["read", "trade"] } : { userCode }
+  return venue.ask({ target: `/v1/accounts/${accountId}/agent-connect/${how}`, body, key: session })
+}
+
+test("the owner approves, and the key is in the file, for its user alone, and works", async () => {
+  const { accountId, venue } = owned()
+  const keyFile = path.join(folder, "new", "keys.json")
+  const seen: Array<string> = []
+  const { result, shown } = await connecting(venue, clientOf(venue, seen), askedIn(keyFile), async (told, second) => {
+    if (second === 12) expect((await decide(venue, accountId, told, "approve")).status).toBe(200)
+  })
+  expect(result).toMatchObject({ _tag: "Right", right: { accountId, name: "maker", scopes: ["read", "trade"] } })
+  // Asked every five seconds, and twice while the owner had not decided.
+  expect(seen).toEqual(["/v1/agent-connect", ...Array.from({ length: 3 }, () => "/v1/agent-connect/exchange")])
+  expect(fs.statSync(keyFile).mode & 0o777).toBe(0o600)
+  expect(fs.statSync(path.dirname(keyFile)).mode & 0o777).toBe(0o700)
+  const apiKey = apiKeyOf(`${url}/`, "maker", keyFile)
+  expect(JSON.stringify([result, shown])).not.toContain(apiKey)
+  const current = Fake.json(await venue.ask({ target: "/v1/api-keys/current", key: apiKey }))
+  expect(current.key).toMatchObject({ accountId, clientName: "maker", state: "active" })
+
+  // Another one takes its place under its name, and stands beside it under another.
+  const approving = async (told: ReadonlyArray<string>, second: number) => {
+    if (second === 1) await decide(venue, accountId, told, "approve")
+  }
+  await connecting(venue, clientOf(venue, []), askedIn(keyFile), approving)
+  await connecting(venue, clientOf(venue, []), askedIn(keyFile, "taker"), approving)
+  expect(readKeys(keyFile).map(({ name }) => name)).toEqual(["maker", "taker"])
+  expect(apiKeyOf(url, "maker", keyFile)).not.toBe(apiKey)
+})
+
+test("the owner denies it", async () => {
+  const { accountId, venue } = owned()
+  const keyFile = path.join(folder, "denied.json")
+  const { result } = await connecting(venue, clientOf(venue, []), askedIn(keyFile), async (told, second) => {
+    if (second === 1) await decide(venue, accountId, told, "deny")
+  })
+  expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Denied" } })
+  expect(fs.existsSync(keyFile)).toBe(false)
+})
+
+test("nobody decides, and it ends", async () => {
+  const { venue } = owned()
+  const { result } = await connecting(venue, clientOf(venue, []), askedIn(path.join(folder, "late.json")), async () => {})
+  expect(result).toMatchObject({ _tag: "Left", left: { _tag: "Denied" } })
+})
+
+test("where the venue is asked too often, it asks more rarely", async () => {
+  const { accountId, venue } = owned()
+  const seen: Array<string> = []
+  const times: Array<number> = []
+  const slow = JSON.stringify({ code: "slow_down", safeMessage: "You ask more often than the interval allows." })
+  const plain = clientOf(venue, seen)
+  // Its first two polls are told to slow down, whatever the venue would say.
+  const client = HttpClient.make((request) =>
+    request.url.endsWith("/exchange") && times.push(venue.atEpochMs) <= 2
+      ? Effect.succeed(HttpClientResponse.fromWeb(request, new Response(slow, { status: 400 })))
+      : plain.execute(request)
+  )
+  const began = venue.atEpochMs
+  const { result } = await connecting(venue, client, askedIn(path.join(folder, "slow.json")), async (told, second) => {
+    if (second === 1) await decide(venue, accountId, told, "approve")
+  })
+  expect(result._tag).toBe("Right")
+  expect(times.map((time) => time - began)).toEqual([5_000, 15_000, 30_000])
+})
+
+test("lost answers are asked for again", async () => {
+  const { accountId, venue } = owned()
+  const keyFile = path.join(folder, "lost.json")
+  const seen: Array<string> = []
+  const { result } = await connecting(venue, clientOf(venue, seen, () => seen.length === 2), askedIn(keyFile), async (told, second) => {
+    if (second === 7) await decide(venue, accountId, told, "approve")
+  })
+  expect(result._tag).toBe("Right")
+})
+
+test("a file that cannot be used is found out before anybody is asked", async () => {
+  const { venue } = owned()
+  const keyFile = path.join(folder, "broken.json")
+  fs.writeFileSync(keyFile, "{}")
+  const seen: Array<string> = []
+  const { result } = await connecting(venue, clientOf(venue, seen), askedIn(keyFile), async () => {})
+  expect([result._tag === "Left" && result.left._tag, seen]).toEqual(["NoFile", []])
+})
+
+test("keys are found by venue and name, and a key that is missing says how to get one", () => {
+  const file = path.join(folder, "nowhere.json")
+  expect(readKeys(file)).toEqual([])
+  expect(() => apiKeyOf("http://127.0.0.1:8080/", "maker", file)).toThrow(
+    "npm run venue -- connect --url http://127.0.0.1:8080 --name maker"
+  )
+  expect(defaultKeyFile({ XDG_CONFIG_HOME: "/x" })).toBe("/x/perpetuum/keys.json")
+  expect(defaultKeyFile({})).toBe(path.join(os.homedir(), ".config/perpetuum/keys.json"))
+})
+
+test.each([
+  [["--scopes", "read,read"], "--scopes takes"],
+  [["--scopes", "withdraw"], "--scopes takes"],
+  [["--lifetime", "299"], "--lifetime is from 300"]
+])("connect %j is a wrong command line", async (args, says) => {
+  const { code, stderr } = await run("dist/src/cli/venue.js", ["connect", ...args, "--key-file", path.join(folder, "unused.json")])
+  expect([code, stderr]).toEqual([3, expect.stringContaining(says)])
+})
+
+test("a venue that is not there is told", async () => {
+  const { code, stderr } = await run("dist/src/cli/venue.js", [
+    "connect",
+    "--url",
+    "http://127.0.0.1:1",
+    "--key-file",
+    path.join(folder, "unused.json")
+  ])
+  expect([code, stderr]).toEqual([2, expect.stringContaining("http://127.0.0.1:1 cannot be reached")])
+})

@@ -1,0 +1,125 @@
+/** When keys were used, and from where: what is journaled of it, and how rarely. */
+import { Effect, Fiber, TestClock, TestContext } from "effect"
+import { expect, test } from "vitest"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { ApiKeyView } from "../../src/engine/Reads.js"
+import * as KeyUses from "../../src/identity/KeyUses.js"
+import { Principal } from "../../src/operations/Header.js"
+import { type Command, type Outcome, refuse } from "../../src/operations/Operations.js"
+import { done } from "../../src/operations/Outcome.js"
+
+const key = (credential: number): ApiKeyView => ({
+  principal: Principal.key,
+  credential,
+  keyId: `key_${credential}`,
+  account: credential,
+  displayPrefix: "pk",
+  secretSha256: "0".repeat(64),
+  scopes: 3,
+  createdAtEpochMs: 1,
+  expiresAtEpochMs: 1_000_000,
+  revokedAtEpochMs: 0
+})
+
+const taken: Outcome = { sequence: 1, atEpochMs: 1, refusal: Refusal.none, replayed: false, entries: [done] }
+
+/** Keys below 100 have names; `known` are addresses that the state has of each. */
+const setUp = ({ known = [], most }: { readonly known?: ReadonlyArray<string>; readonly most?: number } = {}) => {
+  const sent: Array<Command> = []
+  const venue = { outcome: taken }
+  const reads = {
+    clientName: (credential: number) => credential < 100 ? "a client" : undefined,
+    keyAddresses: () => known,
+    keyLastUsedAt: () => 7
+  }
+  const submit = {
+    submit: (command: Command, answer: (outcome: Outcome) => void) => {
+      sent.push(command)
+      answer(venue.outcome)
+    }
+  }
+  return { sent, uses: KeyUses.make(reads, submit, most), venue }
+}
+
+const usesOf = (commands: ReadonlyArray<Command>) => commands.flatMap((command) => command.kind === "NoteKeyUses" ? [command.uses] : [])
+const addressesOf = (commands: ReadonlyArray<Command>) =>
+  commands.flatMap((command) => command.kind === "NoteSecurity" ? [[command.credentialId, command.remoteAddress, command.what]] : [])
+
+test("of many uses the last is journaled, a minute after the first, and nothing while nothing is used", async () => {
+  const { sent, uses } = setUp({ known: ["a"] })
+  await Effect.runPromise(Effect.gen(function*() {
+    const driver = yield* Effect.fork(uses.drive)
+    yield* TestClock.adjust("1 hour")
+    expect(sent).toEqual([])
+    for (const at of [100, 200, 300]) uses.note(key(1), "a", at)
+    uses.note(key(2), "a", 150)
+    yield* TestClock.adjust("59 seconds")
+    expect(sent).toEqual([])
+    yield* TestClock.adjust("1 second")
+    expect(usesOf(sent)).toEqual([[{ apiKey: 1, usedAtEpochMs: 300 }, { apiKey: 2, usedAtEpochMs: 150 }]])
+    yield* TestClock.adjust("1 hour")
+    expect(usesOf(sent)).toHaveLength(1)
+    uses.note(key(2), "a", 400)
+    yield* TestClock.adjust("1 minute")
+    expect(usesOf(sent)[1]).toEqual([{ apiKey: 2, usedAtEpochMs: 400 }])
+    yield* Fiber.interrupt(driver)
+  }).pipe(Effect.provide(TestContext.TestContext)))
+})
+
+test("no record has more than 64 uses", () => {
+  const { sent, uses } = setUp({ known: ["a"] })
+  for (let credential = 0; credential < 70; credential++) uses.note(key(credential), "a", 10)
+  Effect.runSync(uses.flush)
+  expect(usesOf(sent).map(({ length }) => length)).toEqual([64, 6])
+})
+
+test("what was refused for want of room is journaled the next time", () => {
+  const { sent, uses, venue } = setUp({ known: ["a"] })
+  uses.note(key(1), "a", 10)
+  venue.outcome = refuse(Refusal.journalFull, 0, 0)
+  Effect.runSync(uses.flush)
+  venue.outcome = taken
+  Effect.runSync(uses.flush)
+  Effect.runSync(uses.flush)
+  expect(usesOf(sent)).toHaveLength(2)
+})
+
+test("a key is told of at once where it comes from an address that it was not known to come from", () => {
+  const { sent, uses } = setUp({ known: ["a"] })
+  for (const address of ["a", "a", "b", "b", "a"]) uses.note(key(1), address, 10)
+  expect(addressesOf(sent)).toEqual([["key_1", "b", "key_used_from_new_address"]])
+})
+
+test("the first use of all is from a new address", () => {
+  const { sent, uses } = setUp()
+  uses.note(key(1), "a", 10)
+  expect(addressesOf(sent)).toEqual([["key_1", "a", "key_used_from_new_address"]])
+})
+
+test("whoever changes addresses again and again fills nobody's journal", () => {
+  const { sent, uses } = setUp()
+  for (let count = 0; count < 100; count++) uses.note(key(1), `address ${count}`, 10)
+  expect(addressesOf(sent)).toHaveLength(10)
+})
+
+test("keys that nobody was given by name are known in the process alone", () => {
+  const { sent, uses } = setUp()
+  uses.note(key(100), "a", 50)
+  Effect.runSync(uses.flush)
+  expect(sent).toEqual([])
+  expect(uses.lastUsedAt(100)).toBe(50)
+})
+
+test("the last use is the later of what is known here and what is in the state", () => {
+  const { uses } = setUp()
+  expect(uses.lastUsedAt(1)).toBe(7)
+  uses.note(key(1), "a", 9)
+  expect(uses.lastUsedAt(1)).toBe(9)
+})
+
+test("with more keys than it may know it forgets, and loses nothing that is owed", () => {
+  const { sent, uses } = setUp({ known: ["a"], most: 2 })
+  for (const credential of [1, 2, 3, 4, 5]) uses.note(key(credential), "a", credential)
+  Effect.runSync(uses.flush)
+  expect(usesOf(sent).flat().map(({ apiKey }) => apiKey)).toEqual([1, 2, 3, 4, 5])
+})
