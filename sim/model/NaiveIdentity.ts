@@ -46,9 +46,14 @@ export interface NaiveKey {
   readonly clientName: string | undefined
 }
 
+/** Failed sign-ins that are kept of an account. */
+const keptFailures = 16
+
 export interface NaiveGrant {
   readonly deviceSha256: string
   readonly account: number
+  /** The number of the session that approved it. */
+  readonly session: number
   readonly clientName: string
   readonly codeChallenge: string
   readonly scopes: number
@@ -183,6 +188,7 @@ export class NaiveIdentity {
       case "ApproveAgent":
         return this.#approve(command)
       case "DenyAgent":
+        this.grants = this.grants.filter((grant) => grant.account !== command.account || grant.deviceSha256 !== command.deviceSha256)
         this.#note(command.account, "agent_denied", "", command.remoteAddress, command.clientName)
         return command
       case "ExchangeGrant":
@@ -204,11 +210,14 @@ export class NaiveIdentity {
     this.#noted.set(account, ordinal + 1)
     const notes = [...this.notes.get(account) ?? []]
     notes.push({ ordinal, kind, sequence: this.around.sequence(), atEpochMs: this.around.now(), credentialId, remoteAddress, detail })
-    this.notes.set(account, notes.slice(-this.bounds.events))
+    const failures = notes.filter((each) => each.kind === "sign_in_failed")
+    const kept = failures.length > keptFailures ? notes.filter((each) => each !== failures[0]) : notes
+    this.notes.set(account, kept.slice(-this.bounds.events))
   }
 
   #end(session: NaiveSignedIn): void {
     this.sessions = this.sessions.filter((each) => each !== session)
+    this.grants = this.grants.filter((grant) => grant.session !== session.number)
   }
 
   /** Signs an owner in. Of the venue's sessions the first that are over are forgotten, up to one that is not. */
@@ -286,20 +295,22 @@ export class NaiveIdentity {
     const passkey = this.#find(credentialId)
     if (passkey === undefined || passkey.account !== account) return { refusal: Refusal.passkeyNotFound }
     if (this.passkeysOf(account).length === 1) return { refusal: Refusal.lastPasskey }
-    this.sessions = this.sessions.filter((session) => session.credentialId !== credentialId)
+    for (const session of this.sessions.filter((each) => each.credentialId === credentialId)) this.#end(session)
     this.passkeys = this.passkeys.filter((each) => each !== passkey)
     this.#note(account, "passkey_removed", credentialId, remoteAddress, passkey.displayName)
     return { account }
   }
 
   #approve(command: ApproveAgent): Came {
-    const { account, clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+    const { account, clientName, codeChallenge, credential: session, deviceSha256, grantMs } = command
+    const { keyLifetimeSeconds, remoteAddress, scopes } = command
     const now = this.around.now()
     const over = this.grants.slice(0, forgottenAtOnce).filter((grant) => grant.expiresAtEpochMs <= now)
     this.grants = this.grants.filter((grant) => !over.includes(grant))
     if (this.grants.some((grant) => grant.deviceSha256 === deviceSha256)) return { refusal: Refusal.grantTaken }
     const expiresAtEpochMs = now + grantMs
-    const grant = { deviceSha256, account, clientName, codeChallenge, scopes, keyLifetimeSeconds, approvedAtEpochMs: now, expiresAtEpochMs }
+    const what = { deviceSha256, account, session, clientName, codeChallenge, scopes, keyLifetimeSeconds }
+    const grant = { ...what, approvedAtEpochMs: now, expiresAtEpochMs }
     this.grants.push(grant)
     this.everGrants.push(grant)
     this.#note(account, "agent_approved", "", remoteAddress, clientName)

@@ -11,7 +11,7 @@ import type { NaiveKey, NaiveSignedIn } from "../model/NaiveIdentity.js"
 import { isObject } from "../reading/Bodies.js"
 import { isOfIdentity } from "../reading/Commands.js"
 import * as Identity from "../reading/Identity.js"
-import type { Call, Observation } from "./Observation.js"
+import { type Call, isLimited, type Observation } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
 
 /** What lets somebody act for an account. */
@@ -141,7 +141,8 @@ const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen
   const askedAt = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
-  if (askedAt === undefined || answer.status === 503) return holds
+  // Nothing is said of a credential before the venue is ready, or to whoever comes too often.
+  if (askedAt === undefined || answer.status === 503 || isLimited(answer)) return holds
   const what = `${call.method} ${call.target} of ${call.client}`
   const owners = Identity.read(call.method, call.target, call.body)
   const authority = state.byDigest.get(Identity.sha256(call.token, "hex"))

@@ -5,6 +5,7 @@
  */
 import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
+import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
@@ -40,7 +41,10 @@ export interface Waiting extends Asked {
   readonly expiresAtEpochMs: number
   /** When it was last polled; 0 before. */
   polledAtEpochMs: number
-  state: "pending" | "approved" | "denied"
+  /** `deciding`: the owner has approved, and it is not journaled yet. */
+  state: "pending" | "deciding" | "approved" | "denied"
+  /** The account whose owner has approved; -1 before. */
+  account: number
 }
 
 /** What a poll comes to, but for what the journal knows of. */
@@ -65,7 +69,7 @@ export class AgentConnect {
   ) {}
 
   get count(): number {
-    return this.byUserCode.size
+    return this.byDevice.size
   }
 
   private letters(): string {
@@ -81,7 +85,7 @@ export class AgentConnect {
   /** Lets an agent wait, with the device code that is shown to it alone; undefined where too many wait. */
   begin(asked: Asked, atEpochMs: number): { readonly deviceCode: string; readonly waiting: Waiting } | undefined {
     this.forget(atEpochMs)
-    if (this.byUserCode.size >= this.most) return undefined
+    if (this.byDevice.size >= this.most) return undefined
     let userCode = `${this.letters()}-${this.letters()}`
     while (this.byUserCode.has(userCode)) userCode = `${this.letters()}-${this.letters()}`
     const deviceCode = `dvc_${Buffer.from(this.random.bytes(32)).toString("base64url")}`
@@ -92,7 +96,8 @@ export class AgentConnect {
       requestedAtEpochMs: atEpochMs,
       expiresAtEpochMs: atEpochMs + waitMs,
       polledAtEpochMs: 0,
-      state: "pending"
+      state: "pending",
+      account: none
     }
     this.byUserCode.set(userCode, waiting)
     this.byDevice.set(waiting.deviceSha256, waiting)
@@ -101,24 +106,37 @@ export class AgentConnect {
 
   /** The agent that waits under a user code. */
   find(userCode: string, atEpochMs: number): Waiting | undefined {
+    const waiting = this.known(userCode, atEpochMs)
+    return waiting?.state === "pending" ? waiting : undefined
+  }
+
+  /** The agent that an owner may deny: one that waits, or that the owner's own account has approved. */
+  findDeniable(userCode: string, account: number, atEpochMs: number): Waiting | undefined {
+    const waiting = this.known(userCode, atEpochMs)
+    return waiting?.state === "pending" || waiting?.account === account ? waiting : undefined
+  }
+
+  private known(userCode: string, atEpochMs: number): Waiting | undefined {
     const waiting = this.byUserCode.get(userCode)
     return waiting === undefined || waiting.expiresAtEpochMs <= atEpochMs ? undefined : waiting
   }
 
-  /** Notes a poll by a device code. */
+  /** Notes a poll by a device code. Whoever waits is held to the interval, and whoever may fetch a key as well. */
   poll(deviceSha256: string, atEpochMs: number): Poll {
     const waiting = this.byDevice.get(deviceSha256)
     if (waiting === undefined || waiting.expiresAtEpochMs <= atEpochMs) return "unknown"
+    const { state } = waiting
     const tooFast = waiting.polledAtEpochMs !== 0 && atEpochMs - waiting.polledAtEpochMs < pollSeconds * 1000
     waiting.polledAtEpochMs = atEpochMs
-    return waiting.state === "pending" && tooFast ? "too_fast" : waiting.state
+    if (state === "denied") return state
+    return tooFast ? "too_fast" : state === "deciding" ? "pending" : state
   }
 
-  /** The owner has decided. */
-  decide(waiting: Waiting, state: "approved" | "denied"): void {
+  /** The owner of an account has decided; nobody else decides any more. Behind a denial nothing is approved. */
+  decide(waiting: Waiting, state: Waiting["state"], account: number): void {
+    if (waiting.state === "denied") return
     waiting.state = state
-    // Its code is typed by nobody any more.
-    this.byUserCode.delete(waiting.userCode)
+    waiting.account = state === "pending" ? none : account
   }
 
   /** Whether a session has typed too many wrong codes. */

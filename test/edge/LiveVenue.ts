@@ -2,6 +2,7 @@
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
  * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
+import { createHash } from "node:crypto"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
@@ -84,7 +85,9 @@ export class LiveVenue {
       NodePasskeyVerifier.layer,
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
-      Layer.succeed(SecureRandom, { bytes: (count) => Uint8Array.from({ length: count }, () => this.drawn++ % 251) }),
+      Layer.succeed(SecureRandom, {
+        bytes: (count) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${this.drawn++}`).digest())
+      }),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
       Layer.succeed(IndexWatch.IndexWatch, indexWatch),

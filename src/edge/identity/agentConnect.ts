@@ -88,13 +88,13 @@ export const beginAgentConnect = Route.effect({
 const withWaiting = <A>(
   { identity: { agents }, now }: Services,
   { credential: session }: SessionView,
-  code: string,
+  find: (atEpochMs: number) => Waiting | undefined,
   then: (waiting: Waiting) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
   Effect.suspend(() => {
     const atEpochMs = now()
     if (agents.isLocked(session, atEpochMs)) return fail(Errors.userCodesLocked)
-    const waiting = agents.find(code, atEpochMs)
+    const waiting = find(atEpochMs)
     if (waiting !== undefined) return then(waiting)
     agents.noteWrong(session, atEpochMs)
     return fail(Errors.userCodeUnknown)
@@ -123,7 +123,8 @@ export const showAgentConnect = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, trader }) =>
     withOwnAccount(services.state, trader, path.accountId, () =>
-      withWaiting(services, trader, path.userCode, (waiting) =>
+      withWaiting(services, trader, (at) =>
+        services.identity.agents.find(path.userCode, at), (waiting) =>
         Effect.succeed({
           version: "agent-connect-request/v1" as const,
           accountId: path.accountId,
@@ -160,7 +161,8 @@ export const approveAgentConnect = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
     withOwnAccount(services.state, trader, accountId, () =>
-      withWaiting(services, trader, payload.userCode, (waiting) => {
+      withWaiting(services, trader, (at) =>
+        services.identity.agents.find(payload.userCode, at), (waiting) => {
         if (bitsOf(payload.scopes) !== waiting.scopes) {
           return fail(Errors.invalidRequest("scopes: must be exactly those that the agent asked for."))
         }
@@ -176,8 +178,15 @@ export const approveAgentConnect = Route.effect({
           grantMs,
           remoteAddress
         })
-        return Effect.map(Submission.submitted(services, approval), ({ atEpochMs }) => {
-          services.identity.agents.decide(waiting, "approved")
+        // Nobody else approves meanwhile; where it is refused, the agent waits on.
+        const { agents } = services.identity
+        agents.decide(waiting, "deciding", trader.account)
+        const submitted = Effect.tapError(
+          Submission.submitted(services, approval),
+          () => Effect.sync(() => agents.decide(waiting, "pending", trader.account))
+        )
+        return Effect.map(submitted, ({ atEpochMs }) => {
+          agents.decide(waiting, "approved", trader.account)
           return {
             version: "agent-connect-approve/v1" as const,
             accountId,
@@ -210,20 +219,23 @@ export const denyAgentConnect = Route.effect({
     .addError(Failures.native(Failures.keyedReadWithBody, 404))
     .annotate(OpenApi.Summary, "Deny the agent a key"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
-  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
-    withOwnAccount(services.state, trader, accountId, () =>
-      withWaiting(services, trader, payload.userCode, (waiting) => {
-        const { clientName } = waiting
-        // At once, whatever becomes of the note: nobody approves behind a denial.
-        services.identity.agents.decide(waiting, "denied")
-        const denial = owned("DenyAgent", trader, Operation.denyAgent, { clientName, remoteAddress })
-        return Effect.map(Submission.submitted(services, denial), ({ atEpochMs }) => ({
-          version: "agent-connect-deny/v1" as const,
-          accountId,
-          clientName,
-          deniedAtEpochMs: atEpochMs
+  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
+    const { agents } = services.identity
+    return withOwnAccount(services.state, trader, accountId,
+      () =>
+        withWaiting(services, trader, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
+          const { clientName, deviceSha256 } = waiting
+          // At once, whatever becomes of the record: nobody approves behind a denial. What was approved before is withdrawn by it.
+          agents.decide(waiting, "denied", trader.account)
+          const denial = owned("DenyAgent", trader, Operation.denyAgent, { clientName, deviceSha256, remoteAddress })
+          return Effect.map(Submission.submitted(services, denial), ({ atEpochMs }) => ({
+            version: "agent-connect-deny/v1" as const,
+            accountId,
+            clientName,
+            deniedAtEpochMs: atEpochMs
+          }))
         }))
-      }))
+  }
 })
 
 const ExchangeBody = Schema.Struct({

@@ -74,6 +74,10 @@ export class ApiKeys {
     return this.authority[key << 1]!
   }
 
+  createdAt(key: number): number {
+    return this.numbers[key * rowNumbers + number.createdAt]!
+  }
+
   expiresAt(key: number): number {
     return this.numbers[key * rowNumbers + number.expiresAt]!
   }

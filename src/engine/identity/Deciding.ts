@@ -22,6 +22,7 @@ import { maxAccounts } from "../accounts/Deciding.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
+import { mostOfAccount } from "./Grants.js"
 import { kindCode, type KindName } from "./SecurityLog.js"
 import { type Session, sessionMs } from "./Sessions.js"
 import * as Ticketing from "./Ticketing.js"
@@ -44,7 +45,10 @@ const note = (
 }
 
 const end = (state: State, session: Session): void => {
-  state.identity.sessions.remove(session)
+  const { grants, sessions } = state.identity
+  sessions.remove(session)
+  // Nobody fetches a key behind the sign-out of whoever approved it.
+  for (const grant of grants.of(session.account)) if (grant.session === session.number) grants.remove(grant)
   state.events.event2(Event.SessionEnded, session.account, session.number)
 }
 
@@ -143,7 +147,7 @@ const removePasskey = (state: State, { account, credentialId, remoteAddress }: R
 }
 
 const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
-  const { account, clientName, codeChallenge, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
+  const { account, clientName, codeChallenge, credential, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
   const { grants } = state.identity
   grants.forget(state.atEpochMs)
   if (grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
@@ -151,6 +155,7 @@ const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
   grants.add({
     deviceSha256,
     account,
+    session: credential,
     clientName,
     codeChallenge,
     scopes,
@@ -163,14 +168,31 @@ const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
   return done
 }
 
-/** Keys of an account that may act at the record's time; where the others were used from is forgotten. */
-const activeKeys = ({ apiKeys, atEpochMs, identity }: State, account: number): number => {
-  let active = 0
+/** No key but a demo account's lives longer: of older ones nobody has to look. */
+const longestKeyMs = 7 * 24 * 60 * 60 * 1000
+
+/** The keys of an account that were issued so lately that they may still act, newest first. */
+function* lateKeys({ apiKeys }: State, account: number, atEpochMs: number): Generator<number> {
   for (const key of apiKeys.of(account)) {
-    if (apiKeys.actsUntil(key) > atEpochMs) active++
-    else identity.keyUses.forgetAddresses(key)
+    if (apiKeys.createdAt(key) < atEpochMs - longestKeyMs) return
+    yield key
   }
+}
+
+/** Keys of an account that may act at a time. */
+const activeKeys = (state: State, account: number, atEpochMs: number): number => {
+  let active = 0
+  for (const key of lateKeys(state, account, atEpochMs)) if (state.apiKeys.actsUntil(key) > atEpochMs) active++
   return active
+}
+
+/** Where keys of an account were used from that act no more is forgotten. */
+const forgetAddresses = (state: State, account: number): void => {
+  const { apiKeys, atEpochMs, identity } = state
+  // A little further back than what may act, so that none is passed by.
+  for (const key of lateKeys(state, account, atEpochMs - longestKeyMs)) {
+    if (apiKeys.actsUntil(key) <= atEpochMs) identity.keyUses.forgetAddresses(key)
+  }
 }
 
 /** Issues a key of an account to somebody by name. */
@@ -181,6 +203,7 @@ const issueKey = (
   name: string,
   remoteAddress: string
 ): KeyIssued => {
+  forgetAddresses(state, account)
   const apiKey = state.apiKeys.issue({
     keyId,
     account,
@@ -199,7 +222,7 @@ const issueKey = (
 
 const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Refused => {
   const { ofAccount, subject } = command
-  if (activeKeys(state, ofAccount) >= state.identity.bounds.keys) return refused(Refusal.keyLimit, none)
+  if (activeKeys(state, ofAccount, state.atEpochMs) >= state.identity.bounds.keys) return refused(Refusal.keyLimit, none)
   const grant = { ...command, scopes: scopeRead | scopeTrade, expiresAtEpochMs: state.atEpochMs + botKeyMs }
   const issued = issueKey(state, ofAccount, grant, subject, "")
   state.identity.botKeys.add(issued.apiKey)
@@ -212,7 +235,7 @@ const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued | Refuse
   if (grant === undefined || grant.expiresAtEpochMs <= state.atEpochMs) return refused(Refusal.grantOver, none)
   const { account, clientName, keyLifetimeSeconds, scopes } = grant
   // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
-  if (activeKeys(state, account) >= bounds.keys) return refused(Refusal.keyLimit, none)
+  if (activeKeys(state, account, state.atEpochMs) >= bounds.keys) return refused(Refusal.keyLimit, none)
   grants.remove(grant)
   const expiresAtEpochMs = state.atEpochMs + keyLifetimeSeconds * 1000
   return issueKey(state, account, { ...command, scopes, expiresAtEpochMs }, clientName, command.remoteAddress)
@@ -243,19 +266,28 @@ const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refus
 
 export const deciders: Deciders<"identity"> = {
   OpenOwnerAccount: {
-    admit: ({ accounts }) => accounts.count < maxAccounts ? Refusal.none : Refusal.tableFull,
+    admit: ({ accounts, identity }, { credentialId }) => {
+      if (identity.passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
+      return accounts.count < maxAccounts ? Refusal.none : Refusal.tableFull
+    },
     decide: (state, command) => [openOwnerAccount(state, command)]
   },
   SignIn: {
-    admit: always,
+    admit: ({ identity }, { credentialId }) => identity.passkeys.find(credentialId) === undefined ? Refusal.passkeyUnknown : Refusal.none,
     decide: (state, command) => [signIn(state, command)]
   },
   AddPasskey: {
-    admit: always,
+    admit: ({ identity: { bounds, passkeys } }, { account, credentialId }) => {
+      if (passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
+      return passkeys.countOf(account) < bounds.passkeys ? Refusal.none : Refusal.passkeyLimit
+    },
     decide: (state, command) => [addToAccount(state, command)]
   },
   RemovePasskey: {
-    admit: always,
+    admit: ({ identity: { passkeys } }, { account, credentialId }) => {
+      if (passkeys.find(credentialId)?.account !== account) return Refusal.passkeyNotFound
+      return passkeys.countOf(account) === 1 ? Refusal.lastPasskey : Refusal.none
+    },
     decide: (state, command) => [removePasskey(state, command)]
   },
   EndSession: {
@@ -268,24 +300,37 @@ export const deciders: Deciders<"identity"> = {
     }
   },
   ApproveAgent: {
-    admit: ({ identity }, _, atEpochMs) => identity.grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none,
+    admit: ({ identity: { grants } }, { account, deviceSha256 }, atEpochMs) => {
+      if (grants.find(deviceSha256) !== undefined) return Refusal.grantTaken
+      if (grants.liveOf(account, atEpochMs) >= mostOfAccount) return Refusal.keyLimit
+      return grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
+    },
     decide: (state, command) => [approveAgent(state, command)]
   },
   DenyAgent: {
     admit: always,
-    decide: (state, { account, clientName, remoteAddress }) => {
+    decide: (state, { account, clientName, deviceSha256, remoteAddress }) => {
+      const { grants } = state.identity
+      const grant = grants.find(deviceSha256)
+      if (grant?.account === account) grants.remove(grant)
       note(state, account, "agent_denied", "", remoteAddress, clientName)
       return [done]
     }
   },
   ExchangeGrant: {
     // Nobody is to fill the journal with codes that stand for nothing.
-    admit: ({ apiKeys, identity }, { deviceSha256, keyId }) =>
-      identity.grants.find(deviceSha256) === undefined || apiKeys.find(keyId) !== none ? Refusal.grantOver : Refusal.none,
+    admit: (state, { deviceSha256, keyId }, atEpochMs) => {
+      const grant = state.identity.grants.find(deviceSha256)
+      if (grant === undefined || state.apiKeys.find(keyId) !== none) return Refusal.grantOver
+      return activeKeys(state, grant.account, atEpochMs) < state.identity.bounds.keys ? Refusal.none : Refusal.keyLimit
+    },
     decide: (state, command) => [exchangeGrant(state, command)]
   },
   RevokeApiKey: {
-    admit: always,
+    admit: ({ apiKeys }, { account, keyId }) => {
+      const key = apiKeys.find(keyId)
+      return key !== none && apiKeys.account(key) === account ? Refusal.none : Refusal.keyNotFound
+    },
     decide: (state, command) => [revokeApiKey(state, command)]
   },
   IssueBotKey: {

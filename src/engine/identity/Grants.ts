@@ -1,8 +1,13 @@
-/** Keys that owners have let agents have and that were not fetched yet, by the digest of the device code that fetches each. */
+/**
+ * Keys that owners have let agents have and that were not fetched yet, by the digest of the device code that fetches each. What a
+ * session has approved ends with it, as long as nobody has fetched it.
+ */
 import { assert } from "../../domain/Assert.js"
 
 /** Most grants that wait: each is over ten minutes after its agent asked at the latest. */
 const mostGrants = 65_536
+/** Most grants that wait of one account. */
+export const mostOfAccount = 16
 /** Grants that are over and forgotten with each new one, at most. */
 const forgottenAtOnce = 8
 
@@ -10,6 +15,8 @@ export interface Grant {
   /** Lowercase hex. */
   readonly deviceSha256: string
   readonly account: number
+  /** The number of the session that approved it: with that it ends. */
+  readonly session: number
   readonly clientName: string
   /** S256 of the agent's verifier, base64url. */
   readonly codeChallenge: string
@@ -21,6 +28,7 @@ export interface Grant {
 
 export class Grants {
   private readonly byDevice = new Map<string, Grant>()
+  private readonly byAccount = new Map<number, Set<Grant>>()
 
   get count(): number {
     return this.byDevice.size
@@ -33,10 +41,26 @@ export class Grants {
   add(grant: Grant): void {
     assert(!this.byDevice.has(grant.deviceSha256), "a device code is approved once")
     this.byDevice.set(grant.deviceSha256, grant)
+    const own = this.byAccount.get(grant.account)
+    if (own === undefined) this.byAccount.set(grant.account, new Set([grant]))
+    else own.add(grant)
   }
 
-  remove({ deviceSha256 }: Grant): void {
-    this.byDevice.delete(deviceSha256)
+  remove(grant: Grant): void {
+    this.byDevice.delete(grant.deviceSha256)
+    const own = this.byAccount.get(grant.account)!
+    own.delete(grant)
+    if (own.size === 0) this.byAccount.delete(grant.account)
+  }
+
+  /** Those of an account, oldest first. */
+  of(account: number): ReadonlyArray<Grant> {
+    return [...this.byAccount.get(account) ?? []]
+  }
+
+  /** How many of an account are not over at a time. */
+  liveOf(account: number, atEpochMs: number): number {
+    return this.of(account).filter(({ expiresAtEpochMs }) => expiresAtEpochMs > atEpochMs).length
   }
 
   /** Whether there is no room for another one at a time: the next forgets some of those that are over. */

@@ -1,80 +1,100 @@
 /** Who may act: kept in a snapshot only where there is anybody, so that a venue of demo accounts has what it always had. */
 import { holds, type Part } from "../Part.js"
+import type { SectionReader } from "../Sections.js"
 import type { State } from "../State.js"
 import type { Grant } from "./Grants.js"
 import type { Passkey } from "./Passkeys.js"
-import type { SecurityEvent } from "./SecurityLog.js"
+import type { SecurityDump, SecurityEvent } from "./SecurityLog.js"
 import type { Session } from "./Sessions.js"
 import type { TicketFamily } from "./Tickets.js"
 
 interface Dump {
   readonly passkeys: ReadonlyArray<Passkey>
   readonly sessions: ReadonlyArray<Session>
-  readonly sessionTotal: number
   readonly grants: ReadonlyArray<Grant>
   readonly security: ReadonlyArray<SecurityEvent>
+  readonly emptied: SecurityDump["emptied"]
   readonly clientNames: ReadonlyArray<readonly [number, string]>
   readonly botKeys: ReadonlyArray<number>
   readonly tickets: ReadonlyArray<TicketFamily>
-  readonly ticketTotal: number
   readonly lastUsed: ReadonlyArray<readonly [number, number]>
   readonly addresses: ReadonlyArray<readonly [number, ReadonlyArray<string>]>
+  /** Sessions and ticket families ever. */
+  readonly totals: readonly [sessions: number, tickets: number]
 }
 
-const section = "identity"
-
-const dumpOf = ({ identity }: State): Dump => ({
-  passkeys: identity.passkeys.all(),
-  sessions: identity.sessions.all(),
-  sessionTotal: identity.sessions.total,
-  grants: identity.grants.all(),
-  security: identity.security.all(),
-  clientNames: [...identity.clientNames].sort(([one], [other]) => one - other),
-  botKeys: [...identity.botKeys].sort((one, other) => one - other),
-  tickets: identity.tickets.all(),
-  ticketTotal: identity.tickets.total,
-  lastUsed: identity.keyUses.allLastUsed(),
-  addresses: identity.keyUses.allAddresses()
-})
+const dumpOf = ({ identity }: State): Dump => {
+  const { emptied, events } = identity.security.dump()
+  return {
+    passkeys: identity.passkeys.all(),
+    sessions: identity.sessions.all(),
+    grants: identity.grants.all(),
+    security: events,
+    emptied,
+    clientNames: [...identity.clientNames].sort(([one], [other]) => one - other),
+    botKeys: [...identity.botKeys].sort((one, other) => one - other),
+    tickets: identity.tickets.all(),
+    lastUsed: identity.keyUses.allLastUsed(),
+    addresses: identity.keyUses.allAddresses(),
+    totals: [identity.sessions.total, identity.tickets.total]
+  }
+}
 
 /**
  * Every account whose owner signs in has been noted to be opened or to sign in, and every key with a name to be issued; tickets
  * and uses there may be of demo keys alone.
  */
-const isEmpty = ({ lastUsed, passkeys, security, sessionTotal, ticketTotal }: Dump): boolean =>
-  passkeys.length === 0 && security.length === 0 && sessionTotal === 0 && ticketTotal === 0 && lastUsed.length === 0
+const isEmpty = ({ emptied, lastUsed, passkeys, security, totals: [sessions, tickets] }: Dump): boolean =>
+  passkeys.length === 0 && security.length === 0 && emptied.length === 0 && sessions === 0 && tickets === 0 && lastUsed.length === 0
+
+/** Entries of a section: lists are parted, so that no text of one becomes longer than a text may be. */
+const entriesAtOnce = 4_096
+
+const sectionOf = (name: string, index: number): string => `identity.${name}.${index}`
+
+const readList = (from: SectionReader, name: string): ReadonlyArray<unknown> => {
+  const parts: Array<ReadonlyArray<unknown>> = []
+  while (from.has(sectionOf(name, parts.length))) parts.push(from.json(sectionOf(name, parts.length)) as ReadonlyArray<unknown>)
+  return parts.flat()
+}
 
 export const part: Part = {
   encode: (state, into) => {
     const dump = dumpOf(state)
-    if (!isEmpty(dump)) into.json(section, dump)
+    if (isEmpty(dump)) return
+    for (const [name, list] of Object.entries(dump) as ReadonlyArray<[string, ReadonlyArray<unknown>]>) {
+      for (let at = 0, index = 0; at < list.length; at += entriesAtOnce, index++) {
+        into.json(sectionOf(name, index), list.slice(at, at + entriesAtOnce))
+      }
+    }
   },
   restore: ({ identity }, from) => {
-    if (!from.has(section)) return
-    const dump = from.json(section) as Dump
-    for (const passkey of dump.passkeys) identity.passkeys.add(passkey)
-    for (const session of dump.sessions) identity.sessions.add(session)
-    identity.sessions.total = dump.sessionTotal
-    for (const grant of dump.grants) identity.grants.add(grant)
-    identity.security.restore(dump.security)
-    for (const [key, name] of dump.clientNames) identity.clientNames.set(key, name)
-    for (const key of dump.botKeys) identity.botKeys.add(key)
-    for (const family of dump.tickets) identity.tickets.add(family)
-    identity.tickets.total = dump.ticketTotal
-    for (const [key, atEpochMs] of dump.lastUsed) identity.keyUses.used(key, atEpochMs)
-    for (const [key, addresses] of dump.addresses) identity.keyUses.setAddresses(key, addresses)
+    const list = <K extends keyof Dump>(name: K): Dump[K] => readList(from, name) as unknown as Dump[K]
+    for (const passkey of list("passkeys")) identity.passkeys.add(passkey)
+    for (const session of list("sessions")) identity.sessions.add(session)
+    for (const grant of list("grants")) identity.grants.add(grant)
+    identity.security.restore({ events: list("security"), emptied: list("emptied") })
+    for (const [key, name] of list("clientNames")) identity.clientNames.set(key, name)
+    for (const key of list("botKeys")) identity.botKeys.add(key)
+    for (const family of list("tickets")) identity.tickets.add(family)
+    for (const [key, atEpochMs] of list("lastUsed")) identity.keyUses.used(key, atEpochMs)
+    for (const [key, addresses] of list("addresses")) identity.keyUses.setAddresses(key, addresses)
+    const [sessions, tickets] = list("totals")
+    if (sessions !== undefined) identity.sessions.total = sessions
+    if (tickets !== undefined) identity.tickets.total = tickets
   },
   canonical: (state, feed) => {
     const dump = dumpOf(state)
     if (isEmpty(dump)) return
-    feed(`sessions ${dump.sessionTotal}`)
+    feed(`sessions ${dump.totals[0]}`)
     for (const passkey of dump.passkeys) feed(`passkey ${JSON.stringify(passkey)}`)
     for (const session of dump.sessions) feed(`session ${JSON.stringify(session)}`)
     for (const grant of dump.grants) feed(`grant ${JSON.stringify(grant)}`)
     for (const event of dump.security) feed(`security ${JSON.stringify(event)}`)
+    for (const [account, next] of dump.emptied) feed(`emptied ${account} ${next}`)
     for (const [key, name] of dump.clientNames) feed(`client ${key} ${JSON.stringify(name)}`)
     feed(`bots ${dump.botKeys.join(" ")}`)
-    feed(`tickets ${dump.ticketTotal}`)
+    feed(`tickets ${dump.totals[1]}`)
     for (const family of dump.tickets) feed(`family ${JSON.stringify(family)}`)
     for (const [key, atEpochMs] of dump.lastUsed) feed(`used ${key} ${atEpochMs}`)
     for (const [key, addresses] of dump.addresses) feed(`addresses ${key} ${JSON.stringify(addresses)}`)

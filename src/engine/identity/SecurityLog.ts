@@ -41,6 +41,10 @@ export interface SecurityEvent {
   readonly detail: string
 }
 
+/** Failed sign-ins kept of each account, the latest: whoever tries a passkey pushes out nothing but what he did himself. */
+export const keptFailures = 16
+const failure: KindName = "sign_in_failed"
+
 /** Events kept in all. */
 const keptInAll = 262_144
 
@@ -50,11 +54,18 @@ interface Own {
   readonly events: Array<SecurityEvent>
 }
 
+/** The log as a snapshot has it: what is kept, oldest first, and how far accounts count of which nothing is kept. */
+export interface SecurityDump {
+  readonly events: ReadonlyArray<SecurityEvent>
+  readonly emptied: ReadonlyArray<readonly [account: number, next: number]>
+}
+
 export class SecurityLog {
   private readonly byAccount = new Map<number, Own>()
-  /** Accounts in the order of the events that are kept in all; one that its account has pushed out itself is passed over. */
-  private order: Array<readonly [account: number, ordinal: number]> = []
+  /** What was added, oldest first; what is not kept any more is passed over. */
+  private order: Array<SecurityEvent> = []
   private head = 0
+  private kept = 0
 
   constructor(private readonly ofAccount: number, private readonly inAll = keptInAll) {}
 
@@ -74,18 +85,31 @@ export class SecurityLog {
   private keep(own: Own, event: SecurityEvent): void {
     own.events.push(event)
     own.next = event.ordinal + 1
-    if (own.events.length > this.ofAccount) own.events.shift()
-    this.order.push([event.account, event.ordinal])
-    if (this.order.length - this.head > this.inAll) this.dropOldest()
+    this.order.push(event)
+    this.kept++
+    const failures = event.kind === failure ? own.events.filter(({ kind }) => kind === failure) : []
+    if (failures.length > keptFailures) this.drop(own, failures[0]!)
+    if (own.events.length > this.ofAccount) this.drop(own, own.events[0]!)
+    while (this.kept > this.inAll) this.dropOldest()
+    if (this.order.length > 2 * this.inAll) this.compact()
+  }
+
+  private drop(own: Own, event: SecurityEvent): void {
+    own.events.splice(own.events.indexOf(event), 1)
+    this.kept--
+  }
+
+  private isKept(event: SecurityEvent): boolean {
+    return this.byAccount.get(event.account)!.events.includes(event)
   }
 
   private dropOldest(): void {
-    const [account, ordinal] = this.order[this.head]!
-    this.head++
-    const { events } = this.byAccount.get(account)!
-    if (events[0]?.ordinal === ordinal) events.shift()
-    if (this.head < this.inAll) return
-    this.order = this.order.slice(this.head)
+    const event = this.order[this.head++]!
+    if (this.isKept(event)) this.drop(this.byAccount.get(event.account)!, event)
+  }
+
+  private compact(): void {
+    this.order = this.all()
     this.head = 0
   }
 
@@ -98,16 +122,18 @@ export class SecurityLog {
   }
 
   /** All that is kept, oldest first. */
-  all(): ReadonlyArray<SecurityEvent> {
-    return this.order.slice(this.head).flatMap(([account, ordinal]) => {
-      const { events } = this.byAccount.get(account)!
-      const event = events[ordinal - (events[0]?.ordinal ?? 0)]
-      return event !== undefined && event.ordinal === ordinal ? [event] : []
-    })
+  private all(): Array<SecurityEvent> {
+    return this.order.slice(this.head).filter((event) => this.isKept(event))
   }
 
-  restore(events: ReadonlyArray<SecurityEvent>): void {
+  dump(): SecurityDump {
+    const emptied = [...this.byAccount].flatMap(([account, { events, next }]) => events.length === 0 ? [[account, next] as const] : [])
+    return { events: this.all(), emptied: emptied.sort(([one], [other]) => one - other) }
+  }
+
+  restore({ emptied, events }: SecurityDump): void {
     assert(this.byAccount.size === 0, "a log is restored into an empty one")
+    for (const [account, next] of emptied) this.own(account).next = next
     for (const event of events) this.keep(this.own(event.account), event)
   }
 }

@@ -1,4 +1,4 @@
-/** Notes that the owner denied an agent a key: nothing waits for it from here on. */
+/** Denies an agent a key: what the owner may have approved before is withdrawn, unless the key was fetched. */
 import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
@@ -14,6 +14,8 @@ export const DenyAgent = declare({
   keyScope: "none",
   requests: { denyAgent: { code: 46, lookup: null } },
   fields: {
+    /** SHA-256 of the device code, lowercase hex. */
+    deviceSha256: Field.text("secret"),
     /** What the agent calls itself. */
     clientName: Field.text("as_sent"),
     remoteAddress: Field.text("as_sent")

@@ -74,6 +74,8 @@ describe("an agent", () => {
       keyLifetimeSeconds: 300,
       approvedAtEpochMs: venue.atEpochMs
     })
+    expect(await agent.poll()).toMatchObject({ body: { code: "slow_down" } })
+    venue.atEpochMs += 5_000
     const { apiKey, key } = await must(agent.poll())
     expect(apiKey).toMatch(/^pk_development_[0-9a-f]{20}_[A-Za-z0-9_-]{43}$/)
     expect(key).toMatchObject({
@@ -88,13 +90,15 @@ describe("an agent", () => {
     })
     expect(apiKey.startsWith(`${key.displayPrefix}_`)).toBe(true)
     expect((await must(owner.ask("/v1/api-keys/current", { key: apiKey }))).key.keyId).toBe(key.keyId)
+    venue.atEpochMs += 5_000
     expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "grant_expired" } })
   })
 
   test("gets no key without the verifier that it began with", async () => {
-    const { agent, owner } = await bench()
+    const { agent, owner, venue } = await bench()
     await must(decide(owner, "approve", agent.begun.userCode))
     expect(await agent.poll(`${verifier}.`)).toMatchObject({ status: 400, body: { code: "invalid_request" } })
+    venue.atEpochMs += 5_000
     expect((await agent.poll()).status).toBe(200)
   })
 
@@ -108,6 +112,37 @@ describe("an agent", () => {
     })
     expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "access_denied", retryable: false } })
     expect((await decide(owner, "approve", agent.begun.userCode)).status).toBe(404)
+  })
+
+  test("that was approved is denied while it has not fetched its key, by its owner and by nobody else", async () => {
+    const { agent, owner, venue } = await bench()
+    const other = await Owner.open(venue)
+    await must(decide(owner, "approve", agent.begun.userCode))
+    expect((await decide(other, "deny", agent.begun.userCode)).status).toBe(404)
+    await must(decide(owner, "deny", agent.begun.userCode))
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "access_denied" } })
+    venue.restart()
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "grant_expired" } })
+  })
+
+  test("gets no key behind the end of the session that approved it", async () => {
+    const { agent, owner, venue } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    await must(owner.ask("/v1/auth/sessions/current", { method: "DELETE" }))
+    expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "grant_expired" } })
+    expect(venue.engine.state.identity.grants.count).toBe(0)
+  })
+
+  test("is one of sixteen that may have been approved and not fetched their keys", async () => {
+    const { owner, venue } = await bench()
+    for (let index = 0; index < 16; index++) await must(decide(owner, "approve", (await Agent.begin(venue)).begun.userCode))
+    const late = await Agent.begin(venue)
+    const { records } = venue
+    expect(await decide(owner, "approve", late.begun.userCode)).toMatchObject({ status: 429, body: { rejectionGuard: "key_limit" } })
+    expect(venue.records).toBe(records)
+    venue.atEpochMs += 600_000
+    const next = await Agent.begin(venue)
+    expect((await decide(owner, "approve", next.begun.userCode)).status).toBe(200)
   })
 
   test("is too late after ten minutes, whether it was approved or not", async () => {
@@ -257,6 +292,7 @@ describe("a key", () => {
     const last = await connect()
     expect(await last.poll()).toMatchObject({ status: 429, body: { code: "rate_limited", rejectionGuard: "key_limit" } })
     await must(owner.ask(`/v1/accounts/{account}/api-keys/${keys[5]}`, { method: "DELETE" }))
+    venue.atEpochMs += 5_000
     expect((await last.poll()).status).toBe(200)
   })
 })

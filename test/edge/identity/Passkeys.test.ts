@@ -173,5 +173,5 @@ test("what was decided about passkeys, sessions and keys is in a snapshot, and t
   const again = Snapshot.unsafeDecode(Snapshot.encode(state), state.capacity)
   expect(again.identity.passkeys.all()).toEqual(state.identity.passkeys.all())
   expect(again.identity.sessions.all()).toEqual(state.identity.sessions.all())
-  expect(again.identity.security.all()).toEqual(state.identity.security.all())
+  expect(again.identity.security.dump()).toEqual(state.identity.security.dump())
 })
