@@ -24,6 +24,7 @@ import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Owners from "./workload/Owners.js"
+import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
@@ -213,7 +214,8 @@ class Run {
       clients.identities.forEach((who, index) =>
         Trader.make(desk, who, root.split(`trader-${index}`), options.workload, options.edges?.againUnderHalt ?? 0).start()
       )
-      if (options.owners !== undefined && options.owners.owners > 0) this.beginOwners(options.owners)
+      const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
+      if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
@@ -222,11 +224,19 @@ class Run {
     this.endMs = this.world.elapsedMs()
   }
 
-  private beginOwners(options: NonNullable<World.World["options"]["owners"]>): void {
+  private beginOwners(options: NonNullable<World.World["options"]["owners"]>): ReadonlyArray<Tickets.KeyHolder> {
     const { clients, faults, model, world: { ownersPlans, root } } = this
     const desk = { time: ownersPlans, model, issue: clients.issueApart, isOpen: () => clients.open, demo: clients.identities }
-    Owners.start(desk, root.split("owners"), options)
+    const owners = Owners.start(desk, root.split("owners"), options)
     faults.beginOwners(() => clients.wallet.moments)
+    return owners
+  }
+
+  private beginTickets(options: NonNullable<World.World["options"]["tickets"]>, owners: ReadonlyArray<Tickets.KeyHolder>): void {
+    const { clients, faults, model, world: { ownersPlans, root } } = this
+    const desk = { time: ownersPlans, model, issue: clients.issueTickets, isOpen: () => clients.open, demo: clients.identities }
+    Tickets.start(desk, root.split("tickets"), options, owners)
+    faults.beginTickets()
   }
 
   /** What is told happens, one thing after the other. */

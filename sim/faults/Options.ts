@@ -85,6 +85,8 @@ export interface Options {
   }
   /** Owners who sign in with passkeys, and their agents. Absent from what was kept before there were any. */
   readonly owners?: Owners
+  /** Whoever holds realtime tickets. Absent from what was kept before there were any. */
+  readonly tickets?: Tickets
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
    * feed runs, and nothing fails until the workload begins.
@@ -145,6 +147,14 @@ export interface Owners {
   readonly calls: number
   readonly meanPauseMs: number
   /** Mean time between steps of the clock to where a challenge, a session, a key or a grant ends; 0 for none. */
+  readonly meanStepMs: number
+}
+
+/** Whoever holds realtime tickets, of owners' agents and of demo accounts: drawn by generators of their own, and bounded. */
+export interface Tickets {
+  readonly calls: number
+  readonly meanPauseMs: number
+  /** Mean time between steps of the clock to where a ticket is over, or may not come again; 0 for none. */
   readonly meanStepMs: number
 }
 
@@ -512,6 +522,14 @@ const owners = (random: SimRandom): Owners => ({
   meanStepMs: random.pick([0, 0, 0, 1_000, 4_000])
 })
 
+const ticketsShare = 0.7
+
+const tickets = (random: SimRandom): Tickets => ({
+  calls: random.chance(ticketsShare) ? random.pick([15, 25, 40]) : 0,
+  meanPauseMs: random.pick([20, 60, 200]),
+  meanStepMs: random.pick([0, 0, 500, 2_000])
+})
+
 const sessions = (random: SimRandom): Sessions => {
   const present = random.chance(sessionsShare)
   return {
@@ -656,7 +674,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     sessions: sessions(random.split("sessions")),
     bounds: bounds(random),
     limits: limits(random.split("limits")),
-    owners: owners(random.split("owners"))
+    owners: owners(random.split("owners")),
+    tickets: tickets(random.split("tickets"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
@@ -707,6 +726,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         feed: drawn.feed,
         edges: drawn.edges,
         owners: drawn.owners,
+        tickets: drawn.tickets,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

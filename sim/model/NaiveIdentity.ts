@@ -4,6 +4,7 @@
  */
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { Command, CommandOfKind } from "../../src/operations/Operations.js"
+import { NaiveTickets } from "./NaiveTickets.js"
 
 const hourMs = 60 * 60 * 1000
 
@@ -95,7 +96,15 @@ export interface Surroundings {
 }
 
 /** What a command comes to: the account that it is about, or why it is refused. */
-export type Came = { readonly account: number } | { readonly refusal: Refusal; readonly limit?: number; readonly actual?: number }
+export type Came =
+  | { readonly account: number }
+  | {
+    readonly refusal: Refusal
+    readonly limit?: number
+    readonly actual?: number
+    /** An account that it was noted of, though the command names none. */
+    readonly noted?: number
+  }
 
 /** The commands about who may act. */
 const kinds = [
@@ -108,7 +117,10 @@ const kinds = [
   "DenyAgent",
   "ExchangeGrant",
   "RevokeApiKey",
-  "NoteSecurity"
+  "NoteSecurity",
+  "MintTicket",
+  "RotateTicket",
+  "EndTickets"
 ] as const
 export type IdentityCommand = CommandOfKind<(typeof kinds)[number]>
 
@@ -133,6 +145,8 @@ export class NaiveIdentity {
   /** Digests of tokens and device codes that stood once. */
   readonly everSessions: Array<NaiveSignedIn> = []
   readonly everGrants: Array<NaiveGrant> = []
+  /** Realtime tickets of keys. */
+  readonly tickets = new NaiveTickets()
   #noted = new Map<number, number>()
   #opened = 0
 
@@ -159,7 +173,7 @@ export class NaiveIdentity {
 
   decide(command: IdentityCommand): Came {
     const came = this.#decide(command)
-    const account = "account" in came ? came.account : this.#about(command)
+    const account = "account" in came ? came.account : came.noted ?? this.#about(command)
     if (account !== undefined) this.changedAt.set(account, this.around.sequence())
     return came
   }
@@ -198,6 +212,16 @@ export class NaiveIdentity {
       case "NoteSecurity":
         this.#note(command.ofAccount, command.what, command.credentialId, command.remoteAddress)
         return { account: command.ofAccount }
+      case "MintTicket":
+        this.tickets.mint(this.keys[command.credential]!, command.scopes, this.around.now())
+        return command
+      case "RotateTicket":
+        return this.#rotate(command)
+      case "EndTickets": {
+        const family = this.tickets.families[command.family]!
+        this.tickets.endBy(family, command.generation)
+        return family
+      }
     }
   }
 
@@ -341,11 +365,23 @@ export class NaiveIdentity {
     return { account }
   }
 
+  #rotate({ family: number, generation }: CommandOfKind<"RotateTicket">): Came {
+    const family = this.tickets.families[number]
+    if (family === undefined) return { refusal: Refusal.ticketExpired }
+    const came = this.tickets.rotate(family, generation, this.around.now())
+    if (came === "rotated" || came === "repeated") return family
+    if (came !== "stolen") return came
+    const { keyId } = this.keys[family.apiKey]!
+    this.#note(family.account, "ticket_family_ended", keyId, "", "a ticket was presented again after its rotation")
+    return { refusal: Refusal.ticketRotated, noted: family.account }
+  }
+
   #revoke(account: number, keyId: string, remoteAddress: string): Came {
     const key = this.keys.find((each) => each.keyId === keyId)
     if (key === undefined || key.account !== account) return { refusal: Refusal.keyNotFound }
     if (key.revokedAtEpochMs !== 0) return { account }
     key.revokedAtEpochMs = this.around.now()
+    this.tickets.revoke(key.index, this.around.now())
     this.#note(account, "key_revoked", keyId, remoteAddress, key.clientName ?? "")
     return { account }
   }

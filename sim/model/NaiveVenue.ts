@@ -137,7 +137,7 @@ const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit,
   told(priceScale, limit, actual, nearest)
 
 /** What no simulated client asks for yet. */
-const unsent = ["MintTicket", "RotateTicket", "EndTickets", "IssueBotKey", "SetFavorite", "RegisterAffiliate", "SetAccountFlags",
+const unsent = ["IssueBotKey", "SetFavorite", "RegisterAffiliate", "SetAccountFlags",
   "CreditAccount"] as const
 const isUnsent = (command: Command): command is CommandOfKind<(typeof unsent)[number]> =>
   (unsent as ReadonlyArray<string>).includes(command.kind)
@@ -795,7 +795,8 @@ export class NaiveVenue {
       this.#touchedAccounts.add(came.account)
       return done(came.account)
     }
-    const { actual, limit, refusal } = came
+    const { actual, limit, noted, refusal } = came
+    if (noted !== undefined) this.#touchedAccounts.add(noted)
     if (command.account >= 0) this.#touchedAccounts.add(command.account)
     return refused(refusal, -1, actual === undefined || limit === undefined ? nothingCompared : counted(limit, actual))
   }

@@ -35,6 +35,7 @@ import { lookups } from "./lookups.js"
 import { marketsOfTheFile } from "./marketsOfTheFile.js"
 import { noCredentialKept } from "./noCredentialKept.js"
 import { noDefect } from "./noDefect.js"
+import { oneCurrentTicketAFamily } from "./oneCurrentTicketAFamily.js"
 import { orderOfThings } from "./orderOfThings.js"
 import { ordersAreAsAsked } from "./ordersAreAsAsked.js"
 import { watch, type Watcher } from "./Property.js"
@@ -112,6 +113,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(identityEqualsModel),
   watch(challengesAnsweredOnce),
   watch(grantsGiveOneKey),
+  watch(oneCurrentTicketAFamily),
   watch(noCredentialKept),
   watch(failures),
   watch(everyCommandAnswered),

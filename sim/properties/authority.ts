@@ -54,7 +54,9 @@ const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }:
   if (atEpochMs >= authority.expiresAtEpochMs) return broken(`${what} is of ${atEpochMs}, and it ended at ${authority.expiresAtEpochMs}`)
   if (authority.account !== command.account) return broken(`${what} acts for account ${command.account}, and is of ${authority.account}`)
   if (isKey && isOfIdentity(command)) return broken(`${what} is the owner's alone`)
-  return isKey && (authority.scopes! & trade) === 0 ? broken(`${what} may not trade`) : holds
+  if (!isKey) return holds
+  const needed = command.kind === "MintTicket" ? read | command.scopes : trade
+  return (authority.scopes! & needed) === needed ? holds : broken(`${what} may not do this`)
 }
 
 /** Takes over what the record began and ended. */
@@ -107,8 +109,15 @@ const standingOf = (authority: Authority | undefined, { clock, model }: Answered
 const named = ({ target }: Call): string | undefined => /^\/v1\/accounts\/([^/?]+)/.exec(target)?.[1]
 
 /** The scope that a key needs for what is no owner's route; 0: any key may. */
-const scopeFor = ({ endpoint, method }: Call): number =>
-  endpoint === "getCurrentApiKey" ? 0 : method === "GET" || endpoint === "previewMargin" ? read : trade
+const scopeFor = ({ body, endpoint, method, target }: Call): number => {
+  if (endpoint === "getCurrentApiKey") return 0
+  if (endpoint !== "mintTicket") return method === "GET" || endpoint === "previewMargin" ? read : trade
+  const wish = Identity.read(method, target, body)?.wish
+  return wish?.kind === "mintTicket" ? read | wish.scopes : read
+}
+
+/** Where a key is asked for, and no session does. */
+const needsKey = ({ endpoint }: Call): boolean => endpoint === "getCurrentApiKey" || endpoint === "mintTicket"
 
 /** What a key may be answered on a route of the owner's. */
 const keyOfOwners = (what: string, { answer: { status, text } }: Answered, standing: "good" | "over" | "unsure"): Verdict => {
@@ -127,8 +136,7 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
   const said = `is answered ${status}: ${text.slice(0, 300)}`
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over") return isTurnedAway ? holds : broken(`${what} has no authority any more, and ${said}`)
-  const needsKey = call.endpoint === "getCurrentApiKey" && authority?.scopes === undefined
-  if (needsKey) return isTurnedAway ? holds : broken(`${what} is a session's where a key is asked for, and ${said}`)
+  if (needsKey(call) && authority?.scopes === undefined) return isTurnedAway ? holds : broken(`${what} is a session's where a key is asked for, and ${said}`)
   if (standing === "unsure") return holds
   if (isTurnedAway) return broken(`${what} has authority, and ${said}`)
   const lacks = authority!.scopes !== undefined && (authority!.scopes & scopeFor(call)) !== scopeFor(call)
@@ -151,7 +159,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (answer.status < 300 && account !== undefined && account !== own)
     return broken(`${what} is of ${String(own)}, and is answered ${answer.text}`)
   const standing = standingOf(authority, seen, askedAt)
-  if (owners === undefined) return onOwnRoute(what, seen, authority, standing)
+  if (owners === undefined || owners.access === "key") return onOwnRoute(what, seen, authority, standing)
   if (owners.access === "anyone") return holds
   return call.token.startsWith("pk_") ? keyOfOwners(what, seen, standing) : onOwnersRoute(what, seen, standing)
 }

@@ -4,10 +4,11 @@
  */
 import { Principal } from "../../src/operations/Header.js"
 import type { NaiveKey } from "../model/NaiveIdentity.js"
+import { goodUntil } from "../model/NaiveTickets.js"
 import type { NaiveVenue } from "../model/NaiveVenue.js"
 import * as ShownIdentity from "../model/ShownIdentity.js"
 import { isObject, type Json } from "../reading/Bodies.js"
-import { isOfIdentity } from "../reading/Commands.js"
+import { isOfIdentity, isOfTickets } from "../reading/Commands.js"
 import * as Identity from "../reading/Identity.js"
 import { difference } from "./Difference.js"
 import type { Glance } from "./Glance.js"
@@ -41,8 +42,8 @@ const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: n
     )
 }
 
-/** Sessions and grants, of which the engine tells only by their digests: those that stand, and none that does not. */
-const digestsVerdict = (reads: Glance["identity"], { identity }: NaiveVenue): Verdict => {
+/** Sessions and grants, of which the engine tells only by their digests, and tickets: those that stand, and none that does not. */
+const digestsVerdict = (reads: Glance["identity"], { atEpochMs, identity }: NaiveVenue): Verdict => {
   for (const session of identity.everSessions) {
     const expected = identity.sessions.includes(session)
       ? { ...session, principal: Principal.session, credential: session.number }
@@ -53,6 +54,12 @@ const digestsVerdict = (reads: Glance["identity"], { identity }: NaiveVenue): Ve
   for (const grant of identity.everGrants) {
     const expected = identity.grants.find(({ deviceSha256 }) => deviceSha256 === grant.deviceSha256)
     const verdict = difference(`the grant of ${grant.clientName}`, reads.findGrant(grant.deviceSha256), expected)
+    if (verdict !== undefined) return verdict
+  }
+  for (const family of identity.tickets.families) {
+    // Families that are over may be forgotten, and nothing is told of them but that.
+    if (atEpochMs >= goodUntil(family)) continue
+    const verdict = difference(`family ${family.family} of tickets`, reads.findTicketFamily(family.family), family)
     if (verdict !== undefined) return verdict
   }
   return holds
@@ -153,7 +160,7 @@ export const identityEqualsModel: Property<State> = {
     switch (seen._tag) {
       case "Committed":
         state.model = seen.model
-        if (isOfIdentity(seen.record.command)) { for (const account of seen.decision.touchedAccounts) state.changed.add(account) }
+        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command)) { for (const account of seen.decision.touchedAccounts) state.changed.add(account) }
         return holds
       case "Inspected":
         return inspected(state, seen)

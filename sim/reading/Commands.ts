@@ -29,6 +29,9 @@ const identities = {
   NoteSecurity: true
 } as const
 
+/** Commands about realtime tickets: a key mints them, and whoever holds one goes on with it. */
+const tickets = { MintTicket: true, RotateTicket: true, EndTickets: true } as const
+
 /** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
 const unasked: Readonly<Record<Unasked, true>> = {
   OpenVenue: true,
@@ -37,9 +40,7 @@ const unasked: Readonly<Record<Unasked, true>> = {
   MarkTick: true,
   SetMarketSession: true,
   ...identities,
-  MintTicket: true,
-  RotateTicket: true,
-  EndTickets: true,
+  ...tickets,
   IssueBotKey: true,
   NoteKeyUses: true,
   SetFavorite: true,
@@ -53,6 +54,9 @@ export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind
 
 /** Whether it is about who may act. */
 export const isOfIdentity = (command: Command): command is CommandOfKind<keyof typeof identities> => command.kind in identities
+
+/** Whether it is about realtime tickets. */
+export const isOfTickets = (command: Command): command is CommandOfKind<keyof typeof tickets> => command.kind in tickets
 
 /** Stands for no market and no order, and for whichever market. */
 const none = -1

@@ -6,8 +6,8 @@ import { createHash } from "node:crypto"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, shape } from "./Bodies.js"
 
-/** Who may ask: anyone; anyone, or a session where one is sent; the owner's session alone. */
-export type Access = "anyone" | "anyone or owner" | "owner"
+/** Who may ask: anyone; anyone, or a session where one is sent; the owner's session alone; a key and no session. */
+export type Access = "anyone" | "anyone or owner" | "owner" | "key"
 
 /** What a passkey says, as far as it can be read; a part that cannot is undefined. */
 export interface AskedProof {
@@ -46,6 +46,8 @@ export type Wish =
   | { readonly kind: "approveAgentConnect"; readonly userCode: string; readonly scopes: number }
   | { readonly kind: "exchangeAgentConnect"; readonly deviceSha256: string; readonly codeChallenge: string }
   | { readonly kind: "revokeApiKey"; readonly keyId: string }
+  | { readonly kind: "mintTicket"; readonly scopes: number }
+  | { readonly kind: "rotateTicket" | "endTickets"; readonly ticket: string }
 
 export interface Reading {
   readonly access: Access
@@ -202,6 +204,12 @@ const exchangeBody = shape({
   codeVerifier: (value) => typeof value === "string" && /^[A-Za-z0-9._~-]{43,128}$/.test(value)
 })
 
+const mintBody = shape({}, { scopes })
+const isText = (value: unknown): boolean => typeof value === "string"
+/** Any text, or none, is a request to rotate: it is told that it is no ticket. */
+const rotateBody = shape({}, { ticket: isText })
+const endBody = shape({ ticket: (value) => typeof value === "string" && /^[A-Za-z0-9_-]{43}$/.test(value) })
+
 const text = (body: Json, member: string): string => String(body[member])
 
 const simple = (kind: "getCurrentSession" | "endCurrentSession" | "listPasskeys" | "listApiKeys"): Route["read"] => (body, _, query) =>
@@ -282,6 +290,14 @@ const routes: ReadonlyArray<Route> = [
   route("GET", "/v1/accounts/*/api-keys", "owner", simple("listApiKeys")),
   route("DELETE", "/v1/accounts/*/api-keys/*", "owner",
     (body, [, keyId = ""], query) => isNothing(body) && query.size === 0 ? { kind: "revokeApiKey", keyId } : undefined),
+  route("POST", "/v1/realtime/ticket", "key", (body, _, query) => {
+    if (query.size > 0 || !(body === undefined || (isObject(body) && fits(body, mintBody)))) return undefined
+    return { kind: "mintTicket", scopes: body?.["scopes"] === undefined ? 1 : bits(body["scopes"]) }
+  }),
+  route("PUT", "/v1/realtime/ticket", "anyone",
+    plain((body) => fits(body, rotateBody) ? { kind: "rotateTicket", ticket: String(body["ticket"] ?? "") } : undefined)),
+  route("DELETE", "/v1/realtime/ticket", "anyone",
+    plain((body) => fits(body, endBody) ? { kind: "endTickets", ticket: text(body, "ticket") } : undefined)),
   route("GET", "/v1/accounts/*/security-events", "owner", (body, _, query) => {
     const limit = query.get("limit") ?? "50"
     const names = [...query.keys()].every((each) => each === "limit" || each === "cursor")
@@ -302,7 +318,7 @@ const paramsOn = (segments: ReadonlyArray<string>, { path }: Route): ReadonlyArr
 }
 
 /** Where all of them are: most requests are seen to be none of them at once. */
-const places = /^\/v1\/(?:auth\/|agent-connect|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events))/
+const places = /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events))/
 
 /** A request about who may act; undefined where it meets another route, or none. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {

@@ -8,7 +8,7 @@ import { type Answer, type Call, isLimited } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
 import * as Script from "./Script.js"
 import type { Draft, Identity } from "../workload/Calls.js"
-import { firstApart, Wallet } from "../workload/Wallet.js"
+import { firstApart, firstOfTickets, Wallet } from "../workload/Wallet.js"
 import type { Follower } from "./Follower.js"
 import type { Witness } from "./Witness.js"
 import type { World } from "./World.js"
@@ -31,6 +31,8 @@ export class Clients {
   readonly wallet: Wallet
   /** Calls of theirs that have been begun. */
   #apart = 0
+  /** Calls about realtime tickets that have been begun. */
+  #ofTickets = 0
   /** The call whose client is being told. */
   #settling: number | undefined
   /** The operator brings the venue back: its keys are told from those of the run. */
@@ -68,6 +70,9 @@ export class Clients {
 
   /** Begins the next call of an owner or an agent: they are counted by themselves. */
   readonly issueApart = (draft: Draft, settled: Settled): Call => this.begin(draft, firstApart + this.#apart++, settled)
+
+  /** The same of whoever holds realtime tickets. */
+  readonly issueTickets = (draft: Draft, settled: Settled): Call => this.begin(draft, firstOfTickets + this.#ofTickets++, settled)
 
   /** Begins the next call. */
   readonly issue = (draft: Draft, settled: Settled): Call =>
@@ -207,7 +212,7 @@ const requestOf = (call: Call): Request => ({
     ...(call.idempotencyKey === undefined ? {} : { "idempotency-key": call.idempotencyKey })
   },
   body: encoder.encode(call.body),
-  remoteAddress: call.id >= firstApart ? addresses.owners : addresses.traders
+  remoteAddress: call.id < firstApart || (call.id >= firstOfTickets && call.credential === "trader") ? addresses.traders : addresses.owners
 })
 
 /** Where requests come from: owners and their agents from a place of their own, so that what they use up holds up no trader. */

@@ -254,15 +254,26 @@ export class Faults {
    * a run, and none of days.
    */
   beginOwners(moments: () => ReadonlyArray<number>): void {
-    const { elapsedMs, options: { owners }, ownersPlans, root } = this.world
-    const random = root.split("owners' clock steps")
+    const { options: { owners }, root } = this.world
+    const ends = (): ReadonlyArray<number> => [...moments(), ...Moments.authorityEnds(this.host.follower.model)]
+    this.#planSteps(root.split("owners' clock steps"), owners?.meanStepMs ?? 0, ends)
+  }
+
+  /** The same to where a realtime ticket is over, or the one before it may not come again. */
+  beginTickets(): void {
+    const { options: { tickets }, root } = this.world
+    this.#planSteps(root.split("tickets' clock steps"), tickets?.meanStepMs ?? 0, () => this.host.follower.model.identity.tickets.moments)
+  }
+
+  #planSteps(random: SimRandom.SimRandom, meanStepMs: number, moments: () => ReadonlyArray<number>): void {
+    const { elapsedMs, ownersPlans } = this.world
     let left = ownersSteps
     const plan = (): void => {
-      if (owners === undefined || owners.meanStepMs === 0 || left-- === 0) return
-      ownersPlans.after(-Math.log(1 - random.next()) * owners.meanStepMs, () => {
+      if (meanStepMs === 0 || left-- === 0) return
+      ownersPlans.after(-Math.log(1 - random.next()) * meanStepMs, () => {
         if (!this.active) return
         plan()
-        const ahead = this.#msAhead([...moments(), ...Moments.authorityEnds(this.host.follower.model)]).filter((ms) => ms <= farthestMs)
+        const ahead = this.#msAhead(moments()).filter((ms) => ms <= farthestMs)
         if (ahead.length === 0) return
         const atMs = elapsedMs()
         this.#struck({ do: "jump", atMs, byMs: random.pick(ahead) + random.pick(besideMs) })

@@ -117,6 +117,13 @@ export const denyAgentConnect = (who: Bearer, userCode: string): Draft =>
 export const exchangeAgentConnect = (who: Bearer, deviceCode: string, codeVerifier: string): Draft =>
   call(who, "exchangeAgentConnect", "POST", "/v1/agent-connect/exchange", { deviceCode, codeVerifier })
 
+const ticketPath = "/v1/realtime/ticket"
+
+/** A realtime ticket by a key. Without a body, or with one that may be none. */
+export const mintTicket = (who: Bearer, body: object | undefined): Draft => call(who, "mintTicket", "POST", ticketPath, body)
+export const rotateTicket = (who: Bearer, ticket: unknown): Draft => call(who, "rotateTicket", "PUT", ticketPath, { ticket })
+export const endTickets = (who: Bearer, ticket: unknown): Draft => call(who, "endTickets", "DELETE", ticketPath, { ticket })
+
 /** A read of what is an account's. */
 export const readOwn = (who: Bearer, endpoint: string, path: string): Draft => call(who, endpoint, "GET", ofAccount(who, path))
 

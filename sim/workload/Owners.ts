@@ -12,6 +12,7 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { decimal, type Draft, type Identity } from "./Calls.js"
 import * as Calls from "./OwnerCalls.js"
 import { credentialIdOf, type Fault, faults, type Proof } from "./SoftwarePasskey.js"
+import type { KeyHolder } from "./Tickets.js"
 import { of } from "./Wallet.js"
 
 /** Where owners make their calls. */
@@ -74,7 +75,7 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
-class Owner {
+class Owner implements KeyHolder {
   readonly passkeys: Array<Passkey> = []
   /** Calls that told tokens and keys: those that should stand, and those that were ended. */
   readonly sessions: Array<number> = []
@@ -83,6 +84,8 @@ class Owner {
   /** Others of this run. */
   others: ReadonlyArray<Owner> = []
   readonly client: string
+  /** Who acts by his keys. */
+  readonly agent: string
   readonly #agent: Calls.Bearer
   #made = 0
   #requests = 0
@@ -96,7 +99,8 @@ class Owner {
     readonly spend: () => boolean
   ) {
     this.client = `owner-${index}`
-    this.#agent = Calls.stranger(`agent-${index}`)
+    this.agent = `agent-${index}`
+    this.#agent = Calls.stranger(this.agent)
   }
 
   start(): void {
@@ -510,8 +514,8 @@ class Owner {
   }
 }
 
-/** Begins what the owners of a run do. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): void => {
+/** Begins what the owners of a run do; tells who has keys. */
+export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): ReadonlyArray<KeyHolder> => {
   let left = calls
   const spend = (): boolean => left-- > 0
   const owners = Array.from({ length: count }, (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, spend))
@@ -519,4 +523,5 @@ export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owner
     owner.others = owners.filter((other) => other !== owner)
     owner.start()
   }
+  return owners
 }

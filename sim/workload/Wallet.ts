@@ -10,6 +10,8 @@ import * as SoftwarePasskey from "./SoftwarePasskey.js"
 
 /** Calls of owners and agents are counted from here on, so that they shift no other's. */
 export const firstApart = 1_000_000
+/** And those of whoever holds realtime tickets from here on. */
+export const firstOfTickets = 2_000_000
 
 /** A part of the answer to a call, by its path, in a text of a draft. */
 export const of = (call: number, path: string): string => `{of ${call} ${path}}`
@@ -27,7 +29,7 @@ const at = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((found, name) => isObject(found) ? found[name] : undefined, value)
 
 /** Members of answers and of bodies that nobody but their holder may know. */
-const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier"] as const
+const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier", "ticket"] as const
 
 export class Wallet {
   /** By the number of the call. */
@@ -47,7 +49,7 @@ export class Wallet {
     if (call >= firstApart) this.#answers.set(call, json)
     this.#keep(json)
     const { expiresAtEpochMs } = json
-    if (call >= firstApart && typeof expiresAtEpochMs === "number") this.moments.push(expiresAtEpochMs)
+    if (call >= firstApart && call < firstOfTickets && typeof expiresAtEpochMs === "number") this.moments.push(expiresAtEpochMs)
     for (const opened of Array.isArray(json["accounts"]) ? json["accounts"] : []) if (isObject(opened)) this.#keep(opened)
     const { accessToken, accountId: named, apiKey, key } = json
     if (typeof accessToken === "string") this.#accounts.set(accessToken, String(named))

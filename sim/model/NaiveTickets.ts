@@ -1,0 +1,88 @@
+/** Families of realtime tickets, as the rules have them: none is ever forgotten, and each is looked at as it stands. */
+import { Refusal } from "../../src/domain/Refusal.js"
+
+const secondMs = 1_000
+const minuteMs = 60 * secondMs
+const hourMs = 60 * minuteMs
+
+export interface NaiveFamily {
+  readonly family: number
+  readonly apiKey: number
+  readonly account: number
+  readonly scopes: number
+  readonly begunAtEpochMs: number
+  /** Twelve hours after it began, or with its key. */
+  readonly endsAtEpochMs: number
+  /** Which of its tickets is the current one, from 0, and since when. */
+  generation: number
+  rotatedAtEpochMs: number
+  /** Whether the ticket before was presented once more since. */
+  isRepeated: boolean
+  isEnded: boolean
+}
+
+/** Until when a family's current ticket is good. */
+export const goodUntil = ({ endsAtEpochMs, rotatedAtEpochMs }: NaiveFamily): number =>
+  Math.min(endsAtEpochMs, rotatedAtEpochMs + 5 * minuteMs)
+
+/** For so long after a rotation the ticket before may come once more. */
+const againMs = 10 * secondMs
+
+/** What a rotation comes to; `stolen`: the ticket is in two hands, and its family has ended. */
+export type Rotation = "rotated" | "repeated" | "stolen" | { readonly refusal: Refusal }
+
+export class NaiveTickets {
+  readonly families: Array<NaiveFamily> = []
+
+  /** Begins a family under a key. */
+  mint(key: { readonly index: number; readonly account: number; readonly expiresAtEpochMs: number }, scopes: number, now: number): void {
+    this.families.push({
+      family: this.families.length,
+      apiKey: key.index,
+      account: key.account,
+      scopes,
+      begunAtEpochMs: now,
+      endsAtEpochMs: Math.min(now + 12 * hourMs, key.expiresAtEpochMs),
+      generation: 0,
+      rotatedAtEpochMs: now,
+      isRepeated: false,
+      isEnded: false
+    })
+  }
+
+  rotate(family: NaiveFamily, generation: number, now: number): Rotation {
+    if (family.isEnded) return { refusal: Refusal.ticketRevoked }
+    if (now >= goodUntil(family)) return { refusal: Refusal.ticketExpired }
+    if (generation > family.generation) return { refusal: Refusal.ticketInvalid }
+    if (generation === family.generation) {
+      family.generation++
+      family.rotatedAtEpochMs = now
+      family.isRepeated = false
+      return "rotated"
+    }
+    const isBefore = generation === family.generation - 1
+    if (isBefore && !family.isRepeated && now <= family.rotatedAtEpochMs + againMs) {
+      family.isRepeated = true
+      return "repeated"
+    }
+    family.isEnded = true
+    return "stolen"
+  }
+
+  /** Whoever has its current ticket, or the one before, ends a family. */
+  endBy(family: NaiveFamily, generation: number): void {
+    if (generation === family.generation || generation === family.generation - 1) family.isEnded = true
+  }
+
+  /** Ends what a key has begun and is not over. */
+  revoke(apiKey: number, now: number): void {
+    for (const family of this.families) if (family.apiKey === apiKey && now < goodUntil(family)) family.isEnded = true
+  }
+
+  /** When something of a family changes by itself: its ticket before is too late, its current one is over. */
+  get moments(): ReadonlyArray<number> {
+    return this.families
+      .filter(({ isEnded }) => !isEnded)
+      .flatMap((family) => [...(family.generation === 0 ? [] : [family.rotatedAtEpochMs + againMs]), goodUntil(family)])
+  }
+}

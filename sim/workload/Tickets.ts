@@ -1,0 +1,201 @@
+/**
+ * Whoever holds realtime tickets: mints them with the keys of owners' agents and of demo accounts, rotates and ends them, and does
+ * what he should not: presents the one before once more, in time and too late, older ones, twice at the same moment, those of
+ * families that have ended and of keys that were revoked, and texts that are no tickets. It draws from a generator of its own, and
+ * makes so many calls and no more.
+ */
+import type { Tickets as Options } from "../faults/Options.js"
+import type { Answer } from "../properties/Observation.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import type { Draft, Identity } from "./Calls.js"
+import * as Calls from "./OwnerCalls.js"
+import type { Desk } from "./Owners.js"
+import { of } from "./Wallet.js"
+
+/** Somebody who has keys. */
+export interface KeyHolder {
+  /** Who acts by them. */
+  readonly agent: string
+  /** Calls that told keys which should stand. */
+  readonly keys: ReadonlyArray<number>
+  /** Calls that told sessions. */
+  readonly sessions: ReadonlyArray<number>
+  /** What has ended, keys and sessions. */
+  readonly ended: ReadonlyArray<Calls.Bearer>
+}
+
+const weights = {
+  mint: 12,
+  rotate: 14,
+  "rotate twice at once": 6,
+  "previous again": 8,
+  "previous too late": 4,
+  older: 6,
+  end: 4,
+  "end and go on": 2,
+  "mint without authority": 3,
+  "no ticket": 3
+} as const
+type Act = keyof typeof weights
+
+/** How often an answer is insisted on, and so the same ticket sent again after the answer was lost. */
+const insistsShare = 0.4
+/** For so long after a rotation the ticket before may come once more. */
+const againMs = 10_000
+
+const bodies: ReadonlyArray<object | undefined> = [undefined, {}, { scopes: ["read"] }, { scopes: ["trade"] }, { scopes: ["read", "trade"] },
+  { scopes: [] }, { scopes: ["read", "read"] }, { scope: ["read"] }]
+
+/** Texts that are no tickets of this venue: one in the right form, too short, with a character too many, and none at all. */
+const noTickets: ReadonlyArray<unknown> = ["A".repeat(43), "A".repeat(42), "AAAAAAAAAAAAAAAAtqWT3gY2ZZvW0C3zXzKq1w9m4Hc", "", undefined, 17, null,
+  "A".repeat(42) + "="]
+
+class Holder {
+  readonly client = "ticket-holder"
+  /** Calls whose answers told the tickets of each family, in turn. */
+  readonly #families: Array<Array<number>> = []
+
+  constructor(
+    readonly desk: Desk,
+    readonly random: SimRandom,
+    readonly options: Options,
+    readonly owners: ReadonlyArray<KeyHolder>
+  ) {
+    this.#left = options.calls
+  }
+
+  #left: number
+
+  start(): void {
+    this.#later(() => this.#act())
+  }
+
+  #later(then: () => void): void {
+    this.desk.time.after(-Math.log(1 - this.random.next()) * this.options.meanPauseMs, then)
+  }
+
+  readonly #next = (): void => this.#later(() => this.#act())
+
+  /** Begins a call; nothing more follows once there are to be none. */
+  #say(draft: Draft, then: (answer: Answer | undefined, call: number) => void): void {
+    if (!this.desk.isOpen() || this.#left-- <= 0) return
+    const persistent = this.random.chance(insistsShare)
+    const { id } = this.desk.issue({ ...draft, persistent }, (answer) => then(answer, id))
+  }
+
+  #act(): void {
+    if (this.#families.length === 0) return this.#mint(this.#key)
+    this.#acts[this.random.weighted(weights)]()
+  }
+
+  /** A demo account's key, or one of an owner's agent. */
+  get #key(): Calls.Bearer {
+    const owners = this.owners.filter(({ keys }) => keys.length > 0)
+    if (owners.length === 0 || this.random.chance(0.4)) return demoKey(this.client, this.random.pick(this.desk.demo))
+    const { agent, keys } = this.random.pick(owners)
+    return Calls.agent(agent, this.random.pick(keys))
+  }
+
+  /** The family that was begun last, mostly; or any, also one that is over. */
+  get #family(): Array<number> {
+    return this.random.chance(0.6) ? this.#families.at(-1)! : this.random.pick(this.#families)
+  }
+
+  get #nobody(): Calls.Bearer {
+    return Calls.stranger(this.client)
+  }
+
+  #mint(who: Calls.Bearer): void {
+    const body = this.random.chance(0.7) ? undefined : this.random.pick(bodies)
+    this.#say(Calls.mintTicket(who, body), (answer, call) => {
+      if (answer?.status === 200) this.#families.push([call])
+      this.#next()
+    })
+  }
+
+  /** Presents a ticket of a family, by which of its tickets it is, and goes on with what is told. */
+  #present(family: Array<number>, at: number, then: () => void = this.#next): void {
+    const ticket = of(family.at(at) ?? family[0]!, "ticket")
+    this.#say(Calls.rotateTicket(this.#nobody, ticket), (answer, call) => {
+      // A ticket that came again gets the successor that is known.
+      if (answer?.status === 200 && (at === -1 || family.length === 1)) family.push(call)
+      then()
+    })
+  }
+
+  #twiceAtOnce(): void {
+    const family = this.#family
+    const draft = Calls.rotateTicket(this.#nobody, of(family.at(-1)!, "ticket"))
+    let waited = 0
+    let told: number | undefined
+    for (let left = 2; left > 0; left--) {
+      this.#say(draft, (answer, call) => {
+        if (answer?.status === 200) told = call
+        if (++waited < 2) return
+        if (told !== undefined) family.push(told)
+        this.#next()
+      })
+    }
+  }
+
+  /** Rotates, and presents the same ticket again after a time; now and then once more after that. */
+  #previousAfter(waitMs: number): void {
+    const family = this.#family
+    this.#present(family, -1, () =>
+      this.desk.time.after(waitMs, () =>
+        this.#present(family, -2, () => {
+          if (this.random.chance(0.4)) this.#present(family, -2, () => this.#present(family, -1))
+          else this.#present(family, -1)
+        })))
+  }
+
+  #older(): void {
+    const family = this.#family
+    if (family.length < 3) return this.#present(family, -1)
+    this.#present(family, this.random.pick([-3, -family.length]), () => this.#present(family, -1))
+  }
+
+  #end(then: () => void = this.#next): void {
+    const family = this.#family
+    const at = this.random.pick([-1, -1, -2, -3])
+    this.#say(Calls.endTickets(this.#nobody, of(family.at(at) ?? family[0]!, "ticket")), then)
+  }
+
+  /** By a session, by what has ended, or by nothing. */
+  #mintWithoutAuthority(): void {
+    const sessions = this.owners.flatMap((owner) => owner.sessions.map((call) => Calls.holder(owner.agent, call)))
+    const ended = this.owners.flatMap((owner) => owner.ended)
+    this.#mint(this.random.pick([this.#nobody, ...sessions.slice(-2), ...ended.slice(-4)]))
+  }
+
+  #noTicket(): void {
+    const ticket = this.random.pick(noTickets)
+    const call = this.random.chance(0.7) ? Calls.rotateTicket(this.#nobody, ticket) : Calls.endTickets(this.#nobody, ticket)
+    this.#say(call, this.#next)
+  }
+
+  readonly #acts: Readonly<Record<Act, () => void>> = {
+    mint: () => this.#mint(this.#key),
+    rotate: () => this.#present(this.#family, -1),
+    "rotate twice at once": () => this.#twiceAtOnce(),
+    "previous again": () => this.#previousAfter(this.random.pick([0, 0, 20, 500])),
+    "previous too late": () => this.#previousAfter(this.random.pick([againMs - 500, againMs, againMs + 50])),
+    older: () => this.#older(),
+    end: () => this.#end(),
+    "end and go on": () => this.#end(() => this.#present(this.#family, -1)),
+    "mint without authority": () => this.#mintWithoutAuthority(),
+    "no ticket": () => this.#noTicket()
+  }
+}
+
+const demoKey = (client: string, { account, accountId, apiKey }: Identity): Calls.Bearer => ({
+  client,
+  credential: "trader",
+  token: apiKey,
+  accountId,
+  account
+})
+
+/** Begins what is done with tickets in a run. */
+export const start = (desk: Desk, random: SimRandom, options: Options, owners: ReadonlyArray<KeyHolder>): void =>
+  new Holder(desk, random, options, owners).start()
