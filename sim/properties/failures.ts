@@ -17,7 +17,7 @@ const known: ReadonlyMap<string, ReadonlySet<string>> = Refusals.all.reduce((all
 const waited: ReadonlySet<unknown> = new Set(["authorization_pending", "slow_down"])
 
 const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "safeMessage", "retryable", "recoveryActions",
-  "occurredAtEpochMs", "apiKeyRejection", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
+  "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
 /** Why a credential is refused: told of keys, never of an operator's token. */
@@ -44,6 +44,15 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
   }
 }
 
+/** What may be said of a ticket that is not taken; of one that was not sent only that. */
+const ticketFailures: ReadonlySet<unknown> = new Set(["invalid", "expired", "rotated", "revoked"])
+
+const ticketFault = ({ body }: Call, { code, realtimeTicketFailure: failure }: Json): string | undefined => {
+  if (code !== "realtime_ticket_rejected") return failure === undefined ? undefined : "tells of a ticket where none is at fault"
+  const isRight = body.includes("\"ticket\"") ? ticketFailures.has(failure) : failure === "missing"
+  return isRight ? undefined : `says ${String(failure)} of the ticket`
+}
+
 const nativeFault = (call: Call, status: number, info: Json): string | undefined => {
   const { code, recoveryActions, rejectionGuard, retryable } = info
   const stranger = Object.keys(info).find((name) => !members.has(name))
@@ -55,6 +64,8 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   if (retryable !== (status === 429 || status === 503 || waited.has(code)))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   if ((info["dependency"] === "journal") !== (code === "dependency_unavailable")) return "names a dependency where none is at fault"
+  const ticket = ticketFault(call, info)
+  if (ticket !== undefined) return ticket
   const rejections = rejectionOf(call, code)
   const rejection = info["apiKeyRejection"] as string | undefined
   return rejections.includes(rejection) ? undefined : `says ${String(rejection)} of the credential, must be ${String(rejections)}`

@@ -39,6 +39,11 @@ export const mayAddRisk = (command: Command): boolean => {
     case "ApproveAgent":
     case "ExchangeGrant":
     case "NoteSecurity":
+    case "NoteKeyUses":
+    case "MintTicket":
+    case "RotateTicket":
+    case "SetFavorite":
+    case "RegisterAffiliate":
       return true
     default:
       return false

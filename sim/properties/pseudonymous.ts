@@ -23,8 +23,8 @@ type State = Map<string, Set<string>>
 
 const hasAccount = (credential: Call["credential"]): boolean => credential === "trader" || credential === "issued"
 
-/** Endpoints that tell whoever has proved a passkey or a device code whose account it is: that it is his another property looks at. */
-const proving: ReadonlySet<string> = new Set(["finishRegistration", "finishAuthentication", "exchangeAgentConnect"])
+/** Endpoints that tell whoever has proved a passkey, a device code or a ticket whose account it is: that it is his another property looks at. */
+const proving: ReadonlySet<string> = new Set(["finishRegistration", "finishAuthentication", "exchangeAgentConnect", "rotateTicket"])
 
 const noteSent = (state: State, { body, client, target }: Call): void => {
   const sent = state.get(client) ?? new Set<string>()

@@ -43,12 +43,13 @@ const insistsShare = 0.4
 /** For so long after a rotation the ticket before may come once more. */
 const againMs = 10_000
 
-const bodies: ReadonlyArray<object | undefined> = [undefined, {}, { scopes: ["read"] }, { scopes: ["trade"] }, { scopes: ["read", "trade"] },
+const bodies: ReadonlyArray<object> = [{}, { scopes: ["read"] }, { scopes: ["trade"] }, { scopes: ["read", "trade"] },
   { scopes: [] }, { scopes: ["read", "read"] }, { scope: ["read"] }]
 
 /** Texts that are no tickets of this venue: one in the right form, too short, with a character too many, and none at all. */
-const noTickets: ReadonlyArray<unknown> = ["A".repeat(43), "A".repeat(42), "AAAAAAAAAAAAAAAAtqWT3gY2ZZvW0C3zXzKq1w9m4Hc", "", undefined, 17, null,
-  "A".repeat(42) + "="]
+const noTickets: ReadonlyArray<{ readonly ticket?: unknown }> = [{ ticket: "A".repeat(43) }, { ticket: "A".repeat(42) }, {
+  ticket: "AAAAAAAAAAAAAAAAtqWT3gY2ZZvW0C3zXzKq1w9m4Hc"
+}, { ticket: "" }, { ticket: 17 }, { ticket: null }, { ticket: `${"A".repeat(42)}=` }, {}]
 
 class Holder {
   readonly client = "ticket-holder"
@@ -169,7 +170,7 @@ class Holder {
   }
 
   #noTicket(): void {
-    const ticket = this.random.pick(noTickets)
+    const { ticket } = this.random.pick(noTickets)
     const call = this.random.chance(0.7) ? Calls.rotateTicket(this.#nobody, ticket) : Calls.endTickets(this.#nobody, ticket)
     this.#say(call, this.#next)
   }
