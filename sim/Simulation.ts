@@ -23,11 +23,13 @@ import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
+import * as Favorites from "./workload/Favorites.js"
 import * as Owners from "./workload/Owners.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
+import { firstOfFavorites, firstOfTickets } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -216,6 +218,7 @@ class Run {
       )
       const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
       if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
+      if (options.favorites !== undefined && options.favorites.calls > 0) this.beginFavorites(options.favorites, owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
@@ -234,9 +237,16 @@ class Run {
 
   private beginTickets(options: NonNullable<World.World["options"]["tickets"]>, owners: ReadonlyArray<Tickets.KeyHolder>): void {
     const { clients, faults, model, world: { ownersPlans, root } } = this
-    const desk = { time: ownersPlans, model, issue: clients.issueTickets, isOpen: () => clients.open, demo: clients.identities }
+    const desk = { time: ownersPlans, model, issue: clients.issueFrom(firstOfTickets), isOpen: () => clients.open, demo: clients.identities }
     Tickets.start(desk, root.split("tickets"), options, owners)
     faults.beginTickets()
+  }
+
+  private beginFavorites(options: NonNullable<World.World["options"]["favorites"]>, owners: ReadonlyArray<Tickets.KeyHolder>): void {
+    const { clients, model, world: { ownersPlans, root } } = this
+    const issue = clients.issueFrom(firstOfFavorites)
+    const desk = { time: ownersPlans, model, issue, isOpen: () => clients.open, demo: clients.identities }
+    Favorites.start(desk, root.split("favorites"), options, owners)
   }
 
   /** What is told happens, one thing after the other. */

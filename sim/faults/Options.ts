@@ -87,6 +87,8 @@ export interface Options {
   readonly owners?: Owners
   /** Whoever holds realtime tickets. Absent from what was kept before there were any. */
   readonly tickets?: Tickets
+  /** Accounts with favorite markets. Absent from what was kept before there were any. */
+  readonly favorites?: Favorites
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
    * feed runs, and nothing fails until the workload begins.
@@ -156,6 +158,12 @@ export interface Tickets {
   readonly meanPauseMs: number
   /** Mean time between steps of the clock to where a ticket is over, or may not come again; 0 for none. */
   readonly meanStepMs: number
+}
+
+/** Accounts that choose favorite markets, and look at them: drawn by generators of their own, and bounded. */
+export interface Favorites {
+  readonly calls: number
+  readonly meanPauseMs: number
 }
 
 /** The venue's own bounds, as it is configured. */
@@ -530,6 +538,13 @@ const tickets = (random: SimRandom): Tickets => ({
   meanStepMs: random.pick([0, 0, 500, 2_000])
 })
 
+const favoritesShare = 0.4
+
+const favorites = (random: SimRandom): Favorites => ({
+  calls: random.chance(favoritesShare) ? random.pick([10, 20]) : 0,
+  meanPauseMs: random.pick([20, 60, 200])
+})
+
 const sessions = (random: SimRandom): Sessions => {
   const present = random.chance(sessionsShare)
   return {
@@ -675,7 +690,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     bounds: bounds(random),
     limits: limits(random.split("limits")),
     owners: owners(random.split("owners")),
-    tickets: tickets(random.split("tickets"))
+    tickets: tickets(random.split("tickets")),
+    favorites: favorites(random.split("favorites"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
@@ -727,6 +743,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         edges: drawn.edges,
         owners: drawn.owners,
         tickets: drawn.tickets,
+        favorites: drawn.favorites,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

@@ -10,6 +10,7 @@ import { type Command, type CommandOfKind, isClient, isTrading } from "../../src
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
 import type { DelistMarket } from "../../src/operations/markets/DelistMarket.js"
+import type { SetFavorite } from "../../src/operations/accounts/SetFavorite.js"
 import type { SetAutoClose } from "../../src/operations/accounts/SetAutoClose.js"
 import type { SetMarketSession } from "../../src/operations/markets/SetMarketSession.js"
 import type { AmendOrder } from "../../src/operations/orders/AmendOrder.js"
@@ -137,7 +138,7 @@ const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit,
   told(priceScale, limit, actual, nearest)
 
 /** What no simulated client asks for yet. */
-const unsent = ["IssueBotKey", "SetFavorite", "RegisterAffiliate", "SetAccountFlags",
+const unsent = ["IssueBotKey", "RegisterAffiliate", "SetAccountFlags",
   "CreditAccount"] as const
 const isUnsent = (command: Command): command is CommandOfKind<(typeof unsent)[number]> =>
   (unsent as ReadonlyArray<string>).includes(command.kind)
@@ -217,6 +218,7 @@ export class NaiveVenue {
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
   readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
+  readonly #favorites = new Map<number, ReadonlyArray<number>>()
   /** Whether something was due that the record at hand had no time for. */
   #isLate = false
   /** Resting orders that the record at hand has met. */
@@ -743,6 +745,8 @@ export class NaiveVenue {
         return [this.#name(this.accounts[command.account]!, command.chosen)]
       case "SetAutoClose":
         return [this.#setAutoClose(this.accounts[command.account]!, command)]
+      case "SetFavorite":
+        return [this.#setFavorite(command)]
       case "SetLeverage":
         return [this.#setLeverage(this.accounts[command.account]!, command.market, command.leverageX)]
       case "PutMarket":
@@ -916,6 +920,19 @@ export class NaiveVenue {
     const place = { atEpochMs: this.atEpochMs, sequence: this.sequence, fund: () => this.#liquidations.fund }
     this.published.moved(place, "collected_fees", undefined, () => this.#credit(this.#fund(), amount, "collected_fees", -1))
     return done(-1)
+  }
+
+  /** A market that is not listed any more may still be taken from them. */
+  #setFavorite({ account, isFavorite, market }: SetFavorite): NaiveOutcome {
+    if (this.markets[market] === undefined || (isFavorite && this.#listed(market) === undefined)) return refused(Refusal.marketNotFound, -1)
+    const others = this.favoritesOf(account).filter((each) => each !== market)
+    this.#favorites.set(account, isFavorite ? [...others, market] : others)
+    return done(-1)
+  }
+
+  /** Markets that an account has among its favorites. */
+  favoritesOf(account: number): ReadonlyArray<number> {
+    return this.#favorites.get(account) ?? []
   }
 
   #name(account: NaiveAccount, chosen: string): NaiveOutcome {

@@ -21,6 +21,7 @@ import { everyCommandAnswered } from "./everyCommandAnswered.js"
 import { everyRecordHasACause } from "./everyRecordHasACause.js"
 import { failures } from "./failures.js"
 import { feedRebuildsBook } from "./feedRebuildsBook.js"
+import { favoritesAreTheirAccounts } from "./favoritesAreTheirAccounts.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { funding } from "./funding.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
@@ -105,6 +106,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(stateEqualsModel),
   watch(readsEqualModel),
   watch(readsAreAsAsked),
+  watch(favoritesAreTheirAccounts),
   watch(rankings),
   watch(pseudonymous),
   watch(schemaConformance),

@@ -141,6 +141,10 @@ export class Glance {
     return this.#reads
   }
 
+  isFavorite(account: number, market: number): boolean {
+    return this.#reads.isFavorite(account, market)
+  }
+
   /** Open orders of an account, oldest first; of one market unless -1. */
   openOrders(account: number, market: number): ReadonlyArray<OrderView> {
     if (market >= 0) return this.#reads.openOrders(account, market)

@@ -159,7 +159,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   if (answer.status < 300 && account !== undefined && account !== own)
     return broken(`${what} is of ${String(own)}, and is answered ${answer.text}`)
   const standing = standingOf(authority, seen, askedAt)
-  if (owners === undefined || owners.access === "key") return onOwnRoute(what, seen, authority, standing)
+  if (owners === undefined || owners.access === "key" || owners.access === "trader") return onOwnRoute(what, seen, authority, standing)
   if (owners.access === "anyone") return holds
   return call.token.startsWith("pk_") ? keyOfOwners(what, seen, standing) : onOwnersRoute(what, seen, standing)
 }

@@ -72,7 +72,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
         : broken(`record ${sequence} notes uses of keys that there are not`)
     default:
       // What was proved is looked at by another property.
-      if (Commands.isOfIdentity(command) || Commands.isOfTickets(command)) return holds
+      if (Commands.isOfIdentity(command) || Commands.isOfTickets(command) || command.kind === "SetFavorite") return holds
       return broken(`record ${sequence} is a ${command.kind} without a key`)
   }
 }

@@ -3,6 +3,7 @@
  * name and advice, in its family's envelope, both halves of which say the same. Requests have ids that no other has.
  */
 import { isObject, type Json } from "../reading/Bodies.js"
+import * as Identity from "../reading/Identity.js"
 import * as Refusals from "../reading/Refusals.js"
 import type { Answer, Call } from "./Observation.js"
 import { broken, holds, type Property, type Verdict } from "./Property.js"
@@ -20,6 +21,12 @@ const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "s
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
+/** Whether it asks for a favorite of an account that the credential is not of. */
+const namesAnother = ({ accountId, body, method, target }: Call): boolean => {
+  const reading = Identity.read(method, target, body)
+  return reading?.access === "trader" && reading.accountId !== accountId
+}
+
 /** Why a credential is refused: told of keys, never of an operator's token. */
 const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefined> => {
   const isOperators = call.target.startsWith("/v1/operator/")
@@ -34,7 +41,7 @@ const rejectionOf = (call: Call, code: unknown): ReadonlyArray<string | undefine
     case "account_not_found":
       return isOperators ? [undefined] : ["account_mismatch"]
     case "invalid_request":
-      return call.reading._tag === "foreign"
+      return call.reading._tag === "foreign" || namesAnother(call)
         ? ["account_mismatch"]
         : call.credential === "issued"
         ? [undefined, "account_mismatch"]

@@ -103,7 +103,8 @@ const marketVerdict = (json: Json, { model, stands }: Reading): Verdict => {
   const market = model.markets.find(({ parameters }) => parameters.marketId === json["marketId"])
   if (market === undefined) return broken(`market ${String(json["marketId"])} is shown and was never put`)
   if (json["snapshotSequence"] !== market.sequence && !stands) return holds
-  const moving = stands ? [] : ["change24hBps"]
+  // Whether it is a favorite is his who asks, and another property's.
+  const moving = ["favorite", ...(stands ? [] : ["change24hBps"])]
   const clear = (value: unknown): unknown => {
     const body = without(value, stands ? [] : ["readModelDigest", "marketSession"]) as Json
     return { ...body, market: without(body["market"], moving) }

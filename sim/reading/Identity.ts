@@ -6,8 +6,8 @@ import { createHash } from "node:crypto"
 import * as Bodies from "./Bodies.js"
 import { fits, isObject, type Json, shape } from "./Bodies.js"
 
-/** Who may ask: anyone; anyone, or a session where one is sent; the owner's session alone; a key and no session. */
-export type Access = "anyone" | "anyone or owner" | "owner" | "key"
+/** Who may ask: anyone; anyone, or a session where one is sent; the owner's session alone; a key and no session; either. */
+export type Access = "anyone" | "anyone or owner" | "owner" | "key" | "trader"
 
 /** What a passkey says, as far as it can be read; a part that cannot is undefined. */
 export interface AskedProof {
@@ -46,6 +46,7 @@ export type Wish =
   | { readonly kind: "approveAgentConnect"; readonly userCode: string; readonly scopes: number }
   | { readonly kind: "exchangeAgentConnect"; readonly deviceSha256: string; readonly codeChallenge: string }
   | { readonly kind: "revokeApiKey"; readonly keyId: string }
+  | { readonly kind: "setFavorite"; readonly marketId: string; readonly favorite: boolean }
   | { readonly kind: "mintTicket"; readonly scopes: number }
   | { readonly kind: "rotateTicket" | "endTickets"; readonly ticket: string }
 
@@ -226,6 +227,9 @@ const route = (method: string, path: string, access: Access, read: Route["read"]
   read
 })
 
+const favorite = (isFavorite: boolean): Route["read"] => (body, [, marketId = ""], query) =>
+  isNothing(body) && query.size === 0 ? { kind: "setFavorite", marketId, favorite: isFavorite } : undefined
+
 const routes: ReadonlyArray<Route> = [
   route("POST", "/v1/auth/passkeys/registration/options", "anyone or owner", plain((body) =>
     fits(body, optionsBody)
@@ -290,6 +294,8 @@ const routes: ReadonlyArray<Route> = [
   route("GET", "/v1/accounts/*/api-keys", "owner", simple("listApiKeys")),
   route("DELETE", "/v1/accounts/*/api-keys/*", "owner",
     (body, [, keyId = ""], query) => isNothing(body) && query.size === 0 ? { kind: "revokeApiKey", keyId } : undefined),
+  route("PUT", "/v1/accounts/*/favorites/*", "trader", favorite(true)),
+  route("DELETE", "/v1/accounts/*/favorites/*", "trader", favorite(false)),
   route("POST", "/v1/realtime/ticket", "key", (body, _, query) => {
     if (query.size > 0 || !(body === undefined || (isObject(body) && fits(body, mintBody)))) return undefined
     return { kind: "mintTicket", scopes: body?.["scopes"] === undefined ? 1 : bits(body["scopes"]) }
@@ -318,7 +324,7 @@ const paramsOn = (segments: ReadonlyArray<string>, { path }: Route): ReadonlyArr
 }
 
 /** Where all of them are: most requests are seen to be none of them at once. */
-const places = /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events))/
+const places = /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events|favorites))/
 
 /** A request about who may act; undefined where it meets another route, or none. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {

@@ -31,8 +31,6 @@ export class Clients {
   readonly wallet: Wallet
   /** Calls of theirs that have been begun. */
   #apart = 0
-  /** Calls about realtime tickets that have been begun. */
-  #ofTickets = 0
   /** The call whose client is being told. */
   #settling: number | undefined
   /** The operator brings the venue back: its keys are told from those of the run. */
@@ -71,8 +69,11 @@ export class Clients {
   /** Begins the next call of an owner or an agent: they are counted by themselves. */
   readonly issueApart = (draft: Draft, settled: Settled): Call => this.begin(draft, firstApart + this.#apart++, settled)
 
-  /** The same of whoever holds realtime tickets. */
-  readonly issueTickets = (draft: Draft, settled: Settled): Call => this.begin(draft, firstOfTickets + this.#ofTickets++, settled)
+  /** The same of others whose calls are counted by themselves, from a number on. */
+  readonly issueFrom = (first: number): Clients["issue"] => {
+    let begun = 0
+    return (draft, settled) => this.begin(draft, first + begun++, settled)
+  }
 
   /** Begins the next call. */
   readonly issue = (draft: Draft, settled: Settled): Call =>

@@ -124,6 +124,13 @@ export const mintTicket = (who: Bearer, body: object | undefined): Draft => call
 export const rotateTicket = (who: Bearer, ticket: unknown): Draft => call(who, "rotateTicket", "PUT", ticketPath, { ticket })
 export const endTickets = (who: Bearer, ticket: unknown): Draft => call(who, "endTickets", "DELETE", ticketPath, { ticket })
 
+export const setFavorite = (who: Bearer, marketId: string, isFavorite: boolean): Draft =>
+  call(who, isFavorite ? "addFavorite" : "removeFavorite", isFavorite ? "PUT" : "DELETE", ofAccount(who, `favorites/${marketId}`))
+
+/** Markets as whoever asks sees them, with what is a favorite of his. */
+export const readMarket = (who: Bearer, marketId: string): Draft => call(who, "getMarket", "GET", `/v1/markets/${marketId}`)
+export const readMarkets = (who: Bearer): Draft => call(who, "listMarkets", "GET", "/v1/markets")
+
 /** A read of what is an account's. */
 export const readOwn = (who: Bearer, endpoint: string, path: string): Draft => call(who, endpoint, "GET", ofAccount(who, path))
 

@@ -189,7 +189,8 @@ class Holder {
   }
 }
 
-const demoKey = (client: string, { account, accountId, apiKey }: Identity): Calls.Bearer => ({
+/** A demo account by its key. */
+export const demoKey = (client: string, { account, accountId, apiKey }: Identity): Calls.Bearer => ({
   client,
   credential: "trader",
   token: apiKey,

@@ -12,6 +12,8 @@ import * as SoftwarePasskey from "./SoftwarePasskey.js"
 export const firstApart = 1_000_000
 /** And those of whoever holds realtime tickets from here on. */
 export const firstOfTickets = 2_000_000
+/** And those about favorites from here on. */
+export const firstOfFavorites = 3_000_000
 
 /** A part of the answer to a call, by its path, in a text of a draft. */
 export const of = (call: number, path: string): string => `{of ${call} ${path}}`
