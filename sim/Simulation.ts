@@ -24,6 +24,7 @@ import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
 import * as Favorites from "./workload/Favorites.js"
+import type { KeyHolder } from "./workload/OwnerCalls.js"
 import * as Owners from "./workload/Owners.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
@@ -227,7 +228,7 @@ class Run {
     this.endMs = this.world.elapsedMs()
   }
 
-  private beginOwners(options: NonNullable<World.World["options"]["owners"]>): ReadonlyArray<Tickets.KeyHolder> {
+  private beginOwners(options: NonNullable<World.World["options"]["owners"]>): ReadonlyArray<KeyHolder> {
     const { clients, faults, model, world: { ownersPlans, root } } = this
     const desk = { time: ownersPlans, model, issue: clients.issueApart, isOpen: () => clients.open, demo: clients.identities }
     const owners = Owners.start(desk, root.split("owners"), options)
@@ -235,14 +236,20 @@ class Run {
     return owners
   }
 
-  private beginTickets(options: NonNullable<World.World["options"]["tickets"]>, owners: ReadonlyArray<Tickets.KeyHolder>): void {
+  private beginTickets(options: NonNullable<World.World["options"]["tickets"]>, owners: ReadonlyArray<KeyHolder>): void {
     const { clients, faults, model, world: { ownersPlans, root } } = this
-    const desk = { time: ownersPlans, model, issue: clients.issueFrom(firstOfTickets), isOpen: () => clients.open, demo: clients.identities }
+    const desk = {
+      time: ownersPlans,
+      model,
+      issue: clients.issueFrom(firstOfTickets),
+      isOpen: () => clients.open,
+      demo: clients.identities
+    }
     Tickets.start(desk, root.split("tickets"), options, owners)
     faults.beginTickets()
   }
 
-  private beginFavorites(options: NonNullable<World.World["options"]["favorites"]>, owners: ReadonlyArray<Tickets.KeyHolder>): void {
+  private beginFavorites(options: NonNullable<World.World["options"]["favorites"]>, owners: ReadonlyArray<KeyHolder>): void {
     const { clients, model, world: { ownersPlans, root } } = this
     const issue = clients.issueFrom(firstOfFavorites)
     const desk = { time: ownersPlans, model, issue, isOpen: () => clients.open, demo: clients.identities }

@@ -138,8 +138,7 @@ const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit,
   told(priceScale, limit, actual, nearest)
 
 /** What no simulated client asks for yet. */
-const unsent = ["IssueBotKey", "RegisterAffiliate", "SetAccountFlags",
-  "CreditAccount"] as const
+const unsent = ["IssueBotKey", "RegisterAffiliate", "SetAccountFlags", "CreditAccount"] as const
 const isUnsent = (command: Command): command is CommandOfKind<(typeof unsent)[number]> =>
   (unsent as ReadonlyArray<string>).includes(command.kind)
 
@@ -735,9 +734,7 @@ export class NaiveVenue {
       case "CancelByOperator":
         return [this.#cancelByOperator(command)]
       case "NoteKeyUses":
-        return [done(-1)]
       case "PassTime":
-        return [done(-1)]
       case "OpenVenue":
       case "StartVenue":
         return [done(-1)]

@@ -137,7 +137,10 @@ export class Glance {
   }
 
   /** What is known of who may act: passkeys, sessions and grants by their digests, keys, and what was noted. */
-  get identity(): Pick<Reads, "passkeys" | "findPasskey" | "findSession" | "findGrant" | "apiKeys" | "clientName" | "securityEvents" | "findTicketFamily"> {
+  get identity(): Pick<
+    Reads,
+    "passkeys" | "findPasskey" | "findSession" | "findGrant" | "apiKeys" | "clientName" | "securityEvents" | "findTicketFamily"
+  > {
     return this.#reads
   }
 

@@ -136,7 +136,10 @@ const onOwnRoute = (what: string, seen: Answered, authority: Authority | undefin
   const said = `is answered ${status}: ${text.slice(0, 300)}`
   const isTurnedAway = status === 401 && codeOf(json) === "unauthorized"
   if (standing === "over") return isTurnedAway ? holds : broken(`${what} has no authority any more, and ${said}`)
-  if (needsKey(call) && authority?.scopes === undefined) return isTurnedAway ? holds : broken(`${what} is a session's where a key is asked for, and ${said}`)
+  if (needsKey(call) && authority?.scopes === undefined)
+    return isTurnedAway
+      ? holds
+      : broken(`${what} is a session's where a key is asked for, and ${said}`)
   if (standing === "unsure") return holds
   if (isTurnedAway) return broken(`${what} has authority, and ${said}`)
   const lacks = authority!.scopes !== undefined && (authority!.scopes & scopeFor(call)) !== scopeFor(call)
@@ -171,9 +174,13 @@ const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answere
   return standing === "good" && isTurnedAway ? broken(`${what} is of a session that stands, and is answered ${status}: ${text}`) : holds
 }
 
+/** What anybody reads: a credential may say whose favorites are to be told. */
+const open: ReadonlySet<string> = new Set(["getMarket", "listMarkets"])
+
 /** Whether a call is by something that was issued, or to a route of the owner's. */
-const isLookedAt = ({ body, credential, method, target, token }: Call): boolean =>
-  token !== "" && (credential === "issued" || (credential === "trader" && Identity.read(method, target, body) !== undefined))
+const isLookedAt = ({ body, credential, endpoint, method, target, token }: Call): boolean =>
+  token !== "" && !open.has(endpoint)
+  && (credential === "issued" || (credential === "trader" && Identity.read(method, target, body) !== undefined))
 
 export const authority: Property<State> = {
   name: "no-authority-after-its-end",

@@ -76,7 +76,9 @@ const answered = (
   for (const { market, marketId } of snapshots(call, json)) {
     const { favorite } = market as Json
     if (!mayBe(model, call, marketId).includes(favorite as boolean))
-      return broken(`${String(marketId)} is told ${call.client} to be ${favorite === true ? "a" : "no"} favorite of account ${call.account}`)
+      return broken(
+        `${String(marketId)} is told ${call.client} to be ${favorite === true ? "a" : "no"} favorite of account ${call.account}`
+      )
   }
   return holds
 }

@@ -160,7 +160,9 @@ export const identityEqualsModel: Property<State> = {
     switch (seen._tag) {
       case "Committed":
         state.model = seen.model
-        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command)) { for (const account of seen.decision.touchedAccounts) state.changed.add(account) }
+        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command)) {
+          for (const account of seen.decision.touchedAccounts) state.changed.add(account)
+        }
         return holds
       case "Inspected":
         return inspected(state, seen)

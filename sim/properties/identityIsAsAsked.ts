@@ -37,6 +37,8 @@ interface State {
   readonly challenges: Map<string, Identity.Challenge>
   /** Challenges that have explained a record. */
   readonly spent: Set<string>
+  /** Challenges that may have explained a record in the place of another. */
+  readonly unsure: Set<string>
   readonly agents: Array<Agent>
   /** Every passkey that was ever registered, by its id: the last of them. */
   readonly passkeys: Map<string, Identity.Known>
@@ -111,17 +113,20 @@ const registered = (state: State, command: OpenOwnerAccount | AddPasskey, purpos
 
 const signedIn = (state: State, { credentialId, signCount }: SignIn): Verdict => {
   let said = "nobody has asked for it"
+  const fitting: Array<string> = []
   for (const [{ proof }] of wishes(state, "finishAuthentication")) {
     if (proof.credentialId !== credentialId || state.spent.has(proof.challengeIdentifier)) continue
     const wrong = fault(state, proof, "sign_in", undefined)
     if (wrong !== undefined) said = wrong
     else if (proof.asserted!["signCount"] !== signCount) said = `counts ${signCount}, and the passkey does not`
-    else {
-      state.spent.add(proof.challengeIdentifier)
-      return holds
-    }
+    else fitting.push(proof.challengeIdentifier)
   }
-  return broken(said)
+  const [first] = fitting
+  if (first === undefined) return broken(said)
+  state.spent.add(first)
+  // Of a passkey that counts nothing a record does not say which of several proofs it is of.
+  for (const other of fitting) if (other !== first) state.unsure.add(other)
+  return holds
 }
 
 const removed = (state: State, credentialId: string, accountId: string, token: string): Verdict => {
@@ -422,6 +427,7 @@ export const identityIsAsAsked: Property<State> = {
     asked: new Map(),
     challenges: new Map(),
     spent: new Set(),
+    unsure: new Set(),
     agents: [],
     passkeys: new Map(),
     openings: new Map(),
@@ -459,7 +465,7 @@ export const identityIsAsAsked: Property<State> = {
         return holds
       case "Finished": {
         if (state.isRoomless) return holds
-        const [first] = [...state.turnedDown].filter(([challenge]) => !state.spent.has(challenge))
+        const [first] = [...state.turnedDown].filter(([challenge]) => !state.spent.has(challenge) && !state.unsure.has(challenge))
         return first === undefined ? holds : broken(`a good proof was turned down: ${first[1]}`)
       }
       case "Committed":

@@ -324,7 +324,8 @@ const paramsOn = (segments: ReadonlyArray<string>, { path }: Route): ReadonlyArr
 }
 
 /** Where all of them are: most requests are seen to be none of them at once. */
-const places = /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events|favorites))/
+const places =
+  /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events|favorites))/
 
 /** A request about who may act; undefined where it meets another route, or none. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {

@@ -7,17 +7,16 @@ import type { SimRandom } from "../world/SimRandom.js"
 import type { Draft } from "./Calls.js"
 import * as Calls from "./OwnerCalls.js"
 import type { Desk } from "./Owners.js"
-import { demoKey, type KeyHolder } from "./Tickets.js"
 
 const client = "collector"
 const weights = { add: 10, remove: 6, look: 10, "look as nobody": 3, elsewhere: 2, "no market": 1 } as const
 
 /** Somebody with a credential: few of them, so that they meet what they have chosen before. */
-const somebody = ({ demo }: Desk, random: SimRandom, owners: ReadonlyArray<KeyHolder>): Calls.Bearer => {
+const somebody = ({ demo }: Desk, random: SimRandom, owners: ReadonlyArray<Calls.KeyHolder>): Calls.Bearer => {
   const agents = owners.flatMap(({ agent, keys }) => keys.slice(-1).map((call) => Calls.agent(agent, call)))
   const signedIn = owners.flatMap(({ agent, sessions }) => sessions.slice(-1).map((call) => Calls.holder(agent, call)))
   const issued = [...agents, ...signedIn]
-  return issued.length > 0 && random.chance(0.4) ? random.pick(issued) : demoKey(client, random.pick(demo.slice(0, 3)))
+  return issued.length > 0 && random.chance(0.4) ? random.pick(issued) : Calls.demoKey(client, random.pick(demo.slice(0, 3)))
 }
 
 /** The account of a credential, as a draft has it: of what was issued it is told from the token. */
@@ -25,7 +24,7 @@ const ownAccount = ({ accountId, credential }: Calls.Bearer): { readonly account
   accountId: credential === "trader" ? accountId : ""
 })
 
-const drafted = (desk: Desk, random: SimRandom, owners: ReadonlyArray<KeyHolder>): Draft => {
+const drafted = (desk: Desk, random: SimRandom, owners: ReadonlyArray<Calls.KeyHolder>): Draft => {
   const who = somebody(desk, random, owners)
   const { marketId } = random.pick(desk.model.markets).parameters
   const looks = (by: Calls.Bearer): Draft => random.chance(0.5) ? Calls.readMarkets(by) : Calls.readMarket(by, marketId)
@@ -46,7 +45,7 @@ const drafted = (desk: Desk, random: SimRandom, owners: ReadonlyArray<KeyHolder>
 }
 
 /** Begins what accounts of a run do about favorites. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs }: Options, owners: ReadonlyArray<KeyHolder>): void => {
+export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs }: Options, owners: ReadonlyArray<Calls.KeyHolder>): void => {
   let left = calls
   const next = (): void => {
     desk.time.after(-Math.log(1 - random.next()) * meanPauseMs, () => {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import { Operation } from "../../src/operations/Operations.js"
 import { scopeOf } from "../model/NaiveVenue.js"
-import type { Draft } from "./Calls.js"
+import type { Draft, Identity } from "./Calls.js"
 import type { Proof } from "./SoftwarePasskey.js"
 import { of, proofAt } from "./Wallet.js"
 
@@ -36,6 +36,27 @@ export const agent = (client: string, call: number): Bearer => ({
   accountId: of(call, "key.accountId"),
   account: -1
 })
+
+/** A demo account by its key. */
+export const demoKey = (client: string, { account, accountId, apiKey }: Identity): Bearer => ({
+  client,
+  credential: "trader",
+  token: apiKey,
+  accountId,
+  account
+})
+
+/** Somebody who has keys. */
+export interface KeyHolder {
+  /** Who acts by them. */
+  readonly agent: string
+  /** Calls that told keys which should stand. */
+  readonly keys: ReadonlyArray<number>
+  /** Calls that told sessions. */
+  readonly sessions: ReadonlyArray<number>
+  /** What has ended, keys and sessions. */
+  readonly ended: ReadonlyArray<Bearer>
+}
 
 const call = ({ account, accountId, ...who }: Bearer, endpoint: string, method: string, target: string, body?: object): Draft => ({
   ...who,

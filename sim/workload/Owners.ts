@@ -12,7 +12,6 @@ import type { NaiveVenue } from "../model/NaiveVenue.js"
 import { decimal, type Draft, type Identity } from "./Calls.js"
 import * as Calls from "./OwnerCalls.js"
 import { credentialIdOf, type Fault, faults, type Proof } from "./SoftwarePasskey.js"
-import type { KeyHolder } from "./Tickets.js"
 import { of } from "./Wallet.js"
 
 /** Where owners make their calls. */
@@ -75,7 +74,7 @@ const weights = {
 } as const
 type Act = keyof typeof weights
 
-class Owner implements KeyHolder {
+class Owner implements Calls.KeyHolder {
   readonly passkeys: Array<Passkey> = []
   /** Calls that told tokens and keys: those that should stand, and those that were ended. */
   readonly sessions: Array<number> = []
@@ -515,7 +514,7 @@ class Owner implements KeyHolder {
 }
 
 /** Begins what the owners of a run do; tells who has keys. */
-export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): ReadonlyArray<KeyHolder> => {
+export const start = (desk: Desk, random: SimRandom, { calls, meanPauseMs, owners: count }: Options): ReadonlyArray<Calls.KeyHolder> => {
   let left = calls
   const spend = (): boolean => left-- > 0
   const owners = Array.from({ length: count }, (_, index) => new Owner(index, desk, random.split(`owner-${index}`), meanPauseMs, spend))

@@ -7,22 +7,10 @@
 import type { Tickets as Options } from "../faults/Options.js"
 import type { Answer } from "../properties/Observation.js"
 import type { SimRandom } from "../world/SimRandom.js"
-import type { Draft, Identity } from "./Calls.js"
+import type { Draft } from "./Calls.js"
 import * as Calls from "./OwnerCalls.js"
 import type { Desk } from "./Owners.js"
 import { of } from "./Wallet.js"
-
-/** Somebody who has keys. */
-export interface KeyHolder {
-  /** Who acts by them. */
-  readonly agent: string
-  /** Calls that told keys which should stand. */
-  readonly keys: ReadonlyArray<number>
-  /** Calls that told sessions. */
-  readonly sessions: ReadonlyArray<number>
-  /** What has ended, keys and sessions. */
-  readonly ended: ReadonlyArray<Calls.Bearer>
-}
 
 const weights = {
   mint: 12,
@@ -43,8 +31,9 @@ const insistsShare = 0.4
 /** For so long after a rotation the ticket before may come once more. */
 const againMs = 10_000
 
-const bodies: ReadonlyArray<object> = [{}, { scopes: ["read"] }, { scopes: ["trade"] }, { scopes: ["read", "trade"] },
-  { scopes: [] }, { scopes: ["read", "read"] }, { scope: ["read"] }]
+const bodies: ReadonlyArray<object> = [{}, { scopes: ["read"] }, { scopes: ["trade"] }, { scopes: ["read", "trade"] }, { scopes: [] }, {
+  scopes: ["read", "read"]
+}, { scope: ["read"] }]
 
 /** Texts that are no tickets of this venue: one in the right form, too short, with a character too many, and none at all. */
 const noTickets: ReadonlyArray<{ readonly ticket?: unknown }> = [{ ticket: "A".repeat(43) }, { ticket: "A".repeat(42) }, {
@@ -60,7 +49,7 @@ class Holder {
     readonly desk: Desk,
     readonly random: SimRandom,
     readonly options: Options,
-    readonly owners: ReadonlyArray<KeyHolder>
+    readonly owners: ReadonlyArray<Calls.KeyHolder>
   ) {
     this.#left = options.calls
   }
@@ -92,7 +81,7 @@ class Holder {
   /** A demo account's key, or one of an owner's agent. */
   get #key(): Calls.Bearer {
     const owners = this.owners.filter(({ keys }) => keys.length > 0)
-    if (owners.length === 0 || this.random.chance(0.4)) return demoKey(this.client, this.random.pick(this.desk.demo))
+    if (owners.length === 0 || this.random.chance(0.4)) return Calls.demoKey(this.client, this.random.pick(this.desk.demo))
     const { agent, keys } = this.random.pick(owners)
     return Calls.agent(agent, this.random.pick(keys))
   }
@@ -189,15 +178,6 @@ class Holder {
   }
 }
 
-/** A demo account by its key. */
-export const demoKey = (client: string, { account, accountId, apiKey }: Identity): Calls.Bearer => ({
-  client,
-  credential: "trader",
-  token: apiKey,
-  accountId,
-  account
-})
-
 /** Begins what is done with tickets in a run. */
-export const start = (desk: Desk, random: SimRandom, options: Options, owners: ReadonlyArray<KeyHolder>): void =>
+export const start = (desk: Desk, random: SimRandom, options: Options, owners: ReadonlyArray<Calls.KeyHolder>): void =>
   new Holder(desk, random, options, owners).start()
