@@ -313,8 +313,8 @@ export class Faults {
   #drawDiskError(operation: SimDisk.Operation, path: string): Script.DiskCode | undefined {
     const random = this.#disk
     const { errorRate, hangRate, nameErrorRate, noSpaceShare, readErrorRate } = this.world.options.disk
-    // A version that took over needs a snapshot: with none intact nobody but the version before could go on.
-    const misdirectRate = this.world.options.takeover === undefined ? this.world.options.disk.misdirectRate : 0
+    // A version that takes over needs the state that it began with: with none intact nobody could go on.
+    const misdirectRate = this.host.hasOtherVersion ? 0 : this.world.options.disk.misdirectRate
     const draw = (): Script.DiskCode | undefined => {
       switch (operation) {
         case "writeAt":

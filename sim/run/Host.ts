@@ -238,6 +238,11 @@ export class Host {
     return after ? this.#rules + 1 : this.#rules
   }
 
+  /** Whether another version than the first has been started. */
+  get hasOtherVersion(): boolean {
+    return this.#running !== versions.rules || this.#rules !== versions.rules
+  }
+
   /** How another version's journal refused a start, where versions change at all. */
   #refusedBy(failure: string | undefined): "UndecidedByOther" | "NewerRules" | undefined {
     if (failure === undefined || this.world.options.takeover === undefined) return undefined
