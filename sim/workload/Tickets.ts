@@ -131,12 +131,13 @@ class Holder {
   /** Rotates, and presents the same ticket again after a time; now and then once more after that. */
   #previousAfter(waitMs: number): void {
     const family = this.#family
-    this.#present(family, -1, () =>
-      this.desk.time.after(waitMs, () =>
-        this.#present(family, -2, () => {
-          if (this.random.chance(0.4)) this.#present(family, -2, () => this.#present(family, -1))
-          else this.#present(family, -1)
-        })))
+    const again = (): void =>
+      this.#present(family, -2, () => {
+        if (this.random.chance(0.4)) this.#present(family, -2, () => this.#present(family, -1))
+        else this.#present(family, -1)
+      })
+    // What comes at once is said with the answer, so that a script has it there, too.
+    this.#present(family, -1, () => waitMs === 0 ? again() : this.desk.time.after(waitMs, again))
   }
 
   #older(): void {
