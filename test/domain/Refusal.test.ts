@@ -43,7 +43,8 @@ const guards = [
   "account_share",
   "passkey_known",
   "passkey_limit",
-  "key_limit"
+  "key_limit",
+  "ticket_families"
 ]
 
 const compatNames = [

@@ -12,7 +12,6 @@ const named = (driver: Driver, account: number, chosen: string) =>
     kind: "SetDisplayHandle",
     operation: Operation.setDisplayHandleV1,
     account,
-    credential: -1,
     idempotencyKey: driver.nextKey(),
     chosen
   }))

@@ -54,7 +54,7 @@ describe("the same key", () => {
     const { account, driver, other } = begin()
     const command = driver.placement(account, { quantityAtoms: 10 })
     driver.run(command)
-    expect(met(driver, { ...command, account: other })).toBe("record")
+    expect(met(driver, { ...command, account: other, credential: other })).toBe("record")
     expect(met(driver, { ...command, operation: Operation.placeV2 })).toBe("record")
     expect(met(driver, command)).toBe("replay")
   })

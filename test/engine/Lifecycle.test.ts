@@ -217,7 +217,7 @@ describe("fence", () => {
     const late = driver.placement(account, { quantityAtoms: 10 })
     expect(driver.fence(account, late.idempotencyKey).refusal).toBe(Refusal.none)
     expect(driver.run(late)).toMatchObject({ refusal: Refusal.fenceStands, entries: [] })
-    expect(driver.run({ ...late, account: other }).refusal).toBe(Refusal.none)
+    expect(driver.run({ ...late, account: other, credential: other }).refusal).toBe(Refusal.none)
   })
 
   test("fenced again, it holds for a day from then", () => {

@@ -20,8 +20,12 @@ const requestId = /req_[0-9a-z]{16,}/g
 /** What is answered otherwise on purpose since these were kept: where there is GET, there is HEAD. */
 const withHead = /"allow": ?"GET(?:, HEAD)?/g
 
+/** Keys tell when they were used last. */
+const lastUse = /(\\?"lastUsedAtEpochMs\\?":)(?:null|\d+)/g
+
 /** A text with what is random in it under one name, and what changed on purpose as it is today. */
-const settled = (text: string): string => text.replace(requestId, "req_random").replace(withHead, "\"allow\":\"GET, HEAD")
+const settled = (text: string): string =>
+  text.replace(requestId, "req_random").replace(withHead, "\"allow\":\"GET, HEAD").replace(lastUse, "$1null")
 
 /** An answer as it was before marks and funding: without what was added, and with the rates that were not reckoned. */
 const withoutFunding = ({ body, ...response }: Exchanges.Exchange["response"]) => ({ ...response, body: Kept.asBefore(body) })

@@ -88,6 +88,7 @@ const byNativeCode: Readonly<Record<string, Constructor>> = {
   operation_not_available: NotSupported,
   unauthorized: AuthenticationError,
   passkey_assertion_invalid: AuthenticationError,
+  realtime_ticket_rejected: AuthenticationError,
   scope_missing: PermissionDenied,
   passkey_required: PermissionDenied,
   account_not_enabled: AccountNotEnabled,

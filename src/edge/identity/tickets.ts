@@ -79,7 +79,7 @@ export const mintTicket = Route.effect({
   endpoint: HttpApiEndpoint.post("mintTicket", target)
     .setPayload(MintBody)
     .addSuccess(Ticket)
-    .addError(Failures.native(Failures.keyedReadWithBody, 429))
+    .addError(Failures.native(Failures.keyedReadWithBody))
     .annotate(BodyIsOptional, true)
     .annotate(OpenApi.Summary, "A ticket for the realtime stream's account channels, good for five minutes"),
   example: { target, body: { scopes: ["read"] } },
