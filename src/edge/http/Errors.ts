@@ -311,6 +311,9 @@ export const passkeyRequired: Failure = {
   }
 }
 
+/** What is told of a challenge that cannot be answered any more, whatever it was asked for. */
+export const challengeOver = "The challenge is over, was answered before, or is none of this venue's."
+
 /** An assertion that proves nothing. What was wrong is told where it helps an honest client; it says nothing of any account. */
 export const assertionInvalid = (message: string): Failure => ({
   description: { ...Refusal.describe(Refusal.Refusal.passkeyUnknown), name: "AssertionInvalid" },

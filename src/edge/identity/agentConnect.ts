@@ -24,7 +24,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { ApiKeyRecord, record, Scope, Scopes } from "./ApiKeyRecord.js"
-import { withOwnAccount } from "./OwnAccount.js"
+import { withContractAccount } from "../accounts/Own.js"
 import { owned, proved } from "./Sent.js"
 
 const KeyLifetimeSeconds = Schema.Int.pipe(Schema.between(300, 604_800))
@@ -122,7 +122,7 @@ export const showAgentConnect = Route.effect({
     .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, trader }) =>
-    withOwnAccount(services.state, trader, path.accountId, () =>
+    withContractAccount(services.state, trader, path.accountId, () =>
       withWaiting(services, trader, (at) =>
         services.identity.agents.find(path.userCode, at), (waiting) =>
         Effect.succeed({
@@ -160,7 +160,7 @@ export const approveAgentConnect = Route.effect({
     .annotate(OpenApi.Summary, "Let the agent have a key, with exactly the scopes that it asked for"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
-    withOwnAccount(services.state, trader, accountId, () =>
+    withContractAccount(services.state, trader, accountId, () =>
       withWaiting(services, trader, (at) =>
         services.identity.agents.find(payload.userCode, at), (waiting) => {
         if (bitsOf(payload.scopes) !== waiting.scopes) {
@@ -221,7 +221,7 @@ export const denyAgentConnect = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
     const { agents } = services.identity
-    return withOwnAccount(services.state, trader, accountId,
+    return withContractAccount(services.state, trader, accountId,
       () =>
         withWaiting(services, trader, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
           const { clientName, deviceSha256 } = waiting

@@ -13,7 +13,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { ApiKeyRecord, record } from "./ApiKeyRecord.js"
-import { withOwnAccount } from "./OwnAccount.js"
+import { withContractAccount } from "../accounts/Own.js"
 import { owned } from "./Sent.js"
 
 const ApiKeyCurrent = Schema.Struct({
@@ -65,7 +65,7 @@ export const listApiKeys = Route.effect({
     .annotate(OpenApi.Summary, "The account's API keys, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/api-keys` },
   handler: (services) => ({ path: { accountId }, trader }) =>
-    withOwnAccount(services.state, trader, accountId, (account) => {
+    withContractAccount(services.state, trader, accountId, (account) => {
       const atEpochMs = services.now()
       const keys = services.state.apiKeys(account, mostListed).map((key) => record(services, key, atEpochMs))
       return Effect.succeed({ version: "api-key-list/v1" as const, keys })
@@ -91,7 +91,7 @@ export const revokeApiKey = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/api-keys/key_2f8b1c9d4e` },
   handler: (services) => ({ path: { accountId, keyId }, remoteAddress, trader }) => {
     const { now, state } = services
-    return withOwnAccount(state, trader, accountId, (account) => {
+    return withContractAccount(state, trader, accountId, (account) => {
       const key = state.findApiKey(keyId)
       if (key === undefined || key.account !== account) return keyUnknown
       const revoked = () => ({ version: "api-key-revoke/v1" as const, key: record(services, state.apiKey(key.credential), now()) })

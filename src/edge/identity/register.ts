@@ -117,9 +117,7 @@ export const finishRegistration = Route.effect({
     Effect.gen(function*() {
       const { challenges, publicOrigin: origin, rpId, verifier } = services.identity
       const taken = challenges.take(challengeIdentifier, ["open_account", "new_passkey"], services.now())
-      if (taken === undefined) {
-        return yield* fail(Errors.registrationInvalid("The challenge is over, was answered before, or is none of this venue's."))
-      }
+      if (taken === undefined) return yield* fail(Errors.registrationInvalid(Errors.challengeOver))
       const { ceremony, challenge } = taken
       if (!isStillOwner(ceremony, trader)) return yield* fail(Errors.signInNeeded)
       const fault = PasskeyRules.fault(credential, "webauthn.create", challenge, origin)
