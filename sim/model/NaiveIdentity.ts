@@ -112,6 +112,7 @@ const kinds = [
   "SignIn",
   "AddPasskey",
   "RemovePasskey",
+  "ProvePasskey",
   "EndSession",
   "ApproveAgent",
   "DenyAgent",
@@ -130,6 +131,7 @@ export const isOfIdentity = (command: Command): command is IdentityCommand => (k
 type OpenOwnerAccount = CommandOfKind<"OpenOwnerAccount">
 type SignIn = CommandOfKind<"SignIn">
 type AddPasskey = CommandOfKind<"AddPasskey">
+type RemovePasskey = CommandOfKind<"RemovePasskey">
 type ApproveAgent = CommandOfKind<"ApproveAgent">
 type ExchangeGrant = CommandOfKind<"ExchangeGrant">
 
@@ -192,7 +194,12 @@ export class NaiveIdentity {
       case "AddPasskey":
         return this.#add(command)
       case "RemovePasskey":
-        return this.#remove(command.account, command.credentialId, command.remoteAddress)
+        return this.#remove(command)
+      case "ProvePasskey": {
+        const passkey = this.#own(command.account, command.credentialId)
+        if (passkey === undefined) return { refusal: Refusal.passkeyUnknown }
+        return this.#counted(passkey, command.signCount, command.remoteAddress) ? command : { refusal: Refusal.signCountWentBack }
+      }
       case "EndSession": {
         const session = this.sessions.find(({ number }) => number === command.credential)!
         this.#end(session)
@@ -289,24 +296,36 @@ export class NaiveIdentity {
     return this.#begin(account, command)
   }
 
+  /** A passkey, if it is the account's. */
+  #own(account: number, credentialId: string): NaivePasskey | undefined {
+    return this.passkeysOf(account).find((passkey) => passkey.credentialId === credentialId)
+  }
+
+  /** Every answer of a passkey that counts is beyond the one before, whatever it was for: whether this one is. */
+  #counted(passkey: NaivePasskey, signCount: number, remoteAddress: string): boolean {
+    const countsNothing = signCount === 0 && passkey.signCount === 0
+    if (!countsNothing && signCount <= passkey.signCount) {
+      this.#note(passkey.account, "sign_in_failed", passkey.credentialId, remoteAddress, "its counter went back")
+      return false
+    }
+    passkey.signCount = signCount
+    passkey.lastUsedAtEpochMs = this.around.now()
+    return true
+  }
+
   #signIn(command: SignIn): Came {
     const { credentialId, remoteAddress, signCount } = command
     const passkey = this.#find(credentialId)
     if (passkey === undefined) return { refusal: Refusal.passkeyUnknown }
     const { account } = passkey
-    const countsNothing = signCount === 0 && passkey.signCount === 0
-    if (!countsNothing && signCount <= passkey.signCount) {
-      this.#note(account, "sign_in_failed", credentialId, remoteAddress, "its counter went back")
-      return { refusal: Refusal.signCountWentBack }
-    }
-    passkey.signCount = signCount
-    passkey.lastUsedAtEpochMs = this.around.now()
+    if (!this.#counted(passkey, signCount, remoteAddress)) return { refusal: Refusal.signCountWentBack }
     this.#note(account, "signed_in", credentialId, remoteAddress, passkey.displayName)
     return this.#begin(account, command)
   }
 
   #add(command: AddPasskey): Came {
-    const { account, credentialId, displayName, remoteAddress } = command
+    const { account, credentialId, displayName, provedBy, remoteAddress } = command
+    if (this.#own(account, provedBy) === undefined) return { refusal: Refusal.passkeyUnknown }
     if (this.#find(credentialId) !== undefined) return { refusal: Refusal.passkeyKnown }
     const count = this.passkeysOf(account).length
     if (count >= this.bounds.passkeys) return { refusal: Refusal.passkeyLimit, limit: this.bounds.passkeys, actual: count + 1 }
@@ -315,9 +334,12 @@ export class NaiveIdentity {
     return this.#begin(account, command)
   }
 
-  #remove(account: number, credentialId: string, remoteAddress: string): Came {
-    const passkey = this.#find(credentialId)
-    if (passkey === undefined || passkey.account !== account) return { refusal: Refusal.passkeyNotFound }
+  #remove({ account, credentialId, provedBy, remoteAddress, signCount }: RemovePasskey): Came {
+    const prover = this.#own(account, provedBy)
+    if (prover === undefined) return { refusal: Refusal.passkeyUnknown }
+    if (!this.#counted(prover, signCount, remoteAddress)) return { refusal: Refusal.signCountWentBack }
+    const passkey = this.#own(account, credentialId)
+    if (passkey === undefined) return { refusal: Refusal.passkeyNotFound }
     if (this.passkeysOf(account).length === 1) return { refusal: Refusal.lastPasskey }
     for (const session of this.sessions.filter((each) => each.credentialId === credentialId)) this.#end(session)
     this.passkeys = this.passkeys.filter((each) => each !== passkey)

@@ -173,6 +173,12 @@ class Owner implements Calls.KeyHolder {
     return { kind: "get", passkey: passkey.number, asked, signCount: passkey.signCount, ...said, ...this.#fault() }
   }
 
+  /** Now and then it is a copy of the passkey that signs, which counts from where it was made. */
+  #signOrCopy(passkey: Passkey, asked: number): Proof {
+    if (!passkey.counts || !this.random.chance(0.1)) return this.#sign(passkey, asked)
+    return { kind: "get", passkey: passkey.number, asked, signCount: this.random.between(0, passkey.signCount) }
+  }
+
   #kept(passkey: Passkey): Then {
     return (answer, call) => {
       if (answer?.status === 200) {
@@ -261,14 +267,30 @@ class Owner implements Calls.KeyHolder {
     const isForeign = this.random.chance(0.15)
     const signer = isForeign ? this.random.pick(this.#other?.passkeys ?? this.passkeys) : this.random.pick(this.passkeys)
     this.#ask(this.random.chance(0.5) && !isForeign ? this.#accountId : undefined, "add_passkey", (asked) => {
-      const proof = this.random.chance(0.05) ? undefined : this.#sign(signer, asked)
+      const proof = this.random.chance(0.05) ? undefined : this.#signOrCopy(signer, asked)
       this.#say(Calls.beginRegistration(session, this.#perhaps(["tablet", "second"]), proof), (answer, begun) => {
         if (answer?.status !== 200) return this.#next()
         // Now and then one that is registered already, or without the session.
         const known = this.random.chance(0.1) ? this.random.pick(this.passkeys) : undefined
         const passkey = known === undefined ? this.#newPasskey(begun) : { ...known, owner: begun }
         const who = this.random.chance(0.05) ? Calls.stranger(this.client) : session
-        this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+        const finish = (): void => this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+        if (this.random.chance(0.2)) this.#removeProver(signer, finish)
+        else finish()
+      })
+    })
+  }
+
+  /** Removes the passkey by which another one is being added, while the addition is under way. */
+  #removeProver(prover: Passkey, then: () => void): void {
+    const other = this.passkeys.find((each) => each !== prover)
+    if (other === undefined || !this.passkeys.includes(prover) || this.sessions.length === 0) return then()
+    this.#ask(this.#accountId, "remove_passkey", (asked) => {
+      if (this.sessions.length === 0) return then()
+      this.#say(Calls.removePasskey(this.#session, credentialIdOf(prover.number), this.#sign(other, asked)), (answer) => {
+        const at = this.passkeys.indexOf(prover)
+        if (answer?.status === 204 && at >= 0) this.#forget(at)
+        then()
       })
     })
   }
@@ -283,7 +305,7 @@ class Owner implements Calls.KeyHolder {
     const signer = this.random.chance(0.1) ? this.random.pick(this.#other?.passkeys ?? this.passkeys) : this.random.pick(this.passkeys)
     this.#ask(this.#accountId, this.random.chance(0.95) ? "remove_passkey" : "sign_in", (asked) => {
       const id = this.random.chance(0.05) ? "bm90aGluZw" : credentialIdOf(removed.number)
-      this.#say(Calls.removePasskey(session, id, this.#sign(signer, asked)), (answer) => {
+      this.#say(Calls.removePasskey(session, id, this.#signOrCopy(signer, asked)), (answer) => {
         const at = this.passkeys.indexOf(removed)
         if (answer?.status === 204 && at >= 0) this.#forget(at)
         this.#next()

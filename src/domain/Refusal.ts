@@ -450,7 +450,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   [Refusal.passkeyUnknown,
     rejectedAssertion("PasskeyUnknown", "The passkey is not one that the venue knows for this.")],
   [Refusal.signCountWentBack,
-    rejectedAssertion("SignCountWentBack", "The passkey's counter went back: there may be a copy of it. Nobody was signed in.")],
+    rejectedAssertion("SignCountWentBack", "The passkey's counter went back: there may be a copy of it. Nothing was done.")],
   [Refusal.passkeyKnown, invalid("PasskeyKnown", undefined, "This passkey is registered already.", "passkey_known")],
   [Refusal.lastPasskey, {
     name: "LastPasskey", status: 409, code: "last_passkey", compatName: "BadRequest", retryable: false, recoveryActions: ["fix_request"],

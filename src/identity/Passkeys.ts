@@ -23,7 +23,13 @@ export type Ceremony =
   /** Registers the first passkey of an account that is opened by it. */
   | { readonly purpose: "open_account"; readonly userHandle: string; readonly displayName: string }
   /** Registers another passkey of an account, whose owner has proved one of its passkeys. */
-  | { readonly purpose: "new_passkey"; readonly account: number; readonly userHandle: string; readonly displayName: string }
+  | {
+    readonly purpose: "new_passkey"
+    readonly account: number
+    readonly provedBy: string
+    readonly userHandle: string
+    readonly displayName: string
+  }
   /** Proves a passkey: of an account that was named, or whichever one holds it. */
   | { readonly purpose: "sign_in" | "add_passkey" | "remove_passkey"; readonly account: number | undefined }
 export type Purpose = Ceremony["purpose"]

@@ -10,6 +10,7 @@ import type { AddPasskey } from "../../operations/identity/AddPasskey.js"
 import type { ApproveAgent } from "../../operations/identity/ApproveAgent.js"
 import type { KeyIssued, PasskeyFields, SessionOpened, TicketIssued } from "../../operations/identity/Credentials.js"
 import type { OpenOwnerAccount } from "../../operations/identity/OpenOwnerAccount.js"
+import type { ProvePasskey } from "../../operations/identity/ProvePasskey.js"
 import type { RemovePasskey } from "../../operations/identity/RemovePasskey.js"
 import type { RotateTicket } from "../../operations/identity/RotateTicket.js"
 import type { SignIn } from "../../operations/identity/SignIn.js"
@@ -22,6 +23,7 @@ import type { State } from "../State.js"
 import { mostOfAccount } from "./Grants.js"
 import * as Keying from "./Keying.js"
 import { note } from "./Noting.js"
+import type { Passkey } from "./Passkeys.js"
 import { type Session, sessionMs } from "./Sessions.js"
 import * as Ticketing from "./Ticketing.js"
 
@@ -99,22 +101,42 @@ const openOwnerAccount = (state: State, command: OpenOwnerAccount): SessionOpene
 const refusesSignIn = ({ identity }: State, { credentialId }: SignIn): Refusal =>
   identity.passkeys.find(credentialId) === undefined ? Refusal.passkeyUnknown : Refusal.none
 
-const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): SessionOpened | Refused => {
-  const { passkeys } = state.identity
-  const passkey = passkeys.find(credentialId)!
-  const { account, displayName } = passkey
+/**
+ * Takes in that a passkey has answered, whatever for; whether its counter went on. Where it went back there may be a copy of it:
+ * the answer proves nothing, and that is noted.
+ */
+const countsOn = (state: State, passkey: Passkey, signCount: number, remoteAddress: string): boolean => {
   // Authenticators that count nothing always say 0; of all others each assertion counts on.
   if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
     state.capacity.reached?.("a passkey's counter went back")
-    note(state, account, "sign_in_failed", credentialId, opening.remoteAddress, "its counter went back")
-    return refused(Refusal.signCountWentBack, none)
+    note(state, passkey.account, "sign_in_failed", passkey.credentialId, remoteAddress, "its counter went back")
+    return false
   }
-  passkeys.used(passkey, signCount, state.atEpochMs)
+  state.identity.passkeys.used(passkey, signCount, state.atEpochMs)
+  return true
+}
+
+const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): SessionOpened | Refused => {
+  const passkey = state.identity.passkeys.find(credentialId)!
+  const { account, displayName } = passkey
+  if (!countsOn(state, passkey, signCount, opening.remoteAddress)) return refused(Refusal.signCountWentBack, none)
   note(state, account, "signed_in", credentialId, opening.remoteAddress, displayName)
   return open(state, account, credentialId, opening)
 }
 
-const refusesAddition = ({ identity: { bounds, passkeys } }: State, { account, credentialId }: AddPasskey): Refusal => {
+/** What an owner does by a passkey stands while the account has that passkey, and no longer. */
+const refusesProof = ({ identity: { passkeys } }: State, account: number, provedBy: string): Refusal =>
+  passkeys.find(provedBy)?.account === account ? Refusal.none : Refusal.passkeyUnknown
+
+const provePasskey = (state: State, { credentialId, remoteAddress, signCount }: ProvePasskey): Done | Refused => {
+  const passkey = state.identity.passkeys.find(credentialId)!
+  return countsOn(state, passkey, signCount, remoteAddress) ? done : refused(Refusal.signCountWentBack, none)
+}
+
+const refusesAddition = (state: State, { account, credentialId, provedBy }: AddPasskey): Refusal => {
+  const { bounds, passkeys } = state.identity
+  const unproved = refusesProof(state, account, provedBy)
+  if (unproved !== Refusal.none) return unproved
   if (passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
   return passkeys.countOf(account) < bounds.passkeys ? Refusal.none : Refusal.passkeyLimit
 }
@@ -126,14 +148,14 @@ const addToAccount = (state: State, command: AddPasskey): SessionOpened => {
   return open(state, account, credentialId, command)
 }
 
-const refusesRemoval = ({ identity: { passkeys } }: State, { account, credentialId }: RemovePasskey): Refusal => {
-  if (passkeys.find(credentialId)?.account !== account) return Refusal.passkeyNotFound
-  return passkeys.countOf(account) === 1 ? Refusal.lastPasskey : Refusal.none
-}
-
-const removePasskey = (state: State, { account, credentialId, remoteAddress }: RemovePasskey): Done => {
+/** The proof counts whatever becomes of the removal, which is refused under the record that takes the proof in. */
+const removePasskey = (state: State, command: RemovePasskey): Done | Refused => {
+  const { account, credentialId, provedBy, remoteAddress, signCount } = command
   const { passkeys, sessions } = state.identity
-  const passkey = passkeys.find(credentialId)!
+  if (!countsOn(state, passkeys.find(provedBy)!, signCount, remoteAddress)) return refused(Refusal.signCountWentBack, none)
+  const passkey = passkeys.find(credentialId)
+  if (passkey?.account !== account) return refused(Refusal.passkeyNotFound, none)
+  if (passkeys.countOf(account) === 1) return refused(Refusal.lastPasskey, none)
   for (const session of sessions.of(account)) if (session.credentialId === credentialId) end(state, session)
   passkeys.remove(passkey)
   state.events.event2(Event.PasskeysChanged, account, passkeys.countOf(account))
@@ -194,7 +216,10 @@ export const deciders: Deciders<"identity"> = {
   OpenOwnerAccount: held<"OpenOwnerAccount", SessionOpened>(refusesOpening, openOwnerAccount),
   SignIn: held<"SignIn", SessionOpened | Refused>(refusesSignIn, signIn),
   AddPasskey: held<"AddPasskey", SessionOpened>(refusesAddition, addToAccount),
-  RemovePasskey: held<"RemovePasskey", Done>(refusesRemoval, removePasskey),
+  RemovePasskey: held<"RemovePasskey", Done | Refused>((state, { account, provedBy }) => refusesProof(state, account, provedBy),
+    removePasskey),
+  ProvePasskey: held<"ProvePasskey", Done | Refused>((state, { account, credentialId }) => refusesProof(state, account, credentialId),
+    provePasskey),
   EndSession: {
     admit: always,
     decide: (state, { account, credential, remoteAddress }) => {
