@@ -78,6 +78,7 @@ export const names = [
   "the inbox wrapped",
   "the inbox was full",
   "a placement found the inbox kept for others",
+  "a revocation went ahead of what its account had asked for",
   "a block was full by its records",
   "a block was full by its size",
   "a turn waited for blocks in flight",

@@ -20,7 +20,7 @@ export const RemovePasskey = declare({
     signCount: Field.whole("count"),
     remoteAddress: Field.text("as_sent")
   },
-  share: () => "reduction",
+  share: () => "revocation",
   keeps: "every decision",
   outcome: Done
 })
