@@ -31,8 +31,12 @@ interface Agent {
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
 
 interface State {
-  /** Requests that are of a form to be done, by call. */
-  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish }>
+  /** Requests that are of a form to be done, by call, and how many challenges could be asked before. */
+  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish; readonly begun: number }>
+  /** How many challenges could be asked so far. */
+  begun: number
+  /** How many of those before each challenge that was told. */
+  readonly begunBefore: Map<string, number>
   /** By the identifier that whoever was asked answers with. */
   readonly challenges: Map<string, Identity.Challenge>
   /** Challenges that have explained a record. */
@@ -58,8 +62,9 @@ interface State {
   readonly failures: Map<string, number>
 }
 
-/** Where every simulated client calls from. */
+/** Where every simulated client calls from, and how many challenges are open for it at most. */
 const address = "10.0.0.2"
+const mostOpen = 64
 
 type Wished<K extends Identity.Wish["kind"]> = Extract<Identity.Wish, { readonly kind: K }>
 
@@ -295,6 +300,7 @@ const noteChallenge = (
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
   state.askedBy.set(String(challengeIdentifier), state.incarnation)
+  state.begunBefore.set(String(challengeIdentifier), state.asked.get(call.id)!.begun)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
     purpose: !isNew ? wish.purpose : wish.proof === undefined ? "open_account" : "new_passkey",
@@ -393,6 +399,8 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   const purpose = purposeOf(state, wish, call)
   if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
   if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
+  // The oldest makes room where as many are open as may be.
+  if (state.begun - state.begunBefore.get(proof.challengeIdentifier)! >= mostOpen) return
   // Of an addition the passkey that proved it has to be there still.
   const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)!.provedBy : proof.credentialId
   const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
@@ -444,6 +452,8 @@ export const identityIsAsAsked: Property<State> = {
   kind: "safety",
   initial: () => ({
     asked: new Map(),
+    begun: 0,
+    begunBefore: new Map(),
     challenges: new Map(),
     spent: new Set(),
     unsure: new Set(),
@@ -464,7 +474,9 @@ export const identityIsAsAsked: Property<State> = {
         const { call } = seen
         const wish = Identity.read(call.method, call.target, call.body)?.wish
         if (wish === undefined) return holds
-        state.asked.set(call.id, { call, wish })
+        state.asked.set(call.id, { call, wish, begun: state.asked.get(call.id)?.begun ?? state.begun })
+        // The network may bring it twice.
+        if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
         const proof = proofIn(wish)
         // The network may bring it twice.
         if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)

@@ -59,6 +59,7 @@ const weights = {
   "sign in as another": 3,
   "wrong purpose": 2,
   "add passkey": 8,
+  "add by what is gone": 4,
   "remove passkey": 6,
   "sign out": 3,
   look: 14,
@@ -86,6 +87,8 @@ class Owner implements Calls.KeyHolder {
   /** Who acts by his keys. */
   readonly agent: string
   readonly #agent: Calls.Bearer
+  /** The passkeys whose registration opened sessions, by the call that told of each. */
+  readonly #signers = new Map<number, Passkey>()
   #made = 0
   #requests = 0
   #orders = 0
@@ -184,6 +187,7 @@ class Owner implements Calls.KeyHolder {
       if (answer?.status === 200) {
         this.passkeys.push(passkey)
         this.sessions.push(call)
+        this.#signers.set(call, passkey)
       }
       this.#next()
     }
@@ -274,23 +278,28 @@ class Owner implements Calls.KeyHolder {
         const known = this.random.chance(0.1) ? this.random.pick(this.passkeys) : undefined
         const passkey = known === undefined ? this.#newPasskey(begun) : { ...known, owner: begun }
         const who = this.random.chance(0.05) ? Calls.stranger(this.client) : session
-        const finish = (): void => this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
-        if (this.random.chance(0.2)) this.#removeProver(signer, finish)
-        else finish()
+        this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
       })
     })
   }
 
-  /** Removes the passkey by which another one is being added, while the addition is under way. */
-  #removeProver(prover: Passkey, then: () => void): void {
-    const other = this.passkeys.find((each) => each !== prover)
-    if (other === undefined || !this.passkeys.includes(prover) || this.sessions.length === 0) return then()
-    this.#ask(this.#accountId, "remove_passkey", (asked) => {
-      if (this.sessions.length === 0) return then()
-      this.#say(Calls.removePasskey(this.#session, credentialIdOf(prover.number), this.#sign(other, asked)), (answer) => {
-        const at = this.passkeys.indexOf(prover)
-        if (answer?.status === 204 && at >= 0) this.#forget(at)
-        then()
+  /** Removes the passkey that has proved an addition before the addition is finished, both from the session of another one. */
+  #addByWhatIsGone(): void {
+    const [session, signer] = [...this.#signers].findLast(([call]) => this.sessions.includes(call)) ?? []
+    const prover = this.passkeys.find((each) => each !== signer)
+    if (session === undefined || !this.passkeys.includes(signer!) || prover === undefined) return this.#addPasskey()
+    const who = Calls.holder(this.client, session)
+    this.#ask(this.#accountId, "add_passkey", (asked) => {
+      this.#say(Calls.beginRegistration(who, "third", this.#sign(prover, asked)), (answer, begun) => {
+        if (answer?.status !== 200) return this.#next()
+        this.#ask(this.#accountId, "remove_passkey", (removal) => {
+          this.#say(Calls.removePasskey(who, credentialIdOf(prover.number), this.#sign(signer!, removal)), (removed) => {
+            const at = this.passkeys.indexOf(prover)
+            if (removed?.status === 204 && at >= 0) this.#forget(at)
+            const passkey = this.#newPasskey(begun)
+            this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+          })
+        })
       })
     })
   }
@@ -520,6 +529,7 @@ class Owner implements Calls.KeyHolder {
     "sign in as another": () => this.#signInAsAnother(),
     "wrong purpose": () => this.#wrongPurpose(),
     "add passkey": () => this.#addPasskey(),
+    "add by what is gone": () => this.#addByWhatIsGone(),
     "remove passkey": () => this.#removePasskey(),
     "sign out": () => this.#signOut(),
     look: () => this.#look(),

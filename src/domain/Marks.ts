@@ -69,11 +69,12 @@ export const names = [
   "a session closed by itself",
   // Who may act.
   "a challenge was answered too late",
+  "a challenge made room for another one of its address",
   "a passkey's counter went back",
   "a session ended for room",
   "authority ended before a command's turn",
   "a grant outlived its process",
-  "wrong user codes locked a session",
+  "wrong user codes locked an account",
   // The writer.
   "the inbox wrapped",
   "the inbox was full",

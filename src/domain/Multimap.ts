@@ -12,6 +12,12 @@ export class Multimap<K, V> {
     return [...this.sets.get(key) ?? []]
   }
 
+  /** The oldest value of a key; undefined where it has none. */
+  oldestOf(key: K): V | undefined {
+    const [oldest] = this.sets.get(key) ?? []
+    return oldest
+  }
+
   add(key: K, value: V): void {
     const own = this.sets.get(key)
     if (own === undefined) this.sets.set(key, new Set([value]))

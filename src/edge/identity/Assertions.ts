@@ -70,12 +70,13 @@ export const prove = (
 export const allowed = ({ state }: Services, account: number | undefined): ReadonlyArray<PasskeyView> =>
   account === undefined ? [] : state.passkeys(account)
 
-/** Asks a challenge; fails where too many are open. */
+/** Asks a challenge of an address; fails where too many are open. */
 export const ask = (
   { identity, now }: Services,
-  ceremony: Passkeys.Ceremony
+  ceremony: Passkeys.Ceremony,
+  remoteAddress: string
 ): Effect.Effect<readonly [string, Passkeys.Challenge], Errors.Failure> =>
   Effect.suspend(() => {
-    const asked = identity.challenges.ask(ceremony, now())
+    const asked = identity.challenges.ask(ceremony, remoteAddress, now())
     return asked === undefined ? fail(Errors.identityBusy) : Effect.succeed(asked)
   })

@@ -87,7 +87,7 @@ export const beginRegistration = Route.effect({
   handler: (services) => ({ payload, remoteAddress, trader }) =>
     Effect.gen(function*() {
       const ceremony = yield* ceremonyOf(services, trader, payload, remoteAddress)
-      const [challengeIdentifier, { challenge, expiresAtEpochMs }] = yield* Assertions.ask(services, ceremony)
+      const [challengeIdentifier, { challenge, expiresAtEpochMs }] = yield* Assertions.ask(services, ceremony, remoteAddress)
       const { displayName: name, userHandle } = ceremony as Extract<Passkeys.Ceremony, { readonly userHandle: string }>
       const known = Assertions.allowed(services, trader?.account)
       return {
