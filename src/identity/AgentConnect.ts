@@ -51,16 +51,16 @@ export interface Waiting extends Asked {
 /** What a poll comes to, but for what the journal knows of. */
 export type Poll = "pending" | "too_fast" | "denied" | "approved" | "unknown"
 
-/** Wrong user codes of a session within a minute, at most. */
+/** Wrong user codes of an account within a minute, at most: whichever of its sessions typed them, and whoever signs in anew. */
 const mostWrongCodes = 10
-/** Sessions whose wrong codes are counted each for itself at one time; more than these share some counts. */
+/** Accounts whose wrong codes are counted each for itself at one time; more than these share some counts. */
 const counted = 16_384
 const shared = 256
 
 export class AgentConnect {
   private readonly byUserCode = new Map<string, Waiting>()
   private readonly byDevice = new Map<string, Waiting>()
-  /** By session: its wrong codes, and the one that locked it, from which on it is locked for a minute. */
+  /** By account: its wrong codes, and the one that locked it, from which on it is locked for a minute. */
   private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
   private readonly locks = new Windows(1, minuteMs, counted, shared)
 
@@ -141,17 +141,17 @@ export class AgentConnect {
     waiting.account = state === "pending" ? none : account
   }
 
-  /** Whether a session has typed too many wrong codes. */
-  isLocked(session: number, atEpochMs: number): boolean {
-    return this.locks.view(session, atEpochMs).remaining === 0
+  /** Whether too many wrong codes were typed for an account. */
+  isLocked(account: number, atEpochMs: number): boolean {
+    return this.locks.view(account, atEpochMs).remaining === 0
   }
 
-  /** Counts a wrong code of a session. */
-  noteWrong(session: number, atEpochMs: number): void {
-    this.wrong.take(session, atEpochMs)
+  /** Counts a wrong code that was typed for an account. */
+  noteWrong(account: number, atEpochMs: number): void {
+    this.wrong.take(account, atEpochMs)
     if (this.wrong.remaining > 0) return
-    this.locks.take(session, atEpochMs)
-    this.reached?.("wrong user codes locked a session")
+    this.locks.take(account, atEpochMs)
+    this.reached?.("wrong user codes locked an account")
   }
 
   private forget(atEpochMs: number): void {

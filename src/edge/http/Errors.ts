@@ -348,7 +348,7 @@ export const accessDenied = grantCode("AccessDenied", "access_denied", false, "T
 /** No agent waits under this code. */
 export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
 
-/** Too many wrong codes from one session. */
+/** Too many wrong codes for one account. */
 export const userCodesLocked: Failure = {
   description: {
     ...invalid,
@@ -359,7 +359,7 @@ export const userCodesLocked: Failure = {
     compatName: "RateLimitExceeded",
     retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "Ten wrong codes within a minute: no agent can be approved from this session for a minute."
+    safeMessage: "Ten wrong codes within a minute: no agent can be approved for this account for a minute."
   }
 }
 

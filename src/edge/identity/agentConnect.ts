@@ -87,16 +87,16 @@ export const beginAgentConnect = Route.effect({
 /** The agent that waits under a code that the owner typed; wrong ones are counted. */
 const withWaiting = <A>(
   { identity: { agents }, now }: Services,
-  { credential: session }: SessionView,
+  { account }: SessionView,
   find: (atEpochMs: number) => Waiting | undefined,
   then: (waiting: Waiting) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
   Effect.suspend(() => {
     const atEpochMs = now()
-    if (agents.isLocked(session, atEpochMs)) return fail(Errors.userCodesLocked)
+    if (agents.isLocked(account, atEpochMs)) return fail(Errors.userCodesLocked)
     const waiting = find(atEpochMs)
     if (waiting !== undefined) return then(waiting)
-    agents.noteWrong(session, atEpochMs)
+    agents.noteWrong(account, atEpochMs)
     return fail(Errors.userCodeUnknown)
   })
 

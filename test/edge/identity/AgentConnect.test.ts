@@ -210,7 +210,7 @@ describe("an agent", () => {
 })
 
 describe("user codes", () => {
-  test("that are wrong ten times in a minute lock the session's approvals for a minute, and no other session's", async () => {
+  test("that are wrong ten times in a minute lock the account's approvals for a minute, whichever session asks, and no other account's", async () => {
     const { agent, owner, venue } = await bench()
     const other = await Owner.open(venue)
     for (let index = 0; index < 9; index++) expect((await decide(owner, "approve", "BBBB-BBBB")).status).toBe(404)
@@ -219,6 +219,8 @@ describe("user codes", () => {
     expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     expect(await decide(owner, "deny", agent.begun.userCode)).toMatchObject(locked)
     expect((await other.ask(`/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`)).status).toBe(200)
+    await owner.signIn()
+    expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     venue.atEpochMs += 59_999
     expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     venue.atEpochMs += 1
