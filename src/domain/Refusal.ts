@@ -469,7 +469,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   }],
   [Refusal.grantOver, {
     name: "GrantOver", status: 400, code: "grant_expired", compatName: "BadRequest", retryable: false, recoveryActions: ["fix_request"],
-    safeMessage: "This device code is over, used or unknown: begin anew.",
+    safeMessage: "This device code is over, used or unknown: begin anew. A key whose answer was lost is listed to its owner as never "
+      + "used, and can be revoked.",
     compares: undefined
   }],
   [Refusal.grantTaken, {
