@@ -45,7 +45,13 @@ export interface NaiveKey {
   revokedAtEpochMs: number
   /** Undefined of a demo account's. */
   readonly clientName: string | undefined
+  /** Nobody knows it any more: its time is over, or many others of its account have ended since. */
+  isForgotten: boolean
 }
+
+/** When a key ends, or has. */
+const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
+  revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
 /** Failed sign-ins that are kept of an account. */
 const keptFailures = 16
@@ -79,10 +85,13 @@ export interface Bounds {
   readonly passkeys: number
   readonly sessions: number
   readonly keys: number
+  /** Keys that have ended and are kept, and for how long each. */
+  readonly endedKeys: number
+  readonly endedKeysMs: number
   readonly events: number
 }
 
-export const venueBounds: Bounds = { passkeys: 16, sessions: 32, keys: 64, events: 256 }
+export const venueBounds: Bounds = { passkeys: 16, sessions: 32, keys: 64, endedKeys: 128, endedKeysMs: 720 * hourMs, events: 256 }
 
 /** Most that is forgotten of what is over, with each new one. */
 const forgottenAtOnce = 8
@@ -140,6 +149,7 @@ export class NaiveIdentity {
   passkeys: Array<NaivePasskey> = []
   sessions: Array<NaiveSignedIn> = []
   grants: Array<NaiveGrant> = []
+  /** Every key there ever was, by its number. */
   readonly keys: Array<NaiveKey> = []
   readonly notes = new Map<number, Array<NaiveNote>>()
   /** The last record that changed anything of an account's. */
@@ -152,7 +162,12 @@ export class NaiveIdentity {
   #noted = new Map<number, number>()
   #opened = 0
 
-  constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds) {}
+  readonly bounds: Bounds
+
+  /** What of its bounds is not given is a venue's own. */
+  constructor(readonly around: Surroundings, given: Partial<Bounds> = {}) {
+    this.bounds = { ...venueBounds, ...given }
+  }
 
   /** Notes of an account that are kept, newest first. */
   keptNotes(account: number): ReadonlyArray<NaiveNote> {
@@ -163,14 +178,27 @@ export class NaiveIdentity {
     return this.passkeys.filter((passkey) => passkey.account === account)
   }
 
-  /** Keys of an account, newest first. */
+  /** Keys of an account, newest first, as long as they are known. */
   keysOf(account: number): ReadonlyArray<NaiveKey> {
-    return this.keys.filter((key) => key.account === account).toReversed()
+    return this.keys.filter((key) => key.account === account && !key.isForgotten).toReversed()
   }
 
   /** A demo account's key. */
-  issue(key: Omit<NaiveKey, "index">): void {
-    this.keys.push({ ...key, index: this.keys.length })
+  issue(key: Omit<NaiveKey, "index" | "isForgotten">): void {
+    this.keys.push({ ...key, index: this.keys.length, isForgotten: false })
+  }
+
+  /** The first thing of each record: keys are forgotten that ended so long ago, the first that ended first. */
+  forgetKeys(): void {
+    const over = this.keys
+      .filter((key) => key.clientName !== undefined && !key.isForgotten && endOf(key) + this.bounds.endedKeysMs <= this.around.now())
+      .sort((one, other) => endOf(one) - endOf(other) || one.index - other.index)
+    for (const key of over.slice(0, forgottenAtOnce)) this.#forget(key)
+  }
+
+  #forget(key: NaiveKey): void {
+    key.isForgotten = true
+    this.changedAt.set(key.account, this.around.sequence())
   }
 
   decide(command: IdentityCommand): Came {
@@ -368,8 +396,9 @@ export class NaiveIdentity {
     const grant = this.grants.find((each) => each.deviceSha256 === deviceSha256)
     if (grant === undefined || grant.expiresAtEpochMs <= now) return { refusal: Refusal.grantOver }
     const { account, clientName, keyLifetimeSeconds, scopes } = grant
-    const active = this.keysOf(account).filter((key) => key.revokedAtEpochMs === 0 && key.expiresAtEpochMs > now)
-    if (active.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
+    const ended = this.keysOf(account).filter((key) => endOf(key) <= now)
+    if (this.keysOf(account).length - ended.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
+    for (const key of ended.slice(this.bounds.endedKeys)) this.#forget(key)
     this.grants = this.grants.filter((each) => each !== grant)
     const expiresAtEpochMs = now + keyLifetimeSeconds * 1000
     this.issue({
@@ -399,8 +428,8 @@ export class NaiveIdentity {
   }
 
   #revoke(account: number, keyId: string, remoteAddress: string): Came {
-    const key = this.keys.find((each) => each.keyId === keyId)
-    if (key === undefined || key.account !== account) return { refusal: Refusal.keyNotFound }
+    const key = this.keysOf(account).find((each) => each.keyId === keyId)
+    if (key === undefined) return { refusal: Refusal.keyNotFound }
     if (key.revokedAtEpochMs !== 0) return { account }
     key.revokedAtEpochMs = this.around.now()
     this.tickets.revoke(key.index, this.around.now())

@@ -74,6 +74,7 @@ export const names = [
   "a session ended for room",
   "authority ended before a command's turn",
   "a grant outlived its process",
+  "an ended key was forgotten",
   "wrong user codes locked an account",
   // The writer.
   "the inbox wrapped",

@@ -64,6 +64,7 @@ export const Refusal = {
   fenceStands: 11,
   accountShare: 12,
   journalFull: 13,
+  keyUnknown: 14,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -226,6 +227,11 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "IdempotencyConflict", status: 409, code: "idempotency_key_conflict", compatName: "BadRequest", retryable: false,
     recoveryActions: ["fix_request"],
     safeMessage: "This Idempotency-Key was used with another body. Nothing was done.",
+    compares: undefined
+  }],
+  [Refusal.keyUnknown, {
+    name: "KeyUnknown", status: 401, code: "unauthorized", apiKeyRejection: "unknown", compatName: "AuthenticationError",
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key is not known.",
     compares: undefined
   }],
   [Refusal.keyRevoked, {

@@ -279,7 +279,7 @@ const operatorUnauthorized: Failure = {
 const keyFailures: Readonly<Record<Rejection, Failure>> = {
   missing: unauthorized("KeyMissing", "missing", "An Authorization header with an API key is needed."),
   malformed: unauthorized("KeyMalformed", "malformed", "The credential is not an API key."),
-  unknown: unauthorized("KeyUnknown", "unknown", "The API key is not known."),
+  unknown: refused(Refusal.Refusal.keyUnknown),
   revoked: refused(Refusal.Refusal.keyRevoked),
   expired: refused(Refusal.Refusal.keyExpired)
 }

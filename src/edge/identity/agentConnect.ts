@@ -283,13 +283,17 @@ export const exchangeAgentConnect = Route.effect({
       }
       const issued = ApiKeys.issue(random.bytes, environment)
       const exchange = proved("ExchangeGrant", Principal.agent, Operation.exchangeGrant, { deviceSha256, ...issued.fields, remoteAddress })
-      return Effect.map(Submission.submitted(services, exchange), ({ entries: [entry] }) => {
+      return Effect.flatMap(Submission.submitted(services, exchange), ({ entries: [entry] }) => {
         assert(entry?._tag === "KeyIssued", "an exchange comes to a key")
-        return {
-          version: "agent-connect-exchange/v1" as const,
-          apiKey: issued.text,
-          key: record(services, state.apiKey(entry.apiKey), atEpochMs)
-        }
+        const key = state.apiKey(entry.apiKey)
+        // Its owner may have revoked it, and it may be forgotten, before its agent was told of it.
+        return key === undefined
+          ? fail(grantOver)
+          : Effect.succeed({
+            version: "agent-connect-exchange/v1" as const,
+            apiKey: issued.text,
+            key: record(services, key, atEpochMs)
+          })
       })
     })
 })

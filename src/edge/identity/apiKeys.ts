@@ -46,13 +46,13 @@ export const getCurrentApiKey = Route.effect({
     })
 })
 
-/** Keys that a listing has at most. */
-const mostListed = 100
-
 const ApiKeyList = Schema.Struct({
   version: Schema.Literal("api-key-list/v1"),
   keys: Schema.Array(ApiKeyRecord)
-}).annotations({ identifier: "ApiKeyList", description: "Newest first; the latest 100." })
+}).annotations({
+  identifier: "ApiKeyList",
+  description: "Newest first: all that may act, and of those that have ended the latest 128, for 30 days."
+})
 
 export const listApiKeys = Route.effect({
   tag: "identity",
@@ -67,7 +67,7 @@ export const listApiKeys = Route.effect({
   handler: (services) => ({ path: { accountId }, trader }) =>
     withContractAccount(services.state, trader, accountId, (account) => {
       const atEpochMs = services.now()
-      const keys = services.state.apiKeys(account, mostListed).map((key) => record(services, key, atEpochMs))
+      const keys = services.state.apiKeys(account, Number.POSITIVE_INFINITY).map((key) => record(services, key, atEpochMs))
       return Effect.succeed({ version: "api-key-list/v1" as const, keys })
     })
 })
@@ -94,11 +94,17 @@ export const revokeApiKey = Route.effect({
     return withContractAccount(state, trader, accountId, (account) => {
       const key = state.findApiKey(keyId)
       if (key === undefined || key.account !== account) return keyUnknown
-      const revoked = () => ({ version: "api-key-revoke/v1" as const, key: record(services, state.apiKey(key.credential), now()) })
+      const revoked = () => {
+        const found = state.findApiKey(keyId)
+        // Many others may have ended meanwhile, so that it is forgotten.
+        return found === undefined
+          ? keyUnknown
+          : Effect.succeed({ version: "api-key-revoke/v1" as const, key: record(services, found, now()) })
+      }
       // What is revoked stays so: a repetition needs no record.
-      if (key.revokedAtEpochMs !== 0) return Effect.sync(revoked)
+      if (key.revokedAtEpochMs !== 0) return Effect.suspend(revoked)
       const revocation = owned("RevokeApiKey", trader, Operation.revokeApiKey, { keyId, remoteAddress })
-      return Effect.map(Submission.submitted(services, revocation), revoked)
+      return Effect.flatMap(Submission.submitted(services, revocation), revoked)
     })
   }
 })

@@ -259,6 +259,8 @@ export const deciders: Deciders<"identity"> = {
     admit: always,
     decide: (state, { uses }) => {
       for (const { apiKey, usedAtEpochMs } of uses) {
+        // It may have been forgotten since it was used.
+        if (!state.apiKeys.has(apiKey)) continue
         state.identity.keyUses.used(apiKey, usedAtEpochMs)
         state.events.event2(Event.KeyUsed, apiKey, usedAtEpochMs)
       }

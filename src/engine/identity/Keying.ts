@@ -1,4 +1,7 @@
-/** How commands about API keys are decided: what issues one to an agent or to a bot, and what ends one. */
+/**
+ * How commands about API keys are decided: what issues one to an agent or to a bot, and what ends one. One that has ended is kept
+ * for a while, so that its owner finds it, and forgotten then: it is unknown from there on.
+ */
 import { none } from "../../domain/None.js"
 import { Refusal } from "../../domain/Refusal.js"
 import type { KeyIssued } from "../../operations/identity/Credentials.js"
@@ -12,30 +15,52 @@ import type { State } from "../State.js"
 import { note } from "./Noting.js"
 import * as Ticketing from "./Ticketing.js"
 
-/** No key but a demo account's lives longer: of older ones nobody has to look. */
-const longestKeyMs = 7 * 24 * 60 * 60 * 1000
+/** Most keys that a record forgets because their time is over. */
+const forgottenAtOnce = 8
 
-/** The keys of an account that were issued so lately that they may still act, newest first. */
-function* lateKeys({ apiKeys }: State, account: number, atEpochMs: number): Generator<number> {
-  for (const key of apiKeys.of(account)) {
-    if (apiKeys.createdAt(key) < atEpochMs - longestKeyMs) return
-    yield key
+/** Whether an account has as many keys that may act at a time as it may have. */
+const hasMost = ({ apiKeys, identity: { bounds } }: State, account: number, atEpochMs: number): boolean => {
+  let active = 0
+  for (const key of apiKeys.of(account)) if (apiKeys.actsUntil(key) > atEpochMs) active++
+  return active >= bounds.keys
+}
+
+/** Notes until when a key is kept: so long after its end. */
+export const keepUntil = ({ apiKeys, identity: { bounds, keyEnds } }: State, key: number): void => {
+  const revokedAtEpochMs = apiKeys.revokedAt(key)
+  const endsAtEpochMs = Math.min(apiKeys.expiresAt(key), revokedAtEpochMs === 0 ? Number.POSITIVE_INFINITY : revokedAtEpochMs)
+  keyEnds.set(key, endsAtEpochMs + bounds.endedKeysMs)
+}
+
+/** Forgets a key that has ended, with all that is known of it alone. Of its tickets those stay that are told to be revoked. */
+const forgetKey = ({ apiKeys, atEpochMs, capacity, identity }: State, key: number): void => {
+  capacity.reached?.("an ended key was forgotten")
+  identity.tickets.forgetOver(key, atEpochMs)
+  identity.keyEnds.remove(key)
+  identity.keyUses.forget(key)
+  identity.clientNames.delete(key)
+  identity.botKeys.delete(key)
+  apiKeys.forget(key)
+}
+
+/** Forgets keys whose time is over, so many at most: the first of what a record does. */
+export const forget = (state: State): void => {
+  const { keyEnds } = state.identity
+  for (let left = forgottenAtOnce; left > 0; left--) {
+    const key = keyEnds.firstDue(state.atEpochMs)
+    if (key === undefined) return
+    forgetKey(state, key)
   }
 }
 
-/** Whether an account has as many keys that may act at a time as it may have. */
-const hasMost = (state: State, account: number, atEpochMs: number): boolean => {
-  let active = 0
-  for (const key of lateKeys(state, account, atEpochMs)) if (state.apiKeys.actsUntil(key) > atEpochMs) active++
-  return active >= state.identity.bounds.keys
-}
-
-/** Where keys of an account were used from that act no more is forgotten. */
-const forgetAddresses = (state: State, account: number): void => {
-  const { apiKeys, atEpochMs, identity } = state
-  // A little further back than what may act, so that none is passed by.
-  for (const key of lateKeys(state, account, atEpochMs - longestKeyMs)) {
-    if (apiKeys.actsUntil(key) <= atEpochMs) identity.keyUses.forgetAddresses(key)
+/** Of an account's keys that have ended only the latest are kept; and none of them is used from anywhere. */
+const forgetEnded = (state: State, account: number): void => {
+  const { apiKeys, atEpochMs, identity: { bounds, keyUses } } = state
+  let ended = 0
+  for (const key of [...apiKeys.of(account)]) {
+    if (apiKeys.actsUntil(key) > atEpochMs) continue
+    if (++ended > bounds.endedKeys) forgetKey(state, key)
+    else keyUses.forgetAddresses(key)
   }
 }
 
@@ -47,7 +72,7 @@ const issueKey = (
   name: string,
   remoteAddress: string
 ): KeyIssued => {
-  forgetAddresses(state, account)
+  forgetEnded(state, account)
   const apiKey = state.apiKeys.issue({
     keyId,
     account,
@@ -59,12 +84,13 @@ const issueKey = (
     revokedAtEpochMs: 0
   })
   state.identity.clientNames.set(apiKey, name)
+  keepUntil(state, apiKey)
   state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
   note(state, account, "key_issued", keyId, remoteAddress, name)
   return { _tag: "KeyIssued", account, apiKey }
 }
 
-/** As with demo keys: the key under which it was issued has been forgotten, and it never is. */
+/** An id is drawn for each: that it is another's is as good as impossible. */
 export const admitsBotKey = ({ apiKeys }: State, { keyId }: IssueBotKey): Refusal =>
   apiKeys.find(keyId) === none ? Refusal.none : Refusal.idempotencyConflict
 
@@ -108,6 +134,7 @@ export const revokeApiKey = (state: State, { account, keyId, remoteAddress }: Re
   if (apiKeys.revokedAt(key) !== 0) return done
   apiKeys.setRevokedAt(key, state.atEpochMs)
   state.events.event2(Event.ApiKeyRevoked, key, account)
+  keepUntil(state, key)
   state.identity.keyUses.forgetAddresses(key)
   for (const family of state.identity.tickets.liveOf(key, state.atEpochMs)) Ticketing.end(state, family)
   note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")

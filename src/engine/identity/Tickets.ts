@@ -131,6 +131,11 @@ export class Tickets {
     if (gone !== undefined) this.remove(gone)
   }
 
+  /** Forgets the families of a key that are over. */
+  forgetOver(apiKey: number, atEpochMs: number): void {
+    for (const family of this.of(apiKey)) if (expiresAt(family) <= atEpochMs) this.remove(family)
+  }
+
   /** All of them, in the order of their latest rotations. */
   all(): ReadonlyArray<TicketFamily> {
     return [...this.byFamily.values()]
