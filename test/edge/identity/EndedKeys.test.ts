@@ -1,14 +1,13 @@
 /** Keys that have ended are told for a while, and are unknown then: whoever makes keys for years has no more of them than others. */
 import { createHash } from "node:crypto"
 import { describe, expect, test } from "vitest"
-import { Engine } from "../../../src/engine/Engine.js"
 import { bounds } from "../../../src/engine/identity/Bounds.js"
 import * as Invariants from "../../../src/engine/Invariants.js"
 import * as Snapshot from "../../../src/engine/Snapshot.js"
 import { Refusal } from "../../../src/domain/Refusal.js"
 import { internal, Principal } from "../../../src/operations/Header.js"
-import { type CommandOfKind, type Kind, Operation, withFields } from "../../../src/operations/Operations.js"
-import type { Header } from "../../../src/operations/Header.js"
+import { Operation, withFields } from "../../../src/operations/Operations.js"
+import { KeyOwner } from "../../engine/KeyOwner.js"
 import { LiveVenue } from "../LiveVenue.js"
 import { ask, must, Owner } from "./Owner.js"
 
@@ -70,68 +69,16 @@ describe("a key that has ended", () => {
   })
 })
 
-const client = { principal: Principal.session, account: 0, credential: 0 } as const
-const remoteAddress = "192.0.2.1"
-const sha = (text: string): string => createHash("sha256").update(text).digest("hex")
-
-/** An engine with one owner, whose agents connect one after the other. */
-class Keys {
-  readonly engine = Engine.make({ orders: 16, idempotencyKeys: 16 })
-  atEpochMs = 1_700_000_000_000
-  #issued = 0
-
-  send<K extends Kind>(kind: K, header: Partial<Header>, values: Omit<CommandOfKind<K>, "kind" | keyof Header>) {
-    const command = withFields(kind, { ...internal(Principal.passkey), ...header }, values)
-    const refused = this.engine.admit(command, this.atEpochMs)
-    if (refused !== undefined) throw new Error(`${kind} was refused: ${refused.refusal}`)
-    const outcome = this.engine.apply(command, this.engine.sequence + 1, this.atEpochMs)
-    this.engine.state.events.clear()
-    return outcome.entries[0]!
-  }
-
-  open(): void {
-    const passkey = { credentialId: "AAAA", userHandle: "BBBB", publicKey: "CCCC", signCount: 0, transports: "", displayName: "phone" }
-    this.send("OpenOwnerAccount", { operation: Operation.openOwnerAccount }, { ...passkey, tokenSha256: sha("0"), remoteAddress })
-  }
-
-  /** Signs in anew, as sessions last for half a day. */
-  signIn(): number {
-    const tokenSha256 = sha(`token ${this.engine.sequence}`)
-    const opened = { operation: Operation.signIn }
-    const entry = this.send("SignIn", opened, { credentialId: "AAAA", signCount: 0, tokenSha256, remoteAddress })
-    if (entry._tag !== "SessionOpened") throw new Error("nobody is signed in")
-    return entry.session
-  }
-
-  connect(credential: number, keyLifetimeSeconds = 300): string {
-    const number = this.#issued++
-    const deviceSha256 = sha(`device ${number}`)
-    const approval = { deviceSha256, codeChallenge, clientName: "maker", scopes: 3, keyLifetimeSeconds, grantMs: 60_000, remoteAddress }
-    this.send("ApproveAgent", { ...client, credential, operation: Operation.approveAgent }, approval)
-    const keyId = `key_${number}`
-    const key = { keyId, displayPrefix: `pk_test_${number}`, secretSha256: sha(keyId) }
-    const { _tag } = this.send("ExchangeGrant", { principal: Principal.agent, operation: Operation.exchangeGrant }, {
-      deviceSha256,
-      ...key,
-      remoteAddress
-    })
-    expect(_tag).toBe("KeyIssued")
-    return keyId
-  }
-}
-
 describe("an account that makes keys for years", () => {
   test("neither grows without a bound nor meets a limit of keys that are dead, and snapshots hold what it has", () => {
-    const keys = new Keys()
-    keys.open()
+    const keys = new KeyOwner()
     let most = 0
     for (let day = 0; day < 3 * 365; day++) {
       keys.atEpochMs += dayMs
       const session = keys.signIn()
       for (let count = 0; count < 4; count++) {
         const keyId = keys.connect(session, count === 0 ? 604_800 : 300)
-        const revocation = { ...client, credential: session, operation: Operation.revokeApiKey }
-        if (count === 3) keys.send("RevokeApiKey", revocation, { keyId, remoteAddress })
+        if (count === 3) keys.revoke(session, keyId)
       }
       most = Math.max(most, keys.engine.occupancy.apiKeys)
     }
@@ -147,15 +94,14 @@ describe("an account that makes keys for years", () => {
   })
 
   test("in a moment keeps the latest of those that have ended, and all that may act", () => {
-    const keys = new Keys()
-    keys.open()
+    const keys = new KeyOwner()
     const session = keys.signIn()
     const standing = keys.connect(session, 604_800)
     const all: Array<string> = []
     for (let count = 0; count < bounds.endedKeys + 10; count++) {
       const keyId = keys.connect(session)
       all.push(keyId)
-      keys.send("RevokeApiKey", { ...client, credential: session, operation: Operation.revokeApiKey }, { keyId, remoteAddress })
+      keys.revoke(session, keyId)
     }
     const kept = [...keys.engine.apiKeys(0, Number.POSITIVE_INFINITY)].map(({ keyId }) => keyId)
     // One more ended after the last was issued: the next makes it one less.
@@ -163,8 +109,7 @@ describe("an account that makes keys for years", () => {
   })
 
   test("what waited by a key that was forgotten is refused, and a note of its use is passed over", () => {
-    const keys = new Keys()
-    keys.open()
+    const keys = new KeyOwner()
     const session = keys.signIn()
     const keyId = keys.connect(session)
     const apiKey = keys.engine.findApiKey(keyId)!.credential
