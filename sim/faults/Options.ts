@@ -190,7 +190,7 @@ export interface Bounds {
   /** The same for triggers. */
   readonly triggeredAtOnce?: AutoCloses.Bounds
   /** How much there may be of an account's passkeys, sessions and keys. Absent from what was kept before: a venue's own. */
-  readonly identity?: Identities.Bounds
+  readonly identity?: Partial<Identities.Bounds>
   /** Commands that may wait, and how many of them placements may not take. */
   readonly inbox: { readonly capacity: number; readonly reserved: number }
   /** A block takes no further record from this size on, bytes. */
@@ -598,8 +598,8 @@ const triggered: ReadonlyArray<AutoCloses.Bounds> = [
 
 /** So few that an owner comes to each of them, or a venue's own. */
 const identities: ReadonlyArray<Identities.Bounds> = [
-  { passkeys: 2, sessions: 2, keys: 1, events: 5 },
-  { passkeys: 3, sessions: 3, keys: 2, events: 20 },
+  { passkeys: 2, sessions: 2, keys: 1, endedKeys: 1, endedKeysMs: 3_000, events: 5 },
+  { passkeys: 3, sessions: 3, keys: 2, endedKeys: 2, endedKeysMs: 60_000, events: 20 },
   Identities.venueBounds,
   Identities.venueBounds
 ]

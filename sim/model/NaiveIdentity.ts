@@ -45,7 +45,13 @@ export interface NaiveKey {
   revokedAtEpochMs: number
   /** Undefined of a demo account's. */
   readonly clientName: string | undefined
+  /** Nobody knows it any more: its time is over, or many others of its account have ended since. */
+  isForgotten: boolean
 }
+
+/** When a key ends, or has. */
+const endOf = ({ expiresAtEpochMs, revokedAtEpochMs }: NaiveKey): number =>
+  revokedAtEpochMs === 0 ? expiresAtEpochMs : Math.min(expiresAtEpochMs, revokedAtEpochMs)
 
 /** Failed sign-ins that are kept of an account. */
 const keptFailures = 16
@@ -79,10 +85,13 @@ export interface Bounds {
   readonly passkeys: number
   readonly sessions: number
   readonly keys: number
+  /** Keys that have ended and are kept, and for how long each. */
+  readonly endedKeys: number
+  readonly endedKeysMs: number
   readonly events: number
 }
 
-export const venueBounds: Bounds = { passkeys: 16, sessions: 32, keys: 64, events: 256 }
+export const venueBounds: Bounds = { passkeys: 16, sessions: 32, keys: 64, endedKeys: 128, endedKeysMs: 720 * hourMs, events: 256 }
 
 /** Most that is forgotten of what is over, with each new one. */
 const forgottenAtOnce = 8
@@ -112,6 +121,7 @@ const kinds = [
   "SignIn",
   "AddPasskey",
   "RemovePasskey",
+  "ProvePasskey",
   "EndSession",
   "ApproveAgent",
   "DenyAgent",
@@ -130,6 +140,7 @@ export const isOfIdentity = (command: Command): command is IdentityCommand => (k
 type OpenOwnerAccount = CommandOfKind<"OpenOwnerAccount">
 type SignIn = CommandOfKind<"SignIn">
 type AddPasskey = CommandOfKind<"AddPasskey">
+type RemovePasskey = CommandOfKind<"RemovePasskey">
 type ApproveAgent = CommandOfKind<"ApproveAgent">
 type ExchangeGrant = CommandOfKind<"ExchangeGrant">
 
@@ -138,6 +149,7 @@ export class NaiveIdentity {
   passkeys: Array<NaivePasskey> = []
   sessions: Array<NaiveSignedIn> = []
   grants: Array<NaiveGrant> = []
+  /** Every key there ever was, by its number. */
   readonly keys: Array<NaiveKey> = []
   readonly notes = new Map<number, Array<NaiveNote>>()
   /** The last record that changed anything of an account's. */
@@ -150,7 +162,12 @@ export class NaiveIdentity {
   #noted = new Map<number, number>()
   #opened = 0
 
-  constructor(readonly around: Surroundings, readonly bounds: Bounds = venueBounds) {}
+  readonly bounds: Bounds
+
+  /** What of its bounds is not given is a venue's own. */
+  constructor(readonly around: Surroundings, given: Partial<Bounds> = {}) {
+    this.bounds = { ...venueBounds, ...given }
+  }
 
   /** Notes of an account that are kept, newest first. */
   keptNotes(account: number): ReadonlyArray<NaiveNote> {
@@ -161,14 +178,27 @@ export class NaiveIdentity {
     return this.passkeys.filter((passkey) => passkey.account === account)
   }
 
-  /** Keys of an account, newest first. */
+  /** Keys of an account, newest first, as long as they are known. */
   keysOf(account: number): ReadonlyArray<NaiveKey> {
-    return this.keys.filter((key) => key.account === account).toReversed()
+    return this.keys.filter((key) => key.account === account && !key.isForgotten).toReversed()
   }
 
   /** A demo account's key. */
-  issue(key: Omit<NaiveKey, "index">): void {
-    this.keys.push({ ...key, index: this.keys.length })
+  issue(key: Omit<NaiveKey, "index" | "isForgotten">): void {
+    this.keys.push({ ...key, index: this.keys.length, isForgotten: false })
+  }
+
+  /** The first thing of each record: keys are forgotten that ended so long ago, the first that ended first. */
+  forgetKeys(): void {
+    const over = this.keys
+      .filter((key) => key.clientName !== undefined && !key.isForgotten && endOf(key) + this.bounds.endedKeysMs <= this.around.now())
+      .sort((one, other) => endOf(one) - endOf(other) || one.index - other.index)
+    for (const key of over.slice(0, forgottenAtOnce)) this.#forget(key)
+  }
+
+  #forget(key: NaiveKey): void {
+    key.isForgotten = true
+    this.changedAt.set(key.account, this.around.sequence())
   }
 
   decide(command: IdentityCommand): Came {
@@ -192,7 +222,12 @@ export class NaiveIdentity {
       case "AddPasskey":
         return this.#add(command)
       case "RemovePasskey":
-        return this.#remove(command.account, command.credentialId, command.remoteAddress)
+        return this.#remove(command)
+      case "ProvePasskey": {
+        const passkey = this.#own(command.account, command.credentialId)
+        if (passkey === undefined) return { refusal: Refusal.passkeyUnknown }
+        return this.#counted(passkey, command.signCount, command.remoteAddress) ? command : { refusal: Refusal.signCountWentBack }
+      }
       case "EndSession": {
         const session = this.sessions.find(({ number }) => number === command.credential)!
         this.#end(session)
@@ -289,24 +324,36 @@ export class NaiveIdentity {
     return this.#begin(account, command)
   }
 
+  /** A passkey, if it is the account's. */
+  #own(account: number, credentialId: string): NaivePasskey | undefined {
+    return this.passkeysOf(account).find((passkey) => passkey.credentialId === credentialId)
+  }
+
+  /** Every answer of a passkey that counts is beyond the one before, whatever it was for: whether this one is. */
+  #counted(passkey: NaivePasskey, signCount: number, remoteAddress: string): boolean {
+    const countsNothing = signCount === 0 && passkey.signCount === 0
+    if (!countsNothing && signCount <= passkey.signCount) {
+      this.#note(passkey.account, "sign_in_failed", passkey.credentialId, remoteAddress, "its counter went back")
+      return false
+    }
+    passkey.signCount = signCount
+    passkey.lastUsedAtEpochMs = this.around.now()
+    return true
+  }
+
   #signIn(command: SignIn): Came {
     const { credentialId, remoteAddress, signCount } = command
     const passkey = this.#find(credentialId)
     if (passkey === undefined) return { refusal: Refusal.passkeyUnknown }
     const { account } = passkey
-    const countsNothing = signCount === 0 && passkey.signCount === 0
-    if (!countsNothing && signCount <= passkey.signCount) {
-      this.#note(account, "sign_in_failed", credentialId, remoteAddress, "its counter went back")
-      return { refusal: Refusal.signCountWentBack }
-    }
-    passkey.signCount = signCount
-    passkey.lastUsedAtEpochMs = this.around.now()
+    if (!this.#counted(passkey, signCount, remoteAddress)) return { refusal: Refusal.signCountWentBack }
     this.#note(account, "signed_in", credentialId, remoteAddress, passkey.displayName)
     return this.#begin(account, command)
   }
 
   #add(command: AddPasskey): Came {
-    const { account, credentialId, displayName, remoteAddress } = command
+    const { account, credentialId, displayName, provedBy, remoteAddress } = command
+    if (this.#own(account, provedBy) === undefined) return { refusal: Refusal.passkeyUnknown }
     if (this.#find(credentialId) !== undefined) return { refusal: Refusal.passkeyKnown }
     const count = this.passkeysOf(account).length
     if (count >= this.bounds.passkeys) return { refusal: Refusal.passkeyLimit, limit: this.bounds.passkeys, actual: count + 1 }
@@ -315,9 +362,12 @@ export class NaiveIdentity {
     return this.#begin(account, command)
   }
 
-  #remove(account: number, credentialId: string, remoteAddress: string): Came {
-    const passkey = this.#find(credentialId)
-    if (passkey === undefined || passkey.account !== account) return { refusal: Refusal.passkeyNotFound }
+  #remove({ account, credentialId, provedBy, remoteAddress, signCount }: RemovePasskey): Came {
+    const prover = this.#own(account, provedBy)
+    if (prover === undefined) return { refusal: Refusal.passkeyUnknown }
+    if (!this.#counted(prover, signCount, remoteAddress)) return { refusal: Refusal.signCountWentBack }
+    const passkey = this.#own(account, credentialId)
+    if (passkey === undefined) return { refusal: Refusal.passkeyNotFound }
     if (this.passkeysOf(account).length === 1) return { refusal: Refusal.lastPasskey }
     for (const session of this.sessions.filter((each) => each.credentialId === credentialId)) this.#end(session)
     this.passkeys = this.passkeys.filter((each) => each !== passkey)
@@ -346,8 +396,9 @@ export class NaiveIdentity {
     const grant = this.grants.find((each) => each.deviceSha256 === deviceSha256)
     if (grant === undefined || grant.expiresAtEpochMs <= now) return { refusal: Refusal.grantOver }
     const { account, clientName, keyLifetimeSeconds, scopes } = grant
-    const active = this.keysOf(account).filter((key) => key.revokedAtEpochMs === 0 && key.expiresAtEpochMs > now)
-    if (active.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
+    const ended = this.keysOf(account).filter((key) => endOf(key) <= now)
+    if (this.keysOf(account).length - ended.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
+    for (const key of ended.slice(this.bounds.endedKeys)) this.#forget(key)
     this.grants = this.grants.filter((each) => each !== grant)
     const expiresAtEpochMs = now + keyLifetimeSeconds * 1000
     this.issue({
@@ -377,8 +428,8 @@ export class NaiveIdentity {
   }
 
   #revoke(account: number, keyId: string, remoteAddress: string): Came {
-    const key = this.keys.find((each) => each.keyId === keyId)
-    if (key === undefined || key.account !== account) return { refusal: Refusal.keyNotFound }
+    const key = this.keysOf(account).find((each) => each.keyId === keyId)
+    if (key === undefined) return { refusal: Refusal.keyNotFound }
     if (key.revokedAtEpochMs !== 0) return { account }
     key.revokedAtEpochMs = this.around.now()
     this.tickets.revoke(key.index, this.around.now())

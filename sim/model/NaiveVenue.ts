@@ -257,7 +257,7 @@ export class NaiveVenue {
     kept: Kept = venueKept,
     readonly forgottenAtOnce = 64,
     readonly countedAtOnce = 256,
-    identityBounds: Identities.Bounds = Identities.venueBounds
+    identityBounds: Partial<Identities.Bounds> = Identities.venueBounds
   ) {
     this.published = new NaivePublished(kept)
     this.identity = new Identities.NaiveIdentity({
@@ -335,6 +335,7 @@ export class NaiveVenue {
     this.sequence = record.sequence
     this.atEpochMs = record.atEpochMs
     this.#forget()
+    this.identity.forgetKeys()
     this.#met = 0
     this.#isLate = false
     this.#liquidations.beginRecord()

@@ -38,10 +38,10 @@ export const passkeys = (model: NaiveVenue, account: number) => ({
   passkeys: model.identity.passkeysOf(account).map(passkey)
 })
 
-/** The latest hundred. */
+/** All that are known. */
 export const keys = (model: NaiveVenue, account: number, now: number) => ({
   version: "api-key-list/v1",
-  keys: model.identity.keysOf(account).slice(0, 100).map((each) => key(model, each, now))
+  keys: model.identity.keysOf(account).map((each) => key(model, each, now))
 })
 
 const note = (shown: NaiveNote) => ({

@@ -24,7 +24,7 @@ interface State {
 }
 
 /** A key as the engine tells of it. */
-const held = ({ clientName: _, index, ...key }: NaiveKey) => ({ ...key, principal: Principal.key, credential: index })
+const held = ({ clientName: _, index, isForgotten: __, ...key }: NaiveKey) => ({ ...key, principal: Principal.key, credential: index })
 
 const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: number): Verdict => {
   const { identity } = model

@@ -31,8 +31,12 @@ interface Agent {
 type Opening = OpenOwnerAccount | SignIn | AddPasskey
 
 interface State {
-  /** Requests that are of a form to be done, by call. */
-  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish }>
+  /** Requests that are of a form to be done, by call, and how many challenges could be asked before. */
+  readonly asked: Map<number, { readonly call: Call; readonly wish: Identity.Wish; readonly begun: number }>
+  /** How many challenges could be asked so far. */
+  begun: number
+  /** How many of those before each challenge that was told. */
+  readonly begunBefore: Map<string, number>
   /** By the identifier that whoever was asked answers with. */
   readonly challenges: Map<string, Identity.Challenge>
   /** Challenges that have explained a record. */
@@ -58,8 +62,9 @@ interface State {
   readonly failures: Map<string, number>
 }
 
-/** Where every simulated client calls from. */
+/** Where every simulated client calls from, and how many challenges are open for it at most. */
 const address = "10.0.0.2"
+const mostOpen = 64
 
 type Wished<K extends Identity.Wish["kind"]> = Extract<Identity.Wish, { readonly kind: K }>
 
@@ -91,6 +96,7 @@ const accountIdOf = ({ accounts }: NaiveVenue, account: number): string =>
 /** In what a command's passkey is another than a request's; undefined where it is the same. */
 const otherPasskey = (command: OpenOwnerAccount | AddPasskey, proof: Identity.AskedProof, challenge: Identity.Challenge): boolean =>
   command.credentialId !== proof.credentialId || command.publicKey !== proof.attested?.["publicKey"]
+  || (command.kind === "AddPasskey" && command.provedBy !== challenge.provedBy)
   || command.signCount !== proof.attested["signCount"] || command.transports !== proof.transports
   || command.userHandle !== challenge.userHandle || command.displayName !== challenge.displayName
 
@@ -111,12 +117,37 @@ const registered = (state: State, command: OpenOwnerAccount | AddPasskey, purpos
   return broken(said)
 }
 
-const signedIn = (state: State, { credentialId, signCount }: SignIn): Verdict => {
+/** What a record says that a passkey has answered. */
+interface Answer {
+  readonly credentialId: string
+  readonly signCount: number
+}
+
+/** Proofs of requests of one kind that may be what a record is of. */
+function* proofs<K extends "finishAuthentication" | "removePasskey" | "beginRegistration">(
+  state: State,
+  kind: K,
+  fits: (wish: Wished<K>, call: Call) => boolean
+): Generator<Identity.AskedProof> {
+  for (const [wish, call] of wishes(state, kind)) {
+    const proof = proofIn(wish)
+    if (proof !== undefined && fits(wish, call)) yield proof
+  }
+}
+
+/** Whether one of some proofs is what a record is of: a passkey's answer for a purpose, of an account's if one is named. */
+const answeredFor = (
+  state: State,
+  candidates: Iterable<Identity.AskedProof>,
+  { credentialId, signCount }: Answer,
+  purpose: string,
+  accountId: string | undefined
+): Verdict => {
   let said = "nobody has asked for it"
   const fitting: Array<string> = []
-  for (const [{ proof }] of wishes(state, "finishAuthentication")) {
+  for (const proof of candidates) {
     if (proof.credentialId !== credentialId || state.spent.has(proof.challengeIdentifier)) continue
-    const wrong = fault(state, proof, "sign_in", undefined)
+    const wrong = fault(state, proof, purpose, accountId)
     if (wrong !== undefined) said = wrong
     else if (proof.asserted!["signCount"] !== signCount) said = `counts ${signCount}, and the passkey does not`
     else fitting.push(proof.challengeIdentifier)
@@ -127,21 +158,6 @@ const signedIn = (state: State, { credentialId, signCount }: SignIn): Verdict =>
   // Of a passkey that counts nothing a record does not say which of several proofs it is of.
   for (const other of fitting) if (other !== first) state.unsure.add(other)
   return holds
-}
-
-const removed = (state: State, credentialId: string, accountId: string, token: string): Verdict => {
-  let said = "nobody has asked for it"
-  for (const [{ credentialId: named, proof }, call] of wishes(state, "removePasskey")) {
-    if (named !== credentialId || state.spent.has(proof.challengeIdentifier) || !isOf(call, token)) continue
-    const wrong = fault(state, proof, "remove_passkey", accountId)
-    if (wrong !== undefined) {
-      said = wrong
-      continue
-    }
-    state.spent.add(proof.challengeIdentifier)
-    return holds
-  }
-  return broken(said)
 }
 
 /** Whether a call came with the token of a digest. */
@@ -208,9 +224,14 @@ const explained = (state: State, command: Command, model: NaiveVenue): Verdict =
     case "AddPasskey":
       return registered(state, command, "new_passkey", accountId)
     case "SignIn":
-      return signedIn(state, command)
-    case "RemovePasskey":
-      return removed(state, command.credentialId, accountId, token)
+      return answeredFor(state, proofs(state, "finishAuthentication", () => true), command, "sign_in", undefined)
+    case "RemovePasskey": {
+      const { credentialId, provedBy, signCount } = command
+      const named = proofs(state, "removePasskey", (wish, call) => wish.credentialId === credentialId && isOf(call, token))
+      return answeredFor(state, named, { credentialId: provedBy, signCount }, "remove_passkey", accountId)
+    }
+    case "ProvePasskey":
+      return answeredFor(state, proofs(state, "beginRegistration", (_, call) => isOf(call, token)), command, "add_passkey", accountId)
     case "EndSession":
       return isAsked(state, "endCurrentSession", token, () => true) ? holds : broken("nobody has asked for it")
     case "ApproveAgent":
@@ -279,10 +300,12 @@ const noteChallenge = (
   const { challenge, user } = options as Json
   const isNew = wish.kind === "beginRegistration"
   state.askedBy.set(String(challengeIdentifier), state.incarnation)
+  state.begunBefore.set(String(challengeIdentifier), state.asked.get(call.id)!.begun)
   state.challenges.set(String(challengeIdentifier), {
     challenge: String(challenge),
     purpose: !isNew ? wish.purpose : wish.proof === undefined ? "open_account" : "new_passkey",
     accountId: !isNew ? wish.accountId : wish.proof === undefined ? undefined : call.accountId,
+    provedBy: isNew ? wish.proof?.credentialId : undefined,
     userHandle: isObject(user) ? String(user["id"]) : "",
     displayName: isNew ? wish.displayName : "",
     expiresAtEpochMs: Number(expiresAtEpochMs)
@@ -362,6 +385,7 @@ const purposeOf = (
 ): readonly [purpose: string, accountId: string | undefined] | undefined => {
   if (wish.kind === "finishAuthentication") return ["sign_in", undefined]
   if (wish.kind === "removePasskey") return ["remove_passkey", accountId]
+  if (wish.kind === "beginRegistration") return ["add_passkey", accountId]
   if (wish.kind !== "finishRegistration") return undefined
   return state.challenges.get(wish.proof.challengeIdentifier)?.purpose === "new_passkey"
     ? ["new_passkey", accountId]
@@ -375,8 +399,11 @@ const noteTurnedDown = (state: State, { answer: { json, text }, call, clock, mod
   const purpose = purposeOf(state, wish, call)
   if (proof === undefined || purpose === undefined || clock === undefined || !(unproven.has(code) || unproven.has(rejectionGuard))) return
   if (fault(state, proof, ...purpose) !== undefined || state.askedBy.get(proof.challengeIdentifier) !== state.incarnation) return
-  const isKnown = wish.kind === "finishRegistration"
-    || model.identity.passkeys.some(({ credentialId }) => credentialId === proof.credentialId)
+  // The oldest makes room where as many are open as may be.
+  if (state.begun - state.begunBefore.get(proof.challengeIdentifier)! >= mostOpen) return
+  // Of an addition the passkey that proved it has to be there still.
+  const needed = wish.kind === "finishRegistration" ? state.challenges.get(proof.challengeIdentifier)!.provedBy : proof.credentialId
+  const isKnown = needed === undefined || model.identity.passkeys.some(({ credentialId }) => credentialId === needed)
   const inTime = clock[1] < state.challenges.get(proof.challengeIdentifier)!.expiresAtEpochMs
   if (isKnown && inTime && state.sent.get(proof.challengeIdentifier) === 1)
     state.turnedDown.set(proof.challengeIdentifier, `${call.method} ${call.target} with ${call.body}: ${text}`)
@@ -425,6 +452,8 @@ export const identityIsAsAsked: Property<State> = {
   kind: "safety",
   initial: () => ({
     asked: new Map(),
+    begun: 0,
+    begunBefore: new Map(),
     challenges: new Map(),
     spent: new Set(),
     unsure: new Set(),
@@ -445,7 +474,9 @@ export const identityIsAsAsked: Property<State> = {
         const { call } = seen
         const wish = Identity.read(call.method, call.target, call.body)?.wish
         if (wish === undefined) return holds
-        state.asked.set(call.id, { call, wish })
+        state.asked.set(call.id, { call, wish, begun: state.asked.get(call.id)?.begun ?? state.begun })
+        // The network may bring it twice.
+        if (wish.kind === "beginRegistration" || wish.kind === "beginAuthentication") state.begun += 2
         const proof = proofIn(wish)
         // The network may bring it twice.
         if (proof !== undefined) state.sent.set(proof.challengeIdentifier, (state.sent.get(proof.challengeIdentifier) ?? 0) + 1)

@@ -2,7 +2,8 @@
  * Safety (bounds). The inbox takes a command exactly while there is room for its kind: a placement only while so many
  * wait that the room kept for reductions, cancels and the operator is untouched, anything else until it is full. What
  * takes risk away comes first, but not before what its own account sent earlier, and not for ever; in either line who came
- * first is taken first. Counted here, by what went in and what came out.
+ * first is taken first. What ends a key, a session or a ticket waits for no placement, whoever's. Counted here, by what went in
+ * and what came out.
  */
 import type { Command } from "../../src/operations/Operations.js"
 import type { Bounds } from "./Observation.js"
@@ -12,6 +13,8 @@ interface Waiting {
   readonly command: Command
   /** Whether it waits behind placements: one itself, or sent behind one of its account. */
   readonly behind: boolean
+  /** Whether it ends what lets somebody act. */
+  readonly ends: boolean
 }
 
 interface State {
@@ -36,6 +39,7 @@ export const mayAddRisk = (command: Command): boolean => {
     case "OpenOwnerAccount":
     case "SignIn":
     case "AddPasskey":
+    case "ProvePasskey":
     case "ApproveAgent":
     case "ExchangeGrant":
     case "NoteSecurity":
@@ -50,6 +54,8 @@ export const mayAddRisk = (command: Command): boolean => {
   }
 }
 
+const ending: ReadonlySet<string> = new Set(["RevokeApiKey", "EndSession", "EndTickets", "RemovePasskey"])
+
 /** Why this was not the command whose turn it was. */
 const outOfTurn = ({ inARow, waiting }: State, taken: Waiting): string | undefined => {
   const name = taken.command.kind
@@ -57,6 +63,8 @@ const outOfTurn = ({ inARow, waiting }: State, taken: Waiting): string | undefin
   if (before !== taken) return `a ${name} was taken before a ${before.command.kind} that had waited longer`
   const other = waiting.find(({ behind }) => behind !== taken.behind)
   if (other === undefined) return undefined
+  const end = waiting.find(({ ends }) => ends)
+  if (end !== undefined) return taken.behind ? `a ${name} was taken while a ${end.command.kind} waited` : undefined
   if (taken.behind) return inARow < mostInARow ? `a ${name} was taken while a ${other.command.kind} waited` : undefined
   return inARow < mostInARow ? undefined : `a ${name} was taken after ${inARow} others in a row, and a ${other.command.kind} waited`
 }
@@ -81,7 +89,8 @@ export const inbox: Property<State> = {
         return broken(`a ${command.kind} was ${seen.taken ? "taken in" : "refused"} while ${waiting.length} waited: ${most} may`)
       }
       const own = command.account >= 0 && waiting.some((other) => other.behind && other.command.account === command.account)
-      if (seen.taken) waiting.push({ command, behind: own || mayAddRisk(command) })
+      const ends = ending.has(command.kind)
+      if (seen.taken) waiting.push({ command, behind: !ends && (own || mayAddRisk(command)), ends })
     }
     if (seen._tag === "Taken") {
       const taken = waiting.find(({ command }) => command === seen.command)

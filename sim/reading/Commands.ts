@@ -21,6 +21,7 @@ const identities = {
   SignIn: true,
   AddPasskey: true,
   RemovePasskey: true,
+  ProvePasskey: true,
   EndSession: true,
   ApproveAgent: true,
   DenyAgent: true,

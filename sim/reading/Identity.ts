@@ -132,6 +132,8 @@ export interface Challenge {
   readonly purpose: string
   /** The account that it was made for; undefined: whichever. */
   readonly accountId: string | undefined
+  /** The passkey that was proved so that another one may be registered beside it. */
+  readonly provedBy: string | undefined
   readonly userHandle: string
   readonly displayName: string
   readonly expiresAtEpochMs: number

@@ -49,6 +49,7 @@ const byName: Readonly<Record<Named, Told>> = {
   fenced: conflict("none", "fenced"),
   fenceStands: conflict("none", "fenced"),
   alreadySeen: conflict("refresh_state", "already_seen"),
+  keyUnknown: unauthorized,
   keyRevoked: unauthorized,
   keyExpired: unauthorized,
   keyScopeMissing: told(403, "scope_missing", "PermissionDenied", "authenticate"),

@@ -59,6 +59,7 @@ const weights = {
   "sign in as another": 3,
   "wrong purpose": 2,
   "add passkey": 8,
+  "add by what is gone": 4,
   "remove passkey": 6,
   "sign out": 3,
   look: 14,
@@ -86,6 +87,8 @@ class Owner implements Calls.KeyHolder {
   /** Who acts by his keys. */
   readonly agent: string
   readonly #agent: Calls.Bearer
+  /** The passkeys whose registration opened sessions, by the call that told of each. */
+  readonly #signers = new Map<number, Passkey>()
   #made = 0
   #requests = 0
   #orders = 0
@@ -173,11 +176,18 @@ class Owner implements Calls.KeyHolder {
     return { kind: "get", passkey: passkey.number, asked, signCount: passkey.signCount, ...said, ...this.#fault() }
   }
 
+  /** Now and then it is a copy of the passkey that signs, which counts from where it was made. */
+  #signOrCopy(passkey: Passkey, asked: number): Proof {
+    if (!passkey.counts || !this.random.chance(0.1)) return this.#sign(passkey, asked)
+    return { kind: "get", passkey: passkey.number, asked, signCount: this.random.between(0, passkey.signCount) }
+  }
+
   #kept(passkey: Passkey): Then {
     return (answer, call) => {
       if (answer?.status === 200) {
         this.passkeys.push(passkey)
         this.sessions.push(call)
+        this.#signers.set(call, passkey)
       }
       this.#next()
     }
@@ -261,7 +271,7 @@ class Owner implements Calls.KeyHolder {
     const isForeign = this.random.chance(0.15)
     const signer = isForeign ? this.random.pick(this.#other?.passkeys ?? this.passkeys) : this.random.pick(this.passkeys)
     this.#ask(this.random.chance(0.5) && !isForeign ? this.#accountId : undefined, "add_passkey", (asked) => {
-      const proof = this.random.chance(0.05) ? undefined : this.#sign(signer, asked)
+      const proof = this.random.chance(0.05) ? undefined : this.#signOrCopy(signer, asked)
       this.#say(Calls.beginRegistration(session, this.#perhaps(["tablet", "second"]), proof), (answer, begun) => {
         if (answer?.status !== 200) return this.#next()
         // Now and then one that is registered already, or without the session.
@@ -269,6 +279,27 @@ class Owner implements Calls.KeyHolder {
         const passkey = known === undefined ? this.#newPasskey(begun) : { ...known, owner: begun }
         const who = this.random.chance(0.05) ? Calls.stranger(this.client) : session
         this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+      })
+    })
+  }
+
+  /** Removes the passkey that has proved an addition before the addition is finished, both from the session of another one. */
+  #addByWhatIsGone(): void {
+    const [session, signer] = [...this.#signers].findLast(([call]) => this.sessions.includes(call)) ?? []
+    const prover = this.passkeys.find((each) => each !== signer)
+    if (session === undefined || !this.passkeys.includes(signer!) || prover === undefined) return this.#addPasskey()
+    const who = Calls.holder(this.client, session)
+    this.#ask(this.#accountId, "add_passkey", (asked) => {
+      this.#say(Calls.beginRegistration(who, "third", this.#sign(prover, asked)), (answer, begun) => {
+        if (answer?.status !== 200) return this.#next()
+        this.#ask(this.#accountId, "remove_passkey", (removal) => {
+          this.#say(Calls.removePasskey(who, credentialIdOf(prover.number), this.#sign(signer!, removal)), (removed) => {
+            const at = this.passkeys.indexOf(prover)
+            if (removed?.status === 204 && at >= 0) this.#forget(at)
+            const passkey = this.#newPasskey(begun)
+            this.#say(Calls.finishRegistration(who, this.#create(passkey)), this.#kept(passkey))
+          })
+        })
       })
     })
   }
@@ -283,7 +314,7 @@ class Owner implements Calls.KeyHolder {
     const signer = this.random.chance(0.1) ? this.random.pick(this.#other?.passkeys ?? this.passkeys) : this.random.pick(this.passkeys)
     this.#ask(this.#accountId, this.random.chance(0.95) ? "remove_passkey" : "sign_in", (asked) => {
       const id = this.random.chance(0.05) ? "bm90aGluZw" : credentialIdOf(removed.number)
-      this.#say(Calls.removePasskey(session, id, this.#sign(signer, asked)), (answer) => {
+      this.#say(Calls.removePasskey(session, id, this.#signOrCopy(signer, asked)), (answer) => {
         const at = this.passkeys.indexOf(removed)
         if (answer?.status === 204 && at >= 0) this.#forget(at)
         this.#next()
@@ -498,6 +529,7 @@ class Owner implements Calls.KeyHolder {
     "sign in as another": () => this.#signInAsAnother(),
     "wrong purpose": () => this.#wrongPurpose(),
     "add passkey": () => this.#addPasskey(),
+    "add by what is gone": () => this.#addByWhatIsGone(),
     "remove passkey": () => this.#removePasskey(),
     "sign out": () => this.#signOut(),
     look: () => this.#look(),

@@ -64,6 +64,7 @@ export const Refusal = {
   fenceStands: 11,
   accountShare: 12,
   journalFull: 13,
+  keyUnknown: 14,
   // Stage 2, validity, status and session.
   marketNotFound: 20,
   accountNotEnabled: 21,
@@ -226,6 +227,11 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     name: "IdempotencyConflict", status: 409, code: "idempotency_key_conflict", compatName: "BadRequest", retryable: false,
     recoveryActions: ["fix_request"],
     safeMessage: "This Idempotency-Key was used with another body. Nothing was done.",
+    compares: undefined
+  }],
+  [Refusal.keyUnknown, {
+    name: "KeyUnknown", status: 401, code: "unauthorized", apiKeyRejection: "unknown", compatName: "AuthenticationError",
+    retryable: false, recoveryActions: ["authenticate"], safeMessage: "The API key is not known.",
     compares: undefined
   }],
   [Refusal.keyRevoked, {
@@ -450,7 +456,7 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   [Refusal.passkeyUnknown,
     rejectedAssertion("PasskeyUnknown", "The passkey is not one that the venue knows for this.")],
   [Refusal.signCountWentBack,
-    rejectedAssertion("SignCountWentBack", "The passkey's counter went back: there may be a copy of it. Nobody was signed in.")],
+    rejectedAssertion("SignCountWentBack", "The passkey's counter went back: there may be a copy of it. Nothing was done.")],
   [Refusal.passkeyKnown, invalid("PasskeyKnown", undefined, "This passkey is registered already.", "passkey_known")],
   [Refusal.lastPasskey, {
     name: "LastPasskey", status: 409, code: "last_passkey", compatName: "BadRequest", retryable: false, recoveryActions: ["fix_request"],
@@ -469,7 +475,8 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
   }],
   [Refusal.grantOver, {
     name: "GrantOver", status: 400, code: "grant_expired", compatName: "BadRequest", retryable: false, recoveryActions: ["fix_request"],
-    safeMessage: "This device code is over, used or unknown: begin anew.",
+    safeMessage: "This device code is over, used or unknown: begin anew. A key whose answer was lost is listed to its owner as never "
+      + "used, and can be revoked.",
     compares: undefined
   }],
   [Refusal.grantTaken, {

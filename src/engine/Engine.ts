@@ -17,6 +17,7 @@ import * as AutoClose from "./accounts/AutoClose.js"
 import * as Watch from "./accounts/Watch.js"
 import * as Due from "./Due.js"
 import { Event, type EventLog } from "./EventLog.js"
+import { forget as forgetKeys } from "./identity/Keying.js"
 import { nextTickEpochMs } from "./markets/Mark.js"
 import { forget } from "./orders/Forgetting.js"
 import { OrderReads } from "./orders/Reads.js"
@@ -52,6 +53,7 @@ export class Engine extends OrderReads implements Reads {
     state.met = 0
     state.liquidating.begin()
     forget(state, atEpochMs)
+    forgetKeys(state)
     Due.run(state, command.account)
     // What the venue's own orders have met is not what the command's may meet.
     state.met = 0

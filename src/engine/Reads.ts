@@ -407,8 +407,8 @@ export interface Reads {
   readonly book: (market: number, depth: number) => BookView
   /** API key by `keyId`, or undefined. */
   readonly findApiKey: (keyId: string) => ApiKeyView | undefined
-  /** An API key by the number under which it was issued. */
-  readonly apiKey: (key: number) => ApiKeyView
+  /** An API key by the number under which it was issued; undefined once it is forgotten. */
+  readonly apiKey: (key: number) => ApiKeyView | undefined
   /** The keys of an account, newest first, at most `limit`. */
   readonly apiKeys: (account: number, limit: number) => ReadonlyArray<ApiKeyView>
   /** What an agent called itself when its key was issued; undefined of other keys. */

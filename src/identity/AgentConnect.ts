@@ -7,6 +7,7 @@ import type * as Context from "effect/Context"
 import type { Reached } from "../domain/Marks.js"
 import { none } from "../domain/None.js"
 import * as ApiKeys from "./ApiKeys.js"
+import { minuteMs, Windows } from "./RateLimits.js"
 import type { SecureRandom } from "./SecureRandom.js"
 
 /** How long an agent may wait. */
@@ -50,17 +51,18 @@ export interface Waiting extends Asked {
 /** What a poll comes to, but for what the journal knows of. */
 export type Poll = "pending" | "too_fast" | "denied" | "approved" | "unknown"
 
-/** Wrong user codes of a session within a minute, at most. */
+/** Wrong user codes of an account within a minute, at most: whichever of its sessions typed them, and whoever signs in anew. */
 const mostWrongCodes = 10
-const wrongWindowMs = 60_000
-/** Sessions whose wrong codes are counted at one time. */
-const mostCounted = 16_384
+/** Accounts whose wrong codes are counted each for itself at one time; more than these share some counts. */
+const counted = 16_384
+const shared = 256
 
 export class AgentConnect {
   private readonly byUserCode = new Map<string, Waiting>()
   private readonly byDevice = new Map<string, Waiting>()
-  /** By session: when its first wrong code of a minute came, how many there were, and until when it is locked. */
-  private readonly wrong = new Map<number, { sinceEpochMs: number; count: number; lockedUntilEpochMs: number }>()
+  /** By account: its wrong codes, and the one that locked it, from which on it is locked for a minute. */
+  private readonly wrong = new Windows(mostWrongCodes, minuteMs, counted, shared)
+  private readonly locks = new Windows(1, minuteMs, counted, shared)
 
   constructor(
     private readonly random: Context.Tag.Service<SecureRandom>,
@@ -139,24 +141,17 @@ export class AgentConnect {
     waiting.account = state === "pending" ? none : account
   }
 
-  /** Whether a session has typed too many wrong codes. */
-  isLocked(session: number, atEpochMs: number): boolean {
-    return (this.wrong.get(session)?.lockedUntilEpochMs ?? 0) > atEpochMs
+  /** Whether too many wrong codes were typed for an account. */
+  isLocked(account: number, atEpochMs: number): boolean {
+    return this.locks.view(account, atEpochMs).remaining === 0
   }
 
-  /** Counts a wrong code of a session. */
-  noteWrong(session: number, atEpochMs: number): void {
-    const counted = this.wrong.get(session)
-    if (counted === undefined || atEpochMs - counted.sinceEpochMs >= wrongWindowMs) {
-      this.wrong.delete(session)
-      if (this.wrong.size >= mostCounted) this.wrong.delete(this.wrong.keys().next().value!)
-      this.wrong.set(session, { sinceEpochMs: atEpochMs, count: 1, lockedUntilEpochMs: 0 })
-      return
-    }
-    counted.count++
-    if (counted.count < mostWrongCodes) return
-    counted.lockedUntilEpochMs = atEpochMs + wrongWindowMs
-    this.reached?.("wrong user codes locked a session")
+  /** Counts a wrong code that was typed for an account. */
+  noteWrong(account: number, atEpochMs: number): void {
+    this.wrong.take(account, atEpochMs)
+    if (this.wrong.remaining > 0) return
+    this.locks.take(account, atEpochMs)
+    this.reached?.("wrong user codes locked an account")
   }
 
   private forget(atEpochMs: number): void {

@@ -110,17 +110,19 @@ export const issue = (random: (count: number) => Uint8Array, environment: string
   return { text, fields: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text) } }
 }
 
+/** A new id of a key. */
+export const newKeyId = (random: (count: number) => Uint8Array): string => `key_${Buffer.from(random(idBytes)).toString("hex")}`
+
 /**
- * A bot's key. Derived from the venue's secret, the command's idempotency key and who asked, so that a request which is
- * repeated because its answer was lost shows the same key without anyone having kept it.
+ * A bot's key. Derived from the venue's secret, the key's id and who asked, so that a request which is repeated because its
+ * answer was lost shows the same key without anyone having kept it. The id was drawn: whoever asks again when the first key is
+ * forgotten gets another, and what somebody has kept of the first is good for nothing.
  */
-export const deriveBotKey = (signerSecret: string, environment: string, idempotencyKey: string, subject: string): IssuedKey => {
-  const derive = (purpose: string): Buffer =>
-    createHmac("sha256", signerSecret).update(JSON.stringify(["bot-key", purpose, subject, idempotencyKey])).digest()
-  const body = derive("id").subarray(0, idBytes).toString("hex")
-  const displayPrefix = `pk_${environment}_${body}`
-  const text = `${displayPrefix}_${derive("secret").toString("base64url")}`
-  return { text, fields: { keyId: `key_${body}`, displayPrefix, secretSha256: digest(text) } }
+export const deriveBotKey = (signerSecret: string, environment: string, keyId: string, subject: string): IssuedKey => {
+  const displayPrefix = `pk_${environment}_${keyId.slice("key_".length)}`
+  const secret = createHmac("sha256", signerSecret).update(JSON.stringify(["bot-key", keyId, subject])).digest()
+  const text = `${displayPrefix}_${secret.toString("base64url")}`
+  return { text, fields: { keyId, displayPrefix, secretSha256: digest(text) } }
 }
 
 /** Demo keys outlive any development venue: the end of the year 9999. */

@@ -5,7 +5,8 @@ import { AgentConnect } from "./AgentConnect.js"
 import { Challenges } from "./Passkeys.js"
 import type { PasskeyVerifier } from "./PasskeyVerifier.js"
 import type { SecureRandom } from "./SecureRandom.js"
-import { SecurityNotes } from "./SecurityNotes.js"
+import type { Windows } from "./RateLimits.js"
+import * as SecurityNotes from "./SecurityNotes.js"
 import { Tickets } from "./Tickets.js"
 import type { WorkloadIdentity } from "./WorkloadIdentity.js"
 
@@ -34,7 +35,8 @@ export interface Site {
 export interface Identity extends Site {
   readonly challenges: Challenges
   readonly agents: AgentConnect
-  readonly notes: SecurityNotes
+  /** Notes of failed sign-ins, by account. */
+  readonly notes: Windows
   readonly tickets: Tickets
   readonly verifier: Context.Tag.Service<PasskeyVerifier>
   readonly workloads: Context.Tag.Service<WorkloadIdentity>
@@ -54,7 +56,7 @@ export const make = (
   ...site,
   challenges: new Challenges(random, undefined, reached),
   agents: new AgentConnect(random, undefined, reached),
-  notes: new SecurityNotes(),
+  notes: SecurityNotes.make(),
   tickets: new Tickets(signerSecret),
   verifier,
   workloads,

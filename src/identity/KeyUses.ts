@@ -12,7 +12,7 @@ import { internal, Principal } from "../operations/Header.js"
 import { mostNotedUses } from "../operations/identity/NoteKeyUses.js"
 import { type Outcome, withFields } from "../operations/Operations.js"
 import type { Submit } from "../sequencer/Submit.js"
-import { SecurityNotes } from "./SecurityNotes.js"
+import * as SecurityNotes from "./SecurityNotes.js"
 
 /** How long uses are gathered before they are journaled. */
 const gatherMs = 60_000
@@ -45,7 +45,7 @@ class Uses {
   private readonly seen = new Map<number, Seen>()
   private pending: Array<Seen> = []
   private wake: () => void = () => {}
-  private readonly notes = new SecurityNotes()
+  private readonly notes = SecurityNotes.make()
 
   constructor(
     private readonly reads: KeyReads,
@@ -76,7 +76,7 @@ class Uses {
 
   private moved({ account, credential, keyId }: ApiKeyView, seen: Seen, address: string, atEpochMs: number): void {
     seen.address = address
-    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address) || !this.notes.may(account, atEpochMs)) return
+    if (!seen.isNamed || this.reads.keyAddresses(credential).includes(address) || !this.notes.take(account, atEpochMs)) return
     const what = { what: "key_used_from_new_address", ofAccount: account, credentialId: keyId, remoteAddress: address } as const
     this.submit(withFields("NoteSecurity", internal(Principal.venue), what), () => {})
   }

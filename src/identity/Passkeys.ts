@@ -3,6 +3,7 @@
  * process only: with a new start those under way are over, and whoever was asked is asked again.
  */
 import type { Reached } from "../domain/Marks.js"
+import { Multimap } from "../domain/Multimap.js"
 import type { SecureRandom } from "./SecureRandom.js"
 import type * as Context from "effect/Context"
 
@@ -13,6 +14,13 @@ export const algorithms = [-7, -257] as const
 const challengeMs = 5 * 60 * 1000
 /** Challenges that may be open at one time. */
 const mostChallenges = 65_536
+/**
+ * And of one remote address: with another one its own oldest is over, and nobody else's. It is not refused instead, since most
+ * that stay open were asked by a page that somebody has left: a refusal would hold everybody behind that address up for as long as
+ * those last, by no more than 64 requests. At the limit of sign-ins the oldest is two minutes old by then, and whoever
+ * still meant to answer it is asked again.
+ */
+const mostOfAddress = 64
 
 const challengeBytes = 32
 const identifierBytes = 16
@@ -23,7 +31,13 @@ export type Ceremony =
   /** Registers the first passkey of an account that is opened by it. */
   | { readonly purpose: "open_account"; readonly userHandle: string; readonly displayName: string }
   /** Registers another passkey of an account, whose owner has proved one of its passkeys. */
-  | { readonly purpose: "new_passkey"; readonly account: number; readonly userHandle: string; readonly displayName: string }
+  | {
+    readonly purpose: "new_passkey"
+    readonly account: number
+    readonly provedBy: string
+    readonly userHandle: string
+    readonly displayName: string
+  }
   /** Proves a passkey: of an account that was named, or whichever one holds it. */
   | { readonly purpose: "sign_in" | "add_passkey" | "remove_passkey"; readonly account: number | undefined }
 export type Purpose = Ceremony["purpose"]
@@ -35,9 +49,16 @@ export interface Challenge {
   readonly expiresAtEpochMs: number
 }
 
+/** A challenge that may be answered, and where it was asked for. */
+interface Open extends Challenge {
+  readonly address: string
+}
+
 /** Open challenges by the identifier that whoever was asked answers with, in the order in which they were asked. */
 export class Challenges {
-  private readonly open = new Map<string, Challenge>()
+  private readonly open = new Map<string, Open>()
+  /** The identifiers of each address. */
+  private readonly byAddress = new Multimap<string, string>()
 
   constructor(
     private readonly random: Context.Tag.Service<SecureRandom>,
@@ -59,14 +80,32 @@ export class Challenges {
     return this.text(userHandleBytes)
   }
 
-  /** A new challenge with its identifier; undefined where too many are open. */
-  ask(ceremony: Ceremony, atEpochMs: number): readonly [challengeIdentifier: string, challenge: Challenge] | undefined {
+  /** A new challenge for an address, with its identifier; undefined where too many are open. */
+  ask(
+    ceremony: Ceremony,
+    address: string,
+    atEpochMs: number
+  ): readonly [challengeIdentifier: string, challenge: Challenge] | undefined {
     this.forget(atEpochMs)
+    if (this.byAddress.countOf(address) >= mostOfAddress) {
+      this.reached?.("a challenge made room for another one of its address")
+      this.close(this.byAddress.oldestOf(address)!)
+    }
     if (this.open.size >= this.most) return undefined
     const identifier = `chl_${this.text(identifierBytes)}`
-    const challenge = { ceremony, challenge: this.text(challengeBytes), expiresAtEpochMs: atEpochMs + challengeMs }
+    const challenge = { ceremony, address, challenge: this.text(challengeBytes), expiresAtEpochMs: atEpochMs + challengeMs }
     this.open.set(identifier, challenge)
+    this.byAddress.add(address, identifier)
     return [identifier, challenge]
+  }
+
+  /** Takes a challenge out, if it is open. */
+  private close(identifier: string): Open | undefined {
+    const challenge = this.open.get(identifier)
+    if (challenge === undefined) return undefined
+    this.open.delete(identifier)
+    this.byAddress.remove(challenge.address, identifier)
+    return challenge
   }
 
   /** Takes a challenge to be answered, once: whatever comes of the answer, it is over. Undefined where none is open for this. */
@@ -75,8 +114,7 @@ export class Challenges {
     purposes: ReadonlyArray<P>,
     atEpochMs: number
   ): Challenge & { readonly ceremony: Extract<Ceremony, { readonly purpose: P }> } | undefined {
-    const challenge = this.open.get(identifier)
-    this.open.delete(identifier)
+    const challenge = this.close(identifier)
     if (challenge === undefined) return undefined
     if (challenge.expiresAtEpochMs <= atEpochMs) {
       this.reached?.("a challenge was answered too late")
@@ -89,7 +127,7 @@ export class Challenges {
   private forget(atEpochMs: number): void {
     for (const [identifier, { expiresAtEpochMs }] of this.open) {
       if (expiresAtEpochMs > atEpochMs) return
-      this.open.delete(identifier)
+      this.close(identifier)
     }
   }
 }

@@ -14,10 +14,11 @@ import type { AnyOutcome } from "./Outcome.js"
 export type Permission = "trade" | "read" | "owner" | "proof" | "operator" | "internal"
 
 /**
- * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, the operator
- * and the venue itself have room that placements cannot take; `venue` commands are remembered nowhere.
+ * Whose room a command takes, in the inbox and in the table of remembered keys. What only takes risk away, what ends a key, a
+ * session or a ticket (`revocation`), the operator and the venue itself have room that placements cannot take; `venue` commands
+ * are remembered nowhere. A revocation waits for nothing that its account has sent before.
  */
-export type Share = "placement" | "reduction" | "operator" | "venue"
+export type Share = "placement" | "reduction" | "revocation" | "operator" | "venue"
 
 /** One kind of request by which a command comes. */
 export interface RequestKind {

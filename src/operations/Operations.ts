@@ -26,6 +26,7 @@ import { MintTicket } from "./identity/MintTicket.js"
 import { NoteKeyUses } from "./identity/NoteKeyUses.js"
 import { NoteSecurity } from "./identity/NoteSecurity.js"
 import { OpenOwnerAccount } from "./identity/OpenOwnerAccount.js"
+import { ProvePasskey } from "./identity/ProvePasskey.js"
 import { RemovePasskey } from "./identity/RemovePasskey.js"
 import { RevokeApiKey } from "./identity/RevokeApiKey.js"
 import { RotateTicket } from "./identity/RotateTicket.js"
@@ -74,6 +75,7 @@ export const capabilities = {
     SignIn,
     AddPasskey,
     RemovePasskey,
+    ProvePasskey,
     EndSession,
     ApproveAgent,
     DenyAgent,

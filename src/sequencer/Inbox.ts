@@ -6,6 +6,9 @@
  * An account's own commands keep their order. What takes risk away therefore waits in the line of the placements as long
  * as a command of its account does; so it cannot cancel an order that its account asked for before and that is not there yet.
  *
+ * What ends a key, a session or a ticket is the exception: it waits for no placement at all, its own account's neither, since those
+ * may be by just what is to end. Cancels that came before it are taken before it.
+ *
  * The order in which commands are taken is the order in which they are decided and journaled.
  */
 import type { Reached } from "../domain/Marks.js"
@@ -57,7 +60,7 @@ class Line {
 }
 
 export class Inbox {
-  /** What only takes risk away, the operator's and the venue's own commands. */
+  /** What only takes risk away, what ends authority, the operator's and the venue's own commands. */
   private readonly first: Line
   /** Placements, and what their accounts sent behind them. */
   private readonly rest: Line
@@ -65,6 +68,8 @@ export class Inbox {
   private readonly behind = new Map<number, number>()
   /** How many were taken out of `first` since one was taken out of `rest`. */
   private inARow = 0
+  /** How many that end authority wait in `first`: as long as any does, nothing is taken out of `rest`. */
+  private revocations = 0
 
   constructor(readonly bounds: Bounds, private readonly reached?: Reached) {
     this.first = new Line(bounds.capacity, reached)
@@ -78,10 +83,17 @@ export class Inbox {
   /** Takes a command in, unless its share of the queue is full. */
   offer(waiting: Waiting): boolean {
     const { account } = waiting.command
-    const privileged = shareOf(waiting.command) !== "placement"
+    const share = shareOf(waiting.command)
+    const privileged = share !== "placement"
     if (this.depth >= (privileged ? this.bounds.capacity : this.bounds.capacity - this.bounds.reserved)) {
       this.reached?.(privileged ? "the inbox was full" : "a placement found the inbox kept for others")
       return false
+    }
+    if (share === "revocation") {
+      if (this.behind.has(account)) this.reached?.("a revocation went ahead of what its account had asked for")
+      this.revocations++
+      this.first.push(waiting)
+      return true
     }
     if (privileged && !this.behind.has(account)) {
       this.first.push(waiting)
@@ -94,10 +106,13 @@ export class Inbox {
 
   /** The command whose turn it is: the one that has waited longest in its line. */
   take(): Waiting | undefined {
-    if (this.rest.count > 0 && (this.first.count === 0 || this.inARow >= firstInARow)) return this.takeRest()
+    const isTurnOfRest = this.first.count === 0 || (this.inARow >= firstInARow && this.revocations === 0)
+    if (this.rest.count > 0 && isTurnOfRest) return this.takeRest()
     // Nobody was held up while nobody waited.
     this.inARow = this.rest.count === 0 ? 0 : this.inARow + 1
-    return this.first.shift()
+    const waiting = this.first.shift()
+    if (waiting !== undefined && shareOf(waiting.command) === "revocation") this.revocations--
+    return waiting
   }
 
   private takeRest(): Waiting | undefined {

@@ -467,7 +467,7 @@ describe("a redacted bundle of owners and their agents", () => {
       const account = recording.findPasskey(`first-of-${owner}`)!.account
       driver.send({ kind: "SignIn", credentialId: `first-of-${owner}`, signCount: 0, ...opening(owner, "second") })
       const by = { account, credential: recording.findSession(sha(`${owner} second`))!.number }
-      driver.send({ kind: "AddPasskey", ...by, ...passkey(owner, "other"), ...opening(owner, "third") })
+      driver.send({ kind: "AddPasskey", ...by, ...passkey(owner, "other"), provedBy: `first-of-${owner}`, ...opening(owner, "third") })
       const remoteAddress = `address-of-${owner}`
       driver.send({
         kind: "ApproveAgent",
@@ -486,7 +486,9 @@ describe("a redacted bundle of owners and their agents", () => {
       driver.send({ kind: "ExchangeGrant", deviceSha256, keyId, displayPrefix: `pk_of_${owner}`, secretSha256, remoteAddress })
       driver.send({ kind: "RevokeApiKey", ...by, keyId, remoteAddress })
       driver.send({ kind: "NoteSecurity", what: "sign_in_failed", ofAccount: account, credentialId: `first-of-${owner}`, remoteAddress })
-      driver.send({ kind: "RemovePasskey", ...by, credentialId: `other-of-${owner}`, remoteAddress })
+      const proof = { provedBy: `first-of-${owner}`, signCount: 0 }
+      driver.send({ kind: "ProvePasskey", ...by, credentialId: `first-of-${owner}`, signCount: 0, remoteAddress })
+      driver.send({ kind: "RemovePasskey", ...by, credentialId: `other-of-${owner}`, ...proof, remoteAddress })
       driver.send({ kind: "EndSession", ...by, remoteAddress })
       return { owner, account }
     })

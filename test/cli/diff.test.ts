@@ -140,7 +140,8 @@ describe("a snapshot held to replay", () => {
     earlier.apiKeys = ApiKeys.restore({
       rows: rows.subarray(0, (rows.length / keyIds.length) * left),
       keyIds: keyIds.slice(0, left),
-      displayPrefixes: displayPrefixes.slice(0, left)
+      displayPrefixes: displayPrefixes.slice(0, left),
+      numbers: undefined
     })
     const groups = Diff.compare(earlier, Recorded.stateAt(recording, block.lastSequence))
     const named = new Map(groups.map(({ lines, name }) => [name, lines]))

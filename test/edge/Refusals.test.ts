@@ -118,6 +118,7 @@ const rows: ReadonlyArray<Row> = [
       return post(at, "/v1/orders", order(at.alice, { price: "91.0" }), "k")
     }
   },
+  { refusal: "keyUnknown", ask: (at) => at.venue.place({ ...at.alice, key: Fake.issue("nobody's", 1).text }) },
   {
     refusal: "keyExpired",
     ask: (at) => {

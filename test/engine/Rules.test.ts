@@ -24,6 +24,7 @@ import { MarketState } from "../../src/engine/Markets.js"
 import * as Positions from "../../src/engine/Positions.js"
 import { orderAnswerOf } from "./commands.js"
 import { Driver, parameters } from "./drive.js"
+import { KeyOwner } from "./KeyOwner.js"
 
 const rules = fs.readFileSync("src/engine/RULES.md", "utf8")
 
@@ -284,6 +285,23 @@ const sessionAt = (row: Row): Row => {
   return { Session: driver.engine.market(0).session!.state, Grows: grows, Reduces: reduces }
 }
 
+/** An account that makes so many keys of seven days a day. */
+const keysTold = (row: Row): Row => {
+  const owner = new KeyOwner()
+  for (let day = 1; day <= whole(row, "Days"); day++) {
+    owner.atEpochMs += 86_400_000
+    const session = owner.signIn()
+    for (let count = 0; count < whole(row, "Issued a day"); count++) {
+      const keyId = owner.connect(session, 604_800)
+      if (row["Revoked at once"] === "yes") owner.revoke(session, keyId)
+    }
+  }
+  const { apiKeys } = owner.engine.state
+  const told = owner.engine.apiKeys(0, Number.POSITIVE_INFINITY)
+  const acting = told.filter(({ credential }) => apiKeys.actsUntil(credential) > owner.atEpochMs)
+  return { Acting: String(acting.length), "Ended and told": String(told.length - acting.length) }
+}
+
 const computed: Readonly<Record<string, (row: Row) => Row>> = {
   notional: (row) => {
     const scales = { priceScale: whole(row, "priceScale"), quantityScale: whole(row, "quantityScale") }
@@ -353,6 +371,7 @@ const computed: Readonly<Record<string, (row: Row) => Row>> = {
   },
   "announced margins": announcedMargins,
   sessions: sessionAt,
+  "ended keys": keysTold,
   retention: remembering
 }
 

@@ -61,7 +61,8 @@ const journaled: Readonly<Record<string, number>> = {
   SetFavorite: 41,
   RegisterAffiliate: 42,
   SetAccountFlags: 43,
-  CreditAccount: 44
+  CreditAccount: 44,
+  ProvePasskey: 60
 }
 
 const journaledRequests: Readonly<Record<string, number>> = {
@@ -107,7 +108,8 @@ const journaledRequests: Readonly<Record<string, number>> = {
   removeFavorite: 55,
   registerAffiliate: 56,
   setAccountFlags: 57,
-  creditAccount: 58
+  creditAccount: 58,
+  provePasskey: 70
 }
 
 describe("the declarations", () => {

@@ -1,7 +1,7 @@
 /** The inbox: bounded, with a share that placements do not get, what takes risk away first, and each account in its own order. */
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
-import type { Command } from "../../src/operations/Operations.js"
+import { type Command, shareOf } from "../../src/operations/Operations.js"
 import { firstInARow, Inbox } from "../../src/sequencer/Inbox.js"
 import { complete } from "../engine/commands.js"
 import { plain } from "../engine/drive.js"
@@ -69,6 +69,39 @@ test("many cancels hold placements up and do not stop them", () => {
   for (let count = 0; count < 3 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer })
   const places = taken(inbox).flatMap((command, at) => command === placement ? [at] : [])
   expect(places).toEqual([firstInARow, 2 * firstInARow + 1])
+})
+
+const revokeOf = (account: number): Command => complete({ kind: "RevokeApiKey", account, keyId: "key_1", remoteAddress: "" } as never)
+
+test("a revocation is taken before its own account's placements, and behind the cancels that came before it", () => {
+  const inbox = new Inbox({ capacity: 10, reserved: 2 })
+  const [own, ownCancel, cancel, revoke, late] = [place(2), cancelOf(2), cancelOf(3), revokeOf(2), place(2)]
+  for (const command of [own, ownCancel, cancel, revoke, late]) expect(inbox.offer({ command, answer })).toBe(true)
+  expect(taken(inbox)).toEqual([cancel, revoke, own, ownCancel, late])
+})
+
+test("no placement is taken while a revocation waits, however many cancels are before it", () => {
+  const inbox = new Inbox({ capacity: 100, reserved: 2 })
+  const revoke = revokeOf(1)
+  inbox.offer({ command: place(1), answer })
+  for (let count = 0; count < 2 * firstInARow; count++) inbox.offer({ command: cancelOf(2), answer })
+  inbox.offer({ command: revoke, answer })
+  for (let count = 0; count < 3; count++) inbox.offer({ command: cancelOf(2), answer })
+  const kinds = taken(inbox).map(({ kind }) => kind)
+  expect(kinds.indexOf("RevokeApiKey")).toBe(2 * firstInARow)
+  // Behind it the placement has its turn, which was long due.
+  expect(kinds[2 * firstInARow + 1]).toBe("PlaceOrders")
+})
+
+test.each([
+  ["EndSession", "revocation"],
+  ["EndTickets", "revocation"],
+  ["RemovePasskey", "revocation"],
+  ["RevokeApiKey", "revocation"],
+  // It has to come behind the approval that it withdraws.
+  ["DenyAgent", "reduction"]
+] as const)("%s takes the room of a %s", (kind, share) => {
+  expect(shareOf({ kind } as Command)).toBe(share)
 })
 
 interface Sent {

@@ -341,7 +341,8 @@ const contentOf = (state: State): Content => {
     } else if (kind === "key" && rest.startsWith("{")) {
       const key = parse(rest, ["secretSha256"])
       put("API keys", key.get("keyId") ?? "a key without an id", key)
-    } else if (kind === "key") putKey(put, words, rest, state)
+    } else if (kind === "keys") put("API keys", "numbers", new Map([["issued", words[0]!], ["kept", words.slice(1).join(" ")]]))
+    else if (kind === "key") putKey(put, words, rest, state)
     else putIdentity(put, kind, rest, state)
   })
   return { things, lists }

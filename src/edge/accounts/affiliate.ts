@@ -13,7 +13,7 @@ import { Feature } from "../http/Features.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
-import { withOwnAccount } from "../identity/OwnAccount.js"
+import { withContractAccount } from "./Own.js"
 import { owned } from "../identity/Sent.js"
 
 const AffiliateProfile = Schema.Struct({
@@ -61,7 +61,7 @@ export const registerAffiliate = Route.effect({
     .annotate(OpenApi.Summary, "Register as an affiliate, with a referral code that never changes; repeating keeps the first time"),
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
-    withOwnAccount(services.state, trader, accountId, (account) =>
+    withContractAccount(services.state, trader, accountId, (account) =>
       services.state.affiliateSince(account) !== 0
         ? Effect.succeed(profile(services, account))
         : Effect.map(
@@ -82,5 +82,5 @@ export const getAffiliate = Route.effect({
     .annotate(OpenApi.Summary, "The account as an affiliate"),
   example: { target },
   handler: (services) => ({ path: { accountId }, trader }) =>
-    withOwnAccount(services.state, trader, accountId, (account) => Effect.succeed(profile(services, account)))
+    withContractAccount(services.state, trader, accountId, (account) => Effect.succeed(profile(services, account)))
 })

@@ -279,7 +279,7 @@ const operatorUnauthorized: Failure = {
 const keyFailures: Readonly<Record<Rejection, Failure>> = {
   missing: unauthorized("KeyMissing", "missing", "An Authorization header with an API key is needed."),
   malformed: unauthorized("KeyMalformed", "malformed", "The credential is not an API key."),
-  unknown: unauthorized("KeyUnknown", "unknown", "The API key is not known."),
+  unknown: refused(Refusal.Refusal.keyUnknown),
   revoked: refused(Refusal.Refusal.keyRevoked),
   expired: refused(Refusal.Refusal.keyExpired)
 }
@@ -310,6 +310,9 @@ export const passkeyRequired: Failure = {
     compares: undefined
   }
 }
+
+/** What is told of a challenge that cannot be answered any more, whatever it was asked for. */
+export const challengeOver = "The challenge is over, was answered before, or is none of this venue's."
 
 /** An assertion that proves nothing. What was wrong is told where it helps an honest client; it says nothing of any account. */
 export const assertionInvalid = (message: string): Failure => ({
@@ -345,7 +348,7 @@ export const accessDenied = grantCode("AccessDenied", "access_denied", false, "T
 /** No agent waits under this code. */
 export const userCodeUnknown: Failure = { description: Refusal.describe(Refusal.Refusal.grantTaken) }
 
-/** Too many wrong codes from one session. */
+/** Too many wrong codes for one account. */
 export const userCodesLocked: Failure = {
   description: {
     ...invalid,
@@ -356,7 +359,7 @@ export const userCodesLocked: Failure = {
     compatName: "RateLimitExceeded",
     retryable: true,
     recoveryActions: ["wait_and_retry_same_identity"],
-    safeMessage: "Ten wrong codes within a minute: no agent can be approved from this session for a minute."
+    safeMessage: "Ten wrong codes within a minute: no agent can be approved for this account for a minute."
   }
 }
 

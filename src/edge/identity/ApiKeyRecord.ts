@@ -27,7 +27,9 @@ export const ApiKeyRecord = Schema.Struct({
   createdAtEpochMs: Fields.EpochMs,
   expiresAtEpochMs: Fields.EpochMs,
   revokedAtEpochMs: Schema.NullOr(Fields.EpochMs),
-  lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs).annotations({ description: "May lag by a minute." })
+  lastUsedAtEpochMs: Schema.NullOr(Fields.EpochMs).annotations({
+    description: "Null of a key that was never used, such as one whose answer was lost. May lag by a minute."
+  })
 }).annotations({ identifier: "ApiKeyRecord" })
 
 const named = (clientName: string | undefined) => clientName === undefined ? {} : { clientName }

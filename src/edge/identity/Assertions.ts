@@ -26,7 +26,7 @@ export interface Proved {
 
 /** Tells an account's owner of an assertion that failed; the journal takes so many of an account, and no more. */
 const noteFailure = ({ identity, now, submit }: Services, { account, credentialId }: PasskeyView, remoteAddress: string): void => {
-  if (!identity.notes.may(account, now())) return
+  if (!identity.notes.take(account, now())) return
   const note = { what: "sign_in_failed", ofAccount: account, credentialId, remoteAddress } as const
   submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
 }
@@ -45,7 +45,7 @@ export const prove = (
   Effect.suspend(() => {
     const { identity: { challenges, publicOrigin: origin, rpId, verifier }, now, state } = services
     const taken = challenges.take(challengeIdentifier, purposes, now())
-    if (taken === undefined) return fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
+    if (taken === undefined) return fail(Errors.assertionInvalid(Errors.challengeOver))
     const passkey = state.findPasskey(credential.id)
     if (passkey === undefined) return fail(unproved)
     const refuse = () => {
@@ -70,12 +70,13 @@ export const prove = (
 export const allowed = ({ state }: Services, account: number | undefined): ReadonlyArray<PasskeyView> =>
   account === undefined ? [] : state.passkeys(account)
 
-/** Asks a challenge; fails where too many are open. */
+/** Asks a challenge of an address; fails where too many are open. */
 export const ask = (
   { identity, now }: Services,
-  ceremony: Passkeys.Ceremony
+  ceremony: Passkeys.Ceremony,
+  remoteAddress: string
 ): Effect.Effect<readonly [string, Passkeys.Challenge], Errors.Failure> =>
   Effect.suspend(() => {
-    const asked = identity.challenges.ask(ceremony, now())
+    const asked = identity.challenges.ask(ceremony, remoteAddress, now())
     return asked === undefined ? fail(Errors.identityBusy) : Effect.succeed(asked)
   })

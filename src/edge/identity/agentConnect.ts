@@ -24,7 +24,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { ApiKeyRecord, record, Scope, Scopes } from "./ApiKeyRecord.js"
-import { withOwnAccount } from "./OwnAccount.js"
+import { withContractAccount } from "../accounts/Own.js"
 import { owned, proved } from "./Sent.js"
 
 const KeyLifetimeSeconds = Schema.Int.pipe(Schema.between(300, 604_800))
@@ -87,16 +87,16 @@ export const beginAgentConnect = Route.effect({
 /** The agent that waits under a code that the owner typed; wrong ones are counted. */
 const withWaiting = <A>(
   { identity: { agents }, now }: Services,
-  { credential: session }: SessionView,
+  { account }: SessionView,
   find: (atEpochMs: number) => Waiting | undefined,
   then: (waiting: Waiting) => Effect.Effect<A, Errors.Failure>
 ): Effect.Effect<A, Errors.Failure> =>
   Effect.suspend(() => {
     const atEpochMs = now()
-    if (agents.isLocked(session, atEpochMs)) return fail(Errors.userCodesLocked)
+    if (agents.isLocked(account, atEpochMs)) return fail(Errors.userCodesLocked)
     const waiting = find(atEpochMs)
     if (waiting !== undefined) return then(waiting)
-    agents.noteWrong(session, atEpochMs)
+    agents.noteWrong(account, atEpochMs)
     return fail(Errors.userCodeUnknown)
   })
 
@@ -122,7 +122,7 @@ export const showAgentConnect = Route.effect({
     .annotate(OpenApi.Summary, "What the agent asks for that waits under a code"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/${userCode}` },
   handler: (services) => ({ path, trader }) =>
-    withOwnAccount(services.state, trader, path.accountId, () =>
+    withContractAccount(services.state, trader, path.accountId, () =>
       withWaiting(services, trader, (at) =>
         services.identity.agents.find(path.userCode, at), (waiting) =>
         Effect.succeed({
@@ -160,7 +160,7 @@ export const approveAgentConnect = Route.effect({
     .annotate(OpenApi.Summary, "Let the agent have a key, with exactly the scopes that it asked for"),
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/approve`, body: { userCode, scopes: ["read", "trade"] } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
-    withOwnAccount(services.state, trader, accountId, () =>
+    withContractAccount(services.state, trader, accountId, () =>
       withWaiting(services, trader, (at) =>
         services.identity.agents.find(payload.userCode, at), (waiting) => {
         if (bitsOf(payload.scopes) !== waiting.scopes) {
@@ -221,7 +221,7 @@ export const denyAgentConnect = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/agent-connect/deny`, body: { userCode } },
   handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) => {
     const { agents } = services.identity
-    return withOwnAccount(services.state, trader, accountId,
+    return withContractAccount(services.state, trader, accountId,
       () =>
         withWaiting(services, trader, (at) => agents.findDeniable(payload.userCode, trader.account, at), (waiting) => {
           const { clientName, deviceSha256 } = waiting
@@ -283,13 +283,17 @@ export const exchangeAgentConnect = Route.effect({
       }
       const issued = ApiKeys.issue(random.bytes, environment)
       const exchange = proved("ExchangeGrant", Principal.agent, Operation.exchangeGrant, { deviceSha256, ...issued.fields, remoteAddress })
-      return Effect.map(Submission.submitted(services, exchange), ({ entries: [entry] }) => {
+      return Effect.flatMap(Submission.submitted(services, exchange), ({ entries: [entry] }) => {
         assert(entry?._tag === "KeyIssued", "an exchange comes to a key")
-        return {
-          version: "agent-connect-exchange/v1" as const,
-          apiKey: issued.text,
-          key: record(services, state.apiKey(entry.apiKey), atEpochMs)
-        }
+        const key = state.apiKey(entry.apiKey)
+        // Its owner may have revoked it, and it may be forgotten, before its agent was told of it.
+        return key === undefined
+          ? fail(grantOver)
+          : Effect.succeed({
+            version: "agent-connect-exchange/v1" as const,
+            apiKey: issued.text,
+            key: record(services, key, atEpochMs)
+          })
       })
     })
 })

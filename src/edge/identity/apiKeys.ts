@@ -13,7 +13,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import * as Submission from "../http/Submission.js"
 import { ApiKeyRecord, record } from "./ApiKeyRecord.js"
-import { withOwnAccount } from "./OwnAccount.js"
+import { withContractAccount } from "../accounts/Own.js"
 import { owned } from "./Sent.js"
 
 const ApiKeyCurrent = Schema.Struct({
@@ -46,13 +46,13 @@ export const getCurrentApiKey = Route.effect({
     })
 })
 
-/** Keys that a listing has at most. */
-const mostListed = 100
-
 const ApiKeyList = Schema.Struct({
   version: Schema.Literal("api-key-list/v1"),
   keys: Schema.Array(ApiKeyRecord)
-}).annotations({ identifier: "ApiKeyList", description: "Newest first; the latest 100." })
+}).annotations({
+  identifier: "ApiKeyList",
+  description: "Newest first: all that may act, and of those that have ended the latest 128, for 30 days."
+})
 
 export const listApiKeys = Route.effect({
   tag: "identity",
@@ -65,9 +65,9 @@ export const listApiKeys = Route.effect({
     .annotate(OpenApi.Summary, "The account's API keys, newest first"),
   example: { target: `/v1/accounts/${Example.accountId}/api-keys` },
   handler: (services) => ({ path: { accountId }, trader }) =>
-    withOwnAccount(services.state, trader, accountId, (account) => {
+    withContractAccount(services.state, trader, accountId, (account) => {
       const atEpochMs = services.now()
-      const keys = services.state.apiKeys(account, mostListed).map((key) => record(services, key, atEpochMs))
+      const keys = services.state.apiKeys(account, Number.POSITIVE_INFINITY).map((key) => record(services, key, atEpochMs))
       return Effect.succeed({ version: "api-key-list/v1" as const, keys })
     })
 })
@@ -91,14 +91,20 @@ export const revokeApiKey = Route.effect({
   example: { target: `/v1/accounts/${Example.accountId}/api-keys/key_2f8b1c9d4e` },
   handler: (services) => ({ path: { accountId, keyId }, remoteAddress, trader }) => {
     const { now, state } = services
-    return withOwnAccount(state, trader, accountId, (account) => {
+    return withContractAccount(state, trader, accountId, (account) => {
       const key = state.findApiKey(keyId)
       if (key === undefined || key.account !== account) return keyUnknown
-      const revoked = () => ({ version: "api-key-revoke/v1" as const, key: record(services, state.apiKey(key.credential), now()) })
+      const revoked = () => {
+        const found = state.findApiKey(keyId)
+        // Many others may have ended meanwhile, so that it is forgotten.
+        return found === undefined
+          ? keyUnknown
+          : Effect.succeed({ version: "api-key-revoke/v1" as const, key: record(services, found, now()) })
+      }
       // What is revoked stays so: a repetition needs no record.
-      if (key.revokedAtEpochMs !== 0) return Effect.sync(revoked)
+      if (key.revokedAtEpochMs !== 0) return Effect.suspend(revoked)
       const revocation = owned("RevokeApiKey", trader, Operation.revokeApiKey, { keyId, remoteAddress })
-      return Effect.map(Submission.submitted(services, revocation), revoked)
+      return Effect.flatMap(Submission.submitted(services, revocation), revoked)
     })
   }
 })

@@ -78,10 +78,10 @@ export const removePasskey = Route.effect({
   },
   handler: (services) => ({ path: { accountId, credentialId }, payload: { assertion }, remoteAddress, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
-      Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), () =>
-        Effect.map(
-          Submission.submitted(services, owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, remoteAddress })),
-          () =>
-            noContent
-        )))
+      Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), ({ passkey, signCount }) => {
+        const provedBy = passkey.credentialId
+        const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
+        return Effect.map(Submission.submitted(services, removal), () =>
+          noContent)
+      }))
 })

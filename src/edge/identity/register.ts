@@ -14,6 +14,7 @@ import { fail } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
 import * as Assertions from "./Assertions.js"
 import * as Samples from "./Samples.js"
 import { owned, proved } from "./Sent.js"
@@ -63,9 +64,13 @@ const ceremonyOf = (
   if (assertion === undefined) {
     return fail(Errors.invalidRequest("assertion: a passkey of the account proves that its owner adds another one."))
   }
-  return Effect.map(
+  return Effect.flatMap(
     Assertions.prove(services, assertion, ["add_passkey"], owner.account, remoteAddress),
-    ({ passkey: { account, userHandle } }): Passkeys.Ceremony => ({ purpose: "new_passkey", account, userHandle, displayName })
+    ({ passkey: { account, credentialId, userHandle }, signCount }) => {
+      const proof = owned("ProvePasskey", owner, Operation.provePasskey, { credentialId, signCount, remoteAddress })
+      return Effect.map(Submission.submitted(services, proof),
+        (): Passkeys.Ceremony => ({ purpose: "new_passkey", account, provedBy: credentialId, userHandle, displayName }))
+    }
   )
 }
 
@@ -82,7 +87,7 @@ export const beginRegistration = Route.effect({
   handler: (services) => ({ payload, remoteAddress, trader }) =>
     Effect.gen(function*() {
       const ceremony = yield* ceremonyOf(services, trader, payload, remoteAddress)
-      const [challengeIdentifier, { challenge, expiresAtEpochMs }] = yield* Assertions.ask(services, ceremony)
+      const [challengeIdentifier, { challenge, expiresAtEpochMs }] = yield* Assertions.ask(services, ceremony, remoteAddress)
       const { displayName: name, userHandle } = ceremony as Extract<Passkeys.Ceremony, { readonly userHandle: string }>
       const known = Assertions.allowed(services, trader?.account)
       return {
@@ -117,9 +122,7 @@ export const finishRegistration = Route.effect({
     Effect.gen(function*() {
       const { challenges, publicOrigin: origin, rpId, verifier } = services.identity
       const taken = challenges.take(challengeIdentifier, ["open_account", "new_passkey"], services.now())
-      if (taken === undefined) {
-        return yield* fail(Errors.registrationInvalid("The challenge is over, was answered before, or is none of this venue's."))
-      }
+      if (taken === undefined) return yield* fail(Errors.registrationInvalid(Errors.challengeOver))
       const { ceremony, challenge } = taken
       if (!isStillOwner(ceremony, trader)) return yield* fail(Errors.signInNeeded)
       const fault = PasskeyRules.fault(credential, "webauthn.create", challenge, origin)
@@ -142,6 +145,6 @@ export const finishRegistration = Route.effect({
       return yield* opened(services, (opening) =>
         ceremony.purpose === "open_account" || trader === undefined
           ? proved("OpenOwnerAccount", Principal.passkey, Operation.openOwnerAccount, { ...passkey, ...opening })
-          : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, ...opening }))
+          : owned("AddPasskey", trader, Operation.addPasskey, { ...passkey, provedBy: ceremony.provedBy, ...opening }))
     })
 })

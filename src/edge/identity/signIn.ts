@@ -49,17 +49,18 @@ export const beginAuthentication = Route.effect({
     .addError(Failures.native(Failures.openWithBody))
     .annotate(OpenApi.Summary, "What a browser proves a passkey by"),
   example: { target: "/v1/auth/passkeys/authentication/options", body: { accountId: Example.accountId } },
-  handler: (services) => ({ payload: { accountId, purpose = "sign_in" } }) =>
+  handler: (services) => ({ payload: { accountId, purpose = "sign_in" }, remoteAddress }) =>
     Effect.suspend(() => {
       // One that does not exist (-1) is no passkey's: the answer fails like a wrong one.
       const account = accountId === undefined ? undefined : services.state.findAccount(accountId)
-      return Effect.map(Assertions.ask(services, { purpose, account }), ([challengeIdentifier, { challenge, expiresAtEpochMs }]) => ({
-        version: "passkey-authentication-options/v1" as const,
-        challengeIdentifier,
-        // All passkeys are discoverable: nobody is told which ones an account has, or whether there is one.
-        options: Passkeys.requestOptions(services.identity.rpId, challenge, []),
-        expiresAtEpochMs
-      }))
+      return Effect.map(Assertions.ask(services, { purpose, account }, remoteAddress),
+        ([challengeIdentifier, { challenge, expiresAtEpochMs }]) => ({
+          version: "passkey-authentication-options/v1" as const,
+          challengeIdentifier,
+          // All passkeys are discoverable: nobody is told which ones an account has, or whether there is one.
+          options: Passkeys.requestOptions(services.identity.rpId, challenge, []),
+          expiresAtEpochMs
+        }))
     })
 })
 

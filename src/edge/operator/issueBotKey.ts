@@ -4,6 +4,7 @@ import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { assert } from "../../domain/Assert.js"
+import { Refusal } from "../../domain/Refusal.js"
 import * as ApiKeys from "../../identity/ApiKeys.js"
 import type { Workload } from "../../identity/WorkloadIdentity.js"
 import { botKeyMs } from "../../operations/identity/IssueBotKey.js"
@@ -65,17 +66,21 @@ export const issueBotKey = Route.effect({
   example: { target: "/v1/operator/bot-keys", body: { token: "eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJtYWtlci0xIn0.c2lnbmF0dXJl" } },
   handler: (services) => ({ headers, payload: { token } }) =>
     Effect.gen(function*() {
-      const { environment, signerSecret, state } = services
+      const { environment, identity: { random }, signerSecret, state } = services
       const { accountId, subject } = yield* proven(services, token)
       const ofAccount = yield* accountNamed(state, accountId)
-      const { fields, text } = ApiKeys.deriveBotKey(signerSecret, environment, headers["idempotency-key"], subject)
-      const issuing = command("IssueBotKey", Operation.issueBotKey, headers, { token }, { ofAccount, ...fields, subject })
+      const derived = (keyId: string) => ApiKeys.deriveBotKey(signerSecret, environment, keyId, subject)
+      const drawn = derived(ApiKeys.newKeyId(random.bytes)).fields
+      const issuing = command("IssueBotKey", Operation.issueBotKey, headers, { token }, { ofAccount, ...drawn, subject })
       const { atEpochMs, entries: [entry], sequence } = yield* Submission.submitted(services, issuing)
       assert(entry?._tag === "KeyIssued", "issuing a bot's key comes to a key")
-      const { displayPrefix, keyId } = fields
+      // Of a request that is repeated it is the key of the first.
+      const key = state.apiKey(entry.apiKey)
+      if (key === undefined) return yield* fail(Errors.refused(Refusal.keyNotFound))
+      const { displayPrefix, keyId } = key
       return {
         version: "bot-key/v1" as const,
-        apiKey: text,
+        apiKey: derived(keyId).text,
         keyId,
         accountId: state.accountId(entry.account),
         principalKind: "bot" as const,

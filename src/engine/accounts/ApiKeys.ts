@@ -1,12 +1,15 @@
 /**
- * API keys, by dense index, as issued. The secret is known only as its SHA-256. A key is a row of 64 bytes, one cache
- * line, and two texts. What decides whether it may act is kept a second time in 16 bytes beside the rows, so that those of
- * ten thousand keys stay in a cache.
+ * API keys, by the number under which they were issued, which no other key ever gets. The secret is known only as its SHA-256. A
+ * key is a row of 64 bytes, one cache line, and two texts. What decides whether it may act is kept a second time in 16 bytes
+ * beside the rows, so that those of ten thousand keys stay in a cache.
+ *
+ * Rows lie in pages. A key that is forgotten leaves its number to nobody, and a page of which every key is forgotten is let go. So
+ * what is kept follows what there is, and no command copies all of it when there is more.
  */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { none } from "../../domain/None.js"
-import { growFloats, grownLength, wordsOf } from "../Columns.js"
+import { wordsOf } from "../Columns.js"
 
 /** A key as plain data. */
 export interface ApiKey {
@@ -27,9 +30,10 @@ export interface ApiKeysDump {
   readonly rows: Uint8Array
   readonly keyIds: ReadonlyArray<string>
   readonly displayPrefixes: ReadonlyArray<string>
+  /** How many were issued, then the number of each that is kept; undefined where none was forgotten. */
+  readonly numbers: Float64Array | undefined
 }
 
-const initialKeys = 64
 /** Numbers of 8 bytes in a row: createdAt, expiresAt, revokedAt, then the words below. */
 const rowNumbers = 8
 const rowWords = 16
@@ -41,164 +45,271 @@ const number = { createdAt: 0, expiresAt: 1, revokedAt: 2 } as const
 const word = { account: 6, scopes: 7, secret: 8 } as const
 const secretWords = 8
 
-export class ApiKeys {
-  /** Keys issued so far. */
-  count = 0
-  private numbers = new Float64Array(initialKeys * rowNumbers)
-  private words = wordsOf(this.numbers)
-  /** By key, in 16 bytes: until when it may act, its account, its scopes. */
-  private authority = new Float64Array(initialKeys * authorityNumbers)
-  private authorityWords = wordsOf(this.authority)
-  private keyIds: Array<string> = []
-  private displayPrefixes: Array<string> = []
-  private readonly byId = new Map<string, number>()
-  /** By account its newest key, and by key the one of the same account before it; -1 for none. */
-  private readonly newest = new Map<number, number>()
-  private readonly older: Array<number> = []
+/** Keys of a page, a power of two. */
+const pageBits = 6
+const pageKeys = 1 << pageBits
+const inPage = pageKeys - 1
 
-  /** Index by key id, or -1. */
+class Page {
+  readonly numbers = new Float64Array(pageKeys * rowNumbers)
+  readonly words = wordsOf(this.numbers)
+  /** By key, in 16 bytes: until when it may act, its account, its scopes. Where there is none 0, -1 and 0. */
+  readonly authority = new Float64Array(pageKeys * authorityNumbers)
+  readonly authorityWords = wordsOf(this.authority)
+  /** By key the number of the one of the same account before it, as kept; -1 for none. */
+  readonly older = new Int32Array(pageKeys)
+  readonly keyIds = new Array<string | undefined>(pageKeys).fill(undefined)
+  readonly displayPrefixes = new Array<string | undefined>(pageKeys).fill(undefined)
+  kept = 0
+
+  constructor() {
+    for (let at = 0; at < pageKeys; at++) this.authorityWords[at << 2 | 2] = none
+  }
+
+  /** Takes over from a key's row what decides whether it may act. */
+  authorize(at: number): void {
+    const row = at * rowNumbers
+    const isRevoked = this.numbers[row + number.revokedAt] !== 0
+    this.authority[at << 1] = isRevoked ? 0 : this.numbers[row + number.expiresAt]!
+    this.authorityWords[at << 2 | 2] = this.words[at * rowWords + word.account]!
+    this.authorityWords[at << 2 | 3] = this.words[at * rowWords + word.scopes]!
+  }
+
+  forget(at: number): void {
+    this.numbers.fill(0, at * rowNumbers, (at + 1) * rowNumbers)
+    this.authority[at << 1] = 0
+    this.authorityWords[at << 2 | 2] = none
+    this.authorityWords[at << 2 | 3] = 0
+    this.keyIds[at] = undefined
+    this.displayPrefixes[at] = undefined
+    this.kept--
+  }
+
+  secretSha256(at: number): string {
+    let hex = ""
+    for (let index = 0; index < secretWords; index++) {
+      hex += (this.words[at * rowWords + word.secret + index]! >>> 0).toString(16).padStart(8, "0")
+    }
+    return hex
+  }
+}
+
+export class ApiKeys {
+  /** Keys issued so far; the number of the next. */
+  count = 0
+  /** Keys that are not forgotten. */
+  kept = 0
+  /** Pages from the first that has a key; undefined where all keys of one are forgotten. */
+  private readonly pages: Array<Page | undefined> = []
+  private firstPage = 0
+  private readonly byId = new Map<string, number>()
+  /** By account its newest key that is kept. */
+  private readonly newest = new Map<number, number>()
+
+  private page(key: number): Page | undefined {
+    return this.pages[(key >> pageBits) - this.firstPage]
+  }
+
+  /** The page of a key that is kept. */
+  private pageOf(key: number): Page {
+    const page = this.page(key)
+    assert(page?.keyIds[key & inPage] !== undefined, "a key's number is of one that was issued and is not forgotten")
+    return page
+  }
+
+  /** Number by key id, or -1. */
   find(keyId: string): number {
     return this.byId.get(keyId) ?? none
   }
 
+  /** Whether a number is of a key that is not forgotten. */
+  has(key: number): boolean {
+    return this.page(key)?.keyIds[key & inPage] !== undefined
+  }
+
+  /** -1 of a key that is forgotten. */
   account(key: number): number {
-    return this.authorityWords[key << 2 | 2]!
+    return this.page(key)?.authorityWords[(key & inPage) << 2 | 2] ?? none
   }
 
+  /** None of a key that is forgotten. */
   scopes(key: number): number {
-    return this.authorityWords[key << 2 | 3]!
+    return this.page(key)?.authorityWords[(key & inPage) << 2 | 3] ?? 0
   }
 
-  /** Until when the key may act, epoch milliseconds: its expiry, or 0 once it is revoked. */
+  /** Until when the key may act, epoch milliseconds: its expiry, or 0 once it is revoked or forgotten. */
   actsUntil(key: number): number {
-    return this.authority[key << 1]!
-  }
-
-  createdAt(key: number): number {
-    return this.numbers[key * rowNumbers + number.createdAt]!
+    return this.page(key)?.authority[(key & inPage) << 1] ?? 0
   }
 
   expiresAt(key: number): number {
-    return this.numbers[key * rowNumbers + number.expiresAt]!
+    return this.pageOf(key).numbers[(key & inPage) * rowNumbers + number.expiresAt]!
   }
 
   /** 0 while not revoked. */
   revokedAt(key: number): number {
-    return this.numbers[key * rowNumbers + number.revokedAt]!
+    return this.pageOf(key).numbers[(key & inPage) * rowNumbers + number.revokedAt]!
   }
 
   setRevokedAt(key: number, atEpochMs: number): void {
-    this.numbers[key * rowNumbers + number.revokedAt] = atEpochMs
-    this.authorize(key)
+    const page = this.pageOf(key)
+    page.numbers[(key & inPage) * rowNumbers + number.revokedAt] = atEpochMs
+    page.authorize(key & inPage)
   }
 
   keyId(key: number): string {
-    const keyId = this.keyIds[key]
-    assert(keyId !== undefined, "a key index is one that was issued")
-    return keyId
+    return this.pageOf(key).keyIds[key & inPage]!
   }
 
   /** A key as plain data. */
   at(key: number): ApiKey {
-    const row = key * rowNumbers
+    const page = this.pageOf(key)
+    const at = key & inPage
+    const row = at * rowNumbers
     return {
-      keyId: this.keyId(key),
+      keyId: page.keyIds[at]!,
       account: this.account(key),
-      displayPrefix: this.displayPrefixes[key]!,
-      secretSha256: this.secretSha256(key),
+      displayPrefix: page.displayPrefixes[at]!,
+      secretSha256: page.secretSha256(at),
       scopes: this.scopes(key),
-      createdAtEpochMs: this.numbers[row + number.createdAt]!,
-      expiresAtEpochMs: this.numbers[row + number.expiresAt]!,
-      revokedAtEpochMs: this.numbers[row + number.revokedAt]!
+      createdAtEpochMs: page.numbers[row + number.createdAt]!,
+      expiresAtEpochMs: page.numbers[row + number.expiresAt]!,
+      revokedAtEpochMs: page.numbers[row + number.revokedAt]!
     }
   }
 
   /** The keys of an account, newest first. */
   *of(account: number): Generator<number> {
-    for (let key = this.newest.get(account) ?? none; key !== none; key = this.older[key]!) yield key
+    for (let key = this.newest.get(account) ?? none; key !== none; key = this.olderThan(key)) yield key
   }
 
-  /** All keys, oldest first. */
+  private olderThan(key: number): number {
+    return this.pageOf(key).older[key & inPage]!
+  }
+
+  /** The numbers of all keys that are kept, oldest first. */
+  numbers(): ReadonlyArray<number> {
+    const numbers: Array<number> = []
+    this.pages.forEach((page, index) => {
+      for (let at = 0; at < pageKeys; at++) {
+        if (page?.keyIds[at] !== undefined) numbers.push((this.firstPage + index) * pageKeys + at)
+      }
+    })
+    return numbers
+  }
+
+  /** All keys that are kept, oldest first. */
   all(): ReadonlyArray<ApiKey> {
-    return Array.from({ length: this.count }, (_, key) => this.at(key))
+    return this.numbers().map((key) => this.at(key))
   }
 
-  /** Enters a key, which comes behind all others, as the newest of its account. */
-  private chain(key: number): void {
+  /** Makes room for the row of a key that comes behind all others, with its texts, and gives its page. */
+  private enter(key: number, keyId: string, displayPrefix: string): Page {
+    if (this.pages.length === 0) this.firstPage = key >> pageBits
+    while ((key >> pageBits) - this.firstPage >= this.pages.length) this.pages.push(undefined)
+    const page = this.page(key) ?? new Page()
+    this.pages[(key >> pageBits) - this.firstPage] = page
+    page.keyIds[key & inPage] = keyId
+    page.displayPrefixes[key & inPage] = displayPrefix
+    page.kept++
+    this.kept++
+    this.count = key + 1
+    this.byId.set(keyId, key)
+    return page
+  }
+
+  /** Enters a key whose row is written, which comes behind all others, as the newest of its account. */
+  private chain(page: Page, key: number): void {
+    page.authorize(key & inPage)
     const account = this.account(key)
-    this.older[key] = this.newest.get(account) ?? none
+    page.older[key & inPage] = this.newest.get(account) ?? none
     this.newest.set(account, key)
   }
 
-  /** Takes over from a key's row what decides whether it may act. */
-  private authorize(key: number): void {
-    this.authority[key << 1] = this.revokedAt(key) === 0 ? this.expiresAt(key) : 0
-    this.authorityWords[key << 2 | 2] = this.words[key * rowWords + word.account]!
-    this.authorityWords[key << 2 | 3] = this.words[key * rowWords + word.scopes]!
-  }
-
-  private makeRoom(keys: number): void {
-    this.numbers = growFloats(this.numbers, keys * rowNumbers)
-    this.words = wordsOf(this.numbers)
-    this.authority = growFloats(this.authority, keys * authorityNumbers)
-    this.authorityWords = wordsOf(this.authority)
-  }
-
-  private secretSha256(key: number): string {
-    let hex = ""
-    for (let index = 0; index < secretWords; index++) {
-      hex += (this.words[key * rowWords + word.secret + index]! >>> 0).toString(16).padStart(8, "0")
-    }
-    return hex
-  }
-
-  /** Issues a key and gives its index. */
+  /** Issues a key and gives its number. */
   issue(key: ApiKey): number {
     assert(!this.byId.has(key.keyId), "a key id is issued once")
     assert(Ids.sha256Pattern.test(key.secretSha256), "a secret is known by its SHA-256 in lowercase hex")
     const index = this.count
-    if (index * rowNumbers === this.numbers.length) this.makeRoom(grownLength(index, index + 1))
-    this.count++
-    const row = index * rowNumbers
-    this.numbers[row + number.createdAt] = key.createdAtEpochMs
-    this.numbers[row + number.expiresAt] = key.expiresAtEpochMs
-    this.numbers[row + number.revokedAt] = key.revokedAtEpochMs
-    const words = index * rowWords
-    this.words[words + word.account] = key.account
-    this.words[words + word.scopes] = key.scopes
+    const page = this.enter(index, key.keyId, key.displayPrefix)
+    const row = (index & inPage) * rowNumbers
+    page.numbers[row + number.createdAt] = key.createdAtEpochMs
+    page.numbers[row + number.expiresAt] = key.expiresAtEpochMs
+    page.numbers[row + number.revokedAt] = key.revokedAtEpochMs
+    const words = (index & inPage) * rowWords
+    page.words[words + word.account] = key.account
+    page.words[words + word.scopes] = key.scopes
     for (let at = 0; at < secretWords; at++) {
-      this.words[words + word.secret + at] = Number.parseInt(key.secretSha256.slice(at * 8, at * 8 + 8), 16) | 0
+      page.words[words + word.secret + at] = Number.parseInt(key.secretSha256.slice(at * 8, at * 8 + 8), 16) | 0
     }
-    this.authorize(index)
-    this.chain(index)
-    this.keyIds.push(key.keyId)
-    this.displayPrefixes.push(key.displayPrefix)
-    this.byId.set(key.keyId, index)
+    this.chain(page, index)
     return index
   }
 
-  dump(): ApiKeysDump {
-    return {
-      rows: new Uint8Array(this.numbers.slice(0, this.count * rowNumbers).buffer),
-      keyIds: this.keyIds,
-      displayPrefixes: this.displayPrefixes
+  /** Forgets a key: its number is nobody's from here on. */
+  forget(key: number): void {
+    const page = this.pageOf(key)
+    this.unchain(key)
+    this.byId.delete(page.keyIds[key & inPage]!)
+    page.forget(key & inPage)
+    this.kept--
+    // The page that keys are issued into is filled up first.
+    if (page.kept > 0 || key >> pageBits === this.count >> pageBits) return
+    this.pages[(key >> pageBits) - this.firstPage] = undefined
+    while (this.pages.length > 0 && this.pages[0] === undefined) {
+      this.pages.shift()
+      this.firstPage++
     }
   }
 
-  static restore({ displayPrefixes, keyIds, rows }: ApiKeysDump): ApiKeys {
-    const keys = new ApiKeys()
-    const count = rows.length / rowBytes
-    assert(Number.isInteger(count) && count === keyIds.length && count === displayPrefixes.length, "dumped keys are whole rows and texts")
-    keys.makeRoom(Math.max(initialKeys, count))
-    new Uint8Array(keys.numbers.buffer).set(rows)
-    keys.keyIds = [...keyIds]
-    keys.displayPrefixes = [...displayPrefixes]
-    keyIds.forEach((keyId, index) => keys.byId.set(keyId, index))
-    keys.count = count
-    for (let key = 0; key < count; key++) {
-      keys.authorize(key)
-      keys.chain(key)
+  private unchain(key: number): void {
+    const account = this.account(key)
+    const older = this.olderThan(key)
+    let newer = none
+    for (const each of this.of(account)) {
+      if (each === key) break
+      newer = each
     }
+    if (newer !== none) this.pageOf(newer).older[newer & inPage] = older
+    else if (older !== none) this.newest.set(account, older)
+    else this.newest.delete(account)
+  }
+
+  dump(): ApiKeysDump {
+    const numbers = this.numbers()
+    return {
+      rows: this.rows(numbers),
+      keyIds: numbers.map((key) => this.keyId(key)),
+      displayPrefixes: numbers.map((key) => this.pageOf(key).displayPrefixes[key & inPage]!),
+      numbers: numbers.length === this.count ? undefined : Float64Array.from([this.count, ...numbers])
+    }
+  }
+
+  /** The rows of keys, one behind the other: those that lie so are copied at once. */
+  private rows(numbers: ReadonlyArray<number>): Uint8Array {
+    const rows = new Uint8Array(numbers.length * rowBytes)
+    for (let place = 0; place < numbers.length;) {
+      const first = numbers[place]!
+      let run = 1
+      while ((first & inPage) + run < pageKeys && numbers[place + run] === first + run) run++
+      rows.set(new Uint8Array(this.pageOf(first).numbers.buffer, (first & inPage) * rowBytes, run * rowBytes), place * rowBytes)
+      place += run
+    }
+    return rows
+  }
+
+  static restore({ displayPrefixes, keyIds, numbers, rows }: ApiKeysDump): ApiKeys {
+    const keys = new ApiKeys()
+    const kept = rows.length / rowBytes
+    assert(Number.isInteger(kept) && kept === keyIds.length && kept === displayPrefixes.length, "dumped keys are whole rows and texts")
+    assert(numbers === undefined || numbers.length === kept + 1, "each dumped key has its number")
+    for (let place = 0; place < kept; place++) {
+      const key = numbers?.[place + 1] ?? place
+      const page = keys.enter(key, keyIds[place]!, displayPrefixes[place]!)
+      new Uint8Array(page.numbers.buffer).set(rows.subarray(place * rowBytes, (place + 1) * rowBytes), (key & inPage) * rowBytes)
+      keys.chain(page, key)
+    }
+    keys.count = numbers?.[0] ?? kept
     return keys
   }
 }

@@ -36,6 +36,8 @@ const liquidationsOf = ({ liquidations, parts }: State): ReadonlyArray<Liquidati
   liquidations.entries().map(([account, atEpochMs]) => [account, atEpochMs, parts.get(account) ?? null])
 
 const standingSection = "accounts.standing"
+/** Only where a key was forgotten. */
+const keyNumbersSection = "apiKeys.numbers"
 
 export const part: Part = {
   encode: (state, into) => {
@@ -45,6 +47,7 @@ export const part: Part = {
     into.bytes("apiKeys.rows", keys.rows)
     into.texts("apiKeys.keyIds", keys.keyIds)
     into.texts("apiKeys.displayPrefixes", keys.displayPrefixes)
+    if (keys.numbers !== undefined) into.column(keyNumbersSection, keys.numbers)
     const positions = state.positions.dump()
     into.bytes("positions.rows", positions.rows)
     into.bytes("positions.pastRows", positions.pastRows)
@@ -72,7 +75,8 @@ export const part: Part = {
     state.apiKeys = ApiKeys.restore({
       rows: from.bytes("apiKeys.rows"),
       keyIds: from.texts("apiKeys.keyIds"),
-      displayPrefixes: from.texts("apiKeys.displayPrefixes")
+      displayPrefixes: from.texts("apiKeys.displayPrefixes"),
+      numbers: from.has(keyNumbersSection) ? from.floats(keyNumbersSection) : undefined
     })
     state.positions = Positions.restore({ rows: from.bytes("positions.rows"), pastRows: from.bytes("positions.pastRows") })
     for (const [account, atEpochMs, parts] of from.json("accounts.liquidations") as ReadonlyArray<LiquidationDump>) {
@@ -127,6 +131,9 @@ export const part: Part = {
     feed(`log balances ${state.balances.dump().join(" ")}`)
     state.standing.canonical(feed)
     for (const key of state.apiKeys.all()) feed(`key ${JSON.stringify(key)}`)
+    // Where none was forgotten, their lines say them.
+    const { apiKeys } = state
+    if (apiKeys.kept !== apiKeys.count) feed(`keys ${apiKeys.count} ${apiKeys.numbers().join(" ")}`)
   },
   firstBroken: (state) => conservation(state) ?? balancesAddUp(state) ?? zeroSum(state) ?? bracketsFit(state)
 }

@@ -45,7 +45,7 @@ const bracketView = (bracket: Bracket): BracketView => ({
 
 export class AccountReads extends IdentityReads {
   /** What reads show of keys, made once for each: every request asks for one. */
-  private readonly keyViews: Array<ApiKeyView | undefined> = []
+  private readonly keyViews = new Map<number, ApiKeyView>()
 
   findAccount(accountId: string): number {
     return this.state.accounts.find(accountId)
@@ -194,16 +194,22 @@ export class AccountReads extends IdentityReads {
 
   findApiKey(keyId: string): ApiKeyView | undefined {
     const index = this.state.apiKeys.find(keyId)
-    return index === none ? undefined : this.apiKey(index)
+    return index === none ? undefined : this.keyView(index)
   }
 
-  apiKey(key: number): ApiKeyView {
+  apiKey(key: number): ApiKeyView | undefined {
+    return this.state.apiKeys.has(key) ? this.keyView(key) : undefined
+  }
+
+  private keyView(key: number): ApiKeyView {
     const { apiKeys } = this.state
-    let view = this.keyViews[key]
+    let view = this.keyViews.get(key)
     // A key changes only once, when it is revoked.
     if (view === undefined || view.revokedAtEpochMs !== apiKeys.revokedAt(key)) {
       view = { principal: Principal.key, credential: key, ...apiKeys.at(key) }
-      this.keyViews[key] = view
+      // Views of keys that are forgotten go with the others.
+      if (this.keyViews.size > apiKeys.kept) this.keyViews.clear()
+      this.keyViews.set(key, view)
     }
     return view
   }
@@ -212,7 +218,7 @@ export class AccountReads extends IdentityReads {
     const views: Array<ApiKeyView> = []
     for (const key of this.state.apiKeys.of(account)) {
       if (views.length === limit) break
-      views.push(this.apiKey(key))
+      views.push(this.keyView(key))
     }
     return views
   }

@@ -1,4 +1,4 @@
-/** How much is kept of each account's passkeys, sessions, keys and security events. */
+/** How much is kept of each account's passkeys, sessions, keys and security events, and for how long. */
 
 export interface IdentityBounds {
   /** Most passkeys of an account. */
@@ -7,9 +7,20 @@ export interface IdentityBounds {
   readonly sessions: number
   /** Most API keys of an account that may act at one time, its bots' among them. */
   readonly keys: number
+  /** API keys of an account that have ended and are kept, the latest that were issued. */
+  readonly endedKeys: number
+  /** How long a key is kept once it has ended, milliseconds. */
+  readonly endedKeysMs: number
   /** Security events that are kept of an account, the latest. */
   readonly events: number
 }
 
 /** A venue's own. */
-export const bounds: IdentityBounds = { passkeys: 16, sessions: 32, keys: 64, events: 256 }
+export const bounds: IdentityBounds = {
+  passkeys: 16,
+  sessions: 32,
+  keys: 64,
+  endedKeys: 128,
+  endedKeysMs: 30 * 24 * 60 * 60 * 1000,
+  events: 256
+}

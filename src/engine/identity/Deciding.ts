@@ -9,40 +9,26 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { AddPasskey } from "../../operations/identity/AddPasskey.js"
 import type { ApproveAgent } from "../../operations/identity/ApproveAgent.js"
 import type { KeyIssued, PasskeyFields, SessionOpened, TicketIssued } from "../../operations/identity/Credentials.js"
-import type { ExchangeGrant } from "../../operations/identity/ExchangeGrant.js"
-import { botKeyMs, type IssueBotKey } from "../../operations/identity/IssueBotKey.js"
-import { type KeyGrant, scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import type { OpenOwnerAccount } from "../../operations/identity/OpenOwnerAccount.js"
+import type { ProvePasskey } from "../../operations/identity/ProvePasskey.js"
 import type { RemovePasskey } from "../../operations/identity/RemovePasskey.js"
-import type { RevokeApiKey } from "../../operations/identity/RevokeApiKey.js"
 import type { RotateTicket } from "../../operations/identity/RotateTicket.js"
 import type { SignIn } from "../../operations/identity/SignIn.js"
+import type { CommandOfKind, Kind } from "../../operations/Operations.js"
 import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
 import { maxAccounts } from "../accounts/Deciding.js"
 import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { mostOfAccount } from "./Grants.js"
-import { kindCode, type KindName } from "./SecurityLog.js"
+import * as Keying from "./Keying.js"
+import { note } from "./Noting.js"
+import type { Passkey } from "./Passkeys.js"
 import { type Session, sessionMs } from "./Sessions.js"
 import * as Ticketing from "./Ticketing.js"
 
 /** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
 const addedApprovesAfterMs = 24 * 60 * 60 * 1000
-
-/** Notes an event of an account's security. */
-const note = (
-  state: State,
-  account: number,
-  kind: KindName,
-  credentialId: string,
-  remoteAddress: string,
-  detail: string = ""
-): void => {
-  const { atEpochMs, sequence } = state
-  state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
-  state.events.event2(Event.SecurityNoted, account, kindCode(kind))
-}
 
 const end = (state: State, session: Session): void => {
   const { grants, sessions } = state.identity
@@ -96,9 +82,13 @@ const addPasskey = (state: State, account: number, fields: PasskeyFields, approv
   state.events.event2(Event.PasskeysChanged, account, passkeys.countOf(account))
 }
 
-const openOwnerAccount = (state: State, command: OpenOwnerAccount): SessionOpened | Refused => {
+const refusesOpening = ({ accounts, identity }: State, { credentialId }: OpenOwnerAccount): Refusal => {
+  if (identity.passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
+  return accounts.count < maxAccounts ? Refusal.none : Refusal.tableFull
+}
+
+const openOwnerAccount = (state: State, command: OpenOwnerAccount): SessionOpened => {
   const { credentialId, displayName, remoteAddress } = command
-  if (state.identity.passkeys.find(credentialId) !== undefined) return refused(Refusal.passkeyKnown, none)
   const born = Ids.ordinal(state.sequence, 0)
   const account = state.accounts.open(born, state.sequence)
   state.events.event2(Event.AccountOpened, account, born)
@@ -108,36 +98,63 @@ const openOwnerAccount = (state: State, command: OpenOwnerAccount): SessionOpene
   return open(state, account, credentialId, command)
 }
 
-const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): SessionOpened | Refused => {
-  const { passkeys } = state.identity
-  const passkey = passkeys.find(credentialId)
-  if (passkey === undefined) return refused(Refusal.passkeyUnknown, none)
-  const { account, displayName } = passkey
+const refusesSignIn = ({ identity }: State, { credentialId }: SignIn): Refusal =>
+  identity.passkeys.find(credentialId) === undefined ? Refusal.passkeyUnknown : Refusal.none
+
+/**
+ * Takes in that a passkey has answered, whatever for; whether its counter went on. Where it went back there may be a copy of it:
+ * the answer proves nothing, and that is noted.
+ */
+const countsOn = (state: State, passkey: Passkey, signCount: number, remoteAddress: string): boolean => {
   // Authenticators that count nothing always say 0; of all others each assertion counts on.
   if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
     state.capacity.reached?.("a passkey's counter went back")
-    note(state, account, "sign_in_failed", credentialId, opening.remoteAddress, "its counter went back")
-    return refused(Refusal.signCountWentBack, none)
+    note(state, passkey.account, "sign_in_failed", passkey.credentialId, remoteAddress, "its counter went back")
+    return false
   }
-  passkeys.used(passkey, signCount, state.atEpochMs)
+  state.identity.passkeys.used(passkey, signCount, state.atEpochMs)
+  return true
+}
+
+const signIn = (state: State, { credentialId, signCount, ...opening }: SignIn): SessionOpened | Refused => {
+  const passkey = state.identity.passkeys.find(credentialId)!
+  const { account, displayName } = passkey
+  if (!countsOn(state, passkey, signCount, opening.remoteAddress)) return refused(Refusal.signCountWentBack, none)
   note(state, account, "signed_in", credentialId, opening.remoteAddress, displayName)
   return open(state, account, credentialId, opening)
 }
 
-const addToAccount = (state: State, command: AddPasskey): SessionOpened | Refused => {
-  const { account, credentialId, displayName, remoteAddress } = command
+/** What an owner does by a passkey stands while the account has that passkey, and no longer. */
+const refusesProof = ({ identity: { passkeys } }: State, account: number, provedBy: string): Refusal =>
+  passkeys.find(provedBy)?.account === account ? Refusal.none : Refusal.passkeyUnknown
+
+const provePasskey = (state: State, { credentialId, remoteAddress, signCount }: ProvePasskey): Done | Refused => {
+  const passkey = state.identity.passkeys.find(credentialId)!
+  return countsOn(state, passkey, signCount, remoteAddress) ? done : refused(Refusal.signCountWentBack, none)
+}
+
+const refusesAddition = (state: State, { account, credentialId, provedBy }: AddPasskey): Refusal => {
   const { bounds, passkeys } = state.identity
-  if (passkeys.find(credentialId) !== undefined) return refused(Refusal.passkeyKnown, none)
-  if (passkeys.countOf(account) >= bounds.passkeys) return refused(Refusal.passkeyLimit, none)
+  const unproved = refusesProof(state, account, provedBy)
+  if (unproved !== Refusal.none) return unproved
+  if (passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
+  return passkeys.countOf(account) < bounds.passkeys ? Refusal.none : Refusal.passkeyLimit
+}
+
+const addToAccount = (state: State, command: AddPasskey): SessionOpened => {
+  const { account, credentialId, displayName, remoteAddress } = command
   addPasskey(state, account, command, state.atEpochMs + addedApprovesAfterMs)
   note(state, account, "passkey_added", credentialId, remoteAddress, displayName)
   return open(state, account, credentialId, command)
 }
 
-const removePasskey = (state: State, { account, credentialId, remoteAddress }: RemovePasskey): Done | Refused => {
+/** The proof counts whatever becomes of the removal, which is refused under the record that takes the proof in. */
+const removePasskey = (state: State, command: RemovePasskey): Done | Refused => {
+  const { account, credentialId, provedBy, remoteAddress, signCount } = command
   const { passkeys, sessions } = state.identity
+  if (!countsOn(state, passkeys.find(provedBy)!, signCount, remoteAddress)) return refused(Refusal.signCountWentBack, none)
   const passkey = passkeys.find(credentialId)
-  if (passkey === undefined || passkey.account !== account) return refused(Refusal.passkeyNotFound, none)
+  if (passkey?.account !== account) return refused(Refusal.passkeyNotFound, none)
   if (passkeys.countOf(account) === 1) return refused(Refusal.lastPasskey, none)
   for (const session of sessions.of(account)) if (session.credentialId === credentialId) end(state, session)
   passkeys.remove(passkey)
@@ -146,11 +163,16 @@ const removePasskey = (state: State, { account, credentialId, remoteAddress }: R
   return done
 }
 
-const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
+const refusesApproval = ({ identity: { grants } }: State, { account, deviceSha256 }: ApproveAgent, atEpochMs: number): Refusal => {
+  if (grants.find(deviceSha256) !== undefined) return Refusal.grantTaken
+  if (grants.liveOf(account, atEpochMs) >= mostOfAccount) return Refusal.keyLimit
+  return grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
+}
+
+const approveAgent = (state: State, command: ApproveAgent): Done => {
   const { account, clientName, codeChallenge, credential, deviceSha256, grantMs, keyLifetimeSeconds, remoteAddress, scopes } = command
   const { grants } = state.identity
   grants.forget(state.atEpochMs)
-  if (grants.find(deviceSha256) !== undefined) return refused(Refusal.grantTaken, none)
   const expiresAtEpochMs = state.atEpochMs + grantMs
   grants.add({
     deviceSha256,
@@ -168,92 +190,6 @@ const approveAgent = (state: State, command: ApproveAgent): Done | Refused => {
   return done
 }
 
-/** No key but a demo account's lives longer: of older ones nobody has to look. */
-const longestKeyMs = 7 * 24 * 60 * 60 * 1000
-
-/** The keys of an account that were issued so lately that they may still act, newest first. */
-function* lateKeys({ apiKeys }: State, account: number, atEpochMs: number): Generator<number> {
-  for (const key of apiKeys.of(account)) {
-    if (apiKeys.createdAt(key) < atEpochMs - longestKeyMs) return
-    yield key
-  }
-}
-
-/** Keys of an account that may act at a time. */
-const activeKeys = (state: State, account: number, atEpochMs: number): number => {
-  let active = 0
-  for (const key of lateKeys(state, account, atEpochMs)) if (state.apiKeys.actsUntil(key) > atEpochMs) active++
-  return active
-}
-
-/** Where keys of an account were used from that act no more is forgotten. */
-const forgetAddresses = (state: State, account: number): void => {
-  const { apiKeys, atEpochMs, identity } = state
-  // A little further back than what may act, so that none is passed by.
-  for (const key of lateKeys(state, account, atEpochMs - longestKeyMs)) {
-    if (apiKeys.actsUntil(key) <= atEpochMs) identity.keyUses.forgetAddresses(key)
-  }
-}
-
-/** Issues a key of an account to somebody by name. */
-const issueKey = (
-  state: State,
-  account: number,
-  { displayPrefix, expiresAtEpochMs, keyId, scopes, secretSha256 }: KeyGrant,
-  name: string,
-  remoteAddress: string
-): KeyIssued => {
-  forgetAddresses(state, account)
-  const apiKey = state.apiKeys.issue({
-    keyId,
-    account,
-    displayPrefix,
-    secretSha256,
-    scopes,
-    createdAtEpochMs: state.atEpochMs,
-    expiresAtEpochMs,
-    revokedAtEpochMs: 0
-  })
-  state.identity.clientNames.set(apiKey, name)
-  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
-  note(state, account, "key_issued", keyId, remoteAddress, name)
-  return { _tag: "KeyIssued", account, apiKey }
-}
-
-const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Refused => {
-  const { ofAccount, subject } = command
-  if (activeKeys(state, ofAccount, state.atEpochMs) >= state.identity.bounds.keys) return refused(Refusal.keyLimit, none)
-  const grant = { ...command, scopes: scopeRead | scopeTrade, expiresAtEpochMs: state.atEpochMs + botKeyMs }
-  const issued = issueKey(state, ofAccount, grant, subject, "")
-  state.identity.botKeys.add(issued.apiKey)
-  return issued
-}
-
-const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued | Refused => {
-  const { bounds, grants } = state.identity
-  const grant = grants.find(command.deviceSha256)
-  if (grant === undefined || grant.expiresAtEpochMs <= state.atEpochMs) return refused(Refusal.grantOver, none)
-  const { account, clientName, keyLifetimeSeconds, scopes } = grant
-  // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
-  if (activeKeys(state, account, state.atEpochMs) >= bounds.keys) return refused(Refusal.keyLimit, none)
-  grants.remove(grant)
-  const expiresAtEpochMs = state.atEpochMs + keyLifetimeSeconds * 1000
-  return issueKey(state, account, { ...command, scopes, expiresAtEpochMs }, clientName, command.remoteAddress)
-}
-
-const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApiKey): Done | Refused => {
-  const { apiKeys } = state
-  const key = apiKeys.find(keyId)
-  if (key === none || apiKeys.account(key) !== account) return refused(Refusal.keyNotFound, none)
-  if (apiKeys.revokedAt(key) !== 0) return done
-  apiKeys.setRevokedAt(key, state.atEpochMs)
-  state.events.event2(Event.ApiKeyRevoked, key, account)
-  state.identity.keyUses.forgetAddresses(key)
-  for (const family of state.identity.tickets.liveOf(key, state.atEpochMs)) Ticketing.end(state, family)
-  note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
-  return done
-}
-
 /** A ticket that was rotated before is in two hands: its family has ended, and the owner is told. */
 const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refused => {
   const { outcome, stolenFrom } = Ticketing.rotate(state, command)
@@ -264,32 +200,26 @@ const rotateTicket = (state: State, command: RotateTicket): TicketIssued | Refus
   return outcome
 }
 
+/** A command that one rule holds: before it has a record, and again in the record's own turn. */
+const held = <K extends Kind, O>(
+  refuses: (state: State, command: CommandOfKind<K>, atEpochMs: number) => Refusal,
+  decide: (state: State, command: CommandOfKind<K>) => O
+) => ({
+  admit: refuses,
+  decide: (state: State, command: CommandOfKind<K>): ReadonlyArray<O | Refused> => {
+    const refusal = refuses(state, command, state.atEpochMs)
+    return [refusal === Refusal.none ? decide(state, command) : refused(refusal, none)]
+  }
+})
+
 export const deciders: Deciders<"identity"> = {
-  OpenOwnerAccount: {
-    admit: ({ accounts, identity }, { credentialId }) => {
-      if (identity.passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
-      return accounts.count < maxAccounts ? Refusal.none : Refusal.tableFull
-    },
-    decide: (state, command) => [openOwnerAccount(state, command)]
-  },
-  SignIn: {
-    admit: ({ identity }, { credentialId }) => identity.passkeys.find(credentialId) === undefined ? Refusal.passkeyUnknown : Refusal.none,
-    decide: (state, command) => [signIn(state, command)]
-  },
-  AddPasskey: {
-    admit: ({ identity: { bounds, passkeys } }, { account, credentialId }) => {
-      if (passkeys.find(credentialId) !== undefined) return Refusal.passkeyKnown
-      return passkeys.countOf(account) < bounds.passkeys ? Refusal.none : Refusal.passkeyLimit
-    },
-    decide: (state, command) => [addToAccount(state, command)]
-  },
-  RemovePasskey: {
-    admit: ({ identity: { passkeys } }, { account, credentialId }) => {
-      if (passkeys.find(credentialId)?.account !== account) return Refusal.passkeyNotFound
-      return passkeys.countOf(account) === 1 ? Refusal.lastPasskey : Refusal.none
-    },
-    decide: (state, command) => [removePasskey(state, command)]
-  },
+  OpenOwnerAccount: held<"OpenOwnerAccount", SessionOpened>(refusesOpening, openOwnerAccount),
+  SignIn: held<"SignIn", SessionOpened | Refused>(refusesSignIn, signIn),
+  AddPasskey: held<"AddPasskey", SessionOpened>(refusesAddition, addToAccount),
+  RemovePasskey: held<"RemovePasskey", Done | Refused>((state, { account, provedBy }) => refusesProof(state, account, provedBy),
+    removePasskey),
+  ProvePasskey: held<"ProvePasskey", Done | Refused>((state, { account, credentialId }) => refusesProof(state, account, credentialId),
+    provePasskey),
   EndSession: {
     admit: always,
     decide: (state, { account, credential, remoteAddress }) => {
@@ -299,14 +229,7 @@ export const deciders: Deciders<"identity"> = {
       return [done]
     }
   },
-  ApproveAgent: {
-    admit: ({ identity: { grants } }, { account, deviceSha256 }, atEpochMs) => {
-      if (grants.find(deviceSha256) !== undefined) return Refusal.grantTaken
-      if (grants.liveOf(account, atEpochMs) >= mostOfAccount) return Refusal.keyLimit
-      return grants.isFull(atEpochMs) ? Refusal.tableFull : Refusal.none
-    },
-    decide: (state, command) => [approveAgent(state, command)]
-  },
+  ApproveAgent: held<"ApproveAgent", Done>(refusesApproval, approveAgent),
   DenyAgent: {
     admit: always,
     decide: (state, { account, clientName, deviceSha256, remoteAddress }) => {
@@ -317,35 +240,14 @@ export const deciders: Deciders<"identity"> = {
       return [done]
     }
   },
-  ExchangeGrant: {
-    // Nobody is to fill the journal with codes that stand for nothing.
-    admit: (state, { deviceSha256, keyId }, atEpochMs) => {
-      const grant = state.identity.grants.find(deviceSha256)
-      if (grant === undefined || state.apiKeys.find(keyId) !== none) return Refusal.grantOver
-      return activeKeys(state, grant.account, atEpochMs) < state.identity.bounds.keys ? Refusal.none : Refusal.keyLimit
-    },
-    decide: (state, command) => [exchangeGrant(state, command)]
-  },
-  RevokeApiKey: {
-    admit: ({ apiKeys }, { account, keyId }) => {
-      const key = apiKeys.find(keyId)
-      return key !== none && apiKeys.account(key) === account ? Refusal.none : Refusal.keyNotFound
-    },
-    decide: (state, command) => [revokeApiKey(state, command)]
-  },
+  ExchangeGrant: held<"ExchangeGrant", KeyIssued>(Keying.refusesExchange, Keying.exchangeGrant),
+  RevokeApiKey: held<"RevokeApiKey", Done>(Keying.refusesRevocation, Keying.revokeApiKey),
   IssueBotKey: {
-    // As with demo keys: the key under which it was issued has been forgotten, and it never is.
-    admit: ({ apiKeys }, { keyId }) => apiKeys.find(keyId) === none ? Refusal.none : Refusal.idempotencyConflict,
-    decide: (state, command) => [issueBotKey(state, command)]
+    admit: Keying.admitsBotKey,
+    decide: (state, command) => [Keying.issueBotKey(state, command)]
   },
-  MintTicket: {
-    admit: Ticketing.refusesMint,
-    decide: (state, command) => [Ticketing.mint(state, command)]
-  },
-  RotateTicket: {
-    admit: Ticketing.refusesRotation,
-    decide: (state, command) => [rotateTicket(state, command)]
-  },
+  MintTicket: held<"MintTicket", TicketIssued>(Ticketing.refusesMint, Ticketing.mint),
+  RotateTicket: held<"RotateTicket", TicketIssued | Refused>(Ticketing.refusesRotation, rotateTicket),
   EndTickets: {
     admit: always,
     decide: (state, command) => {
@@ -357,6 +259,8 @@ export const deciders: Deciders<"identity"> = {
     admit: always,
     decide: (state, { uses }) => {
       for (const { apiKey, usedAtEpochMs } of uses) {
+        // It may have been forgotten since it was used.
+        if (!state.apiKeys.has(apiKey)) continue
         state.identity.keyUses.used(apiKey, usedAtEpochMs)
         state.events.event2(Event.KeyUsed, apiKey, usedAtEpochMs)
       }

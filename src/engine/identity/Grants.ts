@@ -3,6 +3,7 @@
  * session has approved ends with it, as long as nobody has fetched it.
  */
 import { assert } from "../../domain/Assert.js"
+import { Multimap } from "../../domain/Multimap.js"
 
 /** Most grants that wait: each is over ten minutes after its agent asked at the latest. */
 const mostGrants = 65_536
@@ -28,7 +29,7 @@ export interface Grant {
 
 export class Grants {
   private readonly byDevice = new Map<string, Grant>()
-  private readonly byAccount = new Map<number, Set<Grant>>()
+  private readonly byAccount = new Multimap<number, Grant>()
 
   get count(): number {
     return this.byDevice.size
@@ -41,21 +42,17 @@ export class Grants {
   add(grant: Grant): void {
     assert(!this.byDevice.has(grant.deviceSha256), "a device code is approved once")
     this.byDevice.set(grant.deviceSha256, grant)
-    const own = this.byAccount.get(grant.account)
-    if (own === undefined) this.byAccount.set(grant.account, new Set([grant]))
-    else own.add(grant)
+    this.byAccount.add(grant.account, grant)
   }
 
   remove(grant: Grant): void {
     this.byDevice.delete(grant.deviceSha256)
-    const own = this.byAccount.get(grant.account)!
-    own.delete(grant)
-    if (own.size === 0) this.byAccount.delete(grant.account)
+    this.byAccount.remove(grant.account, grant)
   }
 
   /** Those of an account, oldest first. */
   of(account: number): ReadonlyArray<Grant> {
-    return [...this.byAccount.get(account) ?? []]
+    return this.byAccount.of(account)
   }
 
   /** How many of an account are not over at a time. */

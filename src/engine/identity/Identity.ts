@@ -1,4 +1,5 @@
 /** What the state knows of who may act: passkeys, sessions, grants, and what was noted of them. Keys are with the accounts. */
+import { Deadlines } from "../Deadlines.js"
 import { bounds, type IdentityBounds } from "./Bounds.js"
 import { Grants } from "./Grants.js"
 import { KeyUses } from "./KeyUses.js"
@@ -14,6 +15,8 @@ export class Identity {
   readonly security: SecurityLog
   readonly tickets = new Tickets()
   readonly keyUses = new KeyUses()
+  /** When keys that somebody has by name are forgotten, each so long after its end. Demo accounts' keys have none. */
+  readonly keyEnds = new Deadlines((apiKey) => apiKey)
   readonly bounds: IdentityBounds
   /** What agents called themselves when their keys were issued, and who bots proved to be, by key. */
   readonly clientNames = new Map<number, string>()

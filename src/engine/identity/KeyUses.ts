@@ -36,6 +36,12 @@ export class KeyUses {
     this.addresses.delete(apiKey)
   }
 
+  /** A key that is forgotten was never used. */
+  forget(apiKey: number): void {
+    this.lastUsed.delete(apiKey)
+    this.addresses.delete(apiKey)
+  }
+
   allLastUsed(): ReadonlyArray<readonly [number, number]> {
     return [...this.lastUsed].sort(([one], [other]) => one - other)
   }

@@ -3,6 +3,7 @@ import { holds, type Part } from "../Part.js"
 import type { SectionReader } from "../Sections.js"
 import type { State } from "../State.js"
 import type { Grant } from "./Grants.js"
+import { keepUntil } from "./Keying.js"
 import type { Passkey } from "./Passkeys.js"
 import type { SecurityDump, SecurityEvent } from "./SecurityLog.js"
 import type { Session } from "./Sessions.js"
@@ -68,13 +69,17 @@ export const part: Part = {
       }
     }
   },
-  restore: ({ identity }, from) => {
+  restore: (state, from) => {
+    const { identity } = state
     const list = <K extends keyof Dump>(name: K): Dump[K] => readList(from, name) as unknown as Dump[K]
     for (const passkey of list("passkeys")) identity.passkeys.add(passkey)
     for (const session of list("sessions")) identity.sessions.add(session)
     for (const grant of list("grants")) identity.grants.add(grant)
     identity.security.restore({ events: list("security"), emptied: list("emptied") })
-    for (const [key, name] of list("clientNames")) identity.clientNames.set(key, name)
+    for (const [key, name] of list("clientNames")) {
+      identity.clientNames.set(key, name)
+      keepUntil(state, key)
+    }
     for (const key of list("botKeys")) identity.botKeys.add(key)
     for (const family of list("tickets")) identity.tickets.add(family)
     for (const [key, atEpochMs] of list("lastUsed")) identity.keyUses.used(key, atEpochMs)
@@ -107,8 +112,10 @@ export const part: Part = {
       if (identity.passkeys.find(credentialId)?.account !== account) return `session ${number} is of a passkey that its account has not`
     }
     for (const { account, apiKey, family } of identity.tickets.all()) {
-      if (apiKeys.account(apiKey) !== account) return `ticket family ${family} is of an account that its key is not of`
+      if (apiKeys.has(apiKey) && apiKeys.account(apiKey) !== account)
+        return `ticket family ${family} is of an account that its key is not of`
     }
+    for (const key of identity.clientNames.keys()) if (!apiKeys.has(key)) return `key ${key} has a name and is forgotten`
     return holds()
   }
 }

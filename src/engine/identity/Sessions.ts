@@ -3,6 +3,7 @@
  * in the order of their numbers, and those that are over are forgotten from the oldest on.
  */
 import { assert } from "../../domain/Assert.js"
+import { Multimap } from "../../domain/Multimap.js"
 
 /** How long a session lives. */
 export const sessionMs = 12 * 60 * 60 * 1000
@@ -25,7 +26,7 @@ export class Sessions {
   total = 0
   private readonly byNumber = new Map<number, Session>()
   private readonly byToken = new Map<string, Session>()
-  private readonly byAccount = new Map<number, Set<number>>()
+  private readonly byAccount = new Multimap<number, Session>()
 
   get count(): number {
     return this.byNumber.size
@@ -41,7 +42,7 @@ export class Sessions {
 
   /** Those of an account, oldest first. */
   of(account: number): ReadonlyArray<Session> {
-    return [...(this.byAccount.get(account) ?? [])].map((number) => this.byNumber.get(number)!)
+    return this.byAccount.of(account)
   }
 
   add(session: Session): void {
@@ -49,17 +50,13 @@ export class Sessions {
     this.total = session.number + 1
     this.byNumber.set(session.number, session)
     this.byToken.set(session.tokenSha256, session)
-    const own = this.byAccount.get(session.account)
-    if (own === undefined) this.byAccount.set(session.account, new Set([session.number]))
-    else own.add(session.number)
+    this.byAccount.add(session.account, session)
   }
 
   remove(session: Session): void {
     this.byNumber.delete(session.number)
     this.byToken.delete(session.tokenSha256)
-    const own = this.byAccount.get(session.account)!
-    own.delete(session.number)
-    if (own.size === 0) this.byAccount.delete(session.account)
+    this.byAccount.remove(session.account, session)
   }
 
   /** Forgets the oldest that are over at a time. */

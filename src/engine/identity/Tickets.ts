@@ -4,6 +4,7 @@
  * nothing is known here: only which of its family's each is, in turn.
  */
 import { assert } from "../../domain/Assert.js"
+import { Multimap } from "../../domain/Multimap.js"
 
 /** How long a ticket lives, unless its family ends before. */
 const ticketMs = 5 * 60 * 1000
@@ -62,7 +63,7 @@ export class Tickets {
   total = 0
   /** In the order of their latest rotations: those that are over come first. */
   private readonly byFamily = new Map<number, TicketFamily>()
-  private readonly byKey = new Map<number, Set<number>>()
+  private readonly byKey = new Multimap<number, number>()
 
   find(family: number): TicketFamily | undefined {
     return this.byFamily.get(family)
@@ -72,9 +73,7 @@ export class Tickets {
     assert(!this.byFamily.has(family.family), "a family is begun once")
     this.total = Math.max(this.total, family.family + 1)
     this.byFamily.set(family.family, family)
-    const own = this.byKey.get(family.apiKey)
-    if (own === undefined) this.byKey.set(family.apiKey, new Set([family.family]))
-    else own.add(family.family)
+    this.byKey.add(family.apiKey, family.family)
   }
 
   /** The successor of the current ticket takes its place. */
@@ -95,18 +94,19 @@ export class Tickets {
     this.byFamily.set(family.family, { ...family, isEnded: true })
   }
 
+  /** Families of a key, oldest first. */
+  private of(apiKey: number): ReadonlyArray<TicketFamily> {
+    return this.byKey.of(apiKey).map((family) => this.byFamily.get(family)!)
+  }
+
   /** Families of a key whose current ticket is good at a time. */
   liveOf(apiKey: number, atEpochMs: number): ReadonlyArray<TicketFamily> {
-    return [...(this.byKey.get(apiKey) ?? [])]
-      .map((family) => this.byFamily.get(family)!)
-      .filter((family) => !family.isEnded && expiresAt(family) > atEpochMs)
+    return this.of(apiKey).filter((family) => !family.isEnded && expiresAt(family) > atEpochMs)
   }
 
   private remove({ apiKey, family }: TicketFamily): void {
     this.byFamily.delete(family)
-    const own = this.byKey.get(apiKey)!
-    own.delete(family)
-    if (own.size === 0) this.byKey.delete(apiKey)
+    this.byKey.remove(apiKey, family)
   }
 
   /** Whether there is no room for another one at a time: the next forgets some of those that are over. */
@@ -126,10 +126,14 @@ export class Tickets {
       if (expiresAt(family) > atEpochMs || left-- === 0) break
       this.remove(family)
     }
-    const own = this.byKey.get(apiKey)
-    if (own === undefined || own.size < mostFamiliesOfKey) return
-    const gone = [...own].map((family) => this.byFamily.get(family)!).find((family) => family.isEnded || expiresAt(family) <= atEpochMs)
+    if (this.byKey.countOf(apiKey) < mostFamiliesOfKey) return
+    const gone = this.of(apiKey).find((family) => family.isEnded || expiresAt(family) <= atEpochMs)
     if (gone !== undefined) this.remove(gone)
+  }
+
+  /** Forgets the families of a key that are over. */
+  forgetOver(apiKey: number, atEpochMs: number): void {
+    for (const family of this.of(apiKey)) if (expiresAt(family) <= atEpochMs) this.remove(family)
   }
 
   /** All of them, in the order of their latest rotations. */

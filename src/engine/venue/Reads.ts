@@ -40,7 +40,7 @@ export class VenueReads {
       idempotencyEntries: state.idempotency.size,
       idempotencyCapacity: state.capacity.idempotencyKeys,
       accounts: state.accounts.count,
-      apiKeys: state.apiKeys.count
+      apiKeys: state.apiKeys.kept
     }
   }
 

@@ -1,4 +1,5 @@
-/** Adds a passkey to the owner's account. Its owner has proved one of the account's own just before; the new one signs in at once. */
+/** Adds a passkey to the owner's account, which still has the one that its owner proved just before; the new one signs in at once. */
+import * as Field from "../Field.js"
 import { Principal } from "../Header.js"
 import { type CommandOf, declare } from "../Operation.js"
 import { passkeyFields, sessionFields, SessionOpened } from "./Credentials.js"
@@ -12,7 +13,12 @@ export const AddPasskey = declare({
   underHalt: "taken",
   keyScope: "none",
   requests: { addPasskey: { code: 42, lookup: null } },
-  fields: { ...passkeyFields, ...sessionFields },
+  fields: {
+    ...passkeyFields,
+    /** The passkey that its owner has proved. */
+    provedBy: Field.text("api_key"),
+    ...sessionFields
+  },
   share: () => "placement",
   keeps: "every decision",
   outcome: SessionOpened

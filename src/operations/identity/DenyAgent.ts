@@ -20,6 +20,7 @@ export const DenyAgent = declare({
     clientName: Field.text("as_sent"),
     remoteAddress: Field.text("as_sent")
   },
+  // No revocation: it has to come behind the approval that it withdraws.
   share: () => "reduction",
   keeps: "every decision",
   outcome: Done

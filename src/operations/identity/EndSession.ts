@@ -16,7 +16,7 @@ export const EndSession = declare({
   fields: {
     remoteAddress: Field.text("as_sent")
   },
-  share: () => "reduction",
+  share: () => "revocation",
   keeps: "every decision",
   outcome: Done
 })

@@ -14,7 +14,7 @@ export const EndTickets = declare({
   keyScope: "none",
   requests: { endTickets: { code: 52, lookup: null } },
   fields: ticketFields,
-  share: () => "reduction",
+  share: () => "revocation",
   keeps: "every decision",
   outcome: Done
 })

@@ -17,7 +17,7 @@ export const RevokeApiKey = declare({
     keyId: Field.text("api_key"),
     remoteAddress: Field.text("as_sent")
   },
-  share: () => "reduction",
+  share: () => "revocation",
   keeps: "every decision",
   outcome: Done
 })

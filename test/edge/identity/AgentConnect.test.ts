@@ -94,6 +94,29 @@ describe("an agent", () => {
     expect(await agent.poll()).toMatchObject({ status: 400, body: { code: "grant_expired" } })
   })
 
+  test("whose answer was lost begins anew: its code is dead, and the owner sees a key that was never used, and revokes it", async () => {
+    const { agent, owner, venue } = await bench()
+    await must(decide(owner, "approve", agent.begun.userCode))
+    // The answer goes astray.
+    await must(agent.poll())
+    venue.atEpochMs += 5_000
+    const { records } = venue
+    const told = await agent.poll()
+    expect(told).toMatchObject({ status: 400, body: { code: "grant_expired", retryable: false } })
+    expect(told.body.safeMessage).toContain("never used")
+    expect(venue.records).toBe(records)
+    const listed = async () => (await must(owner.ask("/v1/accounts/{account}/api-keys"))).keys
+    const [lost] = await listed()
+    expect(lost).toMatchObject({ state: "active", lastUsedAtEpochMs: null })
+    const again = await Agent.begin(venue)
+    await must(decide(owner, "approve", again.begun.userCode))
+    const { apiKey } = await must(again.poll())
+    expect((await ask(venue, { target: "/v1/api-keys/current", key: apiKey })).status).toBe(200)
+    expect((await listed()).map(({ lastUsedAtEpochMs }: any) => lastUsedAtEpochMs)).toEqual([venue.atEpochMs, null])
+    await must(owner.ask(`/v1/accounts/{account}/api-keys/${lost.keyId}`, { method: "DELETE" }))
+    expect((await listed()).map(({ state }: any) => state)).toEqual(["active", "revoked"])
+  })
+
   test("gets no key without the verifier that it began with", async () => {
     const { agent, owner, venue } = await bench()
     await must(decide(owner, "approve", agent.begun.userCode))
@@ -210,7 +233,7 @@ describe("an agent", () => {
 })
 
 describe("user codes", () => {
-  test("that are wrong ten times in a minute lock the session's approvals for a minute, and no other session's", async () => {
+  test("that are wrong ten times in a minute lock the account's approvals for a minute, whichever session asks, and no other account's", async () => {
     const { agent, owner, venue } = await bench()
     const other = await Owner.open(venue)
     for (let index = 0; index < 9; index++) expect((await decide(owner, "approve", "BBBB-BBBB")).status).toBe(404)
@@ -219,6 +242,8 @@ describe("user codes", () => {
     expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     expect(await decide(owner, "deny", agent.begun.userCode)).toMatchObject(locked)
     expect((await other.ask(`/v1/accounts/{account}/agent-connect/${agent.begun.userCode}`)).status).toBe(200)
+    await owner.signIn()
+    expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     venue.atEpochMs += 59_999
     expect(await decide(owner, "approve", agent.begun.userCode)).toMatchObject(locked)
     venue.atEpochMs += 1

@@ -6,7 +6,7 @@ import { isoCBOR } from "@simplewebauthn/server/helpers"
 import { beforeAll, describe, expect, test } from "vitest"
 import { Authenticator, base64url, type Forged } from "../../identity/Authenticator.js"
 import { LiveVenue } from "../LiveVenue.js"
-import { ask, creation, origin, Owner, proof, register, type Told, verify } from "./Owner.js"
+import { ask, creation, type Options, origin, Owner, proof, register, type Told, verify } from "./Owner.js"
 
 interface Row {
   readonly why: string
@@ -193,6 +193,28 @@ describe("an assertion with", () => {
 })
 
 describe("a challenge", () => {
+  test("makes room for another one of its address alone, the oldest of sixty-four first", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const from = async (remoteAddress: string) => {
+      const told = await ask(venue, { target: "/v1/auth/passkeys/authentication/options", body: {}, remoteAddress })
+      expect(told.status).toBe(200)
+      return told.body as Options
+    }
+    const answer = ({ challengeIdentifier, options }: Options) =>
+      verify(venue, challengeIdentifier, owner.authenticator.assert(options, origin))
+    const others = await from("192.0.2.1")
+    const [first, second] = [await from("192.0.2.2"), await from("192.0.2.2")]
+    for (let open = 3; open <= 65; open++) await from("192.0.2.2")
+    refused(await answer(first), ["passkey_assertion_invalid"])
+    expect((await answer(second)).status).toBe(200)
+    expect((await answer(others)).status).toBe(200)
+    // What was answered is open no more, and counts no more.
+    const next = await from("192.0.2.2")
+    await from("192.0.2.2")
+    expect((await answer(next)).status).toBe(200)
+  })
+
   test("is answered once: the same response again is refused, also at the same time", async () => {
     const venue = LiveVenue.make()
     const owner = await Owner.open(venue)

@@ -77,7 +77,8 @@ export class Owner {
 
   /** A proof of the owner's passkey for a purpose, as a request carries it. */
   async proof(purpose: string, authenticator = this.authenticator): Promise<object> {
-    const { challengeIdentifier, options } = await proof(this.venue, { accountId: this.accountId, purpose })
+    const named = this.accountId === "" ? {} : { accountId: this.accountId }
+    const { challengeIdentifier, options } = await proof(this.venue, { ...named, purpose })
     return { challengeIdentifier, credential: authenticator.assert(options, origin) }
   }
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 import * as Snapshot from "../../../src/engine/Snapshot.js"
 import { Authenticator } from "../../identity/Authenticator.js"
 import { LiveVenue } from "../LiveVenue.js"
-import { ask, must, origin, Owner, proof, verify } from "./Owner.js"
+import { ask, creation, must, origin, Owner, proof, register, verify } from "./Owner.js"
 
 const kinds = async (owner: Owner): Promise<ReadonlyArray<string>> =>
   (await must(owner.ask("/v1/accounts/{account}/security-events"))).events.map(({ kind }: { readonly kind: string }) => kind)
@@ -152,6 +152,56 @@ describe("another passkey", () => {
       body: { assertion: await owner.proof("remove_passkey") }
     })
     expect(last).toMatchObject({ status: 409, body: { code: "last_passkey" } })
+  })
+
+  test("is proved by a counter that goes on: what an addition or a removal took is good for nothing else", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const phone = new Authenticator()
+    await must(owner.add(phone))
+    const { authenticator } = owner
+    const countOf = () => venue.engine.findPasskey(authenticator.credentialId)!.signCount
+    expect(countOf()).toBe(authenticator.signCount)
+    const target = `/v1/accounts/{account}/passkeys/${phone.credentialId}`
+    const remove = async (credentialId: string) =>
+      owner.ask(`/v1/accounts/{account}/passkeys/${credentialId}`, {
+        method: "DELETE",
+        body: { assertion: await owner.proof("remove_passkey") }
+      })
+    // A proof counts also where nothing is removed by it.
+    expect((await remove("bm90aGluZw")).status).toBe(404)
+    expect(countOf()).toBe(authenticator.signCount)
+    const refused = { status: 401, body: { code: "passkey_assertion_invalid" } }
+    // A copy of the passkey stands where it was made.
+    const copied = async (purpose: string) => {
+      authenticator.signCount -= 1
+      return owner.proof(purpose)
+    }
+    expect(await owner.ask(target, { method: "DELETE", body: { assertion: await copied("remove_passkey") } })).toMatchObject(refused)
+    const addition = { body: { assertion: await copied("add_passkey") } }
+    expect(await owner.ask("/v1/auth/passkeys/registration/options", addition)).toMatchObject(refused)
+    expect((await must(owner.ask("/v1/accounts/{account}/passkeys"))).passkeys).toHaveLength(2)
+    expect((await kinds(owner)).slice(0, 2)).toEqual(["sign_in_failed", "sign_in_failed"])
+    authenticator.signCount -= 1
+    expect(await owner.signIn()).toMatchObject(refused)
+    expect((await remove(phone.credentialId)).status).toBe(204)
+  })
+
+  test("is not added once the passkey that proved its owner was removed", async () => {
+    const venue = LiveVenue.make()
+    const owner = await Owner.open(venue)
+    const phone = new Authenticator()
+    const { body: { accessToken } } = await owner.add(phone)
+    const begun = await creation(venue, { assertion: await owner.proof("add_passkey") }, accessToken)
+    const assertion = await new Owner(venue, phone).proof("remove_passkey")
+    const target = `/v1/accounts/${owner.accountId}/passkeys/${owner.authenticator.credentialId}`
+    expect((await ask(venue, { target, method: "DELETE", body: { assertion }, key: accessToken })).status).toBe(204)
+    const third = new Authenticator()
+    expect(await register(venue, begun.challengeIdentifier, third.register(begun.options, origin), accessToken)).toMatchObject({
+      status: 401,
+      body: { code: "passkey_assertion_invalid" }
+    })
+    expect(venue.engine.findPasskey(third.credentialId)).toBeUndefined()
   })
 
   test("is refused beyond the sixteenth", async () => {

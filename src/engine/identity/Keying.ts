@@ -1,0 +1,142 @@
+/**
+ * How commands about API keys are decided: what issues one to an agent or to a bot, and what ends one. One that has ended is kept
+ * for a while, so that its owner finds it, and forgotten then: it is unknown from there on.
+ */
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { KeyIssued } from "../../operations/identity/Credentials.js"
+import type { ExchangeGrant } from "../../operations/identity/ExchangeGrant.js"
+import { botKeyMs, type IssueBotKey } from "../../operations/identity/IssueBotKey.js"
+import { type KeyGrant, scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
+import type { RevokeApiKey } from "../../operations/identity/RevokeApiKey.js"
+import { type Done, done, type Refused, refused } from "../../operations/Outcome.js"
+import { Event } from "../EventLog.js"
+import type { State } from "../State.js"
+import { note } from "./Noting.js"
+import * as Ticketing from "./Ticketing.js"
+
+/** Most keys that a record forgets because their time is over. */
+const forgottenAtOnce = 8
+
+/** Whether an account has as many keys that may act at a time as it may have. */
+const hasMost = ({ apiKeys, identity: { bounds } }: State, account: number, atEpochMs: number): boolean => {
+  let active = 0
+  for (const key of apiKeys.of(account)) if (apiKeys.actsUntil(key) > atEpochMs) active++
+  return active >= bounds.keys
+}
+
+/** Notes until when a key is kept: so long after its end. */
+export const keepUntil = ({ apiKeys, identity: { bounds, keyEnds } }: State, key: number): void => {
+  const revokedAtEpochMs = apiKeys.revokedAt(key)
+  const endsAtEpochMs = Math.min(apiKeys.expiresAt(key), revokedAtEpochMs === 0 ? Number.POSITIVE_INFINITY : revokedAtEpochMs)
+  keyEnds.set(key, endsAtEpochMs + bounds.endedKeysMs)
+}
+
+/** Forgets a key that has ended, with all that is known of it alone. Of its tickets those stay that are told to be revoked. */
+const forgetKey = ({ apiKeys, atEpochMs, capacity, identity }: State, key: number): void => {
+  capacity.reached?.("an ended key was forgotten")
+  identity.tickets.forgetOver(key, atEpochMs)
+  identity.keyEnds.remove(key)
+  identity.keyUses.forget(key)
+  identity.clientNames.delete(key)
+  identity.botKeys.delete(key)
+  apiKeys.forget(key)
+}
+
+/** Forgets keys whose time is over, so many at most: the first of what a record does. */
+export const forget = (state: State): void => {
+  const { keyEnds } = state.identity
+  for (let left = forgottenAtOnce; left > 0; left--) {
+    const key = keyEnds.firstDue(state.atEpochMs)
+    if (key === undefined) return
+    forgetKey(state, key)
+  }
+}
+
+/** Of an account's keys that have ended only the latest are kept; and none of them is used from anywhere. */
+const forgetEnded = (state: State, account: number): void => {
+  const { apiKeys, atEpochMs, identity: { bounds, keyUses } } = state
+  let ended = 0
+  for (const key of [...apiKeys.of(account)]) {
+    if (apiKeys.actsUntil(key) > atEpochMs) continue
+    if (++ended > bounds.endedKeys) forgetKey(state, key)
+    else keyUses.forgetAddresses(key)
+  }
+}
+
+/** Issues a key of an account to somebody by name. */
+const issueKey = (
+  state: State,
+  account: number,
+  { displayPrefix, expiresAtEpochMs, keyId, scopes, secretSha256 }: KeyGrant,
+  name: string,
+  remoteAddress: string
+): KeyIssued => {
+  forgetEnded(state, account)
+  const apiKey = state.apiKeys.issue({
+    keyId,
+    account,
+    displayPrefix,
+    secretSha256,
+    scopes,
+    createdAtEpochMs: state.atEpochMs,
+    expiresAtEpochMs,
+    revokedAtEpochMs: 0
+  })
+  state.identity.clientNames.set(apiKey, name)
+  keepUntil(state, apiKey)
+  state.events.event4(Event.ApiKeyIssued, apiKey, account, scopes, expiresAtEpochMs)
+  note(state, account, "key_issued", keyId, remoteAddress, name)
+  return { _tag: "KeyIssued", account, apiKey }
+}
+
+/** An id is drawn for each: that it is another's is as good as impossible. */
+export const admitsBotKey = ({ apiKeys }: State, { keyId }: IssueBotKey): Refusal =>
+  apiKeys.find(keyId) === none ? Refusal.none : Refusal.idempotencyConflict
+
+/** A bot's key that is too many is refused under a record: the operator's request is remembered. */
+export const issueBotKey = (state: State, command: IssueBotKey): KeyIssued | Refused => {
+  const { ofAccount, subject } = command
+  if (hasMost(state, ofAccount, state.atEpochMs)) return refused(Refusal.keyLimit, none)
+  const grant = { ...command, scopes: scopeRead | scopeTrade, expiresAtEpochMs: state.atEpochMs + botKeyMs }
+  const issued = issueKey(state, ofAccount, grant, subject, "")
+  state.identity.botKeys.add(issued.apiKey)
+  return issued
+}
+
+/** What refuses an exchange: nobody is to fill the journal with codes that stand for nothing. */
+export const refusesExchange = (state: State, { deviceSha256, keyId }: ExchangeGrant, atEpochMs: number): Refusal => {
+  const grant = state.identity.grants.find(deviceSha256)
+  if (grant === undefined || grant.expiresAtEpochMs <= atEpochMs || state.apiKeys.find(keyId) !== none) return Refusal.grantOver
+  // The grant stands: it may be exchanged once a key has been revoked, while it lasts.
+  return hasMost(state, grant.account, atEpochMs) ? Refusal.keyLimit : Refusal.none
+}
+
+export const exchangeGrant = (state: State, command: ExchangeGrant): KeyIssued => {
+  const { grants } = state.identity
+  const grant = grants.find(command.deviceSha256)!
+  const { account, clientName, keyLifetimeSeconds, scopes } = grant
+  grants.remove(grant)
+  const expiresAtEpochMs = state.atEpochMs + keyLifetimeSeconds * 1000
+  return issueKey(state, account, { ...command, scopes, expiresAtEpochMs }, clientName, command.remoteAddress)
+}
+
+/** What refuses a revocation: the account has no such key. */
+export const refusesRevocation = ({ apiKeys }: State, { account, keyId }: RevokeApiKey): Refusal => {
+  const key = apiKeys.find(keyId)
+  return key !== none && apiKeys.account(key) === account ? Refusal.none : Refusal.keyNotFound
+}
+
+/** A revocation that was made before stands as it is. */
+export const revokeApiKey = (state: State, { account, keyId, remoteAddress }: RevokeApiKey): Done => {
+  const { apiKeys } = state
+  const key = apiKeys.find(keyId)
+  if (apiKeys.revokedAt(key) !== 0) return done
+  apiKeys.setRevokedAt(key, state.atEpochMs)
+  state.events.event2(Event.ApiKeyRevoked, key, account)
+  keepUntil(state, key)
+  state.identity.keyUses.forgetAddresses(key)
+  for (const family of state.identity.tickets.liveOf(key, state.atEpochMs)) Ticketing.end(state, family)
+  note(state, account, "key_revoked", keyId, remoteAddress, state.identity.clientNames.get(key) ?? "")
+  return done
+}
