@@ -45,6 +45,8 @@ export interface NaiveKey {
   revokedAtEpochMs: number
   /** Undefined of a demo account's. */
   readonly clientName: string | undefined
+  /** Whether it is of a bot, which is named by its workload's subject. */
+  readonly isBot?: true
 }
 
 /** Failed sign-ins that are kept of an account. */
@@ -118,6 +120,7 @@ const kinds = [
   "ExchangeGrant",
   "RevokeApiKey",
   "NoteSecurity",
+  "IssueBotKey",
   "MintTicket",
   "RotateTicket",
   "EndTickets"
@@ -212,6 +215,8 @@ export class NaiveIdentity {
       case "NoteSecurity":
         this.#note(command.ofAccount, command.what, command.credentialId, command.remoteAddress)
         return { account: command.ofAccount }
+      case "IssueBotKey":
+        return this.#issueToBot(command)
       case "MintTicket":
         this.tickets.mint(this.keys[command.credential]!, command.scopes, this.around.now())
         return command
@@ -346,8 +351,7 @@ export class NaiveIdentity {
     const grant = this.grants.find((each) => each.deviceSha256 === deviceSha256)
     if (grant === undefined || grant.expiresAtEpochMs <= now) return { refusal: Refusal.grantOver }
     const { account, clientName, keyLifetimeSeconds, scopes } = grant
-    const active = this.keysOf(account).filter((key) => key.revokedAtEpochMs === 0 && key.expiresAtEpochMs > now)
-    if (active.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
+    if (this.#hasAllKeys(account)) return { refusal: Refusal.keyLimit }
     this.grants = this.grants.filter((each) => each !== grant)
     const expiresAtEpochMs = now + keyLifetimeSeconds * 1000
     this.issue({
@@ -362,6 +366,22 @@ export class NaiveIdentity {
       clientName
     })
     this.#note(account, "key_issued", keyId, remoteAddress, clientName)
+    return { account }
+  }
+
+  /** Whether an account has as many keys that may act as it may have. */
+  #hasAllKeys(account: number): boolean {
+    const active = this.keysOf(account).filter((key) => key.revokedAtEpochMs === 0 && key.expiresAtEpochMs > this.around.now())
+    return active.length >= this.bounds.keys
+  }
+
+  /** Seven days, to read and to trade. */
+  #issueToBot({ displayPrefix, keyId, ofAccount: account, secretSha256, subject }: CommandOfKind<"IssueBotKey">): Came {
+    if (this.#hasAllKeys(account)) return { refusal: Refusal.keyLimit }
+    const now = this.around.now()
+    const what = { keyId, account, displayPrefix, secretSha256, scopes: 3, clientName: subject, isBot: true } as const
+    this.issue({ ...what, createdAtEpochMs: now, expiresAtEpochMs: now + 7 * 24 * hourMs, revokedAtEpochMs: 0 })
+    this.#note(account, "key_issued", keyId, "", subject)
     return { account }
   }
 

@@ -70,7 +70,9 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   }
   if (retryable !== (status === 429 || status === 503 || waited.has(code)))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
-  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable")) return "names a dependency where none is at fault"
+  // Those who publish the keys of workloads are no part of the venue, and have no name.
+  const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
+  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable") && !mayBeNameless) return "names a dependency where none is at fault"
   const ticket = ticketFault(call, info)
   if (ticket !== undefined) return ticket
   const rejections = rejectionOf(call, code)
