@@ -177,9 +177,9 @@ const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answere
 /** What anybody reads: a credential may say whose favorites are to be told. */
 const open: ReadonlySet<string> = new Set(["getMarket", "listMarkets"])
 
-/** Whether a call is by something that was issued, or to a route of the owner's. */
+/** Whether a call is by something that was issued, and not to the operator, or to a route of the owner's. */
 const isLookedAt = ({ body, credential, endpoint, method, target, token }: Call): boolean =>
-  token !== "" && !open.has(endpoint)
+  token !== "" && !open.has(endpoint) && !target.startsWith("/v1/operator/")
   && (credential === "issued" || (credential === "trader" && Identity.read(method, target, body) !== undefined))
 
 export const authority: Property<State> = {

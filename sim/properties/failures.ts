@@ -21,8 +21,9 @@ const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "s
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
-/** Whether it asks for a favorite of an account that the credential is not of. */
-const namesAnother = ({ accountId, body, method, target }: Call): boolean => {
+/** Whether it is about a favorite, or the affiliate, of an account that the credential is not of. */
+const namesAnother = ({ accountId, body, endpoint, method, target }: Call): boolean => {
+  if (endpoint === "getAffiliate") return !target.startsWith(`/v1/accounts/${accountId}/`)
   const reading = Identity.read(method, target, body)
   return reading?.access === "trader" && reading.accountId !== accountId
 }

@@ -95,31 +95,79 @@ class Agent {
   }
 }
 
-/** What agents mean to do: nothing that takes a trader's whole run. */
-const calmer = (workload: AllOptions["workload"]): AllOptions["workload"] => ({
+/** What agents mean to do: nothing that takes a trader's whole run, and as soon as those who let them have keys. */
+const ofAgents = ({ meanPauseMs, workload }: Options): AllOptions["workload"] => ({
   ...workload,
+  meanPauseMs,
   concurrency: 2,
   weights: { ...workload.weights, flood: 0, "twenty duplicates": 0 }
 })
+
+/** Agents of this file's own ask under numbers that no owner's agent has. */
+const firstRequest = 900_000
+
+/** Owners who let an agent have a key as soon as they are signed in: one each, that reads and trades, for long or for minutes. */
+class Connecting {
+  readonly #begun = new Set<OwnerCalls.KeyHolder>()
+  /** Calls that told keys, by their owners. */
+  readonly holders: Array<OwnerCalls.KeyHolder & { readonly keys: Array<number> }> = []
+
+  constructor(readonly desk: AgentsDesk, readonly random: SimRandom, readonly spend: () => boolean) {}
+
+  begin(owners: ReadonlyArray<OwnerCalls.KeyHolder>): void {
+    for (const owner of owners) {
+      if (this.#begun.has(owner) || owner.sessions.length === 0) continue
+      this.#begun.add(owner)
+      this.#connect(owner)
+    }
+  }
+
+  #connect(owner: OwnerCalls.KeyHolder): void {
+    const request = firstRequest + this.#begun.size
+    const agent = `${owner.agent}-trader`
+    const who = OwnerCalls.stranger(agent)
+    const session = OwnerCalls.holder(owner.agent, owner.sessions.at(-1)!)
+    const scopes = ["read", "trade"]
+    const lifetime = this.random.pick([300, 300, 3_600])
+    this.#say(OwnerCalls.beginAgentConnect(who, agent, scopes, lifetime, request), (waiting) => {
+      this.#say(OwnerCalls.approveAgentConnect(session, of(waiting, "userCode"), scopes), () => {
+        this.#say(OwnerCalls.exchangeAgentConnect(who, of(waiting, "deviceCode"), OwnerCalls.verifierOf(request)), (told) => {
+          this.holders.push({ ...owner, agent, keys: [told] })
+        })
+      })
+    })
+  }
+
+  /** Goes on where it was done. */
+  #say(draft: Draft, then: (call: number) => void): void {
+    if (!this.desk.isOpen() || !this.spend()) return
+    const { id } = this.desk.issue({ ...draft, persistent: true }, (answer) => {
+      if (answer?.status === 200) then(id)
+    })
+  }
+}
 
 /** Begins what agents and bots of a run do, each as soon as its key is there. */
 export const start = (
   desk: AgentsDesk,
   random: SimRandom,
-  { agentCalls, meanPauseMs, workload }: Options,
+  options: Options,
   holders: ReadonlyArray<OwnerCalls.KeyHolder>
 ): void => {
+  const { agentCalls, meanPauseMs } = options
   let left = agentCalls
   const spend = (): boolean => left-- > 0
   const begun = new Set<number>()
   const owners = holders.filter(({ agent }) => agent !== "bot")
+  const connecting = new Connecting(desk, random.split("connecting"), spend)
   const look = (): void => {
     if (!desk.isOpen() || left <= 0) return
-    for (const holder of holders) {
+    connecting.begin(owners)
+    for (const holder of [...holders, ...connecting.holders]) {
       for (const call of holder.keys.filter((each) => !begun.has(each))) {
         begun.add(call)
         new Agent(desk, random.split(`agent ${begun.size}`), holder, owners, call, spend)
-          .start(`${holder.agent}-k${begun.size}`, calmer(workload))
+          .start(`${holder.agent}-k${begun.size}`, ofAgents(options))
       }
     }
     desk.time.after(lookPauses * meanPauseMs, look)

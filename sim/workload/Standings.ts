@@ -37,6 +37,8 @@ type Act = keyof typeof weights
 const insistsShare = 0.5
 /** How often an owner who waits for a first credit gets one before anything else is done. */
 const firstCreditShare = 0.5
+/** The same of a key for a bot, where no bot has any. */
+const firstBotShare = 0.3
 /** For how long an account is disabled at most, and how many of them stay so. */
 const maxDisabledMs = 3_000
 const staysDisabledShare = 0.1
@@ -92,6 +94,7 @@ class Clerk {
     if (this.desk.model.accounts.some(({ waitsForCredit }) => waitsForCredit) && this.random.chance(firstCreditShare)) {
       return this.#credit(this.#owner)
     }
+    if (this.set.workloads && this.bots.length === 0 && this.random.chance(firstBotShare)) return this.#botKey()
     this.#acts[this.random.weighted(weights)]()
   }
 
@@ -200,9 +203,13 @@ class Clerk {
 
   #issue(draft: Draft): void {
     this.#say(draft, (answer, call) => {
-      if (answer?.status === 200) this.bots.push(call)
+      if (answer?.status === 200 && draft.endpoint === "issueBotKey") this.bots.push(call)
       this.#next()
     })
+  }
+
+  #botKey(): void {
+    this.#issue(this.#remembered(this.#keyOf(this.#token())))
   }
 
   /** What cannot be looked at now is not insisted on. */
@@ -273,7 +280,7 @@ class Clerk {
     "credit badly": () => this.#creditBadly(),
     flag: () => this.#flag(),
     disable: () => this.#disable(),
-    "bot key": () => this.#issue(this.#remembered(this.#keyOf(this.#token()))),
+    "bot key": () => this.#botKey(),
     "bot key badly": () => this.#botKeyBadly(),
     "another token": () => this.#anotherToken(),
     again: () => this.#again(),
