@@ -23,14 +23,16 @@ import { Witness } from "./run/Witness.js"
 import * as World from "./run/World.js"
 import type { Identity } from "./workload/Calls.js"
 import type { Desk } from "./workload/Desk.js"
+import * as Agents from "./workload/Agents.js"
 import * as Favorites from "./workload/Favorites.js"
 import type { KeyHolder } from "./workload/OwnerCalls.js"
 import * as Owners from "./workload/Owners.js"
+import * as Standings from "./workload/Standings.js"
 import * as Tickets from "./workload/Tickets.js"
 import * as Operator from "./workload/Operator.js"
 import { everythingPublished } from "./workload/Reading.js"
 import * as Trader from "./workload/Trader.js"
-import { firstOfFavorites, firstOfTickets } from "./workload/Wallet.js"
+import { firstOfAgents, firstOfFavorites, firstOfStandings, firstOfTickets } from "./workload/Wallet.js"
 import * as Determinism from "./world/Determinism.js"
 import * as RootFibers from "./world/RootFibers.js"
 import * as JournalTap from "./world/JournalTap.js"
@@ -220,6 +222,7 @@ class Run {
       const owners = options.owners !== undefined && options.owners.owners > 0 ? this.beginOwners(options.owners) : []
       if (options.tickets !== undefined && options.tickets.calls > 0) this.beginTickets(options.tickets, owners)
       if (options.favorites !== undefined && options.favorites.calls > 0) this.beginFavorites(options.favorites, owners)
+      if (options.standings !== undefined) this.beginStandings(options.standings, owners)
       this.until("the workload", () => clients.calls >= steps, steps * callBudgetMs)
     } else {
       const finished = Playback.play(script, this.world, clients, faults)
@@ -254,6 +257,19 @@ class Run {
     const issue = clients.issueFrom(firstOfFavorites)
     const desk = { time: ownersPlans, model, issue, isOpen: () => clients.open, demo: clients.identities }
     Favorites.start(desk, root.split("favorites"), options, owners)
+  }
+
+  private beginStandings(options: NonNullable<World.World["options"]["standings"]>, owners: ReadonlyArray<KeyHolder>): void {
+    const { clients, model, world: { options: { workload }, ownersPlans, root } } = this
+    const desk = { time: ownersPlans, model, isOpen: () => clients.open, demo: clients.identities }
+    const told = (call: number, path: string): string | undefined => clients.wallet.told(call, path)
+    const bots = Standings.start({ ...desk, issue: clients.issueFrom(firstOfStandings) }, root.split("standings"), {
+      ...options,
+      token: World.operatorToken,
+      collateral: workload.collateral
+    }, owners)
+    const agents = { ...options, workload }
+    Agents.start({ ...desk, told, issue: clients.issueFrom(firstOfAgents) }, root.split("agents"), agents, [...owners, bots])
   }
 
   /** What is told happens, one thing after the other. */

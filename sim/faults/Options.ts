@@ -89,6 +89,8 @@ export interface Options {
   readonly tickets?: Tickets
   /** Accounts with favorite markets. Absent from what was kept before there were any. */
   readonly favorites?: Favorites
+  /** What an operator says of accounts, and agents who trade. Absent from what was kept before there was any of it. */
+  readonly standings?: Standings
   /**
    * The markets file. Absent from what was kept before there was one in a run: its operator puts the markets, no
    * feed runs, and nothing fails until the workload begins.
@@ -164,6 +166,21 @@ export interface Tickets {
 export interface Favorites {
   readonly calls: number
   readonly meanPauseMs: number
+}
+
+/**
+ * Credits, flags and bots' keys that an operator gives, affiliates, and agents and bots who trade by their keys: drawn by generators
+ * of their own, and bounded.
+ */
+export interface Standings {
+  /** Calls about accounts. */
+  readonly calls: number
+  /** Calls that agents and bots begin together. */
+  readonly agentCalls: number
+  readonly meanPauseMs: number
+  /** Whether accounts may be affiliates, and whether there is a platform whose workloads may have bots' keys. */
+  readonly affiliates: boolean
+  readonly workloads: boolean
 }
 
 /** The venue's own bounds, as it is configured. */
@@ -545,6 +562,20 @@ const favorites = (random: SimRandom): Favorites => ({
   meanPauseMs: random.pick([20, 60, 200])
 })
 
+const standingsShare = 0.6
+
+/** Agents' calls are a trader's: few, so that a run with them takes hardly longer than one without. */
+const standings = (random: SimRandom): Standings => {
+  const present = random.chance(standingsShare)
+  return {
+    calls: present ? random.pick([10, 15, 25]) : 0,
+    agentCalls: present ? random.pick([15, 30, 50]) : 0,
+    meanPauseMs: random.pick([20, 60, 200]),
+    affiliates: random.chance(0.6),
+    workloads: random.chance(0.8)
+  }
+}
+
 const sessions = (random: SimRandom): Sessions => {
   const present = random.chance(sessionsShare)
   return {
@@ -691,7 +722,8 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
     limits: limits(random.split("limits")),
     owners: owners(random.split("owners")),
     tickets: tickets(random.split("tickets")),
-    favorites: favorites(random.split("favorites"))
+    favorites: favorites(random.split("favorites")),
+    standings: standings(random.split("standings"))
   }
   const ruins = random.split("ruin")
   const ruining = profile === "ruin" || ruins.chance(ruinShare)
@@ -704,7 +736,12 @@ export const draw = (profile: Profile, random: SimRandom): Options => {
   const calms = drawn.bounds.idempotencyKeys < roomy.idempotencyKeys
   const isPast = drawn.bounds.orders < roomy.orders && random.split("past").chance(0.5)
   const fitting = calms
-    ? { ...sized, workload: { ...ruining.workload, meanOperatorMs: 0 }, listing: { ...drawn.listing, growsAtMs: 0 } }
+    ? {
+      ...sized,
+      workload: { ...ruining.workload, meanOperatorMs: 0 },
+      listing: { ...drawn.listing, growsAtMs: 0 },
+      standings: { ...drawn.standings, calls: 0 }
+    }
     : sized
   // A table that is full finds room in what it forgets only where a day passes while it is.
   const passing = { meanFaultMs: 1_500, maxJumpMs: longJumpMs, freezeShare: 0 }
@@ -744,6 +781,7 @@ const ofProfile = (profile: Profile, drawn: Required<Options>, random: SimRandom
         owners: drawn.owners,
         tickets: drawn.tickets,
         favorites: drawn.favorites,
+        standings: drawn.standings,
         network: { requestLoss: 0.15, replyLoss: 0.2, duplication: 0.3, halfOpen: 0.05, maxDelayMs: drawn.network.maxDelayMs },
         workload: drawn.workload
       }

@@ -47,6 +47,8 @@ export interface NaiveKey {
   readonly clientName: string | undefined
   /** Nobody knows it any more: its time is over, or many others of its account have ended since. */
   isForgotten: boolean
+  /** Whether it is of a bot, which is named by its workload's subject. */
+  readonly isBot?: true
 }
 
 /** When a key ends, or has. */
@@ -128,6 +130,7 @@ const kinds = [
   "ExchangeGrant",
   "RevokeApiKey",
   "NoteSecurity",
+  "IssueBotKey",
   "MintTicket",
   "RotateTicket",
   "EndTickets"
@@ -247,6 +250,8 @@ export class NaiveIdentity {
       case "NoteSecurity":
         this.#note(command.ofAccount, command.what, command.credentialId, command.remoteAddress)
         return { account: command.ofAccount }
+      case "IssueBotKey":
+        return this.#issueToBot(command)
       case "MintTicket":
         this.tickets.mint(this.keys[command.credential]!, command.scopes, this.around.now())
         return command
@@ -396,9 +401,8 @@ export class NaiveIdentity {
     const grant = this.grants.find((each) => each.deviceSha256 === deviceSha256)
     if (grant === undefined || grant.expiresAtEpochMs <= now) return { refusal: Refusal.grantOver }
     const { account, clientName, keyLifetimeSeconds, scopes } = grant
-    const ended = this.keysOf(account).filter((key) => endOf(key) <= now)
-    if (this.keysOf(account).length - ended.length >= this.bounds.keys) return { refusal: Refusal.keyLimit }
-    for (const key of ended.slice(this.bounds.endedKeys)) this.#forget(key)
+    if (this.#hasAllKeys(account)) return { refusal: Refusal.keyLimit }
+    this.#forgetEnded(account)
     this.grants = this.grants.filter((each) => each !== grant)
     const expiresAtEpochMs = now + keyLifetimeSeconds * 1000
     this.issue({
@@ -413,6 +417,29 @@ export class NaiveIdentity {
       clientName
     })
     this.#note(account, "key_issued", keyId, remoteAddress, clientName)
+    return { account }
+  }
+
+  /** Whether an account has as many keys that may act as it may have. */
+  #hasAllKeys(account: number): boolean {
+    const active = this.keysOf(account).filter((key) => endOf(key) > this.around.now())
+    return active.length >= this.bounds.keys
+  }
+
+  /** Of an account's keys that have ended only the latest are known when another is issued. */
+  #forgetEnded(account: number): void {
+    const ended = this.keysOf(account).filter((key) => endOf(key) <= this.around.now())
+    for (const key of ended.slice(this.bounds.endedKeys)) this.#forget(key)
+  }
+
+  /** Seven days, to read and to trade. */
+  #issueToBot({ displayPrefix, keyId, ofAccount: account, secretSha256, subject }: CommandOfKind<"IssueBotKey">): Came {
+    if (this.#hasAllKeys(account)) return { refusal: Refusal.keyLimit }
+    this.#forgetEnded(account)
+    const now = this.around.now()
+    const what = { keyId, account, displayPrefix, secretSha256, scopes: 3, clientName: subject, isBot: true } as const
+    this.issue({ ...what, createdAtEpochMs: now, expiresAtEpochMs: now + 7 * 24 * hourMs, revokedAtEpochMs: 0 })
+    this.#note(account, "key_issued", keyId, "", subject)
     return { account }
   }
 

@@ -306,6 +306,10 @@ export interface NaiveOutcome {
   readonly holdsUntilEpochMs?: number
   /** Of a delisting that is announced when it takes effect. */
   readonly delistedAtEpochMs?: number
+  /** Of a credit what the account has from there on, money atoms. */
+  readonly balance?: bigint
+  /** Of flags what they are from there on, as bits, and whether the account may trade. */
+  readonly standing?: { readonly flags: number; readonly mayTrade: boolean }
   /** The order's price and total as decided; 0 on refusals. */
   readonly price: number
   readonly quantity: number

@@ -6,10 +6,12 @@
  * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
  * place says what was chosen.
  */
-import { type Command, type CommandOfKind, isClient, isTrading } from "../../src/operations/Operations.js"
+import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
+import type { CreditAccount } from "../../src/operations/accounts/CreditAccount.js"
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
 import type { DelistMarket } from "../../src/operations/markets/DelistMarket.js"
+import type { SetAccountFlags } from "../../src/operations/accounts/SetAccountFlags.js"
 import type { SetFavorite } from "../../src/operations/accounts/SetFavorite.js"
 import type { SetAutoClose } from "../../src/operations/accounts/SetAutoClose.js"
 import type { SetMarketSession } from "../../src/operations/markets/SetMarketSession.js"
@@ -31,6 +33,7 @@ import { type Bounds, NaiveLiquidations, type NaiveSent, venueBounds } from "./N
 import { type Kept, NaivePublished, venueKept } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
 import * as Identities from "./NaiveIdentity.js"
+import { NaiveStandings } from "./NaiveStandings.js"
 import { NaiveSettlements } from "./NaiveSettlement.js"
 import {
   isDelisted,
@@ -137,11 +140,6 @@ const counted = (limit: number, actual: number): NaiveCompared => ({ limit: Stri
 const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit, nearest }: AutoCloses.Fault): NaiveCompared =>
   told(priceScale, limit, actual, nearest)
 
-/** What no simulated client asks for yet. */
-const unsent = ["IssueBotKey", "RegisterAffiliate", "SetAccountFlags", "CreditAccount"] as const
-const isUnsent = (command: Command): command is CommandOfKind<(typeof unsent)[number]> =>
-  (unsent as ReadonlyArray<string>).includes(command.kind)
-
 /** Whether a cancel found nothing to cancel: then nothing is remembered of it. */
 const foundNothing = (command: Command, outcomes: ReadonlyArray<NaiveOutcome>): boolean =>
   command.kind === "CancelOrders" && outcomes.every(({ refusal }) => refusal !== Refusal.none)
@@ -217,6 +215,8 @@ export class NaiveVenue {
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
   readonly #leaving = new Map<number, { readonly reason: Order.CancelReason; readonly before: number }>()
+  /** What is said of accounts beside their money. */
+  readonly standings = new NaiveStandings()
   readonly #favorites = new Map<number, ReadonlyArray<number>>()
   /** Whether something was due that the record at hand had no time for. */
   #isLate = false
@@ -713,7 +713,6 @@ export class NaiveVenue {
 
   #decide(command: Command): ReadonlyArray<NaiveOutcome> {
     if (Identities.isOfIdentity(command)) return [this.#identify(command)]
-    if (isUnsent(command)) throw new Error(`the model decides no ${command.kind}`)
     switch (command.kind) {
       case "PlaceOrders":
         return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
@@ -788,6 +787,13 @@ export class NaiveVenue {
         return this.#openAccounts(command)
       case "AddToFund":
         return [this.#addToFund(BigInt(command.amountAtoms))]
+      case "CreditAccount":
+        return [this.#creditAccount(command)]
+      case "SetAccountFlags":
+        return [this.#setFlags(command)]
+      case "RegisterAffiliate":
+        this.standings.register(command.account, this.atEpochMs)
+        return [done(-1)]
     }
   }
 
@@ -905,6 +911,27 @@ export class NaiveVenue {
   #enter({ collateral: balance, ledger }: NaiveAccount, amount: bigint, cause: NaiveChange["cause"], market: number): void {
     const { atEpochMs, sequence } = this
     if (amount !== 0n) ledger.push({ sequence, atEpochMs, cause, market, amount, balance })
+  }
+
+  /** Money that stands for a deposit, which enables whoever was opened without any. */
+  #creditAccount({ amountAtoms, ofAccount }: CreditAccount): NaiveOutcome {
+    const account = this.accounts[ofAccount]!
+    const balance = account.collateral + BigInt(amountAtoms)
+    if (balance > largestCredit) return refused(Refusal.accountTotalLimit, -1, told(moneyScale, largestCredit, balance))
+    this.deposited += BigInt(amountAtoms)
+    this.#credit(account, BigInt(amountAtoms), "credit", -1)
+    account.waitsForCredit = false
+    return { ...done(ofAccount), balance }
+  }
+
+  #setFlags({ clear, ofAccount, set }: SetAccountFlags): NaiveOutcome {
+    this.standings.set(ofAccount, set, clear)
+    return { ...done(ofAccount), standing: { flags: this.standings.flagsOf(ofAccount), mayTrade: this.mayTrade(ofAccount) } }
+  }
+
+  /** Whether an account may place what is not reduce-only. */
+  mayTrade(account: number): boolean {
+    return this.accounts[account]?.waitsForCredit === false && !this.standings.isDisabled(account)
   }
 
   /** Moves fees that the venue has collected into the insurance fund. */
@@ -1331,7 +1358,7 @@ export class NaiveVenue {
     if (entry.expiresAtEpochMs !== 0 && entry.expiresAtEpochMs <= this.atEpochMs) {
       return because(Refusal.expiryPassed, counted(this.atEpochMs, entry.expiresAtEpochMs))
     }
-    if (account.waitsForCredit && !entry.reduceOnly) return because(Refusal.accountNotEnabled)
+    if (!entry.reduceOnly && !this.mayTrade(accountIndex)) return because(Refusal.accountNotEnabled)
     return this.#refusalInMarket(account, market, {
       side: entry.side,
       type: entry.type,
@@ -1496,6 +1523,7 @@ export class NaiveVenue {
       this.#cancel(order, CancelReason.user)
       return stateOf(order)
     }
+    if (!order.reduceOnly && !this.mayTrade(order.account)) return refused(Refusal.accountNotEnabled, orderNumber)
     const market = this.markets[order.market]!
     const account = this.accounts[order.account]!
     // As if it were not there: its own size and its place among the open orders are not counted against it.

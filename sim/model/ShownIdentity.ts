@@ -10,7 +10,7 @@ const orNull = (text: string): string | null => text === "" ? null : text
 export const key = (model: NaiveVenue, shown: NaiveKey, now: number) => ({
   keyId: shown.keyId,
   accountId: idOf(model, shown.account),
-  principalKind: "agent",
+  principalKind: shown.isBot === true ? "bot" : "agent",
   displayPrefix: shown.displayPrefix,
   ...(shown.clientName === undefined ? {} : { clientName: shown.clientName }),
   scopes: ["read", "trade"].filter((_, bit) => Math.floor(shown.scopes / 2 ** bit) % 2 === 1),

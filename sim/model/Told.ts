@@ -343,6 +343,12 @@ const operations = {
   SetLimits: "set_limits"
 } as const
 
+const operatedUnder = ({ idempotencyKey, memory: { atEpochMs, sequence } }: Decision): Members => ({
+  idempotencyKey,
+  sequence,
+  decidedAtEpochMs: atEpochMs
+})
+
 const operated = ({ idempotencyKey, memory }: Decision, kind: keyof typeof operations, marketId: string | undefined): Members => ({
   version: "operator-result/v1",
   operation: operations[kind],
@@ -421,8 +427,28 @@ export const done = (decision: Decision): unknown => {
     case "ResumeEngine":
     case "SetLimits":
       return operated(decision, wanted.kind, undefined)
+    case "CreditAccount":
+      return {
+        version: "demo-credit/v1",
+        accountId: wanted.accountId,
+        ...both("amount", wanted.amountAtoms, moneyScale),
+        ...both("balance", outcomes[0]!.balance!, moneyScale),
+        ...operatedUnder(decision)
+      }
+    case "SetAccountFlags": {
+      const { flags, mayTrade } = outcomes[0]!.standing!
+      const isSet = (bit: number): boolean => Math.floor(flags / bit) % 2 === 1
+      return {
+        version: "account-flags/v1",
+        accountId: wanted.accountId,
+        flags: { bot: isSet(1), load_harness: isSet(2), disabled: isSet(4) },
+        mayTrade,
+        ...operatedUnder(decision)
+      }
+    }
     case "SetDisplayHandle":
     case "OpenDemoAccounts":
+    case "IssueBotKey":
       return undefined
   }
 }

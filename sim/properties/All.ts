@@ -7,6 +7,7 @@ import { batch } from "./batch.js"
 import { blocks } from "./blocks.js"
 import { book } from "./book.js"
 import { booksOfTheirSequence } from "./booksOfTheirSequence.js"
+import { botKeys } from "./botKeys.js"
 import { cancel } from "./cancel.js"
 import { challengesAnsweredOnce } from "./challengesAnsweredOnce.js"
 import { closedSessions } from "./closedSessions.js"
@@ -54,6 +55,7 @@ import { roomIsKept } from "./roomIsKept.js"
 import { schemaConformance } from "./schemaConformance.js"
 import { sessionsOfCalendar } from "./sessionsOfCalendar.js"
 import { shownIsDurable } from "./shownIsDurable.js"
+import { standings } from "./standings.js"
 import { startsAreGuarded } from "./startsAreGuarded.js"
 import { stateEqualsModel } from "./stateEqualsModel.js"
 import { tables } from "./tables.js"
@@ -107,6 +109,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(readsEqualModel),
   watch(readsAreAsAsked),
   watch(favoritesAreTheirAccounts),
+  watch(standings),
   watch(rankings),
   watch(pseudonymous),
   watch(schemaConformance),
@@ -115,6 +118,7 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(identityEqualsModel),
   watch(challengesAnsweredOnce),
   watch(grantsGiveOneKey),
+  watch(botKeys),
   watch(oneCurrentTicketAFamily),
   watch(noCredentialKept),
   watch(failures),

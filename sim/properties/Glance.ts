@@ -139,9 +139,28 @@ export class Glance {
   /** What is known of who may act: passkeys, sessions and grants by their digests, keys, and what was noted. */
   get identity(): Pick<
     Reads,
-    "passkeys" | "findPasskey" | "findSession" | "findGrant" | "apiKeys" | "clientName" | "securityEvents" | "findTicketFamily"
+    | "passkeys"
+    | "findPasskey"
+    | "findSession"
+    | "findGrant"
+    | "apiKeys"
+    | "clientName"
+    | "isBotKey"
+    | "securityEvents"
+    | "findTicketFamily"
   > {
     return this.#reads
+  }
+
+  /** What is said of an account beside its money: its flags, whether it may trade, and since when it is an affiliate. */
+  standing(account: number): { readonly flags: number; readonly mayTrade: boolean; readonly affiliateSince: number } {
+    if (!(this.#reads instanceof Engine)) throw new Error("what is looked at is no engine")
+    const { standing } = this.#reads.state
+    return {
+      flags: standing.flagsOf(account),
+      mayTrade: standing.mayTrade(account),
+      affiliateSince: this.#reads.affiliateSince(account)
+    }
   }
 
   isFavorite(account: number, market: number): boolean {

@@ -75,6 +75,12 @@ export interface Limits {
   readonly windowMs: number
 }
 
+/** What of a process is there or not, by how it is set: affiliates, and a platform whose workloads may have bots' keys. */
+export interface Settings {
+  readonly affiliates: boolean
+  readonly workloads: boolean
+}
+
 /** When a refusal without a record was decided: by the clock's time, which no record need have come to yet, or by the last record's. */
 export const refusedAtEpochMs = ({ text }: Answer, { atEpochMs }: NaiveVenue): number =>
   Math.max(Number(/"occurredAtEpochMs":([0-9]+)/.exec(text)?.[1] ?? 0), atEpochMs)
@@ -152,6 +158,7 @@ export type Observation =
     readonly rules: number
     readonly bounds: Bounds
     readonly limits: Limits
+    readonly set: Settings
   }
   /** It refused to: the journal is another version's to finish, or to go on with. */
   | {

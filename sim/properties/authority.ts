@@ -62,7 +62,7 @@ const byAuthority = (state: State, { record: { atEpochMs, command, sequence } }:
 /** Takes over what the record began and ended. */
 const follow = (state: State, { model: { identity }, record: { command, sequence } }: Committed): void => {
   state.sequence = sequence
-  if (!isOfIdentity(command) && command.kind !== "OpenDemoAccounts") return
+  if (!isOfIdentity(command) && command.kind !== "OpenDemoAccounts" && command.kind !== "IssueBotKey") return
   for (const session of identity.everSessions.slice(state.sessions.length)) {
     const { account, expiresAtEpochMs, tokenSha256 } = session
     const authority = { account, expiresAtEpochMs, scopes: undefined, endedBy: undefined }
@@ -152,8 +152,8 @@ const answered = (state: State, seen: Answered): Verdict => {
   const { answer, attempt, call, model } = seen
   const askedAt = state.asked.get(`${call.id}/${attempt}`)
   state.asked.delete(`${call.id}/${attempt}`)
-  // Nothing is said of a credential before the venue is ready, or to whoever comes too often.
-  if (askedAt === undefined || answer.status === 503 || isLimited(answer)) return holds
+  // Nothing is said of a credential before the venue is ready, to whoever comes too often, or where there is no such route.
+  if (askedAt === undefined || answer.status === 503 || isLimited(answer) || codeOf(answer.json) === "route_not_found") return holds
   const what = `${call.method} ${call.target} of ${call.client}`
   const owners = Identity.read(call.method, call.target, call.body)
   const authority = state.byDigest.get(Identity.sha256(call.token, "hex"))
@@ -177,9 +177,9 @@ const onOwnersRoute = (what: string, { answer: { json, status, text } }: Answere
 /** What anybody reads: a credential may say whose favorites are to be told. */
 const open: ReadonlySet<string> = new Set(["getMarket", "listMarkets"])
 
-/** Whether a call is by something that was issued, or to a route of the owner's. */
+/** Whether a call is by something that was issued, and not to the operator, or to a route of the owner's. */
 const isLookedAt = ({ body, credential, endpoint, method, target, token }: Call): boolean =>
-  token !== "" && !open.has(endpoint)
+  token !== "" && !open.has(endpoint) && !target.startsWith("/v1/operator/")
   && (credential === "issued" || (credential === "trader" && Identity.read(method, target, body) !== undefined))
 
 export const authority: Property<State> = {

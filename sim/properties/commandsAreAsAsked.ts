@@ -86,6 +86,7 @@ type Committed = Observation & { readonly _tag: "Committed" }
 const committed = (state: State, { decision: { outcomes }, model, record }: Committed): Verdict => {
   const { command, sequence } = record
   const isKeyless = Commands.isOfIdentity(command) || Commands.isOfTickets(command) || command.kind === "SetFavorite"
+    || command.kind === "RegisterAffiliate"
   const isOutside = !isKeyless && (command.principal === Principal.key || command.principal === Principal.session)
     || (command.principal === Principal.operator && !isOfStart(command.idempotencyKey))
   const isDone = outcomes[0]?.refusal === Refusal.none
@@ -164,7 +165,7 @@ const nativeOf = (json: unknown): Json => {
 
 /** What may be refused as invalid for what it would do. */
 const mattersOf: ReadonlySet<string> = new Set(["PutMarket", "SetMarketStatus", "SetIndexPrice", "DelistMarket", "OpenDemoAccounts",
-  "AddToFund"])
+  "AddToFund", "CreditAccount"])
 
 /** Whether a refusal with 400 or 404 is a decision's, or the market's that is named, and not of the request's form. */
 const isRefusalOfMatter = (state: State, request: Request, decided: Decided | undefined, json: unknown): boolean => {
@@ -178,6 +179,9 @@ const isRefusalOfMatter = (state: State, request: Request, decided: Decided | un
     return decided !== undefined || find(wanted.market).includes(undefined)
   // What breaks a rule between a market's parameters is put nowhere, and needs no record to be refused.
   if (wanted.kind === "PutMarket" && Market.fault(wanted.parameters) !== undefined) return true
+  // There is no such account, and a token that proves nothing has a guard of its own: when it does not, another property says.
+  if (wanted.kind === "SetAccountFlags" || wanted.kind === "IssueBotKey") return code !== "invalid_request" || rejectionGuard !== undefined
+  if (wanted.kind === "CreditAccount" && code === "account_not_found") return true
   // There is no such order, account or market.
   if (wanted.kind === "CancelByOperator") return code !== "invalid_request"
   // What breaks a market's rules or the venue's totals is an operator's, and decided.

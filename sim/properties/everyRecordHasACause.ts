@@ -35,6 +35,9 @@ const longestBatch = 32
 /** The keys under which a start puts and opens a market of its file. */
 const ofStart = /^bootstrap\/([^/]+)(?:\/(?:backfilling|open))?$/
 
+/** What an account says of itself without a key. */
+const ofAccounts: ReadonlySet<string> = new Set(["SetFavorite", "RegisterAffiliate"])
+
 const quoteOf = (marketId: string, priceAtoms: number, sourceEpochMs: number): string => `${marketId} ${priceAtoms} ${sourceEpochMs}`
 
 /** A record that nobody outside the venue sent. */
@@ -72,7 +75,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
         : broken(`record ${sequence} notes uses of keys that there are not`)
     default:
       // What was proved is looked at by another property.
-      if (Commands.isOfIdentity(command) || Commands.isOfTickets(command) || command.kind === "SetFavorite") return holds
+      if (Commands.isOfIdentity(command) || Commands.isOfTickets(command) || ofAccounts.has(command.kind)) return holds
       return broken(`record ${sequence} is a ${command.kind} without a key`)
   }
 }

@@ -21,8 +21,9 @@ const members: ReadonlySet<string> = new Set(["version", "requestId", "code", "s
   "occurredAtEpochMs", "apiKeyRejection", "realtimeTicketFailure", "dependency", "rejectionGuard", "limit", "actual", "nearest"])
 const compatMembers: ReadonlySet<string> = new Set(["name", "message", "code", "retryable", "timestamp", "datetime", "info"])
 
-/** Whether it asks for a favorite of an account that the credential is not of. */
-const namesAnother = ({ accountId, body, method, target }: Call): boolean => {
+/** Whether it is about a favorite, or the affiliate, of an account that the credential is not of. */
+const namesAnother = ({ accountId, body, endpoint, method, target }: Call): boolean => {
+  if (endpoint === "getAffiliate") return !target.startsWith(`/v1/accounts/${accountId}/`)
   const reading = Identity.read(method, target, body)
   return reading?.access === "trader" && reading.accountId !== accountId
 }
@@ -70,7 +71,9 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
   }
   if (retryable !== (status === 429 || status === 503 || waited.has(code)))
     return `says that it is ${retryable === true ? "" : "not "}retryable`
-  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable")) return "names a dependency where none is at fault"
+  // Those who publish the keys of workloads are no part of the venue, and have no name.
+  const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
+  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable") && !mayBeNameless) return "names a dependency where none is at fault"
   const ticket = ticketFault(call, info)
   if (ticket !== undefined) return ticket
   const rejections = rejectionOf(call, code)

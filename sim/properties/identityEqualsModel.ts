@@ -24,7 +24,11 @@ interface State {
 }
 
 /** A key as the engine tells of it. */
-const held = ({ clientName: _, index, isForgotten: __, ...key }: NaiveKey) => ({ ...key, principal: Principal.key, credential: index })
+const held = ({ clientName: _, index, isBot: __, isForgotten: ___, ...key }: NaiveKey) => ({
+  ...key,
+  principal: Principal.key,
+  credential: index
+})
 
 const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: number): Verdict => {
   const { identity } = model
@@ -35,6 +39,7 @@ const accountVerdict = (reads: Glance["identity"], model: NaiveVenue, account: n
     ?? difference(`${what}: keys`, found, keys.map(held))
     ?? difference(`${what}: names of agents`, found.map(({ credential }) => reads.clientName(credential)),
       keys.map((key) => key.clientName))
+    ?? difference(`${what}: bots' keys`, found.map(({ credential }) => reads.isBotKey(credential)), keys.map((key) => key.isBot === true))
     ?? difference(
       `${what}: events`,
       reads.securityEvents(account, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
@@ -160,7 +165,7 @@ export const identityEqualsModel: Property<State> = {
     switch (seen._tag) {
       case "Committed":
         state.model = seen.model
-        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command)) {
+        if (isOfIdentity(seen.record.command) || isOfTickets(seen.record.command) || seen.record.command.kind === "IssueBotKey") {
           for (const account of seen.decision.touchedAccounts) state.changed.add(account)
         }
         return holds

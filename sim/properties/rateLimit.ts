@@ -22,6 +22,7 @@ interface Window {
 interface State {
   limits: Limits
   readonly windows: Map<string, Window>
+  hidesAffiliates: boolean
   /** The latest that the process's clock has read. */
   latestEpochMs: number
   /** Tokens of keys that may act. */
@@ -33,6 +34,8 @@ interface State {
 
 const cancels: ReadonlySet<string> = new Set(["cancelOrder", "cancelOrderBatch", "cancelCompatOrder", "cancelAllOrders",
   "cancelAllCompatOrders", "setCancelAllAfter"])
+/** As if there were no such routes, where it is so set. */
+const affiliates: ReadonlySet<string> = new Set(["registerAffiliate", "getAffiliate"])
 const health: ReadonlySet<string> = new Set(["getHealth", "getReadiness"])
 const accesses: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ access, name }) => [name, access]))
 const budgets: ReadonlyMap<string, string> = new Map(Contract.endpoints.map(({ budget, name }) => [name, budget]))
@@ -44,9 +47,10 @@ const addressOf = ({ endpoint, id }: Call): string =>
 const isAddress = (subject: string): boolean => subject.startsWith("address of ")
 
 /** Whom a request counts for: a key by its token, an address, or nobody. */
-const subjectOf = ({ keys }: State, call: Call): string | undefined => {
+const subjectOf = ({ hidesAffiliates, keys }: State, call: Call): string | undefined => {
   const { credential, endpoint, reading, token } = call
   const access = accesses.get(endpoint)
+  if (hidesAffiliates && affiliates.has(endpoint)) return undefined
   if (access === undefined || reading._tag === "nowhere" || health.has(endpoint)) return undefined
   if (access === "public" || access === "system") return addressOf(call)
   if (access === "operator") return credential === "operator" ? undefined : addressOf(call)
@@ -141,6 +145,7 @@ export const rateLimit: Property<State> = {
   initial: () => ({
     limits: { perKey: 0, perAddress: 0, windowMs: 0 },
     windows: new Map(),
+    hidesAffiliates: false,
     latestEpochMs: 0,
     keys: new Set(),
     handling: undefined,
@@ -150,6 +155,7 @@ export const rateLimit: Property<State> = {
     switch (seen._tag) {
       case "Started":
         state.limits = seen.limits
+        state.hidesAffiliates = !seen.set.affiliates
         state.windows.clear()
         state.latestEpochMs = 0
         return holds

@@ -27,6 +27,8 @@ interface Before {
 
 interface State {
   readonly markets: Markets
+  /** Whether accounts may be affiliates: where not, there is no such route. */
+  affiliates: boolean
   /** Undefined before the first record. */
   model: NaiveVenue | undefined
   /** By call and attempt. */
@@ -79,14 +81,22 @@ const ofCursor = (call: Call, kind: Queries.Listed, cursor: string, model: Naive
 }
 
 /** All that a read may be answered, the state of the venue left out; in the order in which things are looked at. */
-const mayBe = (call: Call, reading: Queries.Reading, meanings: Meanings, model: NaiveVenue): ReadonlyArray<Expected> => {
+const mayBe = (
+  call: Call,
+  reading: Queries.Reading,
+  meanings: Meanings,
+  { affiliates, model }: { readonly affiliates: boolean; readonly model: NaiveVenue }
+): ReadonlyArray<Expected> => {
   if (reading._tag === "nowhere") return [noRoute]
+  const isAffiliates = (reading._tag === "query" ? reading.query.endpoint : reading.endpoint) === "getAffiliate"
+  if (isAffiliates && !affiliates) return [noRoute]
   const access = reading._tag === "query" ? reading.query.access : reading.access
   if (access === "key" && call.credential !== "trader" && call.credential !== "issued") return [unauthorized]
   if (access === "operator" && call.credential !== "operator") return [unauthorized]
   if (reading._tag === "malformed") return [invalid]
   const { query } = reading
-  if (query.account !== undefined && query.account !== call.accountId) return [noAccount]
+  // Of the contract's own routes another's account is no good request, and on those beside them there is none.
+  if (query.account !== undefined && query.account !== call.accountId) return [isAffiliates ? invalid : noAccount]
   if (query.order !== undefined) return ofOrder(call, query, model)
   if (query.endpoint === "lookUpOutcome") return query.query.size === 1 ? [good] : [invalid]
   // An operator knows markets that have yet to be listed.
@@ -291,7 +301,7 @@ const answered = (state: State, seen: Answered): Verdict => {
   const reading = Queries.read(call.target)
   const query = reading._tag === "query" ? reading.query : undefined
   const meanings = query?.market === undefined ? [] : state.markets.meanings(query.market, query.family, before.markets)
-  const expected = mayBe(call, reading, meanings, model)
+  const expected = mayBe(call, reading, meanings, { affiliates: state.affiliates, model })
   const what = `${call.target} of ${call.client}`
   if (!expected.some((each) => isAnswered(seen, each))) {
     const said = expected.map(({ action = "", code = "", status }) => `${status} ${code} ${action}`.trim()).join(" or ")
@@ -307,9 +317,12 @@ export const readsAreAsAsked: Property<State> = {
   name: "reads-are-as-asked",
   invariant: "contract",
   kind: "safety",
-  initial: () => ({ markets: new Markets(), model: undefined, asked: new Map() }),
+  initial: () => ({ markets: new Markets(), affiliates: false, model: undefined, asked: new Map() }),
   observe: (state, seen) => {
     switch (seen._tag) {
+      case "Started":
+        state.affiliates = seen.set.affiliates
+        return holds
       case "Committed":
         state.model = seen.model
         if (seen.decision.outcomes[0]?.refusal === Refusal.none) state.markets.done(seen.record.command)

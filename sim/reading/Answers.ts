@@ -317,6 +317,13 @@ export const difference = ({ wanted }: Asked, json: unknown, asking: Asking): Sa
       const { accountId, market: marketId, orderId } = wanted
       return members("the cancel", json, { orderId, accountId, marketId, idempotencyKey: asking.idempotencyKey })
     }
+    case "CreditAccount":
+      return members("the credit", json, { accountId: wanted.accountId, idempotencyKey: asking.idempotencyKey })
+        ?? isPair("the credit", json as Json, "amount", "amountAtoms", decimalOf(wanted.amountAtoms, 6), 6)
+    case "SetAccountFlags":
+      return members("the flags", json, { accountId: wanted.accountId, idempotencyKey: asking.idempotencyKey })
+    case "IssueBotKey":
+      return members("the key", json, { principalKind: "bot" })
     case "OpenDemoAccounts":
       return isObject(json) && Array.isArray(json["accounts"]) && json["accounts"].length === wanted.accounts
         ? undefined

@@ -93,6 +93,10 @@ export type Wanted =
     readonly market: string | undefined
   }
   | { readonly kind: "AddToFund"; readonly amountAtoms: number }
+  | { readonly kind: "CreditAccount"; readonly accountId: string; readonly amountAtoms: number }
+  /** Bits of the flags that are to be set, and to be cleared. */
+  | { readonly kind: "SetAccountFlags"; readonly accountId: string; readonly set: number; readonly clear: number }
+  | { readonly kind: "IssueBotKey"; readonly token: string }
   | { readonly kind: "OpenDemoAccounts"; readonly accounts: number; readonly collateralAtoms: number }
 
 /** The kinds of command that requests become. */

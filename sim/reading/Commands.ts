@@ -11,6 +11,7 @@ import type { AutoClose, Trigger } from "../../src/operations/accounts/AutoClose
 import type { Asked, AskedAutoClose, AskedCancel, AskedKind, AskedOrder, AskedTrigger, Family, Unasked, Wanted } from "./Asked.js"
 import type { Meanings, Place } from "./Markets.js"
 import { atomsOf, type Atoms } from "./Numbers.js"
+import * as Tokens from "./Tokens.js"
 
 /** The fields that a command of a kind has besides what every command has. */
 type FieldsOf<K extends AskedKind> = Omit<CommandOfKind<K>, "kind" | keyof Header>
@@ -42,12 +43,9 @@ const unasked: Readonly<Record<Unasked, true>> = {
   SetMarketSession: true,
   ...identities,
   ...tickets,
-  IssueBotKey: true,
   NoteKeyUses: true,
   SetFavorite: true,
-  RegisterAffiliate: true,
-  SetAccountFlags: true,
-  CreditAccount: true
+  RegisterAffiliate: true
 }
 
 /** Whether a command is of a kind that requests ask for under a key. */
@@ -327,6 +325,22 @@ export const difference = ({ operation, wanted }: Asked, command: AskedCommand, 
       return againstMeanings(find(wanted.market), (place) => indexed(wanted, place), command)
     case "AddToFund":
       return differing({ amountAtoms: wanted.amountAtoms } satisfies FieldsOf<"AddToFund">, as("AddToFund", command))
+    case "CreditAccount": {
+      const { accountId, amountAtoms } = wanted
+      const fields = { ofAccount: accountOf(accountId), amountAtoms } satisfies FieldsOf<"CreditAccount">
+      return differing(fields, as("CreditAccount", command))
+    }
+    case "SetAccountFlags": {
+      const { accountId, clear, set } = wanted
+      const fields = { ofAccount: accountOf(accountId), set, clear } satisfies FieldsOf<"SetAccountFlags">
+      return differing(fields, as("SetAccountFlags", command))
+    }
+    case "IssueBotKey": {
+      // What is kept of the key is held to what is told of it.
+      const subject = Tokens.subjectIn(wanted.token) ?? ""
+      const fields = { ofAccount: Tokens.accountOf(subject) ?? none, subject }
+      return differing(fields satisfies Partial<FieldsOf<"IssueBotKey">>, as("IssueBotKey", command))
+    }
     case "CancelByOperator":
       return againstMeanings(
         wanted.market === undefined ? [undefined] : find(wanted.market),

@@ -47,6 +47,7 @@ export type Wish =
   | { readonly kind: "exchangeAgentConnect"; readonly deviceSha256: string; readonly codeChallenge: string }
   | { readonly kind: "revokeApiKey"; readonly keyId: string }
   | { readonly kind: "setFavorite"; readonly marketId: string; readonly favorite: boolean }
+  | { readonly kind: "registerAffiliate" }
   | { readonly kind: "mintTicket"; readonly scopes: number }
   | { readonly kind: "rotateTicket" | "endTickets"; readonly ticket: string }
 
@@ -215,7 +216,8 @@ const endBody = shape({ ticket: (value) => typeof value === "string" && /^[A-Za-
 
 const text = (body: Json, member: string): string => String(body[member])
 
-const simple = (kind: "getCurrentSession" | "endCurrentSession" | "listPasskeys" | "listApiKeys"): Route["read"] => (body, _, query) =>
+type Simple = "getCurrentSession" | "endCurrentSession" | "listPasskeys" | "listApiKeys" | "registerAffiliate"
+const simple = (kind: Simple): Route["read"] => (body, _, query) =>
   isNothing(body) && query.size === 0 ? { kind } : undefined
 
 /** Routes whose query is empty. */
@@ -298,6 +300,7 @@ const routes: ReadonlyArray<Route> = [
     (body, [, keyId = ""], query) => isNothing(body) && query.size === 0 ? { kind: "revokeApiKey", keyId } : undefined),
   route("PUT", "/v1/accounts/*/favorites/*", "trader", favorite(true)),
   route("DELETE", "/v1/accounts/*/favorites/*", "trader", favorite(false)),
+  route("POST", "/v1/accounts/*/affiliate/registration", "trader", simple("registerAffiliate")),
   route("POST", "/v1/realtime/ticket", "key", (body, _, query) => {
     if (query.size > 0 || !(body === undefined || (isObject(body) && fits(body, mintBody)))) return undefined
     return { kind: "mintTicket", scopes: body?.["scopes"] === undefined ? 1 : bits(body["scopes"]) }
@@ -327,7 +330,7 @@ const paramsOn = (segments: ReadonlyArray<string>, { path }: Route): ReadonlyArr
 
 /** Where all of them are: most requests are seen to be none of them at once. */
 const places =
-  /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events|favorites))/
+  /^\/v1\/(?:auth\/|agent-connect|realtime\/ticket|accounts\/[^/]*\/(?:passkeys|agent-connect|api-keys|security-events|favorites|affiliate))/
 
 /** A request about who may act; undefined where it meets another route, or none. */
 export const read = (method: string, target: string, body: string): Reading | undefined => {

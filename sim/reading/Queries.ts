@@ -63,6 +63,7 @@ const routes: ReadonlyArray<Route> = [
   route("listFundingPayments", "key", "/v1/accounts/:account/funding-payments", sinceAndLimit),
   route("lookUpOutcome", "key", "/v1/accounts/:account/outcomes", { idempotencyKey: visible, clientOrderId }),
   route("getCancelAllAfter", "key", "/v1/accounts/:account/orders/cancel-all-after"),
+  route("getAffiliate", "key", "/v1/accounts/:account/affiliate/registration"),
   route("getCurrentApiKey", "key", "/v1/api-keys/current"),
   route("listMarkets", "public", "/v1/markets"),
   route("getMarket", "public", "/v1/markets/:market"),

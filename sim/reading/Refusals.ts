@@ -121,6 +121,9 @@ const withoutCommand: ReadonlyArray<Told> = [
   unproven,
   told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey"),
   invalid("passkey_registration_invalid"),
+  // Workloads: a token that proves nothing, and keys that cannot be had to look at it.
+  invalid("workload_token_rejected"),
+  told(503, "dependency_unavailable", "ExchangeNotAvailable", again),
   told(400, "authorization_pending", "BadRequest", again),
   told(400, "slow_down", "BadRequest", again),
   told(400, "access_denied", "BadRequest", fix),

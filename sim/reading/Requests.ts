@@ -471,6 +471,34 @@ const addToFund: Route["read"] = (body) => {
   return { wanted: { kind: "AddToFund", amountAtoms }, says: amountAtoms }
 }
 
+// ---- what an operator says of accounts
+
+const creditBody = shape({ accountId: Bodies.name, amount: Bodies.decimal })
+const flagNames = ["bot", "load_harness", "disabled"] as const
+const flagsBody = shape({}, Object.fromEntries(flagNames.map((name) => [name, Bodies.flag])))
+const botBody = shape({ token: Bodies.textUpTo(16_384, 1) })
+
+const creditAccount: Route["read"] = (body) => {
+  if (!fits(body, creditBody)) return malformed
+  const { accountId, amount } = body as { readonly accountId: string; readonly amount: string }
+  const amountAtoms = atomsOf(amount, 6)
+  if (typeof amountAtoms === "string" || amountAtoms < 1) return malformed
+  return { wanted: { kind: "CreditAccount", accountId, amountAtoms }, says: [accountId, amountAtoms] }
+}
+
+const setFlags: Route["read"] = (body, [accountId = ""]) => {
+  if (!fits(body, flagsBody)) return malformed
+  const bits = (is: boolean): number => flagNames.reduce((sum, name, bit) => body[name] === is ? sum + 2 ** bit : sum, 0)
+  const [set, clear] = [bits(true), bits(false)]
+  return { wanted: { kind: "SetAccountFlags", accountId, set, clear }, says: [accountId, set, clear] }
+}
+
+const issueBotKey: Route["read"] = (body) => {
+  if (!fits(body, botBody)) return malformed
+  const { token } = body as { readonly token: string }
+  return { wanted: { kind: "IssueBotKey", token }, says: token }
+}
+
 const isNothing = (body: unknown): boolean => body === undefined || (isObject(body) && Object.keys(body).length === 0)
 
 const withoutBody = (kind: "HaltEngine" | "ResumeEngine"): Route["read"] => (body) =>
@@ -537,7 +565,10 @@ const routes: ReadonlyArray<Route> = [
   route("PUT", "/v1/operator/limits", Operation.setLimits, setLimits),
   route("POST", "/v1/operator/orders/cancel", Operation.cancelByOperator, operatorCancel),
   route("POST", "/v1/operator/insurance-fund", Operation.addToFund, addToFund),
-  route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts)
+  route("POST", "/v1/operator/demo/accounts", Operation.openDemoAccounts, openAccounts),
+  route("POST", "/v1/operator/demo/credits", Operation.creditAccount, creditAccount),
+  route("PUT", "/v1/operator/accounts/*/flags", Operation.setAccountFlags, setFlags),
+  route("POST", "/v1/operator/bot-keys", Operation.issueBotKey, issueBotKey)
 ]
 
 /** A preview reads what a placement does, under its account and without a key; it becomes no command. */

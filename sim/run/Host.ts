@@ -3,6 +3,7 @@
  * due, and starts it again whatever it ended by.
  */
 import type { ListedMarket } from "../../src/Bootstrap.js"
+import { accountId } from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
 import type { Command } from "../../src/operations/Operations.js"
@@ -16,7 +17,8 @@ import { stateDigest } from "../../src/sequencer/StateDigest.js"
 import { versions } from "../../src/sequencer/Versions.js"
 import type * as Venue from "../../src/Venue.js"
 import { type Bounds, type Options, roomy, unlimited } from "../faults/Options.js"
-import type { Limits } from "../properties/Observation.js"
+import type { Limits, Settings } from "../properties/Observation.js"
+import * as Tokens from "../reading/Tokens.js"
 import type * as SimDisk from "../world/SimDisk.js"
 import * as SimProcess from "../world/SimProcess.js"
 import type { FeedReader } from "./FeedReader.js"
@@ -30,6 +32,12 @@ export const boundsOf = ({ bounds }: Options): Bounds => bounds ?? roomy
 
 /** How many requests it lets in. */
 const limitsOf = ({ limits }: Options): Limits => limits ?? unlimited
+
+/** What there is in it, and what not. */
+const settingsOf = ({ standings }: Options): Settings => ({
+  affiliates: standings?.affiliates ?? false,
+  workloads: standings?.workloads ?? false
+})
 
 /** The tables that it has, how many fills of it can be read, and how much one record does. */
 export const capacityOf = (options: Options): Capacity => {
@@ -90,7 +98,7 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   acceptsIndexStream: true,
   rateLimits: { ...limitsOf(options), signInsPerAddress: limitsOf(options).perAddress },
   site,
-  affiliateEnabled: false,
+  affiliateEnabled: settingsOf(options).affiliates,
   markets: [],
   capacity: capacityOf(options),
   sequencer: {
@@ -104,6 +112,9 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   feed: { blocks: 24, bytes: 12 * 1024 },
   journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes }
 })
+
+/** An account that a workload is bound to, and that nobody ever opened. */
+const neverOpened = "acc_zzzzzz"
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */
 const hungMs = 1_500
@@ -170,7 +181,7 @@ export class Host {
     )
     const bounds = { ...boundsOf(options), maxRecords: options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords }
     const limits = limitsOf(options)
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, calendars, rules, bounds, limits })
+    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, calendars, rules, bounds, limits, set: settingsOf(options) })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"
@@ -268,6 +279,7 @@ export class Host {
       secure,
       preemption: options.process.preemption,
       venue: { ...venueOptions(this.world, this.#running), ...set },
+      workloads: settingsOf(options).workloads ? { get: this.#bound } : undefined,
       marketsFile: markets === undefined ? undefined : JSON.stringify(this.#listed),
       feed,
       log: (line) => this.witness.log(line),
@@ -275,6 +287,14 @@ export class Host {
       ...told
     })
     this.process.clock.jump(this.#agedMs)
+  }
+
+  /** The account that a workload's subject is bound to, once there is one. */
+  readonly #bound = (subject: string): string | undefined => {
+    const account = Tokens.accountOf(subject)
+    if (account === -1) return neverOpened
+    const found = account === undefined ? undefined : this.follower.model.accounts[account]
+    return found === undefined ? undefined : accountId(found.born)
   }
 
   /** Lets so much time pass for this process and all after it, as after a while in which nobody called. */

@@ -11,15 +11,12 @@ const keeps = (model: NaiveVenue, account: NaiveAccount, at: NaiveMarket, mark: 
   return equity >= maintenanceMargin
 }
 
-/** One for some account with a position that its market can ruin; undefined where none is near. */
-export const find = (
+/** The last price at which an account keeps it in a market that it holds a position in, and the next, at which it does not. */
+export const of = (
   model: NaiveVenue,
-  random: SimRandom
-): { readonly market: NaiveMarket; readonly priceAtoms: number } | undefined => {
-  const holding = model.accounts.filter((account) => account.positions.size > 0)
-  if (holding.length === 0) return undefined
-  const account = random.pick(holding)
-  const market = model.markets[random.pick([...account.positions.keys()])]!
+  account: NaiveAccount,
+  market: NaiveMarket
+): { readonly good: number; readonly bad: number } | undefined => {
   const { maxPriceAtoms, minPriceAtoms } = market.parameters
   const isLong = account.positions.get(market.index)!.quantity > 0
   let good = market.mark
@@ -30,5 +27,18 @@ export const find = (
     if (keeps(model, account, market, middle)) good = middle
     else bad = middle
   }
-  return { market, priceAtoms: random.pick([good, bad]) }
+  return { good, bad }
+}
+
+/** One for some account with a position that its market can ruin; undefined where none is near. */
+export const find = (
+  model: NaiveVenue,
+  random: SimRandom
+): { readonly market: NaiveMarket; readonly priceAtoms: number } | undefined => {
+  const holding = model.accounts.filter((account) => account.positions.size > 0)
+  if (holding.length === 0) return undefined
+  const account = random.pick(holding)
+  const market = model.markets[random.pick([...account.positions.keys()])]!
+  const brink = of(model, account, market)
+  return brink === undefined ? undefined : { market, priceAtoms: random.pick([brink.good, brink.bad]) }
 }

@@ -21,6 +21,7 @@ import * as Calls from "./Calls.js"
 import * as Changes from "./Changes.js"
 import { decimal } from "./Calls.js"
 import type { Desk } from "./Desk.js"
+import { Hunt } from "./Hunt.js"
 import { simMarkets, type SimMarkets } from "./SimMarkets.js"
 import * as Spelling from "./Spelling.js"
 import * as Twist from "./Twist.js"
@@ -50,6 +51,8 @@ const setIndexPriceText = (token: string, key: string, marketId: string, price: 
 
 /** How long a market stays in another status, or the venue halted, at most. */
 const maxDisturbanceMs = 1_500
+/** How long a market is halted over a liquidation. */
+const lookedAtTwiceMs = 2_200
 /** Statuses in which a market stays for a while. */
 const disturbances: ReadonlyArray<Status> = ["paused", "cancel_only", "reduce_only", "reduce_only", "halted"]
 /** How often it repeats itself. */
@@ -428,6 +431,7 @@ export const make = (
   const draws = drawsOf(random)
   const delistings = random.split("delistings")
   const halts = random.split("halts")
+  const hunt = options.ruin === undefined ? undefined : new Hunt(desk.model, random.split("hunt"))
   const remembered = (draft: Calls.Draft): Calls.Draft => {
     past.push(draft)
     if (past.length > memorySize) past.shift()
@@ -447,6 +451,19 @@ export const make = (
     return commands.setIndex(market, price, sourceEpochMs)
   }
 
+  /** Whether he hunts now: a price, or a market that is halted for as long as a liquidation is looked at twice. */
+  const hunts = (next: () => void): boolean => {
+    const found = hunt?.next()
+    if (found === undefined) return false
+    const { market } = found
+    if (found._tag === "price") desk.issue(commands.setIndex(market, found.priceAtoms), next)
+    else {
+      desk.issue(commands.setStatus(market.parameters.marketId, "halted"), next)
+      desk.time.after(lookedAtTwiceMs, () => desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {}))
+    }
+    return true
+  }
+
   const act = (): void => {
     if (!desk.isOpen()) return
     const next = (): void => {
@@ -455,6 +472,7 @@ export const make = (
     if (draws.notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, draws.notices), () => {})
     const delists = delistingNow(commands, desk, delistings, options, edges)
     if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
+    if (hunts(next)) return
     if (delists !== undefined) desk.issue(remembered(delists), next)
     else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)

@@ -148,6 +148,12 @@ export const endTickets = (who: Bearer, ticket: unknown): Draft => call(who, "en
 export const setFavorite = (who: Bearer, marketId: string, isFavorite: boolean): Draft =>
   call(who, isFavorite ? "addFavorite" : "removeFavorite", isFavorite ? "PUT" : "DELETE", ofAccount(who, `favorites/${marketId}`))
 
+const affiliatePath = (who: Bearer): string => ofAccount(who, "affiliate/registration")
+/** Without a body, or with one that may be none. */
+export const registerAffiliate = (who: Bearer, body: object | undefined): Draft =>
+  call(who, "registerAffiliate", "POST", affiliatePath(who), body)
+export const getAffiliate = (who: Bearer): Draft => call(who, "getAffiliate", "GET", affiliatePath(who))
+
 /** Markets as whoever asks sees them, with what is a favorite of his. */
 export const readMarket = (who: Bearer, marketId: string): Draft => call(who, "getMarket", "GET", `/v1/markets/${marketId}`)
 export const readMarkets = (who: Bearer): Draft => call(who, "listMarkets", "GET", "/v1/markets")

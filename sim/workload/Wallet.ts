@@ -14,6 +14,10 @@ export const firstApart = 1_000_000
 export const firstOfTickets = 2_000_000
 /** And those about favorites from here on. */
 export const firstOfFavorites = 3_000_000
+/** And those about accounts and their standing from here on. */
+export const firstOfStandings = 4_000_000
+/** And those of agents and bots who trade from here on. */
+export const firstOfAgents = 5_000_000
 
 /** A part of the answer to a call, by its path, in a text of a draft. */
 export const of = (call: number, path: string): string => `{of ${call} ${path}}`
@@ -31,7 +35,7 @@ const at = (value: unknown, path: string): unknown =>
   path.split(".").reduce<unknown>((found, name) => isObject(found) ? found[name] : undefined, value)
 
 /** Members of answers and of bodies that nobody but their holder may know. */
-const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier", "ticket"] as const
+const secretMembers = ["accessToken", "apiKey", "deviceCode", "codeVerifier", "ticket", "token"] as const
 
 export class Wallet {
   /** By the number of the call. */
@@ -45,6 +49,12 @@ export class Wallet {
 
   constructor(readonly model: NaiveVenue) {}
 
+  /** A text of what the answer to a call told; undefined where it told none there. */
+  told(call: number, path: string): string | undefined {
+    const value = at(this.#answers.get(call), path)
+    return typeof value === "string" ? value : undefined
+  }
+
   /** Takes note of a good answer. */
   note(call: number, json: unknown): void {
     if (!isObject(json)) return
@@ -55,6 +65,8 @@ export class Wallet {
     for (const opened of Array.isArray(json["accounts"]) ? json["accounts"] : []) if (isObject(opened)) this.#keep(opened)
     const { accessToken, accountId: named, apiKey, key } = json
     if (typeof accessToken === "string") this.#accounts.set(accessToken, String(named))
+    // Of a bot's key the answer itself says it.
+    if (typeof apiKey === "string" && typeof named === "string") this.#accounts.set(apiKey, named)
     if (typeof apiKey === "string" && isObject(key)) this.#accounts.set(apiKey, String(key["accountId"]))
   }
 
@@ -65,10 +77,14 @@ export class Wallet {
     }
   }
 
+  #keepSent(body: string): void {
+    const sent: unknown = body.startsWith("{") ? JSON.parse(body) : undefined
+    if (isObject(sent)) this.#keep(sent)
+  }
+
   #text(text: string): string {
     return text.replace(symbols, (_, call: string, path: string) => {
-      const told = at(this.#answers.get(Number(call)), path)
-      return typeof told === "string" ? told : nothing
+      return this.told(Number(call), path) ?? nothing
     })
   }
 
@@ -84,6 +100,7 @@ export class Wallet {
 
   /** A draft as what it means now. */
   resolved(draft: Draft): Draft {
+    if (draft.endpoint === "issueBotKey") this.#keepSent(draft.body)
     if (draft.proofs === undefined && !draft.token.includes("{of") && !draft.target.includes("{of") && !draft.body.includes("{of")) {
       return draft
     }
@@ -91,8 +108,7 @@ export class Wallet {
     const token = this.#text(draft.token)
     const body = this.#text(draft.body)
       .replace(proofs, (_, index: string) => JSON.stringify(this.#response(responses[Number(index)]!)))
-    const sent: unknown = body.startsWith("{") ? JSON.parse(body) : undefined
-    if (isObject(sent)) this.#keep(sent)
+    this.#keepSent(body)
     const said = { ...rest, token, body, target: this.#text(draft.target) }
     return draft.credential === "issued" ? { ...said, ...this.#whose(said) } : said
   }

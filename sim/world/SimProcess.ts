@@ -11,7 +11,7 @@ import type { Reads } from "../../src/engine/Reads.js"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import * as Marks from "../../src/domain/Marks.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
-import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
+import type { Trust } from "../../src/identity/NodeWorkloadIdentity.js"
 import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Feed } from "../../src/sequencer/Feed.js"
@@ -24,6 +24,7 @@ import type { SimNetwork } from "./SimNetwork.js"
 import type { SimRandom } from "./SimRandom.js"
 import * as SimScheduler from "./SimScheduler.js"
 import type { SimTime } from "./SimTime.js"
+import * as SimWorkloads from "./SimWorkloads.js"
 
 export interface Parts {
   readonly time: SimTime
@@ -36,6 +37,8 @@ export interface Parts {
   /** Probability per fiber step that it yields. */
   readonly preemption: number
   readonly venue: Venue.Options
+  /** Which accounts workloads are bound to; undefined: no platform's may have bots' keys. */
+  readonly workloads: Trust["accounts"] | undefined
   /** What the markets file holds; undefined: there is none, and `venue` says which markets there are. */
   readonly marketsFile: string | undefined
   /** Where index prices come from; undefined: only from the operator. */
@@ -77,7 +80,7 @@ export const start = (parts: Parts): SimProcess => {
     Layer.succeed(Turns, { schedule: scheduler.ready }),
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
     SimPasskeyVerifier.layer,
-    WorkloadIdentity.layerNone,
+    SimWorkloads.layer(parts.workloads),
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
   const venue = marketsFile === undefined

@@ -1,5 +1,15 @@
 /** `WorkloadIdentity` by `jose`: tokens are JWTs, signed by a platform whose public keys are in a file or behind a URL. */
-import { createLocalJWKSet, createRemoteJWKSet, errors, type JSONWebKeySet, jwtVerify, type JWTVerifyGetKey } from "jose"
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  type JSONWebKeySet,
+  type JWTPayload,
+  jwtVerify,
+  type JWTVerifyGetKey,
+  type JWTVerifyOptions
+} from "jose"
+import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import * as Layer from "effect/Layer"
 import { KeysUnavailable, TokenRejected, type Workload, WorkloadIdentity } from "./WorkloadIdentity.js"
@@ -38,31 +48,36 @@ const faultOf = (error: unknown): string | undefined => {
   return error instanceof errors.JWTInvalid || error instanceof errors.JWSInvalid ? "The token is no signed JWT." : undefined
 }
 
-const verify = (platform: Platform, keys: JWTVerifyGetKey) => (token: string, atEpochMs: number) =>
-  Effect.tryPromise({
-    try: () =>
-      jwtVerify(token, keys, {
-        issuer: platform.issuer,
-        audience: platform.audience,
-        algorithms,
-        currentDate: new Date(atEpochMs),
-        requiredClaims: ["exp", "sub"]
+/** Whose tokens are taken: the platform without its keys. */
+export type Trust = Pick<Platform, "issuer" | "audience"> & { readonly accounts: Pick<Platform["accounts"], "get"> }
+
+/** Looks at a token's signature, and at its claims by what the venue asks of them. Fails with an error of `jose`'s. */
+export type Check = (token: string, options: JWTVerifyOptions) => Effect.Effect<JWTPayload, unknown>
+
+const requiredClaims = ["exp", "sub"]
+
+/** Decides by a check of tokens: what is asked of one, what is said of one that is not taken, and which account its subject has. */
+export const by = ({ accounts, audience, issuer }: Trust, check: Check): Context.Tag.Service<WorkloadIdentity> => ({
+  verify: (token, atEpochMs) =>
+    check(token, { issuer, audience, algorithms, currentDate: new Date(atEpochMs), requiredClaims }).pipe(
+      Effect.mapError((error) => {
+        const fault = faultOf(error)
+        return fault === undefined ? new KeysUnavailable(error) : new TokenRejected(fault)
       }),
-    catch: (error) => {
-      const fault = faultOf(error)
-      return fault === undefined ? new KeysUnavailable(error) : new TokenRejected(fault)
-    }
-  }).pipe(Effect.flatMap(({ payload: { sub: subject = "" } }): Effect.Effect<Workload, TokenRejected> => {
-    const accountId = platform.accounts.get(subject)
-    return accountId === undefined
-      ? Effect.fail(new TokenRejected("The token's subject is bound to no account here."))
-      : Effect.succeed({ subject, accountId })
-  }))
+      Effect.flatMap(({ sub: subject = "" }): Effect.Effect<Workload, TokenRejected> => {
+        const accountId = accounts.get(subject)
+        return accountId === undefined
+          ? Effect.fail(new TokenRejected("The token's subject is bound to no account here."))
+          : Effect.succeed({ subject, accountId })
+      })
+    )
+})
+
+const joses = (keys: JWTVerifyGetKey): Check => (token, options) =>
+  Effect.tryPromise({ try: () => jwtVerify(token, keys, options), catch: (error) => error }).pipe(Effect.map(({ payload }) => payload))
 
 export const layer = (platform: Platform): Layer.Layer<WorkloadIdentity> =>
-  Layer.sync(WorkloadIdentity, () => ({
-    verify: verify(
-      platform,
-      "set" in platform.keys ? createLocalJWKSet(platform.keys.set) : createRemoteJWKSet(new URL(platform.keys.url))
-    )
-  }))
+  Layer.sync(WorkloadIdentity, () => {
+    const { keys } = platform
+    return by(platform, joses("set" in keys ? createLocalJWKSet(keys.set) : createRemoteJWKSet(new URL(keys.url))))
+  })

@@ -1,0 +1,155 @@
+/**
+ * Safety (I11). A bot has a key only for the token of its own workload: signed by the platform that the venue is set up for, meant for
+ * it, in its time, and bound to the very account. Whoever shows anything else gets none, and is told that it is the token; whoever
+ * shows a good one is not turned away for it. What is told is the key that was journaled, and the same again to the same request.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import { sha256 } from "../reading/Identity.js"
+import * as Tokens from "../reading/Tokens.js"
+import { difference } from "./Difference.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface Issued {
+  readonly command: CommandOfKind<"IssueBotKey">
+  readonly sequence: number
+  readonly atEpochMs: number
+}
+
+interface State {
+  /** Whether the venue is set up for a platform. */
+  isSet: boolean
+  model: NaiveVenue | undefined
+  /** Tokens that an operator has shown, by their requests' keys. */
+  readonly shown: Map<string, Set<string>>
+  /** How many accounts there were when an attempt was sent: a workload is bound to its account as soon as that is there. */
+  readonly accounts: Map<string, number>
+  /** Keys that were issued, by their digests. */
+  readonly issued: Map<string, Issued>
+}
+
+const weekMs = 7 * 24 * 60 * 60 * 1000
+
+type Seen<T extends Observation["_tag"]> = Extract<Observation, { readonly _tag: T }>
+
+/** The token of a request for a key that is one by the contract. */
+const tokenIn = ({ credential, reading }: Call): string | undefined =>
+  credential === "operator" && reading._tag === "asked" && reading.asked.wanted.kind === "IssueBotKey"
+    ? reading.asked.wanted.token
+    : undefined
+
+const committed = (state: State, { decision: { outcomes }, record: { atEpochMs, command, sequence } }: Seen<"Committed">): Verdict => {
+  if (command.kind !== "IssueBotKey") return holds
+  const what = `record ${sequence} issues a key to ${command.subject},`
+  if (!state.isSet) return broken(`${what} and the venue knows no platform`)
+  const tokens = [...state.shown.get(command.idempotencyKey) ?? []].filter((token) => Tokens.subjectIn(token) === command.subject)
+  if (tokens.every((token) => Tokens.lastingFault(token) !== undefined)) return broken(`${what} which has not proved who it is`)
+  if (Tokens.accountOf(command.subject) !== command.ofAccount) return broken(`${what} for account ${command.ofAccount}`)
+  if (outcomes[0]?.refusal === Refusal.none) state.issued.set(command.secretSha256, { command, sequence, atEpochMs })
+  return holds
+}
+
+/** The key as it is told, against its record. */
+const told = ({ issued }: State, { answer: { json }, model }: Seen<"Answered">, token: string): Verdict => {
+  const apiKey = String((json as Json)["apiKey"])
+  const found = issued.get(sha256(apiKey, "hex"))
+  if (found === undefined) return broken("tells a key that no record is of")
+  const { atEpochMs, command: { displayPrefix, keyId, ofAccount, subject }, sequence } = found
+  if (subject !== Tokens.subjectIn(token)) return broken(`tells the key of ${subject}`)
+  if (!apiKey.startsWith(`${displayPrefix}_`)) return broken(`tells a key that does not begin with ${displayPrefix}`)
+  return difference("what is told", json, {
+    version: "bot-key/v1",
+    apiKey,
+    keyId,
+    accountId: idOf(model.accounts[ofAccount]!.born),
+    principalKind: "bot",
+    displayPrefix,
+    scopes: ["read", "trade"],
+    createdAtEpochMs: atEpochMs,
+    expiresAtEpochMs: atEpochMs + weekMs,
+    sequence
+  })
+}
+
+/** What a token may be found to be, by the clock between question and answer: of one that was set meanwhile nothing is known but that. */
+const findings = (token: string, { clock, model }: Seen<"Answered">, before: number): ReadonlyArray<Tokens.Fault | undefined> => {
+  const lasting = Tokens.lastingFault(token)
+  const account = Tokens.accountOf(Tokens.subjectIn(token) ?? "") ?? Number.POSITIVE_INFINITY
+  if (lasting !== undefined || account >= model.accounts.length) return [lasting ?? "rejected"]
+  const timed = clock === undefined ? [undefined, "rejected" as const] : clock.map((now) => Tokens.fault(token, now))
+  return account < before ? timed : [...timed, "rejected"]
+}
+
+const failed = ({ isSet }: State, { answer: { json, status }, model }: Seen<"Answered">, token: string, is: Findings): Verdict => {
+  const { code, dependency, rejectionGuard: guard } = isObject(json) ? json : {}
+  if (guard === "workload_token_rejected") return is("rejected") ? holds : broken("is turned away with a good token")
+  if (code === "operation_not_available") return isSet ? broken("is told that there is no platform") : holds
+  if (status === 503) {
+    const isOfKeys = code === "dependency_unavailable" && dependency === undefined
+    return isOfKeys && !is("unavailable") ? broken("is told that the platform's keys cannot be had") : holds
+  }
+  if (!isSet) return broken("is not told that there is no platform")
+  if (!is(undefined)) return broken("is not told that its token proves nothing")
+  if (code !== "account_not_found") return holds
+  const account = Tokens.accountOf(Tokens.subjectIn(token) ?? "") ?? -1
+  const found = model.accounts[account]
+  return found === undefined || found === model.fund ? holds : broken("is told that there is no such account")
+}
+
+/** Whether a token may have been found to be something. */
+type Findings = (fault: Tokens.Fault | undefined) => boolean
+
+const answered = (state: State, seen: Seen<"Answered">, token: string): Verdict => {
+  const { answer, call } = seen
+  const attempt = `${call.id}/${seen.attempt}`
+  const found = findings(token, seen, state.accounts.get(attempt) ?? 0)
+  state.accounts.delete(attempt)
+  const is: Findings = (fault) => found.includes(fault)
+  const isDone = answer.status === 200
+  const verdict = isDone && !(state.isSet && is(undefined))
+    ? broken("has not proved who it is")
+    : isDone
+    ? told(state, seen, token)
+    : failed(state, seen, token, is)
+  return verdict === undefined
+    ? holds
+    : broken(`a request with the token ${call.body} under key ${call.idempotencyKey}, answered ${answer.status} ${answer.text}, ${verdict}`)
+}
+
+export const botKeys: Property<State> = {
+  name: "bots-keys-are-of-proven-workloads",
+  invariant: "I11",
+  kind: "safety",
+  initial: () => ({ isSet: false, model: undefined, shown: new Map(), accounts: new Map(), issued: new Map() }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.isSet = seen.set.workloads
+        return holds
+      case "Asked": {
+        const token = tokenIn(seen.call)
+        const key = seen.call.idempotencyKey ?? ""
+        if (token === undefined) return holds
+        state.shown.set(key, (state.shown.get(key) ?? new Set()).add(token))
+        state.accounts.set(`${seen.call.id}/${seen.attempt}`, state.model?.accounts.length ?? 0)
+        return holds
+      }
+      case "Unanswered":
+        state.accounts.delete(`${seen.call.id}/${seen.attempt}`)
+        return holds
+      case "Committed":
+        state.model = seen.model
+        return committed(state, seen)
+      case "Answered": {
+        const token = tokenIn(seen.call)
+        return token === undefined ? holds : answered(state, seen, token)
+      }
+      default:
+        return holds
+    }
+  }
+}

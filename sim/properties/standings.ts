@@ -1,0 +1,155 @@
+/**
+ * Safety (contract). Accounts stand as they were set: whether they may trade, their flags and who is an affiliate are in the engine as
+ * in the reference model. Nobody is an affiliate who has not asked for it by his account's own route, and whoever looks is told since
+ * when he is one, under a code that is his alone and never changes. Where accounts may be none there are no such routes; either way
+ * the answer names the policy, and it is one for a whole run.
+ */
+import { accountId as idOf } from "../../src/domain/Ids.js"
+import type { NaiveVenue } from "../model/NaiveVenue.js"
+import { isObject, type Json } from "../reading/Bodies.js"
+import * as Identity from "../reading/Identity.js"
+import { difference } from "./Difference.js"
+import type { Call, Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+interface State {
+  /** Whether accounts may be affiliates. */
+  isOn: boolean
+  /** The policy that was named first. */
+  policy: string | undefined
+  /** Accounts that have asked to be affiliates. */
+  readonly asked: Set<string>
+  /** Codes that were told, by account. */
+  readonly codes: Map<string, string>
+  /** By call and attempt that looks, whether its account was one when it was sent. */
+  readonly before: Map<string, boolean>
+  /** Whether something of it has changed since the engine was last looked at. */
+  isChanged: boolean
+  model: NaiveVenue | undefined
+}
+
+const policyHeader = "x-service-runtime-policy-version"
+const codePattern = /^[BCDFGHJKLMNPQRSTVWXZ2-9]{8}$/
+
+const isOfAffiliates = ({ endpoint }: Call): boolean => endpoint === "registerAffiliate" || endpoint === "getAffiliate"
+
+const kinds: ReadonlySet<string> = new Set(["CreditAccount", "SetAccountFlags", "RegisterAffiliate", "OpenOwnerAccount"])
+
+type Seen<T extends Observation["_tag"]> = Extract<Observation, { readonly _tag: T }>
+
+const committed = (state: State, { model, record: { command, sequence } }: Seen<"Committed">): Verdict => {
+  state.model = model
+  if (!kinds.has(command.kind)) return holds
+  state.isChanged = true
+  if (command.kind !== "RegisterAffiliate") return holds
+  if (!state.isOn) return broken(`record ${sequence} registers an affiliate, and there are to be none`)
+  const accountId = idOf(model.accounts[command.account]!.born)
+  return state.asked.has(accountId) ? holds : broken(`record ${sequence} makes ${accountId} an affiliate, which has not asked for it`)
+}
+
+const inspected = (state: State, { model, reads, whole }: Seen<"Inspected">): Verdict => {
+  if (!state.isChanged && !whole) return holds
+  state.isChanged = false
+  for (const { index } of model.accounts) {
+    const expected = {
+      flags: model.standings.flagsOf(index),
+      mayTrade: model.mayTrade(index),
+      affiliateSince: model.standings.affiliateSince(index)
+    }
+    const verdict = difference(`the standing of account ${index}`, reads.standing(index), expected)
+    if (verdict !== undefined) return verdict
+  }
+  return holds
+}
+
+/** Holds an affiliate's code to be his alone. */
+const codeVerdict = ({ codes }: State, accountId: string, code: unknown): Verdict => {
+  if (typeof code !== "string" || !codePattern.test(code)) return broken(`is told the code ${String(code)}`)
+  const known = codes.get(accountId)
+  if (known !== undefined && known !== code) return broken(`is told the code ${code}, and was told ${known}`)
+  const other = [...codes].find(([id, told]) => told === code && id !== accountId)
+  codes.set(accountId, code)
+  return other === undefined ? holds : broken(`is told the code of ${other[0]}`)
+}
+
+/** What an account is told of itself as an affiliate. */
+const profileVerdict = (state: State, { answer: { json }, call, model }: Seen<"Answered">, wasOne: boolean): Verdict => {
+  const { accountId } = call
+  const since = model.standings.affiliateSince(call.account)
+  const told = json as Json
+  // Of a read it is not known whether it came before a registration, or behind it.
+  const isOne = call.endpoint === "registerAffiliate" || wasOne || (since !== 0 && told["registered"] === true)
+  const expected = {
+    version: "external-affiliate-profile/v1",
+    accountId,
+    registered: isOne,
+    affiliateId: isOne ? accountId.replace("acc_", "aff_") : null,
+    referralCode: isOne ? told["referralCode"] : null,
+    registeredAtEpochMs: isOne ? since : null
+  }
+  return difference("what is told", json, expected) ?? (isOne ? codeVerdict(state, accountId, told["referralCode"]) : holds)
+}
+
+/** The version of the policy, where an answer has to name it. */
+const policyVerdict = (state: State, headers: Readonly<Record<string, string>>): Verdict => {
+  const policy = headers[policyHeader]
+  state.policy ??= policy
+  return policy !== undefined && policy !== "" && policy === state.policy
+    ? holds
+    : broken(`names the policy ${String(policy)}, and before ${String(state.policy)}`)
+}
+
+const answered = (state: State, seen: Seen<"Answered">): Verdict => {
+  const { answer: { headers, json, status, text }, attempt, call } = seen
+  const wasOne = state.before.get(`${call.id}/${attempt}`) ?? false
+  state.before.delete(`${call.id}/${attempt}`)
+  const isHidden = status === 404 && isObject(json) && json["code"] === "route_not_found"
+  const what = `${call.method} ${call.target} of ${call.client}, answered ${status} ${text},`
+  if (isHidden === state.isOn) return broken(`${what} ${state.isOn ? "is hidden" : "is not hidden"}`)
+  if (!isHidden && status !== 200) return holds
+  const verdict = policyVerdict(state, headers) ?? (isHidden ? holds : profileVerdict(state, seen, wasOne))
+  return verdict === undefined ? holds : broken(`${what} ${verdict}`)
+}
+
+const sent = (state: State, { attempt, call }: Seen<"Asked">): void => {
+  const reading = Identity.read(call.method, call.target, call.body)
+  if (reading?.wish?.kind === "registerAffiliate" && reading.accountId === call.accountId) state.asked.add(call.accountId)
+  const wasOne = state.model !== undefined && state.model.standings.affiliateSince(call.account) !== 0
+  state.before.set(`${call.id}/${attempt}`, wasOne)
+}
+
+export const standings: Property<State> = {
+  name: "accounts-stand-as-they-were-set",
+  invariant: "contract",
+  kind: "safety",
+  initial: () => ({
+    isOn: false,
+    policy: undefined,
+    asked: new Set(),
+    codes: new Map(),
+    before: new Map(),
+    isChanged: false,
+    model: undefined
+  }),
+  observe: (state, seen) => {
+    switch (seen._tag) {
+      case "Started":
+        state.isOn = seen.set.affiliates
+        return holds
+      case "Asked":
+        if (isOfAffiliates(seen.call)) sent(state, seen)
+        return holds
+      case "Unanswered":
+        state.before.delete(`${seen.call.id}/${seen.attempt}`)
+        return holds
+      case "Committed":
+        return committed(state, seen)
+      case "Inspected":
+        return inspected(state, seen)
+      case "Answered":
+        return isOfAffiliates(seen.call) ? answered(state, seen) : holds
+      default:
+        return holds
+    }
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * What an operator says of accounts while they trade, and what they ask for in turn: credits, also of owners who wait for their first,
+ * flags that are set and cleared with orders open, keys for bots by the tokens of their workloads, and registrations of affiliates.
+ * All of it also as it should not be: repeated in the same words and in others, of accounts that are not there, by tokens that prove
+ * nothing, by whoever is no operator. It draws from a generator of its own, and makes so many calls and no more.
+ */
+import type { Standings as Options } from "../faults/Options.js"
+import type { Answer } from "../properties/Observation.js"
+import * as Requests from "../reading/Requests.js"
+import type { SimRandom } from "../world/SimRandom.js"
+import * as Calls from "./Calls.js"
+import type { Draft } from "./Calls.js"
+import * as OwnerCalls from "./OwnerCalls.js"
+import type { Desk } from "./Owners.js"
+import * as SoftwareWorkload from "./SoftwareWorkload.js"
+import * as Twist from "./Twist.js"
+import { of } from "./Wallet.js"
+
+const weights = {
+  credit: 12,
+  "credit badly": 3,
+  flag: 6,
+  disable: 8,
+  "bot key": 10,
+  "bot key badly": 8,
+  "another token": 2,
+  again: 8,
+  malformed: 3,
+  "no operator": 3,
+  "register affiliate": 8,
+  "look at affiliate": 5,
+  "affiliate elsewhere": 3
+} as const
+type Act = keyof typeof weights
+
+/** How often an answer is insisted on, and so the same sent again after it was lost. */
+const insistsShare = 0.5
+/** How often an owner who waits for a first credit gets one before anything else is done. */
+const firstCreditShare = 0.5
+/** The same of a key for a bot, where no bot has any. */
+const firstBotShare = 0.3
+/** For how long an account is disabled at most, and how many of them stay so. */
+const maxDisabledMs = 3_000
+const staysDisabledShare = 0.1
+/** How many past commands are remembered, to repeat them. */
+const memorySize = 12
+
+/** More than an account may have by a credit, as soon as it has anything. */
+const mostCredit = "4503599627.370496"
+const daySeconds = 86_400
+
+interface Set extends Options {
+  readonly token: string
+  /** USDC that traders begin with. */
+  readonly collateral: number
+}
+
+class Clerk {
+  readonly client = "clerk"
+  /** Calls that told keys of bots. */
+  readonly bots: Array<number> = []
+  readonly #past: Array<Draft> = []
+  #keys = 0
+  #tokens = 0
+  #left: number
+
+  constructor(
+    readonly desk: Desk,
+    readonly random: SimRandom,
+    readonly set: Set,
+    readonly owners: ReadonlyArray<OwnerCalls.KeyHolder>
+  ) {
+    this.#left = set.calls
+  }
+
+  start(): void {
+    this.#later(() => this.#act())
+  }
+
+  #later(then: () => void): void {
+    if (this.#left > 0) this.desk.time.after(-Math.log(1 - this.random.next()) * this.set.meanPauseMs, then)
+  }
+
+  readonly #next = (): void => this.#later(() => this.#act())
+
+  /** Begins a call; nothing more follows once there are to be none. */
+  #say(draft: Draft, then: (answer: Answer | undefined, call: number) => void = this.#next): void {
+    if (!this.desk.isOpen() || this.#left-- <= 0) return
+    const { id } = this.desk.issue({ ...draft, persistent: draft.persistent && this.random.chance(insistsShare) }, (answer) =>
+      then(answer, id))
+  }
+
+  #act(): void {
+    if (this.desk.model.accounts.some(({ waitsForCredit }) => waitsForCredit) && this.random.chance(firstCreditShare)) {
+      return this.#credit(this.#owner)
+    }
+    if (this.set.workloads && this.bots.length === 0 && this.random.chance(firstBotShare)) return this.#botKey()
+    this.#acts[this.random.weighted(weights)]()
+  }
+
+  // ---- accounts
+
+  /** The account of the owner who signed in last, or of any; a symbol. */
+  get #owner(): string | undefined {
+    const signedIn = this.owners.filter(({ sessions }) => sessions.length > 0)
+    return signedIn.length === 0 ? undefined : of(this.random.pick(signedIn).sessions[0]!, "accountId")
+  }
+
+  get #account(): string {
+    const owner = this.random.chance(0.4) ? this.#owner : undefined
+    return owner ?? this.random.pick(this.desk.demo).accountId
+  }
+
+  /** Somebody with a credential of a trader's: a demo account, an agent, a session, or what has ended. */
+  get #trader(): OwnerCalls.Bearer {
+    const issued = this.owners.flatMap(({ agent, ended, keys, sessions }) => [
+      ...keys.slice(-1).map((call) => OwnerCalls.agent(agent, call)),
+      ...sessions.slice(-1).map((call) => OwnerCalls.holder(agent, call)),
+      ...ended.slice(-1)
+    ])
+    return issued.length > 0 && this.random.chance(0.5)
+      ? this.random.pick(issued)
+      : OwnerCalls.demoKey(this.client, this.random.pick(this.desk.demo.slice(0, 3)))
+  }
+
+  // ---- commands of the operator
+
+  #draft(endpoint: string, kind: string, method: "PUT" | "POST", target: string, body: object): Draft {
+    const key = `${this.client}-${this.#keys++}`
+    return { ...Calls.operate(this.set.token, endpoint, endpoint, kind, key, method, target, body), client: this.client }
+  }
+
+  #creditOf(accountId: string, amount: string): Draft {
+    return this.#draft("creditAccount", "CreditAccount", "POST", "/v1/operator/demo/credits", { accountId, amount })
+  }
+
+  #flagsOf(accountId: string, flags: object): Draft {
+    return this.#draft("setAccountFlags", "SetAccountFlags", "PUT", `/v1/operator/accounts/${accountId}/flags`, flags)
+  }
+
+  #keyOf(token: string): Draft {
+    return this.#draft("issueBotKey", "IssueBotKey", "POST", "/v1/operator/bot-keys", { token })
+  }
+
+  #remembered(draft: Draft): Draft {
+    this.#past.push(draft)
+    if (this.#past.length > memorySize) this.#past.shift()
+    return draft
+  }
+
+  /** As much as a trader begins with, for an owner; little for somebody who has his own. */
+  #credit(owner: string | undefined): void {
+    const { collateral } = this.set
+    const amount = owner === undefined
+      ? this.random.pick(["0.000001", "12.5", "1", String(Math.max(1, Math.floor(collateral / 10)))])
+      : this.random.pick([String(collateral), `${collateral}.0`, String(Math.max(1, Math.floor(collateral / 2)))])
+    this.#say(this.#remembered(this.#creditOf(owner ?? this.random.pick(this.desk.demo).accountId, amount)))
+  }
+
+  #creditBadly(): void {
+    const ways = [
+      this.#creditOf(this.#account, this.random.pick(["0", "0.0000001", "5.0000000", "9007199254740993"])),
+      this.#creditOf(this.#account, mostCredit),
+      this.#creditOf(this.random.pick(["acc_zzzzzz", "acc_insurance_fund", "nobody"]), "5")
+    ]
+    this.#say(this.random.pick(ways))
+  }
+
+  #flag(): void {
+    const flags = { bot: this.random.chance(0.5), load_harness: this.random.chance(0.5) }
+    const { bot, load_harness } = flags
+    const said = this.random.pick<object>([flags, { bot }, { load_harness }, {}, { bot, disabled: false }])
+    const accountId = this.random.chance(0.1) ? "acc_zzzzzz" : this.#account
+    this.#say(this.#remembered(this.#flagsOf(accountId, said)))
+  }
+
+  /** For a while, with whatever it has open; now and then for good, and now and then it is enabled before the answer is there. */
+  #disable(): void {
+    const accountId = this.#account
+    const enable = (): void => this.#say(this.#flagsOf(accountId, { disabled: false }), () => {})
+    const stays = this.random.chance(staysDisabledShare)
+    const isRaced = this.random.chance(0.2)
+    this.#say(this.#remembered(this.#flagsOf(accountId, { disabled: true })), () => {
+      if (!stays && !isRaced) this.desk.time.after(this.random.next() * maxDisabledMs, enable)
+      this.#next()
+    })
+    if (isRaced) enable()
+  }
+
+  // ---- bots
+
+  /** A token of the workload of an account that there is, mostly. */
+  #token(fault?: SoftwareWorkload.Fault): string {
+    const { model } = this.desk
+    const number = this.#tokens++
+    const account = this.random.chance(0.05) ? model.accounts.length + 3 : this.random.below(model.accounts.length)
+    const now = Math.floor(model.atEpochMs / 1_000)
+    const key = this.random.pick(["one", "two"] as const)
+    // Now and then it ends in the very second.
+    const until = this.random.chance(0.1) ? now + this.random.between(0, 2) : now + 10 * daySeconds
+    return SoftwareWorkload.tokenOf({ account, key, number, from: now - 10 * daySeconds, until, fault })
+  }
+
+  #issue(draft: Draft): void {
+    this.#say(draft, (answer, call) => {
+      if (answer?.status === 200 && draft.endpoint === "issueBotKey") this.bots.push(call)
+      this.#next()
+    })
+  }
+
+  #botKey(): void {
+    this.#issue(this.#remembered(this.#keyOf(this.#token())))
+  }
+
+  /** What cannot be looked at now is not insisted on. */
+  #botKeyBadly(): void {
+    const fault = this.random.pick(SoftwareWorkload.faults)
+    const draft = this.#keyOf(this.#token(fault))
+    this.#issue(fault === "keys out of reach" ? { ...draft, persistent: false } : draft)
+  }
+
+  /** Under a key that another token was shown with. */
+  #anotherToken(): void {
+    const shown = this.#past.findLast(({ endpoint }) => endpoint === "issueBotKey")
+    if (shown === undefined) return this.#issue(this.#remembered(this.#keyOf(this.#token())))
+    this.#issue({ ...shown, body: JSON.stringify({ token: this.#token() }) })
+  }
+
+  // ---- what was said before, and what is none
+
+  #again(): void {
+    if (this.#past.length === 0) return this.#credit(this.#owner)
+    const draft = this.random.pick(this.#past)
+    const way = this.random.pick([(each: Draft) => each, Twist.respelled, Twist.twisted])
+    this.#issue(way(draft, this.random))
+  }
+
+  #malformed(): void {
+    const fresh = this.random.pick([
+      () => this.#creditOf(this.#account, "5"),
+      () => this.#flagsOf(this.#account, { bot: true }),
+      () => this.#keyOf(this.#token())
+    ])()
+    const draft = Twist.broken(fresh, this.random) ?? { ...fresh, body: "[]" }
+    this.#say(Requests.read(draft)._tag === "asked" ? draft : { ...draft, scope: undefined, persistent: false })
+  }
+
+  /** With a trader's key, or with none. */
+  #noOperator(): void {
+    const command = this.random.pick([
+      () => this.#creditOf(this.#account, "5"),
+      () => this.#flagsOf(this.#account, { disabled: true }),
+      () => this.#keyOf(this.#token())
+    ])()
+    const token = this.random.chance(0.5) ? "" : this.random.pick(this.desk.demo).apiKey
+    this.#say({ ...command, token, credential: token === "" ? "none" : "wrong", scope: undefined, persistent: false })
+  }
+
+  // ---- affiliates
+
+  #registerAffiliate(): void {
+    const body = this.random.chance(0.6) ? undefined : this.random.pick<object>([{}, { code: "MINE" }, []])
+    const draft = OwnerCalls.registerAffiliate(this.#trader, body)
+    this.#say(this.random.chance(0.05) ? { ...draft, body: "x" } : draft, () => {
+      // At once again, also where the first is lost.
+      if (this.random.chance(0.3)) this.#say(draft)
+      else this.#next()
+    })
+  }
+
+  #affiliateElsewhere(): void {
+    const who = this.#trader
+    const named = { ...who, accountId: this.random.pick([this.random.pick(this.desk.demo).accountId, "acc_zzzzzz"]) }
+    const draft = this.random.chance(0.6) ? OwnerCalls.registerAffiliate(named, undefined) : OwnerCalls.getAffiliate(named)
+    this.#say({ ...draft, accountId: who.credential === "trader" ? who.accountId : "" })
+  }
+
+  readonly #acts: Readonly<Record<Act, () => void>> = {
+    credit: () => this.#credit(this.random.chance(0.6) ? this.#owner : undefined),
+    "credit badly": () => this.#creditBadly(),
+    flag: () => this.#flag(),
+    disable: () => this.#disable(),
+    "bot key": () => this.#botKey(),
+    "bot key badly": () => this.#botKeyBadly(),
+    "another token": () => this.#anotherToken(),
+    again: () => this.#again(),
+    malformed: () => this.#malformed(),
+    "no operator": () => this.#noOperator(),
+    "register affiliate": () => this.#registerAffiliate(),
+    "look at affiliate": () =>
+      this.#say(OwnerCalls.getAffiliate(this.random.chance(0.1) ? OwnerCalls.stranger(this.client) : this.#trader)),
+    "affiliate elsewhere": () => this.#affiliateElsewhere()
+  }
+}
+
+/** Begins what is said of accounts in a run; tells of the bots that have keys. */
+export const start = (
+  desk: Desk,
+  random: SimRandom,
+  set: Set,
+  owners: ReadonlyArray<OwnerCalls.KeyHolder>
+): OwnerCalls.KeyHolder => {
+  const clerk = new Clerk(desk, random, set, owners)
+  clerk.start()
+  return { agent: "bot", keys: clerk.bots, sessions: [], ended: [] }
+}
