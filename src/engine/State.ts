@@ -20,6 +20,7 @@ import { Identity } from "./identity/Identity.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
+import type { Payment } from "./markets/Funding.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
@@ -114,6 +115,8 @@ export interface Capacity {
   readonly forgottenAtOnce?: number
   /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
   readonly liquidatedAtOnce?: LiquidatedAtOnce
+  /** Positions whose funding one record settles, `settledAtOnce` of `markets/Funding.ts` unless given: likewise. */
+  readonly settledAtOnce?: number
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
   /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
@@ -147,7 +150,7 @@ export class Values {
   openOrders = 0
   /** Whether a fence was ever set: without one, nobody looks for any. */
   hasFences = false
-  /** Position slots, from the first on, that may still owe the last funding of their market. */
+  /** Of those who came to its market, how many may still owe the payment of funding that is settled; 0 while none is. */
   settling = 0
   /** Accounts, from the first on, that are still to be held to their maintenance margin, whatever their triggers say. */
   examining = 0
@@ -186,7 +189,9 @@ export class State extends Values {
   readonly fees = new Total()
   /** Credited so far, money atoms. */
   readonly credited = new Total()
-  /** Funding paid and not yet received, money atoms: below zero where more was received first. */
+  /** Payments of funding that are being settled, the first of them now: see `markets/Funding.ts`. */
+  readonly payments: Array<Payment> = []
+  /** Funding paid and not yet received of all of them, money atoms: below zero where more was received first. */
   readonly fundingPool = new Total()
 
   /** Accounts under liquidation, by when they are looked at next; the insurance fund among them while it holds anything. */
@@ -235,6 +240,9 @@ export class State extends Values {
   /** Why the accept rule last failed, money atoms, for the refusal's machine fields; NaN where a total was not exact. */
   requiredAtoms = 0
   availableAtoms = 0
+
+  /** Positions whose funding the record at hand may still settle. */
+  settleLeft = 0
 
   /** Resting orders that the incoming orders of the record at hand have met. */
   met = 0
