@@ -21,6 +21,7 @@ import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
 import type { Payment } from "./markets/Funding.js"
+import type { OpenList } from "./OpenList.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
@@ -216,6 +217,8 @@ export class State extends Values {
 
   /** Who holds what, by the marks at which they are looked at. */
   triggers = new Triggers()
+  /** The open orders of positions that have many, by slot. */
+  readonly openLists = new Map<number, OpenList>()
   /** Accounts whose money or positions the record at hand has changed. */
   readonly changedAccounts = new Set<number>()
   /** Markets whose mark has crossed triggers, by index. */
@@ -241,11 +244,17 @@ export class State extends Values {
   requiredAtoms = 0
   availableAtoms = 0
 
+  /** Accounts that were found to owe nothing of any payment in line. */
+  readonly settled = new Set<number>()
   /** Positions whose funding the record at hand may still settle. */
   settleLeft = 0
 
   /** Resting orders that the incoming orders of the record at hand have met. */
   met = 0
+
+  /** Whether what is decided is only tried out, and what takers have paid in it, money atoms. */
+  isTrial = false
+  trialFeesAtoms = 0
 
   /** What was read ahead, kept so that the compiler cannot leave the reading out. */
   seen = 0
@@ -309,11 +318,18 @@ export class State extends Values {
 
   /** Publishes to an account what its balance changed by and came to, money atoms, if it did. */
   noteBalance(account: number, cause: Cause, market: number, amountAtoms: number, balanceAtoms: number): void {
-    if (amountAtoms !== 0) this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+    if (amountAtoms !== 0 && !this.isTrial) this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+  }
+
+  /** Makes this a state in which something is only tried out: nothing is published, or kept for records to come. */
+  beginTrial(): void {
+    this.isTrial = true
+    this.events.isMute = true
   }
 
   /** Puts an ended order at the end of the line of those that are to be forgotten. */
   pushEnded(slot: number): void {
+    if (this.isTrial) return
     if (this.endedCount === this.ended.length) this.growEnded()
     const place = (this.endedHead + this.endedCount) % this.ended.length
     this.ended[place] = slot

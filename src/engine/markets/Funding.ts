@@ -146,6 +146,7 @@ const line = (state: State, payment: Payment): void => {
   state.payments.push(payment)
   state.markets[payment.market]!.payments.push(payment)
   state.settling = state.payments[0]!.left
+  state.settled.clear()
 }
 
 /** What a position pays for an interval (negative: receives), money atoms, rounded against it. */
@@ -174,7 +175,7 @@ export const pendingOf = ({ markets, positions }: State, slot: number): number =
 /** What an account has yet to pay in all (negative: to receive). */
 export const pendingOfAccount = (state: State, account: number): number => {
   const { accounts, positions } = state
-  if (state.settling === 0) return 0
+  if (state.settling === 0 || state.settled.has(account)) return 0
   let pending = 0
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) pending += pendingOf(state, slot)
   return pending
@@ -237,8 +238,9 @@ const tell = (
 
 /** Settles what an account owes, before anything else is decided of it. */
 export const settleAccount = (state: State, account: number): void => {
-  if (state.settling === 0) return
+  if (state.settling === 0 || state.settled.has(account)) return
   const { accounts, positions } = state
+  state.settled.add(account)
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) settle(state, slot)
 }
 
@@ -271,6 +273,7 @@ const leave = (state: State, payment: Payment): void => {
   const first = markets[payment.market]!.payments.shift()
   assert(first === payment, "the payments of a market are in line in their order")
   state.settling = payments[0]?.left ?? 0
+  if (payments.length === 0) state.settled.clear()
   const rest = Number(payment.pool.atoms)
   if (rest === 0) return
   assert(rest > 0, "no more funding is received than paid")
