@@ -117,6 +117,15 @@ const kinds: ReadonlyArray<Kind> = [
     }
   },
   {
+    name: "a sweep of 1,024 who have an order in every market, as all marks have moved",
+    command: (world) => {
+      world.syndicateOffers()
+      moveMarks(world)
+      return world.place(rich, [sweep(Order.buy, 1_024)])
+    },
+    after: marksBack
+  },
+  {
     name: "an order of an account with orders in every market, as all marks have moved",
     command: (world) => {
       moveMarks(world)
@@ -286,6 +295,7 @@ const others: ReadonlyArray<{ readonly name: string; readonly once: (world: Worl
       return world.tick()
     }
   },
+  { name: "the slowest record as the funding interval of every market ends", once: (world) => world.endIntervals() },
   {
     name: "a preview of one who has orders in every market, as all marks have moved",
     once: (world) => {

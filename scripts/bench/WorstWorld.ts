@@ -4,7 +4,8 @@
  *
  * - The *crowd*: accounts with 200 offers of one atom each in the deep market, so that a sweep meets a new maker each time.
  * - The *hoarder*: one account with as many open orders as it may have in every market, all of them bid beyond the mark.
- * - *Holders*: every account holds a position in one market.
+ * - *Holders*: every account holds a position in one market, and two of them one in each.
+ * - The *syndicate*: as many accounts as a sweep meets orders, each with an order in every market.
  */
 import { assert } from "../../src/domain/Assert.js"
 import * as Order from "../../src/domain/Order.js"
@@ -34,6 +35,10 @@ export const rich = shape.accounts - 2
 const hoarded = mid - 1
 /** A mark below all that the hoarder bids, whose band holds these bids still. */
 export const low = mid - 4_000
+
+/** The syndicate's first account and how many they are; where they offer, in the deep market. */
+const syndicate = { from: 95_000, accounts: 1_024 } as const
+export const syndicated = mid
 
 export type Terms = Partial<Omit<PlaceEntry, "market" | "side">> & Pick<PlaceEntry, "market" | "side">
 
@@ -70,6 +75,7 @@ export class World {
       keys: [{ keyId: "none", displayPrefix: "none", secretSha256: "f".repeat(64), scopes: 3, expiresAtEpochMs: 2 ** 52 }]
     }))
     this.hold()
+    this.spread()
     this.crowd()
     assert(this.engine.state.openOrders >= resting, "as many orders rest as are to")
   }
@@ -157,6 +163,37 @@ export class World {
         const entries = Array.from({ length: Math.min(batch, accountOrders - at) }, () =>
           entry({ market, side: Order.buy, priceAtoms: hoarded }))
         this.do(this.place(hoarder, entries))
+      }
+    }
+  }
+
+  /** Puts the syndicate's offers in front of the crowd's. */
+  syndicateOffers(): void {
+    for (let at = 0; at < syndicate.accounts; at++) {
+      this.do(this.place(syndicate.from + at, [entry({ market: deep, side: Order.sell, priceAtoms: syndicated })]))
+    }
+  }
+
+  /** Ends the funding interval of every market, each sampled in full; the slowest record until all is settled, microseconds. */
+  endIntervals(): number {
+    const { markets } = this.engine.state
+    for (const market of markets) {
+      market.beginInterval(Math.floor(this.now / market.parameters.fundingIntervalMs))
+      market.premiumSamples = market.parameters.fundingIntervalMs / 5_000
+    }
+    this.now += markets[deep]!.parameters.fundingIntervalMs - this.now % markets[deep]!.parameters.fundingIntervalMs
+    let slowest = this.tick()
+    while (this.engine.nextDueEpochMs <= this.now) slowest = Math.max(slowest, this.time(this.passTime()))
+    return slowest
+  }
+
+  /** Rests an order of each of the syndicate in every market, and gives two others a position in each. */
+  private spread(): void {
+    for (let market = 0; market < shape.markets; market++) {
+      this.do(this.place(syndicate.from - 2, [entry({ market, side: Order.sell })]))
+      this.do(this.place(syndicate.from - 1, [entry({ market, side: Order.buy })]))
+      for (let at = 0; at < syndicate.accounts; at++) {
+        this.do(this.place(syndicate.from + at, [entry({ market, side: Order.buy, priceAtoms: hoarded })]))
       }
     }
   }

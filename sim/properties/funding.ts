@@ -14,14 +14,17 @@ interface MarketOfFunding {
   intervalMs: bigint
   /** Sizes that are not flat, by account; long positive. */
   readonly held: Map<number, bigint>
-  /** What is owed and has not been paid, by account. */
-  readonly owed: Map<number, bigint>
+  /** What is owed and has not been paid, by account: of each interval's end, the oldest first. */
+  readonly owed: Map<number, Array<bigint>>
 }
 
 interface State {
   readonly markets: Map<number, MarketOfFunding>
   readonly announced: Announced
 }
+
+/** Payments of a market that may be in line. */
+const mostInLine = 8
 
 const per8Hours = 1_000_000_000n * 28_800_000n
 
@@ -41,15 +44,13 @@ const paymentOf = (quantity: bigint, index: bigint, { factor, intervalMs }: Mark
 
 const begin = (state: State, event: Extract<DecodedEvent, { event: "FundingSet" }>): Verdict => {
   const market = of(state, event.market)
-  const left = [...market.owed].find(([, atoms]) => atoms !== 0n)
-  if (left !== undefined)
-    return broken(`account ${left[0]} had not settled ${left[1]} when the next interval of market ${event.market} ended`)
-  market.owed.clear()
   if (event.rate8hE9 === 0) return holds
   let sum = 0n
   for (const [account, quantity] of market.held) {
     const atoms = paymentOf(quantity, BigInt(event.indexPriceAtoms), market, BigInt(event.rate8hE9))
-    market.owed.set(account, atoms)
+    const owed = [...market.owed.get(account) ?? [], atoms]
+    if (owed.length > mostInLine) return broken(`account ${account} owes ${owed.length} intervals of market ${event.market}`)
+    market.owed.set(account, owed)
     sum += atoms
   }
   return sum < 0n ? broken(`more funding is received than paid in market ${event.market}: ${sum}`) : holds
@@ -71,9 +72,11 @@ const follow = (state: State, { command }: Record, event: DecodedEvent): Verdict
     }
     case "PositionChanged": {
       const { held, owed } = of(state, event.market)
-      if ((owed.get(event.account) ?? 0n) !== 0n) {
-        return broken(`account ${event.account} traded in market ${event.market} before it settled ${owed.get(event.account)}`)
+      const left = owed.get(event.account)
+      if (left !== undefined && left.some((atoms) => atoms !== 0n)) {
+        return broken(`account ${event.account} traded in market ${event.market} before it settled ${left.join(", ")}`)
       }
+      owed.delete(event.account)
       if (event.quantityAtoms === 0) held.delete(event.account)
       else held.set(event.account, BigInt(event.quantityAtoms))
       return holds
@@ -82,8 +85,9 @@ const follow = (state: State, { command }: Record, event: DecodedEvent): Verdict
       return begin(state, event)
     case "FundingPaid": {
       const { owed } = of(state, event.market)
-      const expected = owed.get(event.account)
-      owed.delete(event.account)
+      const [expected, ...later] = owed.get(event.account) ?? []
+      if (later.length > 0) owed.set(event.account, later)
+      else owed.delete(event.account)
       return expected === BigInt(event.paidAtoms)
         ? holds
         : broken(`account ${event.account} paid ${event.paidAtoms} in market ${event.market}, and owed ${expected}`)

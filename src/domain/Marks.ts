@@ -20,6 +20,8 @@ export const names = [
   "a step of an index was agreed with",
   "funding was paid",
   "an interval ended without a payment",
+  "funding was left to be settled with the next record",
+  "an interval was not paid as too many were in line",
   // Liquidation.
   "an account fell under its maintenance margin",
   "announced parameters took effect",

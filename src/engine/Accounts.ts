@@ -40,10 +40,10 @@ export class Accounts {
   count = 0
   /** The insurance fund's account, or -1 before it is opened. */
   private fund = none
-  private numbers: Float64Array = new Float64Array(initialAccounts * rowNumbers)
-  private words = wordsOf(this.numbers)
+  private numbers: Float64Array
+  private words: Int32Array
   /** By account: whether anything was forgotten, and the newest remembered order. */
-  private remembered = new Int32Array(initialAccounts * rememberedWords)
+  private remembered: Int32Array
 
   // What takes over when there are no rows left, and the accounts that it has already.
   private longer: Successor | undefined = undefined
@@ -52,6 +52,13 @@ export class Accounts {
 
   /** What others may see each account by; empty until one is set. */
   private displayHandles: Array<string> = []
+
+  /** With room for so many accounts at first. */
+  constructor(accounts = initialAccounts) {
+    this.numbers = new Float64Array(accounts * rowNumbers)
+    this.words = wordsOf(this.numbers)
+    this.remembered = new Int32Array(accounts * rememberedWords)
+  }
 
   collateral(account: number): number {
     return this.numbers[account << 4 | 0]!

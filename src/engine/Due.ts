@@ -43,6 +43,7 @@ export const run = (state: State, account: number = none): void => {
     Delisting.takeEffect(state)
   }
   Band.clear(state)
+  Funding.begin(state)
   Funding.settleSome(state)
   Settlement.run(state)
   Liquidation.run(state)

@@ -151,6 +151,9 @@ const write4 = (words: Float64Array, at: number, a: number, b: number, c: number
   words[at + 3] = d
 }
 
+/** Words of an event before its fields. */
+const headWords = 2
+
 /**
  * A growing run of words, emptied after each block. One method for each number of fields: a field that is forgotten
  * does not compile, and nothing is allocated for a list of arguments.
@@ -158,6 +161,8 @@ const write4 = (words: Float64Array, at: number, a: number, b: number, c: number
 export class EventLog {
   words = new Float64Array(4096)
   length = 0
+  /** Whether events are left unsaid: each is written over the one before, and there are none. */
+  isMute = false
 
   /** Forgets everything; keeps the memory. */
   clear(): void {
@@ -166,8 +171,9 @@ export class EventLog {
 
   /** Makes room for an event and writes its head; where its fields begin. */
   private begin(code: number, fields: number): number {
+    if (this.isMute) return headWords
     const at = this.length
-    const end = at + 2 + fields
+    const end = at + headWords + fields
     if (end > this.words.length) {
       const grown = new Float64Array(Math.max(this.words.length * 2, end))
       grown.set(this.words)
@@ -176,7 +182,7 @@ export class EventLog {
     this.length = end
     this.words[at] = code
     this.words[at + 1] = fields
-    return at + 2
+    return at + headWords
   }
 
   event1(code: number, a: number): void {

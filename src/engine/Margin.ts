@@ -2,11 +2,14 @@
  * Cross margin (risk.md 3): what an account's positions and orders need, and the accept rule. All in money
  * atoms; requirements are rounded up. Sums per account are cached and brought up to date when a mark moves.
  */
+import { assert } from "../domain/Assert.js"
 import * as Order from "../domain/Order.js"
 import type * as Market from "../domain/Market.js"
 import { none } from "../domain/None.js"
 import { bpsOne } from "../domain/Units.js"
+import type { Book } from "./Book.js"
 import type { MarketState } from "./Markets.js"
+import { listedFrom } from "./OpenList.js"
 import type { State } from "./State.js"
 
 /**
@@ -95,22 +98,45 @@ export const lossAtOnce = (market: MarketState, side: Order.Side, priceAtoms: nu
 
 const scratch = new Requirement()
 
+/** Whether any bid of a book is above the mark, or any offer below it. */
+const restsBeyondMark = (book: Book, { mark }: MarketState): boolean => {
+  if (book.bestPrice(Order.buy) > mark) return true
+  const ask = book.bestPrice(Order.sell)
+  return ask !== none && ask < mark
+}
+
+/** What a position's resting orders would lose at once, its buys and its sells; one is reused for all. */
+const losses = { buys: 0, sells: 0 }
+
+/** Sums up what a position's resting orders would lose at once at its market's mark. */
+const lossesAtOnce = ({ books, openLists, orders, positions }: State, market: MarketState, slot: number): void => {
+  losses.buys = 0
+  losses.sells = 0
+  // Mostly nothing of anybody's rests beyond the mark: then there is no order to look at.
+  if (positions.firstOrder(slot) === none || !restsBeyondMark(books[market.index]!, market)) return
+  const list = positions.openCount(slot) < listedFrom / 2 ? undefined : openLists.get(slot)
+  if (list !== undefined) {
+    list.look(market.mark)
+    losses.buys = list.buyLoss * market.factor
+    losses.sells = list.sellLoss * market.factor
+    return
+  }
+  for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
+    if (orders.reduceOnly(order)) continue
+    const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms(order), orders.remaining(order))
+    if (orders.side(order) === Order.buy) losses.buys += loss
+    else losses.sells += loss
+  }
+}
+
 /** Recomputes a position's cached contributions, also what its resting orders would lose when the mark has moved. */
 const refreshPosition = (state: State, slot: number): void => {
   const positions = state.positions
   const market = state.markets[positions.market(slot)]!
   if (positions.riskEpoch(slot) !== market.riskEpoch) {
-    let buys = 0
-    let sells = 0
-    const orders = state.orders
-    for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
-      if (orders.reduceOnly(order)) continue
-      const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms(order), orders.remaining(order))
-      if (orders.side(order) === Order.buy) buys += loss
-      else sells += loss
-    }
-    positions.setBuyLoss(slot, buys)
-    positions.setSellLoss(slot, sells)
+    lossesAtOnce(state, market, slot)
+    positions.setBuyLoss(slot, losses.buys)
+    positions.setSellLoss(slot, losses.sells)
     positions.setRiskEpoch(slot, market.riskEpoch)
   }
   require(
@@ -175,6 +201,24 @@ export const changed = (state: State, slot: number): void => {
     unrealized - pnl,
     Math.min(0, unrealized) - Math.min(0, pnl)
   )
+}
+
+/** The same where it is known already what the position needs now, its account's sums being up to date. */
+export const became = (state: State, slot: number, after: Requirement): void => {
+  const { accounts, positions } = state
+  const account = positions.account(slot)
+  assert(accounts.riskEpoch(account) === state.riskEpoch, "sums that a position is moved along in are up to date")
+  const pnl = positions.unrealizedPnl(slot)
+  accounts.addToSums(
+    account,
+    after.initialMargin - positions.initialMargin(slot),
+    after.maintenanceMargin - positions.maintenanceMargin(slot),
+    after.unrealizedPnl - pnl,
+    Math.min(0, after.unrealizedPnl) - Math.min(0, pnl)
+  )
+  positions.setInitialMargin(slot, after.initialMargin)
+  positions.setMaintenanceMargin(slot, after.maintenanceMargin)
+  positions.setUnrealizedPnl(slot, after.unrealizedPnl)
 }
 
 /** Collateral and unrealised PnL of an account whose sums are up to date, money atoms. */

@@ -4,6 +4,7 @@ import type * as Session from "../domain/Session.js"
 import { bpsOne } from "../domain/Units.js"
 import * as FundingLog from "./FundingLog.js"
 import * as MarkLog from "./MarkLog.js"
+import type { Payment } from "./markets/Funding.js"
 import { Minutes } from "./Minutes.js"
 
 /** Samples of the book's basis that the mark averages over. */
@@ -71,7 +72,7 @@ export class MarketRisk {
   fundingInterval = 0
   premiumSumE9 = 0
   premiumSamples = 0
-  /** Counts the payments of funding: a position of an older one has yet to settle the last. */
+  /** Counts the payments of funding: a position of an older one has yet to settle those since. */
   fundingEpoch = 0
   /** What the last payment was reckoned with: the rate per 8 hours in 10^-9, and the index, price atoms. */
   paidRate8hE9 = 0
@@ -120,6 +121,9 @@ export class MarketState extends MarketRisk {
   marketSequence = 0
   /** Sum of long sizes, size atoms. */
   openInterest = 0
+
+  /** Its payments of funding that are in line, the oldest first: see `Funding`. */
+  readonly payments: Array<Payment> = []
 
   minutes = new Minutes()
   fundings = FundingLog.make()

@@ -14,6 +14,7 @@ import * as Margin from "./Margin.js"
 import * as Funding from "./markets/Funding.js"
 import { accepting, takesReductions } from "./markets/Freshness.js"
 import type { MarketState } from "./Markets.js"
+import * as OpenList from "./OpenList.js"
 import * as Leaving from "./orders/Leaving.js"
 import * as Positions from "./Positions.js"
 import type { State } from "./State.js"
@@ -31,7 +32,8 @@ export type Stop = "NotCrossing" | "Filled" | "SelfTrade" | "MarginUnbacked" | "
 
 const makerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
 const takerFilled: Positions.Filled = { quantity: 0, entryNotional: 0, realizedPnl: 0, opens: false }
-const required = new Margin.Requirement()
+const makerRequired = new Margin.Requirement()
+const takerRequired = new Margin.Requirement()
 
 /** Whether a taker with a limit price (0: none) trades at a resting price. */
 export const crosses = (side: Order.Side, limitAtoms: number, restingAtoms: number): boolean =>
@@ -56,13 +58,17 @@ const onlyReduces = (state: State, slot: number, order: number): boolean => {
   return size <= Math.abs(quantity)
 }
 
-/** Whether one side of a fill keeps the accept rule after it, fee included. Fills `filled` with the position after it. */
+/**
+ * Whether one side of a fill keeps the accept rule after it, fee included. Fills `filled` with the position after it, and
+ * `required` with what it needs then.
+ */
 const keepsAcceptRule = (
   state: State,
   market: MarketState,
   slot: number,
   order: number,
   filled: Positions.Filled,
+  required: Margin.Requirement,
   sizeAtoms: number,
   priceAtoms: number,
   feeAtoms: number
@@ -115,6 +121,7 @@ const applyFill = (
   slot: number,
   order: number,
   filled: Positions.Filled,
+  required: Margin.Requirement,
   sizeAtoms: number,
   feeAtoms: number
 ): void => {
@@ -124,12 +131,13 @@ const applyFill = (
     Margin.addOpen(state, slot, side, -sizeAtoms, -Margin.lossAtOnce(market, side, orders.priceAtoms(order), sizeAtoms))
   }
   const before = state.positions.quantity(slot)
-  applyToPosition(state, market, slot, filled, sizeAtoms, feeAtoms)
+  applyToPosition(state, market, slot, filled, required, sizeAtoms, feeAtoms)
   if (state.brackets.size > 0) Bracketing.armOpened(state, orders.number(order), before, filled.quantity)
 }
 
 /**
- * Writes what a fill of `sizeAtoms` makes of a position into it and its account's collateral. Whoever holds a position from
+ * Writes what a fill of `sizeAtoms` makes of a position into it and its account's collateral; `required` is what it needs then,
+ * where that is known. Whoever holds a position from
  * here on, or none, is to be held to the maintenance margin with the end of the record.
  */
 const applyToPosition = (
@@ -137,6 +145,7 @@ const applyToPosition = (
   market: MarketState,
   slot: number,
   filled: Positions.Filled,
+  required: Margin.Requirement | undefined,
   sizeAtoms: number,
   feeAtoms: number
 ): void => {
@@ -165,7 +174,10 @@ const applyToPosition = (
   state.fees.add(feeAtoms)
   state.noteBalance(account, Cause.realizedPnl, market.index, filled.realizedPnl, collateral + feeAtoms)
   state.noteBalance(account, Cause.fee, market.index, -feeAtoms, collateral)
-  Margin.changed(state, slot)
+  if (required === undefined) Margin.changed(state, slot)
+  else Margin.became(state, slot, required)
+  // In a trial nobody is held to the maintenance margin.
+  if (state.isTrial) return
   if (Math.sign(before) !== Math.sign(filled.quantity)) state.triggers.set(positions, slot, 0)
   state.changedAccounts.add(account)
   events.event6(
@@ -203,7 +215,7 @@ const endFilled = (state: State, order: number): void => {
 }
 
 /** The position slot of a resting order: told by its row, or found once where the row is of a snapshot. */
-const positionOf = (state: State, order: number): number => {
+export const positionOf = (state: State, order: number): number => {
   const { orders, positions } = state
   const told = orders.position(order)
   if (told !== none) return told
@@ -224,6 +236,7 @@ const link = (state: State, slot: number, order: number): void => {
   positions.setLastOrder(slot, order)
   positions.setOpenCount(slot, positions.openCount(slot) + 1)
   state.openOrders++
+  OpenList.linked(state, slot, order)
 }
 
 const unlink = (state: State, slot: number, order: number): void => {
@@ -238,6 +251,7 @@ const unlink = (state: State, slot: number, order: number): void => {
   orders.setAccountPrev(order, none)
   positions.setOpenCount(slot, positions.openCount(slot) - 1)
   state.openOrders--
+  OpenList.unlinked(state, slot, order)
 }
 
 /** Adds to a position's resting reduce-only size of one side (negative: takes away). */
@@ -343,7 +357,7 @@ export const transfer = (state: State, market: MarketState, from: number, to: nu
 const pass = (state: State, market: MarketState, slot: number, buying: boolean, sizeAtoms: number, priceAtoms: number): void => {
   const { positions } = state
   Positions.fill(takerFilled, positions.quantity(slot), positions.entryNotional(slot), buying, sizeAtoms, priceAtoms, market.factor)
-  applyToPosition(state, market, slot, takerFilled, sizeAtoms, 0)
+  applyToPosition(state, market, slot, takerFilled, undefined, sizeAtoms, 0)
 }
 
 /**
@@ -351,6 +365,36 @@ const pass = (state: State, market: MarketState, slot: number, buying: boolean, 
  * liquidate without the accept rule.
  */
 export type Taker = "client" | "closing" | "liquidation" | "unwinding"
+
+/** Keeps a fill for those who read the market and its past. */
+const noteFill = (
+  state: State,
+  market: MarketState,
+  maker: number,
+  taker: number,
+  sizeAtoms: number,
+  notional: number,
+  makerFee: number,
+  takerFee: number
+): void => {
+  const { orders } = state
+  const priceAtoms = orders.priceAtoms(maker)
+  market.traded(priceAtoms, sizeAtoms, notional, state.atEpochMs)
+  state.fills.add(
+    state.sequence,
+    state.atEpochMs,
+    market.index,
+    priceAtoms,
+    sizeAtoms,
+    orders.number(maker),
+    orders.number(taker),
+    orders.account(maker),
+    orders.account(taker),
+    orders.side(taker),
+    makerFee,
+    takerFee
+  )
+}
 
 /**
  * Trades a taker against resting makers, best price first, oldest first within a price, at the maker's price.
@@ -405,12 +449,12 @@ export const matchTaker = (
     const takerFee = Margin.bpsCeil(notional, takerFeeBps)
     Funding.settleAccount(state, makerAccount)
     Margin.refreshAccount(state, makerAccount)
-    if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, sizeAtoms, priceAtoms, makerFee)) {
+    if (!keepsAcceptRule(state, market, makerSlot, maker, makerFilled, makerRequired, sizeAtoms, priceAtoms, makerFee)) {
       state.capacity.reached?.("a maker was cancelled for margin")
       cancelResting(state, maker, CancelReason.marginUnbacked)
       continue
     }
-    const isKept = keepsAcceptRule(state, market, takerSlot, taker, takerFilled, sizeAtoms, priceAtoms, takerFee)
+    const isKept = keepsAcceptRule(state, market, takerSlot, taker, takerFilled, takerRequired, sizeAtoms, priceAtoms, takerFee)
     if (!isKept && kind !== "liquidation") return "MarginUnbacked"
 
     events.event10(
@@ -432,6 +476,7 @@ export const matchTaker = (
       orders.setRemaining(maker, 0)
     } else {
       book.reduce(maker, sizeAtoms)
+      OpenList.lessened(state, makerSlot, maker)
     }
     orders.setFilled(maker, orders.filled(maker) + sizeAtoms)
     orders.setFilledNotional(maker, orders.filledNotional(maker) + notional)
@@ -441,28 +486,15 @@ export const matchTaker = (
     orders.setRemaining(taker, orders.remaining(taker) - sizeAtoms)
     orders.setFilled(taker, orders.filled(taker) + sizeAtoms)
     orders.setFilledNotional(taker, orders.filledNotional(taker) + notional)
-    applyFill(state, market, makerSlot, maker, makerFilled, sizeAtoms, makerFee)
-    applyFill(state, market, takerSlot, taker, takerFilled, sizeAtoms, takerFee)
+    applyFill(state, market, makerSlot, maker, makerFilled, makerRequired, sizeAtoms, makerFee)
+    applyFill(state, market, takerSlot, taker, takerFilled, takerRequired, sizeAtoms, takerFee)
     if (state.closing !== undefined) Bracketing.close(state, state.closing, sizeAtoms)
     if (makerLeft === 0) {
       unlink(state, makerSlot, maker)
       endFilled(state, maker)
     }
-    market.traded(priceAtoms, sizeAtoms, notional, state.atEpochMs)
-    state.fills.add(
-      state.sequence,
-      state.atEpochMs,
-      market.index,
-      priceAtoms,
-      sizeAtoms,
-      orders.number(maker),
-      orders.number(taker),
-      makerAccount,
-      takerAccount,
-      side,
-      makerFee,
-      takerFee
-    )
+    if (state.isTrial) state.trialFeesAtoms += takerFee
+    else noteFill(state, market, maker, taker, sizeAtoms, notional, makerFee, takerFee)
     market.bookSequence = state.sequence
     market.marketSequence = state.sequence
     state.registrySequence = state.sequence

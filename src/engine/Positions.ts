@@ -48,19 +48,27 @@ export interface Filled {
 
 export class Positions {
   count = 0
-  private numbers: Float64Array = new Float64Array(initialSlots * rowNumbers)
-  private words = wordsOf(this.numbers)
-  private pastNumbers: Float64Array = new Float64Array(initialSlots * pastRowNumbers)
+  private numbers: Float64Array
+  private words: Int32Array
+  private pastNumbers: Float64Array
   /** Sizes held, by market and in the order of their slots: all that a look at everybody's positions in a market has to read. */
   private readonly held: Array<{ sizes: Float64Array; slots: Int32Array; count: number }> = []
   /** Slot + 1 by account and market, at the first free place from the pair's own on; 0 is empty. At most half full. */
-  private table = new Int32Array(initialSlots * 2)
+  private table: Int32Array
 
   // What takes over when there are no slots left, and the slots that it has already.
   private longer: Successor | undefined = undefined
   private longerPast: Successor | undefined = undefined
   private longerTable = new Int32Array(0)
   private copied = 0
+
+  /** With room for so many positions at first. */
+  constructor(slots = initialSlots) {
+    this.numbers = new Float64Array(slots * rowNumbers)
+    this.words = wordsOf(this.numbers)
+    this.pastNumbers = new Float64Array(slots * pastRowNumbers)
+    this.table = new Int32Array(placesFor(slots))
+  }
 
   /** The slot of a pair, or -1. */
   find(account: number, market: number): number {

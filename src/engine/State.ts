@@ -20,6 +20,8 @@ import { Identity } from "./identity/Identity.js"
 import { Idempotency } from "./Idempotency.js"
 import * as LiquidationLog from "./LiquidationLog.js"
 import type { MarketState } from "./Markets.js"
+import type { Payment } from "./markets/Funding.js"
+import type { OpenList } from "./OpenList.js"
 import { type HashKey, initialSlots, Orders } from "./Orders.js"
 import { Positions } from "./Positions.js"
 import { Total } from "./Total.js"
@@ -114,6 +116,8 @@ export interface Capacity {
   readonly forgottenAtOnce?: number
   /** What one record does for liquidations, `atOnce` of `accounts/Deleveraging.ts` unless given: likewise. */
   readonly liquidatedAtOnce?: LiquidatedAtOnce
+  /** Positions whose funding one record settles, `settledAtOnce` of `markets/Funding.ts` unless given: likewise. */
+  readonly settledAtOnce?: number
   /** What one record does for triggers, `atOnce` of `accounts/AutoClose.ts` unless given: likewise. */
   readonly triggeredAtOnce?: TriggeredAtOnce
   /** Accounts that one record looks at for an announcement, `countedAtOnce` of `markets/Announced.ts` unless given: likewise. */
@@ -147,7 +151,7 @@ export class Values {
   openOrders = 0
   /** Whether a fence was ever set: without one, nobody looks for any. */
   hasFences = false
-  /** Position slots, from the first on, that may still owe the last funding of their market. */
+  /** Of those who came to its market, how many may still owe the payment of funding that is settled; 0 while none is. */
   settling = 0
   /** Accounts, from the first on, that are still to be held to their maintenance margin, whatever their triggers say. */
   examining = 0
@@ -186,7 +190,9 @@ export class State extends Values {
   readonly fees = new Total()
   /** Credited so far, money atoms. */
   readonly credited = new Total()
-  /** Funding paid and not yet received, money atoms: below zero where more was received first. */
+  /** Payments of funding that are being settled, the first of them now: see `markets/Funding.ts`. */
+  readonly payments: Array<Payment> = []
+  /** Funding paid and not yet received of all of them, money atoms: below zero where more was received first. */
   readonly fundingPool = new Total()
 
   /** Accounts under liquidation, by when they are looked at next; the insurance fund among them while it holds anything. */
@@ -211,6 +217,8 @@ export class State extends Values {
 
   /** Who holds what, by the marks at which they are looked at. */
   triggers = new Triggers()
+  /** The open orders of positions that have many, by slot. */
+  readonly openLists = new Map<number, OpenList>()
   /** Accounts whose money or positions the record at hand has changed. */
   readonly changedAccounts = new Set<number>()
   /** Markets whose mark has crossed triggers, by index. */
@@ -236,8 +244,17 @@ export class State extends Values {
   requiredAtoms = 0
   availableAtoms = 0
 
+  /** Accounts that were found to owe nothing of any payment in line. */
+  readonly settled = new Set<number>()
+  /** Positions whose funding the record at hand may still settle. */
+  settleLeft = 0
+
   /** Resting orders that the incoming orders of the record at hand have met. */
   met = 0
+
+  /** Whether what is decided is only tried out, and what takers have paid in it, money atoms. */
+  isTrial = false
+  trialFeesAtoms = 0
 
   /** What was read ahead, kept so that the compiler cannot leave the reading out. */
   seen = 0
@@ -301,11 +318,18 @@ export class State extends Values {
 
   /** Publishes to an account what its balance changed by and came to, money atoms, if it did. */
   noteBalance(account: number, cause: Cause, market: number, amountAtoms: number, balanceAtoms: number): void {
-    if (amountAtoms !== 0) this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+    if (amountAtoms !== 0 && !this.isTrial) this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+  }
+
+  /** Makes this a state in which something is only tried out: nothing is published, or kept for records to come. */
+  beginTrial(): void {
+    this.isTrial = true
+    this.events.isMute = true
   }
 
   /** Puts an ended order at the end of the line of those that are to be forgotten. */
   pushEnded(slot: number): void {
+    if (this.isTrial) return
     if (this.endedCount === this.ended.length) this.growEnded()
     const place = (this.endedHead + this.endedCount) % this.ended.length
     this.ended[place] = slot

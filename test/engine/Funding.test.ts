@@ -4,8 +4,9 @@ import { describe, expect, test } from "vitest"
 import * as Ids from "../../src/domain/Ids.js"
 import * as Order from "../../src/domain/Order.js"
 import { Engine } from "../../src/engine/Engine.js"
+import { decode, type EventLog } from "../../src/engine/EventLog.js"
 import * as Invariants from "../../src/engine/Invariants.js"
-import { owed, perInterval, runningRate8hE9, settledAtOnce } from "../../src/engine/markets/Funding.js"
+import { mostInLine, owed, perInterval, runningRate8hE9, settledAtOnce } from "../../src/engine/markets/Funding.js"
 import { MarketState } from "../../src/engine/Markets.js"
 import * as Snapshot from "../../src/engine/Snapshot.js"
 import { Driver, parameters, patient } from "./drive.js"
@@ -58,9 +59,7 @@ describe("a payment", () => {
     [1, 1, 1, 1, 1],
     [-1, 1, 1, 1, 0]
   ])("of %i at %i, K %i and %i is %i", (quantity, index, factor, rate, paid) => {
-    const of = market()
-    Object.assign(of, { factor, paidIndex: index, paidRate8hE9: rate, paidIntervalMs: 3_600_000 })
-    expect(owed(of, quantity)).toBe(paid)
+    expect(owed({ factor }, { indexAtoms: index, rate8hE9: rate, intervalMs: 3_600_000 }, quantity)).toBe(paid)
   })
 })
 
@@ -172,14 +171,135 @@ describe("an interval's end", () => {
         fc.integer({ min: -320_000_000, max: 320_000_000 }),
         fc.integer({ min: 1, max: 2 ** 31 - 1 }),
         (longs, rate, index) => {
-          const of = market()
-          Object.assign(of, { factor: 1, paidIndex: index, paidRate8hE9: rate, paidIntervalMs: 3_600_000 })
+          const payment = { indexAtoms: index, rate8hE9: rate, intervalMs: 3_600_000 }
           const total = longs.reduce((sum, size) => sum + size, 0)
-          const left = longs.reduce((sum, size) => sum + owed(of, size), 0) + owed(of, -total)
+          const left = longs.reduce((sum, size) => sum + owed({ factor: 1 }, payment, size), 0) + owed({ factor: 1 }, payment, -total)
           expect(left).toBeGreaterThanOrEqual(0)
           expect(left).toBeLessThanOrEqual(longs.length + 1)
         }
       )
     )
+  })
+})
+
+/** Three markets whose intervals end together, every ten seconds, and accounts of which a record settles so many positions. */
+const several = (atOnce: number) => {
+  const driver = new Driver(Engine.make({ ...capacity, settledAtOnce: atOnce }))
+  const change = { ...patient, fundingCapE9: 40_000_000, fundingIntervalMs: 10_000, impactNotionalAtoms: 1 }
+  const markets = ["AAA", "BBB", "CCC"].map((base) => driver.market(parameters(base, change), 1000))
+  const maker = driver.account(rich)
+  const accounts = Array.from({ length: 12 }, () => driver.account(rich))
+  for (const market of markets) driver.place(maker, { market, side: Order.buy, priceAtoms: 1004, quantityAtoms: 90_000 })
+  const trade = (account: number, market: number, size: number): void => {
+    if (size < 0) driver.place(maker, { market, side: Order.buy, priceAtoms: 1004, quantityAtoms: -size })
+    else driver.place(maker, { market, side: Order.sell, priceAtoms: 1005, quantityAtoms: size })
+    const side = size > 0 ? Order.buy : Order.sell
+    driver.place(account, { market, side, priceAtoms: size > 0 ? 1005 : 1004, quantityAtoms: Math.abs(size), timeInForce: Order.ioc })
+  }
+  const restart = (): void =>
+    void Object.assign(driver, {
+      engine: new Engine(Snapshot.unsafeDecode(Snapshot.encode(driver.engine.state), { ...capacity, settledAtOnce: atOnce }))
+    })
+  const shown = () =>
+    [maker, ...accounts].map((account) => ({
+      collateralAtoms: driver.engine.balance(account).collateralAtoms,
+      equityAtoms: driver.engine.balance(account).equityAtoms,
+      positions: driver.engine.positions(account).map((
+        { fundingPaidAtoms, market, quantityAtoms }
+      ) => [market, quantityAtoms, fundingPaidAtoms])
+    }))
+  const told = () =>
+    [maker, ...accounts].map((account) =>
+      driver.engine.fundingPayments(account, 0, 1_000)
+        .map(({ endedAtEpochMs, indexPriceAtoms, market, paidAtoms, quantityAtoms, rate8hE9 }) =>
+          [endedAtEpochMs, market, indexPriceAtoms, rate8hE9, quantityAtoms, paidAtoms].join(" ")
+        )
+        .sort()
+    )
+  const fund = () => driver.engine.balance(driver.engine.findAccount(Ids.insuranceFundId)).collateralAtoms
+  return { accounts, driver, fund, restart, shown, told, trade }
+}
+
+const eventsOf = ({ length, words }: EventLog) => decode(words, 0, length)
+
+describe("payments in line", () => {
+  test("come to the same for everybody at every moment, however many wait and in whatever order they are come to", () => {
+    let longest = 0
+    const step = fc.record({
+      kind: fc.constantFrom("tick", "tick", "tick", "tick", "trade", "restart"),
+      who: fc.nat({ max: 11 }),
+      market: fc.nat({ max: 2 }),
+      size: fc.integer({ min: -40, max: 40 })
+    })
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 120, maxLength: 120 }), (steps) => {
+        const [all, few] = [several(Number.POSITIVE_INFINITY), several(1)]
+        const both = [all, few]
+        for (const bench of both) bench.accounts.forEach((account, at) => bench.trade(account, at % 3, 5 + at))
+        for (const { kind, market, size, who } of steps) {
+          if (kind === "tick") { for (const { driver } of both) driver.mark() }
+          else if (kind === "restart") few.restart()
+          else if (size !== 0) { for (const bench of both) bench.trade(bench.accounts[who]!, market, size) }
+          expect(few.shown()).toEqual(all.shown())
+          longest = Math.max(longest, ...few.driver.engine.state.markets.map(({ payments }) => payments.length))
+        }
+        expect(Invariants.firstBroken(few.driver.engine.state)).toBeUndefined()
+        for (const { driver } of both) while (driver.engine.state.settling > 0) driver.send({ kind: "PassTime" })
+        expect([few.shown(), few.told(), few.fund()]).toEqual([all.shown(), all.told(), all.fund()])
+        expect(few.driver.engine.state.fundingPool.atoms).toBe(0n)
+        expect(Invariants.firstBroken(few.driver.engine.state)).toBeUndefined()
+      }),
+      { numRuns: 15 }
+    )
+    expect(longest).toBeGreaterThan(1)
+  })
+
+  test("are settled a bounded number a record, whatever ends together", () => {
+    const { accounts, driver, trade } = several(4)
+    for (const account of accounts) for (const market of [0, 1, 2]) trade(account, market, 7)
+    let most = 0
+    let paid = 0
+    for (let tick = 0; tick < 25 || driver.engine.state.settling > 0; tick++) {
+      driver.engine.state.events.clear()
+      driver.mark()
+      const count = eventsOf(driver.engine.state.events).filter(({ event }) => event === "FundingPaid").length
+      most = Math.max(most, count)
+      paid += count
+    }
+    // So many for the record, and so many for its tick.
+    expect(most).toBe(8)
+    expect(paid).toBeGreaterThanOrEqual(3 * 13)
+  })
+
+  test("are eight of a market at most: an interval that ends behind so many is not paid, and says so", () => {
+    const { accounts, driver, trade } = several(0)
+    for (const account of accounts) trade(account, 0, 7)
+    while (driver.engine.state.markets[0]!.payments.length < mostInLine) driver.mark()
+    const ended = driver.engine.fundings(0, 0, 1)[0]!.atEpochMs
+    const owedBefore = driver.engine.balance(accounts[0]!).collateralAtoms
+    for (let second = 0; second < 10; second++) driver.mark()
+    expect(driver.engine.fundings(0, 0, 2).map(({ atEpochMs, rate8hE9 }) => [atEpochMs, rate8hE9 !== 0])).toEqual([[ended + 10_000, false],
+      [ended, true]])
+    expect(driver.engine.balance(accounts[0]!).collateralAtoms).toBe(owedBefore)
+    expect(driver.engine.state.markets[0]!.payments).toHaveLength(mostInLine)
+  })
+
+  test("a state that was left in the middle of one by a program that knew no line is gone on with", () => {
+    const bench = several(4)
+    const { accounts, driver, fund, shown } = bench
+    for (const account of accounts) bench.trade(account, 0, 7)
+    while (driver.engine.state.settling === 0) driver.mark()
+    const before = shown()
+    const sections = Snapshot.encode(driver.engine.state).filter(({ name }) => name !== "accounts.funding")
+    const restored = new Driver(new Engine(Snapshot.unsafeDecode(sections, capacity)))
+    restored.atEpochMs = driver.atEpochMs
+    for (const each of [driver, restored]) while (each.engine.state.settling > 0) each.send({ kind: "PassTime" })
+    expect(restored.engine.state.fundingPool.atoms).toBe(0n)
+    expect(shown()).toEqual(before)
+    expect([...accounts].map((account) => restored.engine.balance(account).collateralAtoms)).toEqual(
+      before.slice(1).map(({ collateralAtoms }) => collateralAtoms)
+    )
+    expect(restored.engine.balance(restored.engine.findAccount(Ids.insuranceFundId)).collateralAtoms).toBe(fund())
+    expect(Invariants.firstBroken(restored.engine.state)).toBeUndefined()
   })
 })

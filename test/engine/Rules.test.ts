@@ -191,9 +191,8 @@ const settlements = (row: Row): Row => {
 }
 
 const funding = (row: Row): Row => {
-  const state = market(1)
-  Object.assign(state, { paidIndex: whole(row, "Index"), paidRate8hE9: whole(row, "Rate"), paidIntervalMs: 3_600_000 })
-  return { Paid: String(owed(state, whole(row, "Size"))) }
+  const payment = { indexAtoms: whole(row, "Index"), rate8hE9: whole(row, "Rate"), intervalMs: 3_600_000 }
+  return { Paid: String(owed({ factor: 1 }, payment, whole(row, "Size"))) }
 }
 
 const minuteMs = 60_000

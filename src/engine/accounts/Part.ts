@@ -1,6 +1,7 @@
 /** Accounts with their money, their keys, their positions, and the venue's own totals. */
 import { Accounts } from "../Accounts.js"
 import { BalanceLog } from "../BalanceLog.js"
+import * as Funding from "../markets/Funding.js"
 import type { Part } from "../Part.js"
 import { Positions } from "../Positions.js"
 import type { Parts, State } from "../State.js"
@@ -38,6 +39,7 @@ const liquidationsOf = ({ liquidations, parts }: State): ReadonlyArray<Liquidati
 const standingSection = "accounts.standing"
 /** Only where a key was forgotten. */
 const keyNumbersSection = "apiKeys.numbers"
+const fundingSection = "accounts.funding"
 
 export const part: Part = {
   encode: (state, into) => {
@@ -59,7 +61,9 @@ export const part: Part = {
     into.json("accounts.bracketsReached", state.brackets.allReached())
     into.column("accounts.fundingPayments", state.fundingPayments.dump())
     into.column("accounts.balances", state.balances.dump())
-    // Only where there is any, so that a venue without has what it always had.
+    // Only where there are any, so that a venue without has what it always had.
+    const payments = Funding.dump(state)
+    if (payments !== undefined) into.json(fundingSection, payments)
     const standing = state.standing.dump()
     if (standing !== undefined) into.json(standingSection, standing)
   },
@@ -89,6 +93,8 @@ export const part: Part = {
     state.fundingPayments.restore(from.floats("accounts.fundingPayments"))
     state.balances = BalanceLog.restore(from.floats("accounts.balances"))
     if (from.has(standingSection)) state.standing.restore(from.json(standingSection) as StandingDump)
+    if (from.has(fundingSection)) Funding.restore(state, from.json(fundingSection) as ReadonlyArray<Funding.PaymentDump>)
+    else if (state.settling > 0) Funding.resume(state)
     state.triggers = Triggers.restore(state.positions)
     state.brackets = Brackets.restore(
       from.floats("accounts.brackets"),
@@ -125,6 +131,7 @@ export const part: Part = {
     feed(`log liquidations ${state.liquidationLog.dump().join(" ")}`)
     feed(`log fund ${state.fundLog.dump().join(" ")}`)
     feed(`log rankings ${state.rankings.dump().join(" ")}`)
+    for (const payment of Funding.dump(state) ?? []) feed(`funding ${JSON.stringify(payment)}`)
     for (const bracket of state.brackets.all()) feed(`bracket ${numbersOf(bracket).join(" ")}`)
     for (const [heap, to] of state.brackets.allReached()) feed(`reached ${heap} ${to}`)
     feed(`log funding payments ${state.fundingPayments.dump().join(" ")}`)

@@ -5,9 +5,10 @@
  *   rate per 8 hours = average premium + clamp(0.01 % - average premium, -+0.05 %), within 8 x fundingCap
  *   payment = quantity x index x K x rate x interval / 8 hours; what is paid rounds up, what is received down
  *
- * Everyone who holds a position at the interval's record pays or receives for the whole interval. The rate is fixed there;
- * the payments follow in bounded steps, and an account that acts meanwhile has its own settled first, so that it makes no
- * difference when a position is come to. What rounding leaves goes to the insurance fund.
+ * Everyone who holds a position at the interval's record pays or receives for the whole interval. The rate is fixed there, and
+ * the payment joins a line: its positions are settled in bounded steps, one payment after the other, and an account that acts
+ * meanwhile has its own settled first, so that it makes no difference when a position is come to. What rounding leaves of a
+ * payment goes to the insurance fund with the last of its positions.
  */
 import { assert } from "../../domain/Assert.js"
 import { none } from "../../domain/None.js"
@@ -16,7 +17,9 @@ import { Event } from "../EventLog.js"
 import * as InsuranceFund from "../accounts/InsuranceFund.js"
 import { Movement } from "../LiquidationLog.js"
 import type { MarketState } from "../Markets.js"
+import type { Positions } from "../Positions.js"
 import type { State } from "../State.js"
+import { Total } from "../Total.js"
 
 const one = 1_000_000_000
 const eightHoursMs = 28_800_000
@@ -28,8 +31,31 @@ const clampE9 = 500_000
 /** Caps are said per hour, rates per 8. */
 const hours = 8
 
-/** Positions whose funding is looked after in one record beside what it is for. */
+/** Positions whose funding is looked after in one record beside what it is for, and as many again in one that ticks. */
 export const settledAtOnce = 256
+
+/**
+ * Payments of one market that may be in line. An interval that ends while so many are is not paid: that takes a venue that let
+ * hours pass without settling what it has, and their end must not wait for it.
+ */
+export const mostInLine = 8
+
+/** What an interval's end has everyone with a position in a market pay or receive, as long as it is in line. */
+export interface Payment {
+  readonly market: number
+  /** Its number among the market's payments: a position of a lower one owes it. */
+  readonly epoch: number
+  /** When the interval ended that it is for. */
+  readonly endedAtEpochMs: number
+  readonly rate8hE9: number
+  /** The index that it is reckoned with, price atoms. */
+  readonly indexAtoms: number
+  readonly intervalMs: number
+  /** Of those who came to the market, from the first on, how many may still owe it. */
+  left: number
+  /** Paid and not yet received, money atoms: below zero where more was received first. */
+  readonly pool: Total
+}
 
 const clamp = (value: number, most: number): number => Math.max(-most, Math.min(most, value))
 
@@ -70,15 +96,17 @@ export const endInterval = (state: State, market: MarketState): void => {
     const endedAtEpochMs = (ended + 1) * fundingIntervalMs
     const isWhole = interval === ended + 1 && market.liveSince <= endedAtEpochMs
       && market.premiumSamples * 2 * sampleMs >= fundingIntervalMs
-    pay(state, market, endedAtEpochMs, isWhole ? runningRate8hE9(market) : 0)
+    // What is in line comes first, as far as the record goes.
+    settleSome(state)
+    const isPaid = isWhole && market.payments.length < mostInLine
+    if (isWhole && !isPaid) state.capacity.reached?.("an interval was not paid as too many were in line")
+    pay(state, market, endedAtEpochMs, isPaid ? runningRate8hE9(market) : 0)
   }
   market.beginInterval(interval)
 }
 
 /** Publishes an interval's rate, and lets every position in the market owe it. */
 const pay = (state: State, market: MarketState, endedAtEpochMs: number, rate8hE9: number): void => {
-  // What is owed of an interval before is settled first: only one is kept in mind.
-  while (state.settling > 0) settleSome(state)
   const { fundingIntervalMs: intervalMs } = market.parameters
   const { indexPrice, premiumSamples } = market
   market.fundings.add({
@@ -101,12 +129,33 @@ const pay = (state: State, market: MarketState, endedAtEpochMs: number, rate8hE9
   market.paidIndex = indexPrice
   market.paidIntervalMs = intervalMs
   market.fundingEpoch++
-  state.settling = state.positions.count
+  line(state, {
+    market: market.index,
+    epoch: market.fundingEpoch,
+    endedAtEpochMs,
+    rate8hE9,
+    indexAtoms: indexPrice,
+    intervalMs,
+    left: state.positions.heldCount(market.index),
+    pool: new Total()
+  })
 }
 
-/** What a position pays for the last interval (negative: receives), money atoms, rounded against it. */
-export const owed = ({ factor, paidIndex, paidIntervalMs, paidRate8hE9 }: MarketState, quantity: number): number => {
-  const product = BigInt(quantity) * BigInt(paidIndex) * BigInt(factor) * BigInt(paidRate8hE9) * BigInt(paidIntervalMs)
+/** Puts a payment at the end of the line. */
+const line = (state: State, payment: Payment): void => {
+  state.payments.push(payment)
+  state.markets[payment.market]!.payments.push(payment)
+  state.settling = state.payments[0]!.left
+  state.settled.clear()
+}
+
+/** What a position pays for an interval (negative: receives), money atoms, rounded against it. */
+export const owed = (
+  { factor }: Pick<MarketState, "factor">,
+  { indexAtoms, intervalMs, rate8hE9 }: Pick<Payment, "indexAtoms" | "intervalMs" | "rate8hE9">,
+  quantity: number
+): number => {
+  const product = BigInt(quantity) * BigInt(indexAtoms) * BigInt(factor) * BigInt(rate8hE9) * BigInt(intervalMs)
   const divisor = BigInt(one) * BigInt(eightHoursMs)
   return product > 0n ? Number((product + divisor - 1n) / divisor) : Number(product / divisor) + 0
 }
@@ -116,48 +165,60 @@ export const pendingOf = ({ markets, positions }: State, slot: number): number =
   const quantity = positions.quantity(slot)
   if (quantity === 0) return 0
   const market = markets[positions.market(slot)]!
-  return positions.fundingEpoch(slot) === market.fundingEpoch ? 0 : owed(market, quantity)
+  const settled = positions.fundingEpoch(slot)
+  if (settled === market.fundingEpoch) return 0
+  let pending = 0
+  for (const payment of market.payments) if (payment.epoch > settled) pending += owed(market, payment, quantity)
+  return pending
 }
 
 /** What an account has yet to pay in all (negative: to receive). */
 export const pendingOfAccount = (state: State, account: number): number => {
   const { accounts, positions } = state
-  if (state.settling === 0) return 0
+  if (state.settling === 0 || state.settled.has(account)) return 0
   let pending = 0
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) pending += pendingOf(state, slot)
   return pending
 }
 
-/** Settles what a position owes. */
+/** Settles what a position owes, the oldest payment first. */
 export const settle = (state: State, slot: number): void => {
-  const { accounts, events, markets, positions } = state
+  const { markets, positions } = state
   const market = markets[positions.market(slot)]!
-  if (positions.fundingEpoch(slot) === market.fundingEpoch) return
-  const quantity = positions.quantity(slot)
-  if (quantity !== 0) {
-    assert(positions.fundingEpoch(slot) === market.fundingEpoch - 1, "a position settles every payment before the next")
-    const account = positions.account(slot)
-    const paid = owed(market, quantity)
-    const collateral = accounts.collateral(account) - paid
-    accounts.setCollateral(account, collateral)
-    state.noteBalance(account, Cause.funding, market.index, -paid, collateral)
-    accounts.setLastSequence(account, state.sequence)
-    positions.setFundingPaid(slot, positions.fundingPaid(slot) + paid)
-    positions.setLastSequence(slot, state.sequence)
-    state.fundingPool.add(paid)
-    if (paid > 0) state.changedAccounts.add(account)
-    tell(state, market, account, quantity, paid)
-    InsuranceFund.settled(state, account, market.index, paid)
-    events.event3(Event.FundingPaid, account, market.index, paid)
-    events.event2(Event.CollateralChanged, account, collateral)
+  const settled = positions.fundingEpoch(slot)
+  if (settled === market.fundingEpoch) return
+  if (positions.quantity(slot) !== 0) {
+    assert(market.payments.length > 0 && settled >= market.payments[0]!.epoch - 1, "what a position owes is in line")
+    for (const payment of market.payments) if (payment.epoch > settled) settlePayment(state, market, slot, payment)
   }
   positions.setFundingEpoch(slot, market.fundingEpoch)
 }
 
-/** Keeps a payment for its account to read. What is settled is always of the latest interval that was published. */
+/** Settles a payment that a position owes. */
+const settlePayment = (state: State, market: MarketState, slot: number, payment: Payment): void => {
+  const { accounts, events, positions } = state
+  const account = positions.account(slot)
+  const quantity = positions.quantity(slot)
+  const paid = owed(market, payment, quantity)
+  const collateral = accounts.collateral(account) - paid
+  accounts.setCollateral(account, collateral)
+  state.noteBalance(account, Cause.funding, market.index, -paid, collateral)
+  accounts.setLastSequence(account, state.sequence)
+  positions.setFundingPaid(slot, positions.fundingPaid(slot) + paid)
+  positions.setLastSequence(slot, state.sequence)
+  payment.pool.add(paid)
+  state.fundingPool.add(paid)
+  if (paid > 0) state.changedAccounts.add(account)
+  tell(state, payment, account, quantity, paid)
+  InsuranceFund.settled(state, account, market.index, paid)
+  events.event3(Event.FundingPaid, account, market.index, paid)
+  events.event2(Event.CollateralChanged, account, collateral)
+}
+
+/** Keeps a payment for its account to read. */
 const tell = (
   { atEpochMs, fundingPayments, sequence }: State,
-  market: MarketState,
+  { endedAtEpochMs, indexAtoms, intervalMs, market, rate8hE9 }: Payment,
   account: number,
   quantity: number,
   paid: number
@@ -166,33 +227,111 @@ const tell = (
     sequence,
     atEpochMs,
     account,
-    market: market.index,
-    endedAtEpochMs: market.fundings.at(0)!.atEpochMs,
+    market,
+    endedAtEpochMs,
     quantityAtoms: quantity,
-    indexPriceAtoms: market.paidIndex,
-    rate8hE9: market.paidRate8hE9,
-    intervalMs: market.paidIntervalMs,
+    indexPriceAtoms: indexAtoms,
+    rate8hE9,
+    intervalMs,
     paidAtoms: paid
   })
 
 /** Settles what an account owes, before anything else is decided of it. */
 export const settleAccount = (state: State, account: number): void => {
-  if (state.settling === 0) return
+  if (state.settling === 0 || state.settled.has(account)) return
   const { accounts, positions } = state
+  state.settled.add(account)
   for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) settle(state, slot)
 }
 
-/** Goes on with what is owed, a bounded number of positions; the last of it leaves what rounding came to in the insurance fund. */
+/** Has the record at hand, or its tick, settle as many positions as one does. */
+export const begin = (state: State): void => {
+  state.settleLeft = state.capacity.settledAtOnce ?? settledAtOnce
+}
+
+/** Goes on with what is in line, as far as the record goes. */
 export const settleSome = (state: State): void => {
-  if (state.settling === 0) return
-  const { positions } = state
-  for (let left = settledAtOnce; left > 0 && state.settling > 0; left--) {
-    state.settling--
-    if (state.settling < positions.count) settle(state, state.settling)
+  const { payments, positions } = state
+  for (let payment = payments[0]; payment !== undefined; payment = payments[0]) {
+    for (; payment.left > 0 && state.settleLeft > 0; state.settleLeft--) {
+      payment.left--
+      if (payment.left < positions.heldCount(payment.market)) settle(state, positions.heldSlot(payment.market, payment.left))
+    }
+    state.settling = payment.left
+    if (payment.left > 0) {
+      state.capacity.reached?.("funding was left to be settled with the next record")
+      return
+    }
+    leave(state, payment)
   }
-  const rest = Number(state.fundingPool.atoms)
-  if (state.settling > 0 || rest === 0) return
+}
+
+/** Takes the first payment out of the line: all of it is settled, and what rounding left is the insurance fund's. */
+const leave = (state: State, payment: Payment): void => {
+  const { markets, payments } = state
+  payments.shift()
+  const first = markets[payment.market]!.payments.shift()
+  assert(first === payment, "the payments of a market are in line in their order")
+  state.settling = payments[0]?.left ?? 0
+  if (payments.length === 0) state.settled.clear()
+  const rest = Number(payment.pool.atoms)
+  if (rest === 0) return
   assert(rest > 0, "no more funding is received than paid")
   InsuranceFund.take(state, rest, Movement.fundingRest, none)
   state.fundingPool.add(-rest)
+}
+
+// ---- what a snapshot has of the line
+
+/** A payment in line as a snapshot has it. */
+export type PaymentDump = Omit<Payment, "pool"> & { readonly poolLow: number; readonly poolHigh: number }
+
+/** The line; undefined while there is none, so that a venue without has what it always had. */
+export const dump = ({ payments }: State): ReadonlyArray<PaymentDump> | undefined =>
+  payments.length === 0
+    ? undefined
+    : payments.map(({ pool, ...payment }) => ({ ...payment, poolLow: pool.low, poolHigh: pool.high }))
+
+/** Brings back a line. */
+export const restore = (state: State, dumped: ReadonlyArray<PaymentDump>): void => {
+  for (const { poolHigh, poolLow, ...payment } of dumped) {
+    const pool = new Total()
+    pool.low = poolLow
+    pool.high = poolHigh
+    line(state, { ...payment, pool })
+  }
+}
+
+/**
+ * The line of a state that was left in the middle of a payment by a program that knew one at a time, the last of a market, and
+ * went through the positions of all: everyone in the market is looked at again, and nobody pays twice.
+ */
+export const resume = (state: State): void => {
+  const { fundingPool, markets, positions } = state
+  // Where nobody owes any more, what rounding left is still to go to the insurance fund.
+  const market = markets.find((each) => owesAnybody(positions, each)) ?? markets.find(({ fundingEpoch }) => fundingEpoch > 0)
+  state.settling = 0
+  if (market === undefined) return
+  const pool = new Total()
+  pool.low = fundingPool.low
+  pool.high = fundingPool.high
+  line(state, {
+    market: market.index,
+    epoch: market.fundingEpoch,
+    endedAtEpochMs: market.fundings.at(0)!.atEpochMs,
+    rate8hE9: market.paidRate8hE9,
+    indexAtoms: market.paidIndex,
+    intervalMs: market.paidIntervalMs,
+    left: positions.heldCount(market.index),
+    pool
+  })
+}
+
+/** Whether a position in a market has yet to settle its last payment. */
+const owesAnybody = (positions: Positions, { fundingEpoch, index }: MarketState): boolean => {
+  for (let place = 0; place < positions.heldCount(index); place++) {
+    const slot = positions.heldSlot(index, place)
+    if (positions.quantity(slot) !== 0 && positions.fundingEpoch(slot) !== fundingEpoch) return true
+  }
+  return false
 }

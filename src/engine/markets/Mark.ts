@@ -54,6 +54,7 @@ export const nextTickEpochMs = ({ halted, markets }: State, nowEpochMs: number):
 /** Makes the marks that are due anew, of the lowest markets first, and clears what their bands leave behind. */
 export const tick = (state: State): void => {
   let left = tickedAtOnce
+  Funding.begin(state)
   for (const market of state.markets) {
     if (!isDue(market, state.atEpochMs)) continue
     if (left-- === 0) break

@@ -13,6 +13,7 @@ import { Principal } from "../../operations/Header.js"
 import { type Refused, refused } from "../../operations/Outcome.js"
 import type { OrderDecided } from "../../operations/orders/OrderDecided.js"
 import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrders.js"
+import { Accounts } from "../Accounts.js"
 import { liquidationPrice } from "../accounts/LiquidationPrice.js"
 import { Book } from "../Book.js"
 import * as FundingLog from "../FundingLog.js"
@@ -23,6 +24,7 @@ import * as Sessions from "../markets/Sessions.js"
 import { MarketState } from "../Markets.js"
 import * as Matching from "../Matching.js"
 import { Minutes } from "../Minutes.js"
+import { Positions } from "../Positions.js"
 import type { MarginView, PreviewView } from "../Reads.js"
 import { State } from "../State.js"
 import { deciders } from "./Deciding.js"
@@ -100,8 +102,9 @@ const marginOf = (state: State, account: number, slot: number, collateralAtoms: 
 class Copy {
   private readonly state: State
   private readonly market: MarketState
-  /** Accounts of the copy, by those of the state. */
+  /** Accounts of the copy, by those of the state; and their positions. */
   private readonly accounts = new Map<number, number>()
+  private readonly pairs = new Map<number, number>()
   /** The last order that was copied because it could be met, in the copy; -1 where every one that could be was. */
   private readonly lastMet: number
   private readonly taker: number
@@ -112,12 +115,16 @@ class Copy {
   constructor(private readonly original: State, entry: PlaceEntry, account: number, atEpochMs: number, reach: Reach) {
     const met = this.inReach(entry, account, reach)
     this.further = met.cut === "record" ? { ...reach, records: reach.records * 2 } : { ...reach, sizes: reach.sizes * 2 }
-    const parties = [...new Set([account, ...met.slots.map((order) => original.orders.account(order))])].sort((one, other) => one - other)
-    const slots = parties.map((party) => original.positions.find(party, entry.market))
-    const trimmed = slots.map((slot) => this.trimmable(slot))
-    const orders = met.slots.length + trimmed.reduce((sum, each) => sum + each.length, 0) + 1
+    const parties = this.partiesOf(account, entry.market, met.slots)
+    const trimmed: Array<number> = []
+    for (const slot of parties.values()) this.addTrimmable(slot, trimmed)
+    const orders = met.slots.length + trimmed.length + 1
     const { metAtOnce } = original.capacity
     this.state = new State({ orders, idempotencyKeys: 1, ...(metAtOnce === undefined ? undefined : { metAtOnce }) })
+    this.state.accounts = new Accounts(parties.size)
+    this.state.positions = new Positions(parties.size)
+    // Nobody is told what a copy comes to.
+    this.state.beginTrial()
     this.state.sequence = original.sequence + 1
     this.state.atEpochMs = atEpochMs
     this.market = MarketState.restore(here, original.markets[entry.market]!.dump(), new Minutes(), FundingLog.make(), MarkLog.make())
@@ -126,14 +133,14 @@ class Copy {
     Sessions.schedule(this.state, this.market)
     this.state.books.push(new Book(this.state.orders))
     Sessions.pass(this.state)
-    parties.forEach((party, at) => this.copyAccount(party, slots[at]!))
+    for (const [party, slot] of parties) this.copyAccount(party, slot)
     this.taker = this.accounts.get(account)!
     const copies = new Map<number, number>()
     // Those that can be met come first, in their order; what is only there to be trimmed lies behind them.
     for (const order of met.slots) copies.set(order, this.copyOrder(order))
-    for (const order of trimmed.flat()) if (!copies.has(order)) copies.set(order, this.copyOrder(order))
+    for (const order of trimmed) if (!copies.has(order)) copies.set(order, this.copyOrder(order))
     // A chain is looked through for what is reduce-only, in its order; the others are in it to be taken out.
-    for (const order of trimmed.flat()) this.chain(copies.get(order)!)
+    for (const order of trimmed) this.chain(copies.get(order)!)
     for (const order of met.slots) if (!original.orders.reduceOnly(order)) this.chain(copies.get(order)!)
     this.lastMet = met.cut === "nowhere" ? none : copies.get(met.slots.at(-1)!)!
   }
@@ -166,15 +173,21 @@ class Copy {
     return { slots, cut: "nowhere" }
   }
 
-  /** The resting reduce-only orders of a pair, oldest first: a fill may trim them. */
-  private trimmable(slot: number): ReadonlyArray<number> {
+  /** Who could take part, with the slots of their positions: whoever asks first, -1 for none, then those whose orders could be met. */
+  private partiesOf(account: number, market: number, met: ReadonlyArray<number>): ReadonlyMap<number, number> {
     const { orders, positions } = this.original
-    const found: Array<number> = []
-    if (slot === none || positions.reduceBuys(slot) + positions.reduceSells(slot) === 0) return found
+    const parties = new Map([[account, positions.find(account, market)]])
+    for (const order of met) if (!parties.has(orders.account(order))) parties.set(orders.account(order), Matching.positionOf(this.original, order))
+    return parties
+  }
+
+  /** Adds the resting reduce-only orders of a pair, oldest first: a fill may trim them. */
+  private addTrimmable(slot: number, found: Array<number>): void {
+    const { orders, positions } = this.original
+    if (slot === none || positions.reduceBuys(slot) + positions.reduceSells(slot) === 0) return
     for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
       if (orders.reduceOnly(order)) found.push(order)
     }
-    return found
   }
 
   /** Copies an account as if it had settled its funding, with its position of a slot, and what its other markets sum up to. */
@@ -199,6 +212,7 @@ class Copy {
     if (slot === none) return
     const held = original.positions
     const pair = state.touchPosition(copy, here)
+    this.pairs.set(account, pair)
     positions.setQuantity(pair, held.quantity(slot))
     positions.setEntryNotional(pair, held.entryNotional(slot))
     positions.setOpenBuys(pair, held.openBuys(slot))
@@ -217,7 +231,7 @@ class Copy {
 
   /** Copies a resting order into the book, behind those that were copied before it. */
   private copyOrder(order: number): number {
-    const { original, state: { books, expiries, orders, positions } } = this
+    const { original, state: { books, expiries, orders } } = this
     const from = original.orders
     const account = this.accounts.get(from.account(order))!
     const copy = orders.allocate()
@@ -237,7 +251,7 @@ class Copy {
     orders.setFilled(copy, from.filled(order))
     orders.setFilledNotional(copy, from.filledNotional(order))
     orders.setCanceled(copy, from.canceled(order))
-    orders.setPosition(copy, positions.find(account, here))
+    orders.setPosition(copy, this.pairs.get(from.account(order))!)
     const expiresAtEpochMs = original.expiries.at(order)
     if (expiresAtEpochMs !== 0) expiries.set(copy, expiresAtEpochMs)
     books[here]!.insert(copy)
@@ -269,9 +283,8 @@ class Copy {
   after(outcome: OrderDecided | Refused): Pick<PreviewView, "feesAtoms" | "after"> {
     const { state, taker } = this
     if (outcome._tag === "Refused") return { feesAtoms: 0, after: undefined }
-    const fills = state.fills.ofAccount(taker, here, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY)
     return {
-      feesAtoms: fills.reduce((sum, fill) => sum + fill.takerFeeAtoms, 0),
+      feesAtoms: state.trialFeesAtoms,
       after: marginOf(state, taker, state.positions.find(taker, here), state.accounts.collateral(taker))
     }
   }
