@@ -295,7 +295,7 @@ const others: ReadonlyArray<{ readonly name: string; readonly once: (world: Worl
       return world.tick()
     }
   },
-  { name: "the slowest record as the funding interval of every market ends", once: (world) => world.endIntervals() },
+  { name: "the slowest tick as the funding interval of every market ends", once: (world) => world.endIntervals() },
   {
     name: "a preview of one who has orders in every market, as all marks have moved",
     once: (world) => {

@@ -174,7 +174,7 @@ export class World {
     }
   }
 
-  /** Ends the funding interval of every market, each sampled in full; the slowest record until all is settled, microseconds. */
+  /** Ends the funding interval of every market, each sampled in full; the slowest record that does so, microseconds. */
   endIntervals(): number {
     const { markets } = this.engine.state
     for (const market of markets) {
@@ -182,8 +182,8 @@ export class World {
       market.premiumSamples = market.parameters.fundingIntervalMs / 5_000
     }
     this.now += markets[deep]!.parameters.fundingIntervalMs - this.now % markets[deep]!.parameters.fundingIntervalMs
-    let slowest = this.tick()
-    while (this.engine.nextDueEpochMs <= this.now) slowest = Math.max(slowest, this.time(this.passTime()))
+    const slowest = this.tick()
+    this.settle()
     return slowest
   }
 

@@ -1587,7 +1587,7 @@ export class NaiveVenue {
         return this.#cancel(taker, CancelReason.iocRemainder)
       }
       // Nobody meets more in a record: what is left would cross what it has not met, so that it cannot rest either.
-      if (this.#met === this.metAtOnce) return this.#cancel(taker, CancelReason.iocRemainder)
+      if (this.#met >= this.metAtOnce) return this.#cancel(taker, CancelReason.iocRemainder)
       this.#met++
       const leaves = this.leavesFor(maker)
       if (leaves !== CancelReason.none) {
@@ -1806,6 +1806,8 @@ export class NaiveVenue {
         excess -= taken
         if (taken === remaining(order)) {
           this.#cancel(order, CancelReason.reduceOnlyExceeded)
+          // It counts like one that was met.
+          this.#met++
         } else {
           order.canceled += taken
           order.trimmed += taken

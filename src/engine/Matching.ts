@@ -23,7 +23,8 @@ const { CancelReason } = Order
 
 /**
  * Most resting orders that the incoming orders of one record meet, all entries of a batch together: less than a
- * millisecond's work. Whoever wants more asks again, and others have their turn in between.
+ * millisecond's work. Whoever wants more asks again, and others have their turn in between. What a fill trims away of the
+ * reduce-only orders of whoever it is of counts as well: each account may have hundreds of them.
  */
 export const metAtOnce = 1_024
 
@@ -324,6 +325,7 @@ const trim = (state: State, market: MarketState, slot: number, side: Order.Side,
       if (byAtoms >= orders.remaining(order)) {
         state.capacity.reached?.("a reduce-only order was trimmed away")
         cancelResting(state, order, CancelReason.reduceOnlyExceeded)
+        state.met++
       } else {
         state.capacity.reached?.("a reduce-only order was trimmed in part")
         state.books[market.index]!.reduce(order, byAtoms)

@@ -249,7 +249,7 @@ export class State extends Values {
   /** Positions whose funding the record at hand may still settle. */
   settleLeft = 0
 
-  /** Resting orders that the incoming orders of the record at hand have met. */
+  /** Resting orders that the incoming orders of the record at hand have met, or trimmed away. */
   met = 0
 
   /** Whether what is decided is only tried out, and what takers have paid in it, money atoms. */

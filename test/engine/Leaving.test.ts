@@ -199,6 +199,22 @@ describe("an incoming order that meets as many as it may", () => {
     expect(driver.amend(other, offer, 990, -1)).toMatchObject({ filledAtoms: 3, cancelReason: iocRemainder })
   })
 
+  test("what a fill trims away counts like what is met", () => {
+    const driver = new Driver(Engine.make(capacity))
+    driver.market(parameters("AAA"), 1000)
+    const [one, other, taker] = [driver.account(rich), driver.account(rich), driver.account(rich)]
+    driver.place(other, { ...sell, priceAtoms: 1000, quantityAtoms: 5 })
+    driver.place(one, { side: Order.buy, priceAtoms: 1000, quantityAtoms: 5 })
+    const closing = [1, 2].map(() => driver.place(one, { ...sell, reduceOnly: true, priceAtoms: 1040, quantityAtoms: 1 }))
+    driver.place(one, { ...sell, priceAtoms: 1000, quantityAtoms: 5 })
+    driver.place(other, { ...sell, priceAtoms: 1001, quantityAtoms: 5 })
+    // One is met, two are trimmed away: so many are all that a record meets.
+    const buy = { side: Order.buy, priceAtoms: 1001, quantityAtoms: 9 } as const
+    expect(driver.place(taker, buy)).toMatchObject({ filledAtoms: 5, canceledAtoms: 4, cancelReason: iocRemainder })
+    for (const { orderNumber } of closing) expect(driver.engine.findOrder(one, orderNumber)).toMatchObject({ status: Order.canceled })
+    expect(driver.place(taker, { ...buy, quantityAtoms: 4 })).toMatchObject({ filledAtoms: 4, status: Order.closed })
+  })
+
   test("a venue's order meets so many, to the last", () => {
     const driver = new Driver()
     driver.market(parameters("AAA"), 1000)
