@@ -629,8 +629,8 @@ const triggered: ReadonlyArray<AutoCloses.Bounds> = [
 
 /** So few that an owner comes to each of them, or a venue's own. */
 const identities: ReadonlyArray<Identities.Bounds> = [
-  { passkeys: 2, sessions: 2, keys: 1, endedKeys: 1, endedKeysMs: 3_000, events: 5 },
-  { passkeys: 3, sessions: 3, keys: 2, endedKeys: 2, endedKeysMs: 60_000, events: 20 },
+  { passkeys: 2, sessions: 2, keys: 1, endedKeys: 2, endedKeysMs: 3_000, events: 5 },
+  { passkeys: 3, sessions: 3, keys: 2, endedKeys: 0, endedKeysMs: 86_400_000, events: 20 },
   Identities.venueBounds,
   Identities.venueBounds
 ]

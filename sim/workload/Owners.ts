@@ -334,8 +334,9 @@ class Owner implements Calls.KeyHolder {
   #signOut(): void {
     const at = this.random.below(this.sessions.length)
     const session = Calls.holder(this.client, this.sessions[at]!)
-    this.#say(Calls.endCurrentSession(session), (answer) => {
-      if (answer?.status === 204 || answer?.status === 401) this.sessions.splice(at, 1)
+    const signOut = Calls.endCurrentSession(session)
+    this.#sayAll(this.random.chance(0.5) ? [...this.#crowd(session), signOut] : [signOut], (answers) => {
+      if (answers.some(([answer]) => answer?.status === 204 || answer?.status === 401)) this.sessions.splice(at, 1)
       this.ended.push(session)
       this.#next()
     })
@@ -477,14 +478,19 @@ class Owner implements Calls.KeyHolder {
     this.#say(this.random.pick(ways), this.#next)
   }
 
-  /** While orders by the key are under way, and once more behind it. */
+  /** Orders at the same moment: several now and then, so that what comes behind them finds some that wait. */
+  #crowd(who: Calls.Bearer): ReadonlyArray<Draft> {
+    return Array.from({ length: this.random.chance(0.5) ? 5 : 1 }, () => this.#order(who))
+  }
+
+  /** While orders by the key are under way, a crowd of them now and then, and once more behind it. */
   #revokeAKey(): void {
     if (this.keys.length === 0) return this.#letAnAgent()
     const at = this.random.below(this.keys.length)
     const who = Calls.agent(this.#agent.client, this.keys[at]!)
     const keyId = this.random.chance(0.05) ? "key_0" : of(this.keys[at]!, "key.keyId")
     const revoke = Calls.revokeApiKey(this.#session, keyId)
-    this.#sayAll([this.#order(who), revoke, this.#order(who)], (answers) => {
+    this.#sayAll([...this.#crowd(who), revoke, this.#order(who)], (answers) => {
       if (answers.some(([answer]) => (answer?.text ?? "").includes("\"revoked\""))) {
         this.keys.splice(at, 1)
         this.ended.push(who)
