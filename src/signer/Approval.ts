@@ -4,7 +4,8 @@
  */
 import canonicalize from "canonicalize"
 import { createHash } from "node:crypto"
-import type { Change, Kind, Passkey, Step } from "./Requests.js"
+import type { Step } from "../ledger/Planned.js"
+import type { Change, Kind, Passkey } from "./Requests.js"
 
 /** The transaction that is approved. */
 export interface Approved {

@@ -3,6 +3,7 @@
  * the signer as a process of its own. Bytes are base64url in JSON, amounts digits.
  */
 import * as Schema from "effect/Schema"
+import { Facts } from "../ledger/Planned.js"
 
 /** The largest prepared transaction that is signed, bytes. */
 export const mostPreparedBytes = 32_768
@@ -43,19 +44,9 @@ export type Assertion = typeof Assertion.Type
 /** A random text of the venue's that makes one approval differ from the next. */
 const Nonce = base64url(128)
 
-export const kinds = ["deposit", "withdrawal", "party_change"] as const
-export const steps = [
-  "owner_account_acceptance",
-  "treasury_offer",
-  "owner_offer_acceptance",
-  "treasury_withdrawal",
-  "treasury_offer_withdrawal"
-] as const
-
-export const Kind = Schema.Literal(...kinds)
+/** What a step is of. */
+export const Kind = Schema.Literal("deposit", "withdrawal", "party_change")
 export type Kind = typeof Kind.Type
-export const Step = Schema.Literal(...steps)
-export type Step = typeof Step.Type
 
 export const NewParty = Schema.Struct({
   accountId: AccountId,
@@ -86,31 +77,23 @@ export type SignTopology = typeof SignTopology.Type
 export const Approval = Schema.Struct({ nonce: Nonce, assertion: Assertion })
 export type Approval = typeof Approval.Type
 
-/** Money on the ledger: more than any account could hold is refused before it is looked at. */
-const AmountAtoms = Schema.String.pipe(Schema.pattern(/^[1-9][0-9]{0,18}$/), Schema.compose(Schema.BigInt))
-
-/** What is signed, and what the venue says it is: each part is held to the bytes, and what the signer knows itself is not asked. */
+/**
+ * What is signed, and what it is said to be: the plan is made again from the facts and the signer's own settings, and the bytes are
+ * held to it.
+ */
 export const SignRequest = Schema.Struct({
   keyId: KeyId,
   accountId: AccountId,
   kind: Kind,
   /** The transfer's. */
   id: text(64),
-  step: Step,
-  commandId: text(256),
+  facts: Facts,
+  commandId: text(128),
   preparedTransaction: bytes(mostPreparedBytes),
-  /** Of hashing. */
+  /** The scheme of its hash. */
   scheme: Schema.Literal(2, 3),
   hash: bytes(64),
-  userId: text(256),
-  synchronizerId: text(256),
   maxRecordTimeEpochMs: Schema.NonNegativeInt,
-  /** Of every step that names an amount. */
-  amountAtoms: Schema.optionalWith(AmountAtoms, { exact: true }),
-  /** Of a withdrawal. */
-  destination: Schema.optionalWith(text(512), { exact: true }),
-  /** Of every step that exercises a choice: the contract it is exercised on. */
-  contractId: Schema.optionalWith(text(512), { exact: true }),
   /** Of every step but `treasury_offer_withdrawal`, which moves nothing out. */
   approval: Schema.optionalWith(Approval, { exact: true })
 })
