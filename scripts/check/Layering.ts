@@ -12,6 +12,12 @@ const feed = "src/sequencer/Feed.ts"
 /** What everybody speaks: the domain's words, and the operations as they are declared. */
 const vocabulary: ReadonlyArray<string> = ["src/domain/", "src/operations/"]
 
+/** What owners prove, whoever verifies it. */
+const passkeys: ReadonlyArray<string> = ["src/identity/PasskeyVerifier.ts", "src/identity/PasskeyRules.ts"]
+
+/** What a transaction has to be, and how its bytes are read: nothing of a ledger that runs. */
+const prepared: ReadonlyArray<string> = ["src/ledger/Planned.ts", "src/ledger/prepared/"]
+
 /** For each folder of `src` what it may import besides its own files: files, or folders ending in `/`. */
 const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   domain: [],
@@ -26,6 +32,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   readmodel: [...vocabulary, ...wayIn, feed],
   streams: [...vocabulary, ...wayIn, feed],
   ledger: [...vocabulary, ...wayIn, feed],
+  // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
+  signer: ["src/domain/", ...passkeys, ...prepared],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],

@@ -1,0 +1,32 @@
+/** Ed25519 by the system's cryptography, over raw keys: a key is its 32-byte seed. Signatures are deterministic (RFC 8032). */
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign as signBytes } from "node:crypto"
+
+export const seedBytes = 32
+
+/** What stands before the seed in PKCS #8, and before the raw key in SubjectPublicKeyInfo. */
+const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
+export const spkiPrefix = Buffer.from("302a300506032b6570032100", "hex")
+
+const privateKey = (seed: Uint8Array): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: "der", type: "pkcs8" })
+
+/** The raw public half of a seed, 32 bytes. */
+export const publicKeyOf = (seed: Uint8Array): Uint8Array => {
+  const spki = createPublicKey(privateKey(seed)).export({ format: "der", type: "spki" })
+  return new Uint8Array(spki.subarray(spkiPrefix.length))
+}
+
+/** The signature over a message, 64 bytes. */
+export const sign = (seed: Uint8Array, message: Uint8Array): Uint8Array => new Uint8Array(signBytes(null, message, privateKey(seed)))
+
+/** The ledger's hash of something: SHA-256 behind the number of its purpose, with the multihash's prefix. */
+export const purposedHash = (purpose: number, content: Uint8Array): Uint8Array => {
+  const head = Buffer.alloc(4)
+  head.writeUInt32BE(purpose)
+  return Buffer.concat([Buffer.from([0x12, 0x20]), createHash("sha256").update(head).update(content).digest()])
+}
+
+const fingerprintPurpose = 12
+
+/** How ledgers name a public key. */
+export const fingerprintOf = (publicKey: Uint8Array): string => Buffer.from(purposedHash(fingerprintPurpose, publicKey)).toString("hex")
