@@ -138,7 +138,27 @@ const faultTold = ({ parameters: { priceScale } }: NaiveMarket, { actual, limit,
   told(priceScale, limit, actual, nearest)
 
 /** What no simulated client asks for yet. */
-const unsent = ["IssueBotKey", "RegisterAffiliate", "SetAccountFlags", "CreditAccount"] as const
+const unsent = [
+  "IssueBotKey",
+  "RegisterAffiliate",
+  "SetAccountFlags",
+  "CreditAccount",
+  "RequestDeposit",
+  "RequestWithdrawal",
+  "RequestPartyChange",
+  "CancelTransfer",
+  "ApproveStep",
+  "BindParty",
+  "PrepareStep",
+  "BeginSubmission",
+  "NoteSubmission",
+  "NoteCompletion",
+  "NoteScan",
+  "RejectStep",
+  "NoteLedgerOffset",
+  "StopWithdrawals",
+  "AllowWithdrawals"
+] as const
 const isUnsent = (command: Command): command is CommandOfKind<(typeof unsent)[number]> =>
   (unsent as ReadonlyArray<string>).includes(command.kind)
 

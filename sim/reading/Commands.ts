@@ -32,6 +32,25 @@ const identities = {
 /** Commands about realtime tickets: a key mints them, and whoever holds one goes on with it. */
 const tickets = { MintTicket: true, RotateTicket: true, EndTickets: true } as const
 
+/** Commands about money on the ledger: no workload brings any yet. */
+const funds = {
+  RequestDeposit: true,
+  RequestWithdrawal: true,
+  RequestPartyChange: true,
+  CancelTransfer: true,
+  ApproveStep: true,
+  BindParty: true,
+  PrepareStep: true,
+  BeginSubmission: true,
+  NoteSubmission: true,
+  NoteCompletion: true,
+  NoteScan: true,
+  RejectStep: true,
+  NoteLedgerOffset: true,
+  StopWithdrawals: true,
+  AllowWithdrawals: true
+} as const
+
 /** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
 const unasked: Readonly<Record<Unasked, true>> = {
   OpenVenue: true,
@@ -41,6 +60,7 @@ const unasked: Readonly<Record<Unasked, true>> = {
   SetMarketSession: true,
   ...identities,
   ...tickets,
+  ...funds,
   IssueBotKey: true,
   NoteKeyUses: true,
   SetFavorite: true,

@@ -44,7 +44,21 @@ const guards = [
   "passkey_known",
   "passkey_limit",
   "key_limit",
-  "ticket_families"
+  "ticket_families",
+  "amount_atoms_invalid",
+  "asset_unsupported",
+  "amount_below_minimum",
+  "amount_above_limit",
+  "deposit_in_progress",
+  "withdrawable_insufficient",
+  "withdrawals_stopped",
+  "withdrawal_limit",
+  "transfer_in_progress",
+  "party_missing",
+  "passkey_too_new",
+  "fact_known",
+  "fact_conflict",
+  "fact_out_of_bounds"
 ]
 
 const compatNames = [

@@ -23,26 +23,12 @@ import { always, type Deciders } from "../Decider.js"
 import { Event } from "../EventLog.js"
 import type { State } from "../State.js"
 import { mostOfAccount } from "./Grants.js"
-import { kindCode, type KindName } from "./SecurityLog.js"
+import { note } from "./Noting.js"
 import { type Session, sessionMs } from "./Sessions.js"
 import * as Ticketing from "./Ticketing.js"
 
 /** How long a passkey that was added to an account approves no withdrawal and no change of its ledger party. */
 const addedApprovesAfterMs = 24 * 60 * 60 * 1000
-
-/** Notes an event of an account's security. */
-const note = (
-  state: State,
-  account: number,
-  kind: KindName,
-  credentialId: string,
-  remoteAddress: string,
-  detail: string = ""
-): void => {
-  const { atEpochMs, sequence } = state
-  state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
-  state.events.event2(Event.SecurityNoted, account, kindCode(kind))
-}
 
 const end = (state: State, session: Session): void => {
   const { grants, sessions } = state.identity

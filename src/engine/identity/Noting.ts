@@ -1,0 +1,17 @@
+/** Notes what concerns the security of an account. */
+import { Event } from "../EventLog.js"
+import type { State } from "../State.js"
+import { kindCode, type KindName } from "./SecurityLog.js"
+
+export const note = (
+  state: State,
+  account: number,
+  kind: KindName,
+  credentialId: string,
+  remoteAddress: string,
+  detail: string = ""
+): void => {
+  const { atEpochMs, sequence } = state
+  state.identity.security.add({ account, kind, sequence, atEpochMs, credentialId, remoteAddress, detail })
+  state.events.event2(Event.SecurityNoted, account, kindCode(kind))
+}
