@@ -57,7 +57,7 @@ export const codes = {
   pruned: "PARTICIPANT_PRUNED_DATA_ACCESSED"
 } as const
 
-/** A transaction to sign, as the ledger prepared it. Nothing in it may be believed before `Planned.check`. */
+/** A transaction to sign, as the ledger prepared it. Nothing in it may be believed before `prepared/Check.ts`. */
 export interface Preparation {
   /** Canton's PreparedTransaction, as bytes. */
   readonly preparedTransaction: Uint8Array

@@ -1,10 +1,12 @@
 /**
  * What each step of a deposit, a withdrawal or a change of party plans to do on the ledger, to the last field: the template, the
  * choice, who acts, how much goes where. Whoever journals or signs a prepared transaction makes the plan from the step's facts
- * and its own settings, and `check` holds the transaction to it: what differs, and what is not understood, is not signed.
+ * and its own settings, and `prepared/Check.ts` holds the transaction to it.
  */
 import { createHash } from "node:crypto"
 import * as Schema from "effect/Schema"
+import type { Identifier } from "./prepared/PreparedTransaction.js"
+import { choices, moduleNames } from "./Templates.js"
 
 /** Parties as Canton has them: a name, and the fingerprint of the key that the party's namespace belongs to. */
 export const partyIdPattern = /^[A-Za-z0-9_-]{1,185}::1220[0-9a-f]{64}$/
@@ -61,32 +63,12 @@ export const Custody = Schema.Struct({
 })
 export type Custody = typeof Custody.Type
 
-/** A template as the ledger names it: `PACKAGE:Module:Entity`. */
-export interface TemplateId {
-  readonly packageId: string
-  readonly moduleName: string
-  readonly entityName: string
-}
-
-/** `PACKAGE:Module:Entity`. */
-export const templateText = ({ entityName, moduleName, packageId }: TemplateId): string => `${packageId}:${moduleName}:${entityName}`
-
-/** The templates that the venue deals in, and their choices; what they mean is in the folder's README. */
-export const templates = (custody: Pick<Custody, "custodyPackageId" | "token">) => ({
-  account: { packageId: custody.custodyPackageId, moduleName: "Perpetuum.Custody", entityName: "VenueAccount" },
-  offer: { packageId: custody.custodyPackageId, moduleName: "Perpetuum.Custody", entityName: "CustodyOffer" },
-  holding: { packageId: custody.token.packageId, moduleName: "Perpetuum.Token", entityName: "Holding" }
+/** The templates that the venue deals in. */
+export const templates = ({ custodyPackageId, token }: Pick<Custody, "custodyPackageId" | "token">) => ({
+  account: { packageId: custodyPackageId, moduleName: moduleNames.custody, entityName: "VenueAccount" },
+  offer: { packageId: custodyPackageId, moduleName: moduleNames.custody, entityName: "CustodyOffer" },
+  holding: { packageId: token.packageId, moduleName: moduleNames.token, entityName: "Holding" }
 })
-
-export const packageNames = { custody: "perpetuum-custody", token: "perpetuum-token" } as const
-
-export const choices = {
-  acceptOffer: "CustodyOffer_Accept",
-  withdrawOffer: "CustodyOffer_Withdraw",
-  transfer: "Holding_Transfer",
-  /** The choice that every template has, by which its signatories end a contract. */
-  archive: "Archive"
-} as const
 
 /** One command of the ledger, planned. */
 export interface PlannedCommand {
@@ -97,7 +79,7 @@ export interface PlannedCommand {
   readonly synchronizerId: string
   /** The only party that acts, and signs. */
   readonly actAs: string
-  readonly template: TemplateId
+  readonly template: Identifier
   /** Undefined where a contract of the template is created. */
   readonly choice: string | undefined
 }
