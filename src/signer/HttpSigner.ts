@@ -11,7 +11,7 @@ import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import * as Schema from "effect/Schema"
 import * as Stream from "effect/Stream"
-import { PartySigner, type SignerError, SignerRefused, SignerUnavailable, SignerUnknown } from "./PartySigner.js"
+import { PartySigner, type SignerError, SignerRefused, SignerUnavailable, SignerUnknown, wellFormed } from "./PartySigner.js"
 import { calls, DetailBody, mostBodyBytes, RefusedBody, statuses } from "./Protocol.js"
 
 export interface Settings {
@@ -35,6 +35,16 @@ const codeIn = (error: unknown): string | undefined => {
 
 const unknown = (detail: string): SignerUnknown => new SignerUnknown({ detail })
 
+/** Why there is no answer. The error itself is not told: it has the request in it. */
+const unanswered = (error: Error): Effect.Effect<never, SignerError> => {
+  const code = codeIn(error)
+  return Effect.fail(
+    code !== undefined && unsent.has(code)
+      ? new SignerUnavailable({ detail: `it cannot be reached: ${code}` })
+      : unknown(`the connection broke off${code === undefined ? "" : `: ${code}`}`)
+  )
+}
+
 /** An answer's text, of which so much is read. */
 const textOf = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string, SignerUnknown> =>
   response.stream.pipe(
@@ -54,7 +64,11 @@ const failed = (status: number, text: string): Effect.Effect<never, SignerError>
   if (status === statuses.refused) return Effect.flatMap(decoded(RefusedBody, text), (body) => new SignerRefused(body))
   if (status === statuses.unavailable) return Effect.flatMap(decoded(DetailBody, text), (body) => new SignerUnavailable(body))
   if (status === 401) return Effect.fail(new SignerUnavailable({ detail: "SIGNER_TOKEN is not the one that the signer has" }))
-  return Effect.fail(unknown(`it answers ${status}`))
+  return Effect.fail(
+    status >= 400 && status < 500
+      ? new SignerUnavailable({ detail: `it answers ${status}: it is not of this version, or no signer` })
+      : unknown(`it answers ${status}`)
+  )
 }
 
 /** Calls of the signer at an address. */
@@ -62,24 +76,22 @@ export const layer = ({ timeoutMs, token, url }: Settings): Layer.Layer<PartySig
   Layer.effect(
     PartySigner,
     Effect.map(HttpClient.HttpClient, (client) => {
+      const requestOf = (path: string, body: unknown): HttpClientRequest.HttpClientRequest =>
+        HttpClientRequest.post(`${url}${path}`).pipe(
+          HttpClientRequest.bearerToken(Redacted.value(token)),
+          HttpClientRequest.bodyUnsafeJson(body)
+        )
       const send = <A, I, B, J>(
         { answer, path, request }: { readonly path: string; readonly request: Schema.Schema<A, I>; readonly answer: Schema.Schema<B, J> },
         input: A
       ): Effect.Effect<B, SignerError> =>
-        HttpClientRequest.post(`${url}${path}`).pipe(
-          HttpClientRequest.bearerToken(Redacted.value(token)),
-          HttpClientRequest.bodyUnsafeJson(Schema.encodeSync(request)(input)),
-          client.execute,
-          Effect.mapError((error) => {
-            const code = codeIn(error)
-            return code !== undefined && unsent.has(code)
-              ? new SignerUnavailable({ detail: `${url} cannot be reached: ${code}` })
-              : unknown(`${url} broke off`)
-          }),
+        wellFormed(request, input).pipe(
+          Effect.flatMap(() => client.execute(requestOf(path, Schema.encodeSync(request)(input)))),
+          Effect.catchTags({ RequestError: unanswered, ResponseError: unanswered }),
           Effect.flatMap((response) => Effect.map(textOf(response), (text) => ({ status: response.status, text }))),
           Effect.scoped,
           Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
-          Effect.timeoutFail({ duration: timeoutMs, onTimeout: () => unknown(`${url} took longer than ${timeoutMs} ms`) }),
+          Effect.timeoutFail({ duration: timeoutMs, onTimeout: () => unknown(`it took longer than ${timeoutMs} ms`) }),
           Effect.flatMap(({ status, text }): Effect.Effect<B, SignerError> => status === 200 ? decoded(answer, text) : failed(status, text))
         )
       return {

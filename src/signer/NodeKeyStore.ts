@@ -3,7 +3,7 @@
  * each write, the record's name bound to it). A file is replaced whole: written beside, synced, renamed, the directory synced.
  * A secret that is not the directory's, and a file that was changed, are refused by name, and nothing is written over them.
  */
-import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from "node:crypto"
+import { createCipheriv, createDecipheriv, randomBytes, scrypt } from "node:crypto"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import SqliteDatabase from "better-sqlite3"
@@ -28,6 +28,7 @@ const magic = Buffer.from("PSK1")
 const nonceBytes = 12
 const tagBytes = 16
 const saltBytes = 16
+const keyBytes = 32
 /** 128 MiB and some tenths of a second for each guess of a secret. */
 const defaultCostLog2 = 17
 const blockSize = 8
@@ -50,10 +51,15 @@ type Header = typeof Header.Type
 
 const recordName = /^[a-z0-9_]{1,64}$/
 
-const derived = (secret: Redacted.Redacted, salt: Uint8Array, costLog2: number): Buffer => {
-  const N = 2 ** costLog2
-  return scryptSync(Redacted.value(secret), salt, 32, { N, r: blockSize, p: 1, maxmem: 2 * 128 * N * blockSize })
-}
+/** Reckoned by the system's own threads: it takes a while, on purpose. */
+const derived = (secret: Redacted.Redacted, salt: Uint8Array, costLog2: number): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const N = 2 ** costLog2
+    scrypt(Redacted.value(secret), salt, keyBytes, { N, r: blockSize, p: 1, maxmem: 2 * 128 * N * blockSize }, (error, key) => {
+      if (error === null) resolve(key)
+      else reject(error)
+    })
+  })
 
 /** What is sealed together with a record, so that one is never read as another. */
 const boundTo = (name: string): Buffer => Buffer.from(`perpetuum/signer/${format}/${name}`)
@@ -112,11 +118,11 @@ const refuse = (reason: string): never => {
 }
 
 /** A header's key, where the secret is the one that it was made with. */
-const keyOf = (file: string, { directory, secret }: Options): Buffer => {
+const keyOf = async (file: string, { directory, secret }: Options): Promise<Buffer> => {
   const read = Schema.decodeUnknownEither(Header)(fs.readFileSync(file, "utf8"))
   if (Either.isLeft(read)) return refuse(`${file} is damaged, or of a newer version: the keys beside it cannot be opened without it`)
   const { check, costLog2, salt } = read.right
-  const key = derived(secret, Buffer.from(salt, "base64url"), costLog2)
+  const key = await derived(secret, Buffer.from(salt, "base64url"), costLog2)
   return unseal(key, headerName, Buffer.from(check, "base64url")) === undefined
     ? refuse(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${file} is damaged`)
     : key
@@ -131,7 +137,7 @@ const open = async (options: Options): Promise<Buffer> => {
     return refuse(`${file} is missing, and there are keys beside it that cannot be opened without it`)
   }
   const salt = randomBytes(saltBytes)
-  const key = derived(secret, salt, costLog2)
+  const key = await derived(secret, salt, costLog2)
   const check = seal(key, headerName, "perpetuum").toString("base64url")
   const header: Header = { format, kdf: "scrypt", costLog2, salt: salt.toString("base64url"), check }
   await writeBeside(file, Buffer.from(`${Schema.encodeSync(Header)(header)}\n`))

@@ -16,11 +16,11 @@ import { approvalChallenge, pinsChallenge } from "./Approval.js"
 import { asserted, type Site } from "./Assertions.js"
 import * as Ed25519 from "./Ed25519.js"
 import { KeyStore, StoreRefused } from "./KeyStore.js"
-import { PartySigner, type RefusalReason, type SignerError, SignerRefused, SignerUnavailable } from "./PartySigner.js"
+import { PartySigner, type RefusalReason, type SignerError, SignerRefused, SignerUnavailable, wellFormed } from "./PartySigner.js"
 import * as Pins from "./Pins.js"
 import * as Policy from "./Policy.js"
 import * as Records from "./Records.js"
-import type { AccountKeys, Approval, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
+import { type AccountKeys, type Approval, NewParty, type PartyKey, Repin, type Signed, SignRequest, SignTopology } from "./Requests.js"
 import * as Signing from "./Signing.js"
 import * as Topology from "./Topology.js"
 
@@ -236,6 +236,13 @@ class Signer {
   }
 }
 
+/** Says in the log what was signed, and what was refused and why. */
+const logged = <A>(what: string, act: Effect.Effect<A, SignerError>): Effect.Effect<A, SignerError> =>
+  act.pipe(
+    Effect.tap(() => Effect.logInfo(`signer: ${what}`)),
+    Effect.tapError(({ message }) => Effect.logWarning(`signer: not ${what}: ${message}`))
+  )
+
 /** A signer over the store that is provided. */
 export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused, KeyStore | PasskeyVerifier> =>
   Layer.effect(
@@ -249,12 +256,15 @@ export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused
       }
       const turn = (yield* Effect.makeSemaphore(1)).withPermits(1)
       return {
-        newParty: (request) => turn(signer.newParty(request)),
+        newParty: (request) => Effect.zipRight(wellFormed(NewParty, request), turn(logged(`made a key of ${request.accountId}`, signer.newParty(request)))),
         treasuryKey: turn(signer.treasuryKey()),
         accountKeys: (accountId) => Effect.suspend(() => signer.accountKeys(accountId)),
-        signTopology: (request) => turn(signer.signTopology(request)),
-        sign: (request) => turn(signer.sign(request)),
-        repin: (request) => turn(signer.repin(request))
+        signTopology: (request) => Effect.zipRight(wellFormed(SignTopology, request), turn(logged(`signed the topology of ${request.keyId}`, signer.signTopology(request)))),
+        sign: (request) => {
+          const { accountId, facts: { step }, id } = request
+          return Effect.zipRight(wellFormed(SignRequest, request), turn(logged(`signed ${step} of ${id} for ${accountId}`, signer.sign(request))))
+        },
+        repin: (request) => Effect.zipRight(wellFormed(Repin, request), turn(logged(`changed the pins of ${request.accountId}`, signer.repin(request))))
       }
     })
   )
