@@ -1,5 +1,6 @@
 /** The venue as a process: picks the real leaves, launches, and ends with what stopped it. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -33,6 +34,12 @@ import { NewerFormat, OlderFormat } from "./journal/Journal.js"
 import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
 import { NotFlushed } from "./sequencer/Writer.js"
+import * as HttpSigner from "./signer/HttpSigner.js"
+import type { StoreRefused } from "./signer/KeyStore.js"
+import * as NodeKeyStore from "./signer/NodeKeyStore.js"
+import type { PartySigner } from "./signer/PartySigner.js"
+import * as Signer from "./signer/Signer.js"
+import * as SignerConfig from "./SignerConfig.js"
 import * as Venue from "./Venue.js"
 import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from "./VenueConfig.js"
 
@@ -125,6 +132,33 @@ const indexFeed = (
   }
 }
 
+/** How long an answer of a signer that is another process may take. */
+const signerTimeoutMs = 10_000
+
+/** Where the keys of an embedded signer are, in the data directory. */
+const keysDirectory = "signer"
+
+/** A secret that a development venue made for itself is one that nobody guesses: it needs no stretching. */
+const ownSecretCostLog2 = 14
+
+/** The signer of parties' transactions: another process, or, but in production, this one. */
+const partySigner = (
+  { dataDir, signer, signerSecret }: VenueConfig,
+  secret: string
+): Layer.Layer<PartySigner, StoreRefused | ConfigError.ConfigError> => {
+  if (signer.at === "url") {
+    const { token, url } = signer
+    return HttpSigner.layer({ url, token, timeoutMs: signerTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
+  }
+  const keys = NodeKeyStore.layer({
+    directory: path.join(dataDir, keysDirectory),
+    secret: Redacted.make(secret),
+    ...(Option.isNone(signerSecret) ? { costLog2: ownSecretCostLog2 } : {})
+  })
+  return Layer.unwrapEffect(Effect.map(SignerConfig.signer, (settings) =>
+    Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))))
+}
+
 const launch = Effect.gen(function*() {
   const settings = yield* config
   const connections = yield* connectionLimit(settings)
@@ -152,6 +186,7 @@ const launch = Effect.gen(function*() {
     NodePasskeyVerifier.layer,
     NodeAssets.layer(builtPages),
     NodeWorkloads.layer(settings.workloads),
+    partySigner(settings, signerSecret),
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({

@@ -2,7 +2,13 @@
 import { type Import, type Source, type Violation, violation } from "./Source.js"
 
 /** Where the venue is put together: these see everything in `src`. */
-const composition: ReadonlySet<string> = new Set(["src/main.ts", "src/Venue.ts", "src/Bootstrap.ts", "src/VenueConfig.ts"])
+const composition: ReadonlySet<string> = new Set([
+  "src/main.ts",
+  "src/Venue.ts",
+  "src/Bootstrap.ts",
+  "src/VenueConfig.ts",
+  "src/SignerConfig.ts"
+])
 
 /** What the reads, the way in and the committed blocks are known by outside the writer. */
 const reads = "src/engine/Reads.ts"

@@ -1,5 +1,5 @@
 /** Ed25519 by the system's cryptography, over raw keys: a key is its 32-byte seed. Signatures are deterministic (RFC 8032). */
-import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign as signBytes } from "node:crypto"
+import { createPrivateKey, createPublicKey, type KeyObject, sign as signBytes } from "node:crypto"
 
 export const seedBytes = 32
 
@@ -18,15 +18,3 @@ export const publicKeyOf = (seed: Uint8Array): Uint8Array => {
 
 /** The signature over a message, 64 bytes. */
 export const sign = (seed: Uint8Array, message: Uint8Array): Uint8Array => new Uint8Array(signBytes(null, message, privateKey(seed)))
-
-/** The ledger's hash of something: SHA-256 behind the number of its purpose, with the multihash's prefix. */
-export const purposedHash = (purpose: number, content: Uint8Array): Uint8Array => {
-  const head = Buffer.alloc(4)
-  head.writeUInt32BE(purpose)
-  return Buffer.concat([Buffer.from([0x12, 0x20]), createHash("sha256").update(head).update(content).digest()])
-}
-
-const fingerprintPurpose = 12
-
-/** How ledgers name a public key. */
-export const fingerprintOf = (publicKey: Uint8Array): string => Buffer.from(purposedHash(fingerprintPurpose, publicKey)).toString("hex")

@@ -13,9 +13,16 @@ export class StoreFailed extends Schema.TaggedError<StoreFailed>()("StoreFailed"
   }
 }
 
+/** The store cannot be opened, in words for whoever starts the process. */
+export class StoreRefused extends Schema.TaggedError<StoreRefused>()("StoreRefused", { reason: Schema.String }) {
+  override get message() {
+    return this.reason
+  }
+}
+
 export class KeyStore extends Context.Tag("venue/signer/KeyStore")<KeyStore, {
-  /** Every record, as it was when the store was opened. */
-  readonly records: ReadonlyMap<string, string>
+  /** Every record by its name; refused where any of them is not what was written. */
+  readonly load: Effect.Effect<ReadonlyMap<string, string>, StoreRefused>
   /**
    * Replaces a record: once it succeeds, the new one is there whatever happens; if it fails, the old one or the new one is. A store
    * that does not know which writes no more.

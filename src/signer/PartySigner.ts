@@ -3,7 +3,7 @@
  * assertion for exactly that transaction, which it verifies itself. It takes nothing on the venue's word.
  */
 import * as Context from "effect/Context"
-import type * as Effect from "effect/Effect"
+import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import type { AccountKeys, NewParty, PartyKey, Repin, Signed, SignRequest, SignTopology } from "./Requests.js"
 
@@ -27,8 +27,10 @@ export const RefusalReason = Schema.Literal(
   "unknown_key",
   /** An assertion, nonce or counter that was used before, for something else. */
   "replayed",
-  /** The pins cannot change so: the account would have none left, or too many. */
-  "pins_bound"
+  /** The account would have no passkey left, or too many of them or of keys. */
+  "pins_bound",
+  /** It is no request that anybody could mean: a text or bytes too long, or of another form. */
+  "malformed"
 )
 export type RefusalReason = typeof RefusalReason.Type
 
@@ -58,6 +60,12 @@ export class SignerUnknown extends Schema.TaggedError<SignerUnknown>()("SignerUn
 }
 
 export type SignerError = SignerRefused | SignerUnavailable | SignerUnknown
+
+/** A request whose every part has the form and the size that it should have. */
+export const wellFormed = <A, I>(schema: Schema.Schema<A, I>, request: A): Effect.Effect<A, SignerRefused> =>
+  Schema.is(schema)(request)
+    ? Effect.succeed(request)
+    : Effect.fail(new SignerRefused({ reason: "malformed", detail: "it is not of the form that requests have" }))
 
 /**
  * Every request may be repeated: what was done is answered as it was. Approvals of one passkey are asked for in the order in which

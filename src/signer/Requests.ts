@@ -14,7 +14,9 @@ const mostTopologyTransactions = 4
 export const mostPasskeys = 32
 
 const bytes = (most: number) =>
-  Schema.compose(Schema.String.pipe(Schema.maxLength(Math.ceil(most * 4 / 3))), Schema.Uint8ArrayFromBase64Url)
+  Schema.compose(Schema.String.pipe(Schema.maxLength(Math.ceil(most * 4 / 3))), Schema.Uint8ArrayFromBase64Url).pipe(
+    Schema.filter(({ length }) => length <= most)
+  )
 
 const text = (most: number) => Schema.NonEmptyString.pipe(Schema.maxLength(most))
 const base64url = (most: number) => Schema.String.pipe(Schema.maxLength(most), Schema.pattern(/^[A-Za-z0-9_-]+$/))

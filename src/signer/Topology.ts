@@ -3,12 +3,9 @@
  * else: all of it names this key alone as the party's, and no participant may submit without it.
  */
 import * as Either from "effect/Either"
-import { fingerprintOf, purposedHash, spkiPrefix } from "./Ed25519.js"
-import { bytesAt, type Fields, fieldsOf, integerAt, messageAt, messagesAt, textAt } from "./Protobuf.js"
-
-/** Purposes of hashes, as the ledger numbers them. */
-const transactionPurpose = 11
-const combinedPurpose = 55
+import { fingerprint } from "../ledger/prepared/Topology.js"
+import * as Wire from "../ledger/prepared/Wire.js"
+import { spkiPrefix } from "./Ed25519.js"
 
 /** The version of the messages that are read. */
 const knownVersion = 30
@@ -20,98 +17,142 @@ const spkiFormat = 4
 /** A participant that may submit acts for the party without its signature. */
 const submission = 1
 
+const empty = Wire.message("Empty", {})
+
+const signingKey = Wire.message("SigningPublicKey", {
+  format: Wire.plain(2, Wire.int32, 0),
+  publicKey: Wire.plain(3, Wire.bytes, new Uint8Array()),
+  scheme: Wire.plain(4, Wire.int32, 0),
+  /** Repeated numbers, which are packed. */
+  usage: Wire.optional(5, Wire.bytes),
+  keySpec: Wire.plain(6, Wire.int32, 0)
+})
+type SigningKey = typeof signingKey extends Wire.Kind<infer A> ? A : never
+
+const namespaceDelegation = Wire.message("NamespaceDelegation", {
+  namespace: Wire.plain(1, Wire.text, ""),
+  targetKey: Wire.required(2, signingKey),
+  isRootDelegation: Wire.plain(3, Wire.bool, false),
+  canSignAll: Wire.optional(4, empty),
+  canSignAllButDelegations: Wire.optional(5, empty),
+  canSignSpecific: Wire.optional(6, Wire.message("CanSignSpecificMappings", { mappings: Wire.optional(1, Wire.bytes) }))
+})
+type NamespaceDelegation = typeof namespaceDelegation extends Wire.Kind<infer A> ? A : never
+
+const partyToKey = Wire.message("PartyToKeyMapping", {
+  party: Wire.plain(1, Wire.text, ""),
+  threshold: Wire.plain(3, Wire.uint32, 0),
+  signingKeys: Wire.repeated(4, signingKey)
+})
+type PartyToKey = typeof partyToKey extends Wire.Kind<infer A> ? A : never
+
+const partyToParticipant = Wire.message("PartyToParticipant", {
+  party: Wire.plain(1, Wire.text, ""),
+  threshold: Wire.plain(2, Wire.uint32, 0),
+  participants: Wire.repeated(
+    3,
+    Wire.message("HostingParticipant", {
+      participantUid: Wire.plain(1, Wire.text, ""),
+      permission: Wire.plain(2, Wire.int32, 0),
+      onboarding: Wire.optional(3, empty)
+    })
+  ),
+  signingKeys: Wire.optional(
+    6,
+    Wire.message("SigningKeysWithThreshold", { keys: Wire.repeated(1, signingKey), threshold: Wire.plain(2, Wire.uint32, 0) })
+  )
+})
+type PartyToParticipant = typeof partyToParticipant extends Wire.Kind<infer A> ? A : never
+
+interface Mappings {
+  readonly namespaceDelegation: NamespaceDelegation
+  readonly partyToParticipant: PartyToParticipant
+  readonly partyToKey: PartyToKey
+}
+
+const topologyTransaction = Wire.message("TopologyTransaction", {
+  operation: Wire.plain(1, Wire.int32, 0),
+  serial: Wire.plain(2, Wire.uint32, 0),
+  mapping: Wire.required(
+    3,
+    Wire.alternatives<Mappings>("TopologyMapping", {
+      namespaceDelegation: [1, namespaceDelegation],
+      partyToParticipant: [9, partyToParticipant],
+      partyToKey: [16, partyToKey]
+    })
+  )
+})
+export type TopologyTransaction = typeof topologyTransaction extends Wire.Kind<infer A> ? A : never
+
+/** Messages are sent with the version that they are of. */
+const versioned = Wire.message("UntypedVersionedMessage", {
+  data: Wire.plain(1, Wire.bytes, new Uint8Array()),
+  version: Wire.plain(2, Wire.int32, 0)
+})
+
+/** The bytes of a topology transaction, as a ledger generates them. */
+export const encode = (transaction: TopologyTransaction): Uint8Array =>
+  Wire.encode(versioned, { data: Wire.encode(topologyTransaction, transaction), version: knownVersion })
+
+const decode = (encoded: Uint8Array): TopologyTransaction | string => {
+  const message = Wire.decode(versioned, encoded)
+  if (message instanceof Wire.Malformed) return message.reason
+  if (message.version !== knownVersion) return `it is of version ${message.version}`
+  const transaction = Wire.decode(topologyTransaction, message.data)
+  return transaction instanceof Wire.Malformed ? transaction.reason : transaction
+}
+
 const isEqual = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0
 
-/** The one hash that stands for several transactions, in whatever order they come. */
-export const multiHashOf = (transactions: ReadonlyArray<Uint8Array>): Uint8Array => {
-  const hashes = transactions.map((each) => purposedHash(transactionPurpose, each)).sort(Buffer.compare)
-  const number = (value: number): Buffer => {
-    const encoded = Buffer.alloc(4)
-    encoded.writeUInt32BE(value)
-    return encoded
-  }
-  return purposedHash(combinedPurpose, Buffer.concat([number(hashes.length), ...hashes.flatMap((each) => [number(each.length), each])]))
-}
-
-/** Whether a `SigningPublicKey` is this raw key. */
-const isKey = (signingKey: Fields, publicKey: Uint8Array): boolean => {
-  const format = integerAt(signingKey, 2)
-  const encoded = bytesAt(signingKey, 3)
-  if (encoded === undefined) return false
-  return isEqual(encoded, publicKey)
-    ? format === rawFormat
-    : format === spkiFormat && isEqual(encoded, Buffer.concat([spkiPrefix, publicKey]))
-}
+const isKey = ({ format, publicKey: encoded }: SigningKey, publicKey: Uint8Array): boolean =>
+  (format === rawFormat && isEqual(encoded, publicKey))
+  || (format === spkiFormat && isEqual(encoded, Buffer.concat([spkiPrefix, publicKey])))
 
 /** Whether keys with a threshold are this key alone. */
-const isOnly = (keys: ReadonlyArray<Fields>, threshold: number, publicKey: Uint8Array): boolean =>
+const isOnly = (keys: ReadonlyArray<SigningKey>, threshold: number, publicKey: Uint8Array): boolean =>
   keys.length === 1 && threshold === 1 && isKey(keys[0]!, publicKey)
 
-/** What one transaction comes to: the party that it is about, and whether it says where it is hosted and by which key it signs. */
-interface Mapping {
-  readonly party: string | undefined
-  readonly hosts: boolean
-  readonly keys: boolean
-}
+const otherKey = "it lets another key sign for the party"
 
-const ofNamespace = (delegation: Fields, namespace: string, publicKey: Uint8Array): Mapping | string => {
-  const target = messageAt(delegation, 2)
-  return textAt(delegation, 1) === namespace && target !== undefined && isKey(target, publicKey)
-    ? { party: undefined, hosts: false, keys: false }
-    : "it delegates the party's namespace to another key"
-}
-
-const ofKeys = (mapping: Fields, publicKey: Uint8Array): Mapping | string =>
-  isOnly(messagesAt(mapping, 4), integerAt(mapping, 3), publicKey)
-    ? { party: textAt(mapping, 1), hosts: false, keys: true }
-    : "it lets another key sign for the party"
-
-const ofHosts = (mapping: Fields, publicKey: Uint8Array): Mapping | string => {
-  const hosts = messagesAt(mapping, 3)
-  const permissions = hosts.map((host) => integerAt(host, 2))
-  if (hosts.length === 0 || permissions.some((each) => each === 0)) return "it names no participant, or not what it may do"
-  if (permissions.includes(submission)) return "it lets a participant submit without the party's signature"
-  const keys = messageAt(mapping, 6)
-  if (keys !== undefined && !isOnly(messagesAt(keys, 1), integerAt(keys, 2), publicKey)) return "it lets another key sign for the party"
-  return { party: textAt(mapping, 1), hosts: true, keys: keys !== undefined }
-}
-
-const mappingOf = (transaction: Uint8Array, namespace: string, publicKey: Uint8Array): Mapping | string => {
-  const versioned = fieldsOf(transaction)
-  const data = versioned === undefined || integerAt(versioned, 2) !== knownVersion ? undefined : bytesAt(versioned, 1)
-  const body = data === undefined ? undefined : fieldsOf(data)
-  const mapping = body === undefined ? undefined : messageAt(body, 3)
-  if (body === undefined || mapping === undefined) return "it is no topology transaction that can be read"
-  if (integerAt(body, 1) !== addOrReplace || integerAt(body, 2) !== firstSerial) return "it makes no new party"
-  if (mapping.length !== 1) return "it is not exactly one mapping"
-  const inner = fieldsOf(mapping[0]!.bytes ?? new Uint8Array(0))
-  if (inner === undefined) return "it is no mapping that can be read"
-  switch (mapping[0]!.number) {
-    case 1:
-      return ofNamespace(inner, namespace, publicKey)
-    case 9:
-      return ofHosts(inner, publicKey)
-    case 16:
-      return ofKeys(inner, publicKey)
-    default:
-      return "it is of another kind than a party needs"
+/** What is wrong with one transaction for a key that means to keep its party to itself. */
+const faultOf = ({ mapping, operation, serial }: TopologyTransaction, namespace: string, publicKey: Uint8Array): string | undefined => {
+  if (operation !== addOrReplace || serial !== firstSerial) return "it makes no new party"
+  switch (mapping.case) {
+    case "namespaceDelegation":
+      return mapping.value.namespace === namespace && isKey(mapping.value.targetKey, publicKey)
+        ? undefined
+        : "it delegates the party's namespace to another key"
+    case "partyToKey":
+      return isOnly(mapping.value.signingKeys, mapping.value.threshold, publicKey) ? undefined : otherKey
+    case "partyToParticipant": {
+      const { participants, signingKeys } = mapping.value
+      if (participants.length === 0 || participants.some(({ permission }) => permission <= 0)) return "it does not say who hosts the party"
+      if (participants.some(({ permission }) => permission === submission)) return "it lets a participant submit without the party's signature"
+      return signingKeys === undefined || isOnly(signingKeys.keys, signingKeys.threshold, publicKey) ? undefined : otherKey
+    }
   }
 }
+
+const partyIn = ({ mapping }: TopologyTransaction): ReadonlyArray<string> =>
+  mapping.case === "namespaceDelegation" ? [] : [mapping.value.party]
+
+const tellsKey = ({ mapping }: TopologyTransaction): boolean =>
+  mapping.case === "partyToKey" || (mapping.case === "partyToParticipant" && mapping.value.signingKeys !== undefined)
 
 /** The party that a topology makes for a key, or what is wrong with it. */
-export const partyOf = (transactions: ReadonlyArray<Uint8Array>, publicKey: Uint8Array): Either.Either<string, string> => {
-  const namespace = fingerprintOf(publicKey)
-  const mappings: Array<Mapping> = []
-  for (const transaction of transactions) {
-    const mapping = mappingOf(transaction, namespace, publicKey)
-    if (typeof mapping === "string") return Either.left(mapping)
-    mappings.push(mapping)
+export const partyOf = (encoded: ReadonlyArray<Uint8Array>, publicKey: Uint8Array): Either.Either<string, string> => {
+  const namespace = fingerprint(publicKey)
+  const transactions: Array<TopologyTransaction> = []
+  for (const each of encoded) {
+    const transaction = decode(each)
+    if (typeof transaction === "string") return Either.left(transaction)
+    const fault = faultOf(transaction, namespace, publicKey)
+    if (fault !== undefined) return Either.left(fault)
+    transactions.push(transaction)
   }
-  const parties = new Set(mappings.flatMap(({ party }) => party ?? []))
+  const parties = new Set(transactions.flatMap(partyIn))
   const [party] = parties
-  if (parties.size !== 1 || party === undefined || !party.endsWith(`::${namespace}`)) return Either.left("it is of another party than the key's own")
-  if (!mappings.some(({ hosts }) => hosts) || !mappings.some(({ keys }) => keys)) {
-    return Either.left("it does not say where the party is hosted, or which key is its own")
-  }
-  return Either.right(party)
+  if (parties.size !== 1 || party === undefined || !party.endsWith(`::${namespace}`)) return Either.left("it is not of the key's own party")
+  const isWhole = transactions.some(tellsKey) && transactions.some(({ mapping }) => mapping.case === "partyToParticipant")
+  return isWhole ? Either.right(party) : Either.left("it does not say where the party is hosted, or which key is its own")
 }
