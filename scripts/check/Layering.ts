@@ -40,6 +40,14 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   ledger: [...vocabulary, ...wayIn, feed],
   // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
   signer: ["src/domain/", ...passkeys, ...prepared],
+  funds: [
+    ...vocabulary,
+    reads,
+    "src/sequencer/Submit.ts",
+    "src/identity/SecureRandom.ts",
+    "src/ledger/",
+    "src/signer/"
+  ],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],
@@ -50,6 +58,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/readmodel/",
     "src/streams/",
     "src/ledger/",
+    "src/signer/",
+    "src/funds/",
     "src/oracle/",
     "src/identity/"
   ]

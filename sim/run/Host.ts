@@ -2,6 +2,7 @@
  * The machine that the venue's process runs on, and its supervisor: starts the process, ends it when a crash is
  * due, and starts it again whatever it ended by.
  */
+import * as Absent from "../../src/funds/Absent.js"
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { Engine } from "../../src/engine/Engine.js"
 import type { PreviewView, Reads } from "../../src/engine/Reads.js"
@@ -102,7 +103,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   snapshotEveryRecords: 400,
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
-  journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes }
+  journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
+  ledger: Absent.setting
 })
 
 /** Simulated milliseconds after which the supervisor kills a process whose disk hangs. */

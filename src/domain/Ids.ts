@@ -48,6 +48,9 @@ export const parseDepositId = (id: string): number | undefined => parse("dep_", 
 export const parseWithdrawalId = (id: string): number | undefined => parse("wdr_", id)
 export const parsePartyChangeId = (id: string): number | undefined => parse("pch_", id)
 
+/** What a deposit is called in one of its parts: `fin_...` what its owner asked for, `adm_...` the treasury's, `eng_...` the credit. */
+export const partOfDeposit = (prefix: "fin_" | "adm_" | "eng_", number: number): string => text(prefix, number)
+
 /** A SHA-256 in lowercase hex: of a secret, of a state. */
 export const sha256Pattern = /^[0-9a-f]{64}$/
 

@@ -122,7 +122,7 @@ export class Driver {
       const trouble = Exit.isSuccess(exit) ? undefined : troubleOf(exit.cause)
       if (Exit.isSuccess(exit) && exit.value === "over") tended.failures = 0
       else tended.failures++
-      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, this.parts.random)
+      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, number)
       tended.dueAtEpochMs = now + (trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs)
       if (trouble?._tag === "Stopped" && tended.trouble?._tag !== "Stopped") {
         yield* Effect.logError(`transfer ${this.parts.reads.transfer(number)?.id} waits for an operator: ${trouble.message}`)
@@ -210,7 +210,7 @@ export class Driver {
         if (Cause.isDie(cause)) yield* Effect.logError("the reader of completions met a defect", cause)
         if (this.trouble?.message !== trouble.message) yield* Effect.logWarning(`completions cannot be read: ${trouble.message}`)
         this.trouble = trouble
-        yield* Effect.sleep(waitMs(++this.readFailures, this.parts.random))
+        yield* Effect.sleep(waitMs(++this.readFailures))
       })
   })
 

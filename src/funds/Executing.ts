@@ -72,7 +72,7 @@ const signed = (
       }
     })
   }).pipe(
-    Effect.catchAll((error) => {
+    Effect.catchAll((error): Effect.Effect<undefined, Trouble> => {
       if (error._tag !== "SignerRefused") return ofSigner(error)
       // What may be on the ledger already cannot be rejected: only the ledger says what became of it.
       if (submissions.length + unlisted > 0) return new Stopped({ reason: "signer_refused", detail: error.message })

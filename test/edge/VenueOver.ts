@@ -8,6 +8,7 @@ import { type Application, Listener } from "../../src/edge/http/Listener.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import type { Disk } from "../../src/journal/Disk.js"
+import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
@@ -64,6 +65,7 @@ export class VenueOver {
       NodePasskeyVerifier.layer,
       workloads,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      Absent.layer,
       IndexFeed.layerPush
     )
     const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
@@ -81,6 +83,7 @@ export class VenueOver {
       sequencer: Sequencer.defaultOptions,
       snapshotEveryRecords: 0,
       journal: { segmentBytes: 64 * 1024, maxBlockBytes: 8 * 1024 },
+      ledger: Absent.setting,
       ...options
     })
     this.started = Effect.runPromiseExit(

@@ -6,8 +6,8 @@ import * as Schema from "effect/Schema"
 import * as Ids from "../../domain/Ids.js"
 import { environments } from "../../domain/Environment.js"
 import type { TransferView } from "../../engine/Reads.js"
-import { plannedCommands } from "../../funds/Facts.js"
-import { failureStages, stepNames, type TransferKind, transferKinds, transferStatuses } from "../../operations/funds/Transfers.js"
+import { plannedCommands, type StepView } from "../../funds/Facts.js"
+import { failureStages, stepNames, type TransferStatus } from "../../operations/funds/Transfers.js"
 import type { Services } from "../http/Call.js"
 import * as Fields from "../http/Fields.js"
 
@@ -37,6 +37,12 @@ const LedgerOutcome = Schema.Struct({
   guard: Schema.NullOr(Fields.Text).annotations({ description: "What it was refused for: the ledger's code, or one of the venue's." })
 }).annotations({ identifier: "LedgerOutcome", description: "What the ledger last said. Absent while nothing was executed." })
 
+/** What a transfer may have come to, as it is told: of withdrawals, and of all others. */
+export const statuses = {
+  withdrawal: ["requested", "submitted", "submitted_unknown", "ledger_confirmed", "rejected", "expired"],
+  other: ["bound", "submitted", "submitted_unknown", "ledger_confirmed", "rejected", "expired"]
+} as const satisfies Readonly<Record<string, ReadonlyArray<TransferStatus>>>
+
 const common = {
   environment: Schema.Literal(...environments),
   accountId: Fields.Text,
@@ -58,7 +64,7 @@ export const Deposit = Schema.Struct({
     description: "The owner's party on the ledger, which pays. Absent until it is bound, and in the answer to the request itself."
   }),
   ...amount,
-  status: Schema.Literal(...transferStatuses.filter((status) => status !== "requested")),
+  status: Schema.Literal(...statuses.other),
   ...common
 }).annotations({ identifier: "Deposit" })
 export type Deposit = typeof Deposit.Type
@@ -68,7 +74,7 @@ export const Withdrawal = Schema.Struct({
   withdrawalId: Fields.Text,
   destinationPartyId: Fields.Text,
   ...amount,
-  status: Schema.Literal(...transferStatuses.filter((status) => status !== "bound")),
+  status: Schema.Literal(...statuses.withdrawal),
   withdrawalFailure: Fields.optional(Schema.Literal(...failureStages)).annotations({
     description: "How far it had come when it failed. The amount was given back."
   }),
@@ -80,18 +86,31 @@ export const PartyChange = Schema.Struct({
   version: Schema.Literal("external-party-change/v1"),
   partyChangeId: Fields.Text,
   partyId: Fields.optional(Fields.Text).annotations({ description: "The party that it is to be. Absent until there is one." }),
-  status: Schema.Literal(...transferStatuses.filter((status) => status !== "requested")),
+  status: Schema.Literal(...statuses.other),
   ...common
 }).annotations({ identifier: "PartyChange" })
 export type PartyChange = typeof PartyChange.Type
 
-/** Of each kind what it is called in requests and answers. */
-export const names = { deposit: "deposit", withdrawal: "withdrawal", party_change: "partyChange" } as const satisfies Record<TransferKind, string>
-
-export const kindOf = (code: number): TransferKind => transferKinds[code]!
+/** Of a transfer what is shown. */
+export interface Shown extends Pick<
+  TransferView,
+  | "number"
+  | "kind"
+  | "account"
+  | "id"
+  | "partyId"
+  | "amountAtoms"
+  | "failure"
+  | "status"
+  | "ledgerOutcome"
+  | "requestedAtEpochMs"
+  | "updatedAtEpochMs"
+> {
+  readonly steps: ReadonlyArray<Pick<StepView, "name">>
+}
 
 /** What is told of every kind alike. */
-const told = ({ environment, state }: Services, transfer: TransferView) => {
+const told = ({ environment, state }: Services, transfer: Shown) => {
   const { account, ledgerOutcome, requestedAtEpochMs, updatedAtEpochMs } = transfer
   const accountId = state.accountId(account)
   const isKnown = transfer.kind !== "party_change" || transfer.partyId !== ""
@@ -111,11 +130,11 @@ const told = ({ environment, state }: Services, transfer: TransferView) => {
   }
 }
 
-const amountOf = ({ amountAtoms }: TransferView) => ({ asset: "USDC" as const, amountAtoms: String(amountAtoms) })
+const amountOf = ({ amountAtoms }: Shown) => ({ asset: "USDC" as const, amountAtoms: String(amountAtoms) })
 
-const partyOf = ({ partyId }: TransferView) => partyId === "" ? undefined : { partyId }
+const partyOf = ({ partyId }: Shown) => partyId === "" ? undefined : { partyId }
 
-export const deposit = (services: Services, transfer: TransferView): Deposit => ({
+export const deposit = (services: Services, transfer: Shown): Deposit => ({
   version: "local-signing/v2",
   depositId: transfer.id,
   adminCommandId: Ids.partOfDeposit("adm_", transfer.number),
@@ -127,7 +146,7 @@ export const deposit = (services: Services, transfer: TransferView): Deposit => 
   ...told(services, transfer)
 })
 
-export const withdrawal = (services: Services, transfer: TransferView): Withdrawal => ({
+export const withdrawal = (services: Services, transfer: Shown): Withdrawal => ({
   version: "external-withdrawal/v1",
   withdrawalId: transfer.id,
   destinationPartyId: transfer.partyId,
@@ -137,7 +156,7 @@ export const withdrawal = (services: Services, transfer: TransferView): Withdraw
   ...told(services, transfer)
 })
 
-export const partyChange = (services: Services, transfer: TransferView): PartyChange => ({
+export const partyChange = (services: Services, transfer: Shown): PartyChange => ({
   version: "external-party-change/v1",
   partyChangeId: transfer.id,
   ...partyOf(transfer),

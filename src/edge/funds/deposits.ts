@@ -3,7 +3,6 @@ import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
-import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { Operation } from "../../operations/Operations.js"
 import { withAccount } from "../accounts/Own.js"
@@ -21,7 +20,7 @@ import * as Confirming from "./Confirming.js"
 import * as Factor from "./Factor.js"
 import { amountBody, amountOf } from "./Requesting.js"
 import * as Samples from "./Samples.js"
-import { Deposit, deposit, SigningStep } from "./TransferRecord.js"
+import { Deposit, deposit, SigningStep, statuses } from "./TransferRecord.js"
 import { created } from "./Created.js"
 
 const path = "/v1/accounts/:accountId/deposits"
@@ -130,7 +129,7 @@ const ConfirmBody = Schema.Union(
 
 const Confirmed = Schema.Struct({
   version: Schema.Literal("local-signing/v2"),
-  status: Schema.Literal("approval_required", ...Deposit.fields.status.literals).annotations({
+  status: Schema.Literal("approval_required", ...statuses.other).annotations({
     description: "`approval_required`: sign `challenge` and send `complete`. `bound`, `submitted` and `submitted_unknown`: send `initiate` "
       + "again after a while. Otherwise it is over."
   }),

@@ -11,6 +11,7 @@ import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
 import { issueBotKey } from "./issueBotKey.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
+import { allowWithdrawals, reconcile, stopWithdrawals } from "./reconcile.js"
 import { putMarket } from "./putMarket.js"
 import { setAccountFlags } from "./setAccountFlags.js"
 import { setIndexPrice } from "./setIndexPrice.js"
@@ -34,6 +35,9 @@ export const routes = [
   haltEngine,
   resumeEngine,
   setLimits,
+  reconcile,
+  stopWithdrawals,
+  allowWithdrawals,
   issueBotKey,
   setAccountFlags,
   openDemoAccounts,
