@@ -1,11 +1,11 @@
 /** Ed25519 by the system's cryptography, over raw keys: a key is its 32-byte seed. Signatures are deterministic (RFC 8032). */
 import { createPrivateKey, createPublicKey, type KeyObject, sign as signBytes } from "node:crypto"
+import { spkiPrefix } from "../ledger/prepared/PartyTopology.js"
 
 export const seedBytes = 32
 
-/** What stands before the seed in PKCS #8, and before the raw key in SubjectPublicKeyInfo. */
+/** What stands before the seed in PKCS #8. */
 const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
-export const spkiPrefix = Buffer.from("302a300506032b6570032100", "hex")
 
 const privateKey = (seed: Uint8Array): KeyObject =>
   createPrivateKey({ key: Buffer.concat([pkcs8Prefix, seed]), format: "der", type: "pkcs8" })

@@ -11,6 +11,7 @@ import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
+import * as PartyTopology from "../ledger/prepared/PartyTopology.js"
 import { fingerprint, multiHash as multiHashOf } from "../ledger/prepared/Topology.js"
 import { approvalChallenge, pinsChallenge } from "./Approval.js"
 import { asserted, type Site } from "./Assertions.js"
@@ -22,7 +23,6 @@ import * as Policy from "./Policy.js"
 import * as Records from "./Records.js"
 import { type AccountKeys, type Approval, NewParty, type PartyKey, Repin, type Signed, SignRequest, SignTopology } from "./Requests.js"
 import * as Signing from "./Signing.js"
-import * as Topology from "./Topology.js"
 
 /** Accounts that a signer holds keys of. */
 const mostAccounts = 65_536
@@ -164,7 +164,7 @@ class Signer {
       const found = this.keyAt(keyId)
       if (found === undefined) return yield* refuse("unknown_key", "it holds no such key")
       const { keep, key } = found
-      const partyId = Topology.partyOf(topologyTransactions, publicOf(key).publicKey)
+      const partyId = PartyTopology.partyOf(topologyTransactions, publicOf(key).publicKey)
       if (Either.isLeft(partyId)) return yield* refuse("topology_mismatch", partyId.left)
       if (hex(multiHashOf(topologyTransactions)) !== hex(multiHash)) {
         return yield* refuse("topology_mismatch", "the hash is not that of the topology")

@@ -2,6 +2,8 @@
 import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Exit from "effect/Exit"
+import * as Logger from "effect/Logger"
+import * as LogLevel from "effect/LogLevel"
 import * as Scope from "effect/Scope"
 import { createPublicKey, verify } from "node:crypto"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -24,6 +26,9 @@ export const reasonOf = (asked: Effect.Effect<unknown, SignerError>): Effect.Eff
     onFailure: (error) => error._tag === "SignerRefused" ? error.reason : error._tag
   })
 
+/** Runs what a test does, without what signers say of it. */
+export const run = <A>(body: Effect.Effect<A, unknown>): Promise<A> => Effect.runPromise(Logger.withMinimumLogLevel(body, LogLevel.None))
+
 const isSignature = (publicKey: Uint8Array, message: Uint8Array, { signature }: Signed): boolean =>
   verify(
     null,
@@ -40,7 +45,7 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
     body: (desk: Desk, again: Effect.Effect<Desk, unknown>) => Effect.Effect<void, unknown>
   ) =>
     test(sentence, () =>
-      Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+      run(Effect.scoped(Effect.gen(function*() {
         const place = yield* make
         let scope = yield* Scope.make()
         yield* Effect.addFinalizer(() => Scope.close(scope, Exit.void))
@@ -57,22 +62,22 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
     let scope: Scope.CloseableScope
     let world: World
     beforeAll(async () => {
-      scope = await Effect.runPromise(Scope.make())
-      world = await Effect.runPromise(Effect.gen(function*() {
+      scope = await run(Scope.make())
+      world = await run(Effect.gen(function*() {
         const desk = yield* Desk.open(yield* Scope.extend(Effect.flatMap(make, ({ start }) => start), scope))
         return { desk, alice: yield* desk.account("acc_1s"), bob: yield* desk.account("acc_2s") }
       }))
     })
-    afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)))
+    afterAll(() => run(Scope.close(scope, Exit.void)))
 
     test.each(lies.map((each) => [each.lie, each] as const))("%s", (_, { reason, tell }) =>
-      Effect.runPromise(Effect.gen(function*() {
+      run(Effect.gen(function*() {
         const request = yield* tell(world)
         expect(yield* reasonOf(world.desk.signer.sign(request))).toBe(reason)
       })))
 
     test("nothing at all: what is honest is signed afterwards", () =>
-      Effect.runPromise(Effect.gen(function*() {
+      run(Effect.gen(function*() {
         const request = yield* world.desk.prepare(world.alice, withdrawal("wdr_lie"))
         expect(yield* reasonOf(world.desk.signer.sign(approve(request, world.alice.authenticator)))).toBe("signed")
       })))

@@ -5,13 +5,13 @@ import type * as Context from "effect/Context"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { PasskeyVerifier } from "../../src/identity/PasskeyVerifier.js"
 import * as Planned from "../../src/ledger/Planned.js"
+import * as PartyTopology from "../../src/ledger/prepared/PartyTopology.js"
 import { multiHash, partyId } from "../../src/ledger/prepared/Topology.js"
 import { setting } from "../../src/ledger/development/Setting.js"
 import type { HashingScheme, PreparedTransaction } from "../../src/ledger/prepared/PreparedTransaction.js"
 import { approvalChallenge, pinsChallenge } from "../../src/signer/Approval.js"
 import type { PartySigner, SignerError } from "../../src/signer/PartySigner.js"
 import type { Approval, Assertion, Kind, Passkey, PartyKey, Repin, SignRequest } from "../../src/signer/Requests.js"
-import * as Topology from "../../src/signer/Topology.js"
 import { Authenticator, type Forged } from "../identity/Authenticator.js"
 import * as Prepare from "./Prepare.js"
 
@@ -48,19 +48,9 @@ export const registered = (authenticator: Authenticator): Effect.Effect<Passkey>
   }).pipe(Effect.provide(NodePasskeyVerifier.layer), Effect.orDie)
 
 /** What a ledger generates to make a key a party. */
-export const topologyOf = ({ publicKey }: PartyKey, hint: string, changed: Partial<Topology.TopologyTransaction> = {}): ReadonlyArray<Uint8Array> => {
-  const signingKey = { format: 3, publicKey, scheme: 0, usage: Uint8Array.of(1, 3, 4), keySpec: 1 }
-  const participants = [{ participantUid: setting.participantId, permission: 2, onboarding: undefined }]
-  return [Topology.encode({
-    operation: 1,
-    serial: 1,
-    mapping: {
-      case: "partyToParticipant",
-      value: { party: partyId(hint, publicKey), threshold: 1, participants, signingKeys: { keys: [signingKey], threshold: 1 } }
-    },
-    ...changed
-  })]
-}
+export const topologyOf = ({ publicKey }: PartyKey, hint: string): ReadonlyArray<Uint8Array> => [
+  PartyTopology.encode(PartyTopology.selfSigned(partyId(hint, publicKey), setting.participantId, publicKey))
+]
 
 export interface Account {
   readonly accountId: string

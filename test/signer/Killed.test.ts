@@ -4,7 +4,7 @@ import * as Schema from "effect/Schema"
 import { spawn } from "node:child_process"
 import { expect, test } from "vitest"
 import { SignRequest } from "../../src/signer/Requests.js"
-import { reasonOf } from "../contracts/SignerContract.js"
+import { reasonOf, run } from "../contracts/SignerContract.js"
 import { approve, bare, Desk, nonceOf, withdrawal } from "./Desk.js"
 import { over, storeIn, temporary } from "./Directory.js"
 
@@ -31,7 +31,7 @@ test.each([
   ["behind what the account has approved", 1, "replayed"],
   ["behind what the treasury has given", 2, "replayed"]
 ])("killed %s, a signer gives that one signature or none", (_, stopsBehind, otherwise) =>
-  Effect.runPromise(Effect.scoped(Effect.gen(function*() {
+  run(Effect.scoped(Effect.gen(function*() {
     const directory = yield* temporary
     const { account, desk, other, request } = yield* Effect.scoped(Effect.gen(function*() {
       const desk = yield* Desk.open(yield* over(storeIn(directory)))

@@ -1,11 +1,10 @@
 /**
- * What makes a party on a Canton ledger, as far as its own key signs it. A topology is signed only where it hands the party to nobody
- * else: all of it names this key alone as the party's, and no participant may submit without it.
+ * The topology that makes a key a party, as Canton's topology transactions have it (protobuf, version 30), and whether it hands the
+ * party to nobody else: all of it names this key alone as the party's, and no participant may submit without it.
  */
 import * as Either from "effect/Either"
-import { fingerprint } from "../ledger/prepared/Topology.js"
-import * as Wire from "../ledger/prepared/Wire.js"
-import { spkiPrefix } from "./Ed25519.js"
+import { fingerprint } from "./Topology.js"
+import * as Wire from "./Wire.js"
 
 /** The version of the messages that are read. */
 const knownVersion = 30
@@ -14,6 +13,13 @@ const firstSerial = 1
 /** Formats of keys. */
 const rawFormat = 3
 const spkiFormat = 4
+/** What stands before a raw Ed25519 key in its SubjectPublicKeyInfo. */
+export const spkiPrefix: Uint8Array = Buffer.from("302a300506032b6570032100", "hex")
+/** Algorithms and uses of keys: Curve25519, for a namespace, the protocol, and to show that it is held. */
+const curve25519 = 1
+const usesPacked = Uint8Array.of(1, 4, 5)
+/** A participant that confirms what the party has signed. */
+const confirmation = 2
 /** A participant that may submit acts for the party without its signature. */
 const submission = 1
 
@@ -94,7 +100,23 @@ const versioned = Wire.message("UntypedVersionedMessage", {
 export const encode = (transaction: TopologyTransaction): Uint8Array =>
   Wire.encode(versioned, { data: Wire.encode(topologyTransaction, transaction), version: knownVersion })
 
-const decode = (encoded: Uint8Array): TopologyTransaction | string => {
+/** The one transaction that makes a key a party at a participant: the key authorizes it by itself. */
+export const selfSigned = (party: string, participantUid: string, publicKey: Uint8Array): TopologyTransaction => ({
+  operation: addOrReplace,
+  serial: firstSerial,
+  mapping: {
+    case: "partyToParticipant",
+    value: {
+      party,
+      threshold: 1,
+      participants: [{ participantUid, permission: confirmation, onboarding: undefined }],
+      signingKeys: { keys: [{ format: rawFormat, publicKey, scheme: 0, usage: usesPacked, keySpec: curve25519 }], threshold: 1 }
+    }
+  }
+})
+
+/** A topology transaction, understood to the last field, or why it is none. */
+export const decode = (encoded: Uint8Array): TopologyTransaction | string => {
   const message = Wire.decode(versioned, encoded)
   if (message instanceof Wire.Malformed) return message.reason
   if (message.version !== knownVersion) return `it is of version ${message.version}`
