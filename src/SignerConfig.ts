@@ -99,6 +99,9 @@ const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Fo
 const signerOf = (found: Settings): Found<Signer.Settings> =>
   Either.all({ custody: custodyOf(found), limits: limitsOf(found), site: siteOf(found) })
 
+/** Where and as whom the venue deals on the ledger: told alike to the signer and to the venue. */
+export const custody: Config.Config<Signer.Settings["custody"]> = settings.pipe(Config.mapOrFail(custodyOf))
+
 export const signer: Config.Config<Signer.Settings> = settings.pipe(Config.mapOrFail(signerOf))
 
 /** What a signer that is a process of its own goes by. */

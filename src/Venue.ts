@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
@@ -40,6 +41,7 @@ import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import type { Versions } from "./operations/Versions.js"
+import { Faucet } from "./ledger/development/Faucet.js"
 import { Ledger } from "./ledger/Ledger.js"
 import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
@@ -201,8 +203,8 @@ const fundsOf = (
       ledger: yield* Ledger,
       signer: yield* PartySigner,
       random: yield* SecureRandom,
-      environment: options.environment,
-      setting: options.ledger
+      setting: options.ledger,
+      faucet: Option.getOrUndefined(yield* Effect.serviceOption(Faucet))
     }
     return Funds.make(parts, yield* Effect.scope, { ...Funds.defaultOptions, ...options.funds })
   })

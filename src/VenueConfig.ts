@@ -97,6 +97,9 @@ const settings = Config.all({
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
   signerUrl: Config.option(Config.nonEmptyString("SIGNER_URL")),
   signerToken: optionalSecret("SIGNER_TOKEN", 16),
+  ledgerUrl: Config.option(Config.nonEmptyString("LEDGER_URL")),
+  ledgerToken: optionalSecret("LEDGER_TOKEN", 1),
+  reconcileSeconds: between("RECONCILE_SECONDS", 0, 86_400, 60),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
   indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
@@ -158,7 +161,14 @@ export type SignerSetting =
   | { readonly at: "embedded" }
   | { readonly at: "url"; readonly url: string; readonly token: Redacted.Redacted }
 
+/** Where the ledger is: a development ledger in this process, or a participant at an address. */
+export type LedgerSetting =
+  | { readonly at: "embedded" }
+  | { readonly at: "url"; readonly url: string; readonly token: Redacted.Redacted | undefined }
+
 type ReckonedNames =
+  | "ledgerUrl"
+  | "ledgerToken"
   | "signerUrl"
   | "signerToken"
   | "publicOrigin"
@@ -183,6 +193,7 @@ export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   /** Undefined: it is served without. */
   readonly tls: TlsFiles | undefined
   readonly signer: SignerSetting
+  readonly ledger: LedgerSetting
   /** Undefined where bots have no keys here. */
   readonly workloads: WorkloadSetting | undefined
 }
@@ -230,6 +241,22 @@ const signerOf = ({ environment, signerToken, signerUrl }: Settings): Either.Eit
   return Option.isNone(signerToken)
     ? refuse("SIGNER_TOKEN", "must be set where SIGNER_URL is")
     : Either.right({ at: "url", url: url.origin, token: signerToken.value })
+}
+
+/** Where the ledger is: outside development a participant's. */
+const ledgerOf = ({ environment, ledgerToken, ledgerUrl }: Settings): Either.Either<LedgerSetting, ConfigError.ConfigError> => {
+  if (Option.isNone(ledgerUrl)) {
+    if (environment !== "development") return refuse("LEDGER_URL", "must be set outside development: the ledger in the venue's process is for trying it out")
+    return Option.isNone(ledgerToken) ? Either.right({ at: "embedded" }) : refuse("LEDGER_URL", "must be set where LEDGER_TOKEN is")
+  }
+  const url = URL.canParse(ledgerUrl.value) ? new URL(ledgerUrl.value) : undefined
+  if (url === undefined || url.origin !== ledgerUrl.value) {
+    return refuse("LEDGER_URL", "must be scheme, host and port alone, as https://participant.internal:7575")
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    return refuse("LEDGER_URL", "must be https, but for this machine: whoever stands between could answer in the ledger's place")
+  }
+  return Either.right({ at: "url", url: url.origin, token: Option.getOrUndefined(ledgerToken) })
 }
 
 /** Where the owner's pages are: browsers make passkeys over TLS or in the machine itself alone, and bind them to the pages' domain. */
@@ -309,7 +336,14 @@ export const tlsOf = (
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const { environment, rateLimits: { perKey } } = found
-  const each = { index: indexOf(found), site: siteOf(found), tls: tlsOf(found), workloads: workloadsOf(found), signer: signerOf(found) }
+  const each = {
+    index: indexOf(found),
+    site: siteOf(found),
+    tls: tlsOf(found),
+    workloads: workloadsOf(found),
+    signer: signerOf(found),
+    ledger: ledgerOf(found)
+  }
   return Either.flatMap(Either.all(each), (reckoned) => {
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
       return refuse("SIGNER_SECRET", "must be set outside development")

@@ -17,6 +17,7 @@ import * as NodeAssets from "./edge/console/NodeAssets.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeTls from "./edge/http/NodeTls.js"
+import type { Setting } from "./funds/Parts.js"
 import { siteAt } from "./identity/Identity.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
@@ -24,6 +25,10 @@ import * as NodeWorkloads from "./identity/NodeWorkloads.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
+import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedger.js"
+import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
+import * as HttpLedger from "./ledger/HttpLedger.js"
+import type { Ledger } from "./ledger/Ledger.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import * as NodeCcxt from "./oracle/NodeCcxt.js"
 import * as IndexSources from "./oracle/IndexSources.js"
@@ -159,9 +164,26 @@ const partySigner = (
     Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))))
 }
 
+/** Where a development ledger in this process keeps what it has, in the data directory. */
+const ledgerFile = "ledger.sqlite"
+
+/** How a participant hashes what is to be signed: the scheme that signs until when it may be recorded. */
+const scheme = 3
+
+/** The ledger: a participant's, or in development one in this process. */
+const ledgerAt = (
+  { dataDir, ledger }: VenueConfig,
+  custody: Setting
+): Layer.Layer<Ledger, StoreUnreadable> => {
+  if (ledger.at === "embedded") return NodeDevelopmentLedger.layer({ file: path.join(dataDir, ledgerFile) })
+  const { token: bearer, url } = ledger
+  return HttpLedger.layer({ ...custody, url, bearer, scheme, timeoutMs: HttpLedger.defaultTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
+}
+
 const launch = Effect.gen(function*() {
   const settings = yield* config
   const connections = yield* connectionLimit(settings)
+  const custody = yield* SignerConfig.custody
   const markets = yield* readMarkets(settings)
   const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
   const development = settings.environment === "development"
@@ -187,6 +209,7 @@ const launch = Effect.gen(function*() {
     NodeAssets.layer(builtPages),
     NodeWorkloads.layer(settings.workloads),
     partySigner(settings, signerSecret),
+    ledgerAt(settings, custody),
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
@@ -211,6 +234,8 @@ const launch = Effect.gen(function*() {
     },
     snapshotEveryRecords: settings.snapshotEveryRecords,
     journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
+    ledger: custody,
+    funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
     feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
   })
   return yield* Effect.flatMap(Venue.Venue, (running) =>

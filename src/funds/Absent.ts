@@ -31,9 +31,9 @@ export const layer: Layer.Layer<Ledger | PartySigner> = Layer.merge(
 
 /** Nothing is ever planned by it. */
 export const setting: Setting = {
+  environment: "development",
   userId: "none",
   synchronizerId: "none",
   custodyPackageId: "none",
-  token: { packageId: "none", admin: "none", id: "none" },
-  treasury: undefined
+  token: { packageId: "none", admin: "none", id: "none" }
 }

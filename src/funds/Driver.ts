@@ -29,6 +29,9 @@ export interface Options {
 
 export const defaults: Options = { atOnce: 16, busyMs: 250, idleMs: 5_000, stoppedMs: 3_600_000, askedMs: 10_000 }
 
+/** Pages of completions that are read to reach an offset, at most. */
+const mostPages = 1_000
+
 /** What is remembered of a transfer while it is open. */
 interface Tended {
   readonly memory: Memory
@@ -194,7 +197,14 @@ export class Driver {
 
   /** Reads on until an offset was reached. */
   readThrough(offset: number): Effect.Effect<void, Trouble> {
-    return Effect.repeat(this.page, { until: (more) => !more || (this.reader?.offset ?? 0) >= offset }).pipe(Effect.asVoid)
+    return Effect.gen(this, function*() {
+      for (let pages = 0; pages < mostPages; pages++) {
+        const more = yield* this.page
+        if ((this.reader?.offset ?? 0) >= offset) return
+        if (!more) yield* Effect.sleep(this.options.busyMs)
+      }
+      return yield* new Unreachable({ whom: "ledger", detail: `it does not tell its completions up to ${offset}` })
+    })
   }
 
   private readonly look: Effect.Effect<void> = Effect.matchCauseEffect(this.page, {

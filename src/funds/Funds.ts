@@ -11,7 +11,7 @@ import type { AccountKeys, Change, Passkey, Repin } from "../signer/Requests.js"
 import type { SignerError } from "../signer/PartySigner.js"
 import { Approvals } from "./Approvals.js"
 import { defaults, Driver, type Options as DriverOptions, type StoppedTransfer } from "./Driver.js"
-import type { Parts } from "./Parts.js"
+import { ofLedger, type Parts } from "./Parts.js"
 import { reconcile, type Report } from "./Reconciliation.js"
 import { type Trouble, Unreachable } from "./Trouble.js"
 
@@ -55,6 +55,8 @@ export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
   readonly repin: (request: Repin) => Effect.Effect<void, SignerError>
   /** Compares the books with the ledger now. */
   readonly reconcile: Effect.Effect<Report, Trouble>
+  /** Gives a party so much of the settlement asset; undefined but where the ledger is one of development. */
+  readonly give: ((party: string, amountAtoms: number) => Effect.Effect<void, Unreachable>) | undefined
   readonly standing: () => Standing
 }>() {}
 
@@ -76,6 +78,7 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
     accountKeys: () => Effect.fail(unreachable),
     repin: () => Effect.die("nothing can be asked of the signer here"),
     reconcile: Effect.fail(unreachable),
+    give: undefined,
     standing: () => ({
       trouble: unreachable.detail,
       stopped: [],
@@ -94,7 +97,7 @@ export interface Driven {
 }
 
 export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaultOptions): Driven => {
-  const { random, signer } = parts
+  const { faucet, random, signer } = parts
   const driver = new Driver(parts, scope, options.driver)
   const steps = new Approvals<StepQuestion>(random)
   const pins = new Approvals<PinsQuestion>(random)
@@ -119,6 +122,7 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         ),
       repin: (request) => signer.repin(request),
       reconcile: reconciled,
+      give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),
       standing: () => ({
         trouble: driver.trouble?.message,
         stopped: driver.stopped,

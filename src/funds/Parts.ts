@@ -3,17 +3,15 @@ import type * as Context from "effect/Context"
 import * as Effect from "effect/Effect"
 import type { Reads } from "../engine/Reads.js"
 import type { SecureRandom } from "../identity/SecureRandom.js"
+import type { Faucet } from "../ledger/development/Faucet.js"
 import type { Ledger, LedgerError } from "../ledger/Ledger.js"
 import type { Custody } from "../ledger/Planned.js"
 import type { Barrier, Submit } from "../sequencer/Submit.js"
 import type { PartySigner, SignerError } from "../signer/PartySigner.js"
-import { Stopped, Unreachable } from "./Trouble.js"
+import { Unreachable } from "./Trouble.js"
 
-/** Where and as whom the venue deals on the ledger, as it is set. */
-export interface Setting extends Omit<Custody, "treasury" | "environment"> {
-  /** Undefined: the party of the key that the signer has for the treasury, which is allocated where there is none. */
-  readonly treasury: string | undefined
-}
+/** Where and as whom the venue deals on the ledger, as it is set: the treasury's party is the one that the signer's key makes. */
+export type Setting = Omit<Custody, "treasury">
 
 export interface Parts {
   readonly reads: Reads
@@ -22,8 +20,9 @@ export interface Parts {
   readonly ledger: Context.Tag.Service<Ledger>
   readonly signer: Context.Tag.Service<PartySigner>
   readonly random: Context.Tag.Service<SecureRandom>
-  readonly environment: string
   readonly setting: Setting
+  /** Settlement asset out of nothing; undefined but where the ledger is one of development. */
+  readonly faucet?: Context.Tag.Service<Faucet> | undefined
 }
 
 /** What is known once the ledger and the signer were reached: by whom steps are executed, and with which key the treasury signs. */
@@ -42,7 +41,7 @@ export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ w
 const treasuryHint = "treasury"
 
 /** Finds out by whom and with which key; repeating it changes nothing. */
-export const bind = ({ environment, ledger, setting, signer }: Parts): Effect.Effect<Bound, Unreachable | Stopped> =>
+export const bind = ({ ledger, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
   Effect.gen(function*() {
     const { keyId: treasuryKeyId, publicKey } = yield* Effect.mapError(signer.treasuryKey, ofSigner)
     const participantId = yield* Effect.mapError(ledger.participantId, ofLedger)
@@ -54,9 +53,6 @@ export const bind = ({ environment, ledger, setting, signer }: Parts): Effect.Ef
         )),
       ({ partyId }) => partyId
     )
-    const treasury = setting.treasury ?? (yield* Effect.mapError(allocated, (error) => error._tag === "Unreachable" ? error : ofLedger(error)))
-    if (!treasury.endsWith(`::${treasuryKeyId}`)) {
-      return yield* new Stopped({ reason: "signer_refused", detail: "the signer's key is not that of the treasury's party" })
-    }
-    return { custody: { ...setting, environment, treasury }, participantId, treasuryKeyId }
+    const treasury = yield* Effect.mapError(allocated, (error) => error._tag === "Unreachable" ? error : ofLedger(error))
+    return { custody: { ...setting, treasury }, participantId, treasuryKeyId }
   })
