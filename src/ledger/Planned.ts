@@ -42,7 +42,16 @@ const WithdrawalStep = Schema.Struct({
 /** What of a step the venue decides; everything else of its plan follows from these and the settings. */
 export const Facts = Schema.Union(OwnerAccountAcceptance, DepositStep, WithdrawalStep)
 export type Facts = typeof Facts.Type
-export type Step = Facts["step"]
+
+/** Each is one command of the ledger. */
+export const Step = Schema.Literal(
+  "owner_account_acceptance",
+  "treasury_offer",
+  "owner_offer_acceptance",
+  "treasury_offer_withdrawal",
+  "treasury_withdrawal"
+)
+export type Step = typeof Step.Type
 
 /** Where and as whom the venue deals on the ledger. The venue and the signer each have it from their own settings. */
 export const Custody = Schema.Struct({

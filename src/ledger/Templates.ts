@@ -19,7 +19,8 @@ export const choices = {
 } as const
 
 /** `PACKAGE:Module:Entity`. */
-export const templateText = ({ entityName, moduleName, packageId }: Prepared.Identifier): string => `${packageId}:${moduleName}:${entityName}`
+export const templateText = ({ entityName, moduleName, packageId }: Prepared.Identifier): string =>
+  `${packageId}:${moduleName}:${entityName}`
 
 /** The venue's account contract with an owner's party. */
 export interface VenueAccount {
@@ -168,7 +169,7 @@ export interface Stakes {
 }
 
 /** Sets of parties are in the order of their texts, each party once. */
-export const partySet = (...members: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(members)].sort()
+const partySet = (...members: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(members)].sort()
 
 export const stakesOf = {
   venueAccount: ({ owner, treasury }: VenueAccount): Stakes => ({ signatories: [owner], stakeholders: partySet(owner, treasury) }),

@@ -141,7 +141,8 @@ class Check {
       }
       case "treasury_offer_withdrawal": {
         const node = this.ofOffer(root, payment, Templates.choices.withdrawOffer)
-        recordOf("choice argument", Templates.offerWithdrawal, this.argumentType(this.templates.offer, Templates.choices.withdrawOffer), node.chosenValue)
+        recordOf("choice argument", Templates.offerWithdrawal, this.argumentType(this.templates.offer, Templates.choices.withdrawOffer),
+          node.chosenValue)
         return same("number of consequences", 0, node.children.length)
       }
       case "owner_offer_acceptance": {
@@ -192,7 +193,8 @@ class Check {
     const consequences = exercise.children.map((id) => this.node(id))
     argument.others.forEach((other, index) => {
       const ended = consequences[index] ?? differs("consequences of the transfer", `the end of ${other}`, "nothing")
-      const archive = this.exercised("spent holding", ended, this.templates.holding, Templates.choices.archive, this.planned.custody.token.admin)
+      const archive = this.exercised("spent holding", ended, this.templates.holding, Templates.choices.archive,
+        this.planned.custody.token.admin)
       same("spent holding", other, archive.contractId)
       if (Templates.archive.read(archive.chosenValue) === undefined) differs("choice argument", "an empty record", "another value")
       same("number of consequences of a spent holding", 0, archive.children.length)

@@ -209,8 +209,7 @@ class Nodes {
 const begin = (scheme: Prepared.HashingScheme): Encoding => scheme === 2 ? new Encoding().byte(0x01) : new Encoding()
 
 /** Scheme V3 signs whether a contract was found by its key, and by which. Here none ever is. */
-const notByKey = (encoding: Encoding, scheme: Prepared.HashingScheme): Encoding =>
-  scheme === 2 ? encoding : encoding.bool(false).byte(0)
+const notByKey = (encoding: Encoding, scheme: Prepared.HashingScheme): Encoding => scheme === 2 ? encoding : encoding.bool(false).byte(0)
 
 const encodeCreate = (node: Prepared.Create, seed: Uint8Array | undefined, scheme: Prepared.HashingScheme): Encoding => {
   const encoding = begin(scheme).text(node.lfVersion).byte(0x00)
@@ -237,8 +236,8 @@ const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.HashingSchem
   encoding.optional(metadata.minLedgerEffectiveTime, (time) => encoding.int64(time))
   encoding.optional(metadata.maxLedgerEffectiveTime, (time) => encoding.int64(time))
   encoding.int64(metadata.preparationTime)
-  encoding.repeated(metadata.inputContracts, (contract) =>
-    encoding.int64(contract.createdAt).raw(sha256(encodeCreate(contract.v1, undefined, scheme).bytes)))
+  encoding.repeated(metadata.inputContracts,
+    (contract) => encoding.int64(contract.createdAt).raw(sha256(encodeCreate(contract.v1, undefined, scheme).bytes)))
   if (scheme === 3) encoding.optional(metadata.maxRecordTime, (time) => encoding.int64(time))
   return sha256(purpose, encoding.bytes)
 }

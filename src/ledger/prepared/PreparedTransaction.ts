@@ -10,7 +10,6 @@ export const maxBytes = 32 * 1024
 
 /** Canton's versions of how a transaction is hashed. Version 3 signs the maximum record time. */
 export type HashingScheme = 2 | 3
-export const hashingSchemes: ReadonlyArray<HashingScheme> = [2, 3]
 
 /** A template, a choice's interface or a record's type: `PACKAGE:Module:Entity`. */
 const identifierKind = Wire.message("Identifier", {
@@ -207,5 +206,6 @@ export const decode = (encoded: Uint8Array): PreparedTransaction | Wire.Malforme
 
 export const encode = (prepared: PreparedTransaction): Uint8Array => Wire.encode(preparedKind, prepared)
 
-/** The bytes of a transaction without its metadata, by which two of them are compared. */
+/** One node by itself, as bytes. */
 export const encodeNode = (node: Node): Uint8Array => Wire.encode(nodeKind, node)
+export const decodeNode = (encoded: Uint8Array): Node | Wire.Malformed => Wire.decode(nodeKind, encoded)

@@ -52,7 +52,8 @@ const scalar = <A>(
   isDefault: (value: A) => boolean
 ): Kind<A> => ({ wireType, read, write: (writer, value) => void write(writer, value), isDefault })
 
-export const text = scalar<string>(WireType.LengthDelimited, (reader) => reader.string(true), (writer, value) => writer.string(value), (value) => value === "")
+export const text = scalar<string>(WireType.LengthDelimited, (reader) => reader.string(true), (writer, value) => writer.string(value),
+  (value) => value === "")
 export const bytes = scalar<Uint8Array>(
   WireType.LengthDelimited,
   // Whoever gave the bytes may write over them later.
@@ -61,8 +62,10 @@ export const bytes = scalar<Uint8Array>(
   (value) => value.length === 0
 )
 export const bool = scalar<boolean>(WireType.Varint, (reader) => reader.bool(), (writer, value) => writer.bool(value), (value) => !value)
-export const int32 = scalar<number>(WireType.Varint, (reader) => reader.int32(), (writer, value) => writer.int32(value), (value) => value === 0)
-export const uint32 = scalar<number>(WireType.Varint, (reader) => reader.uint32(), (writer, value) => writer.uint32(value), (value) => value === 0)
+export const int32 = scalar<number>(WireType.Varint, (reader) => reader.int32(), (writer, value) => writer.int32(value),
+  (value) => value === 0)
+export const uint32 = scalar<number>(WireType.Varint, (reader) => reader.uint32(), (writer, value) => writer.uint32(value),
+  (value) => value === 0)
 export const uint64 = scalar<bigint>(
   WireType.Varint,
   (reader) => BigInt(reader.uint64()),
@@ -145,7 +148,7 @@ export const repeated = <A>(number: number, kind: Kind<A>): Member<ReadonlyArray
 export type Case<C> = { readonly [K in keyof C]: { readonly case: K; readonly value: C[K] } }[keyof C]
 
 /** The fields of which exactly one is set. */
-export const oneOf = <C>(cases: { readonly [K in keyof C]: readonly [number: number, kind: Kind<C[K]>] }): Member<Case<C>> => {
+const oneOf = <C>(cases: { readonly [K in keyof C]: readonly [number: number, kind: Kind<C[K]>] }): Member<Case<C>> => {
   const entries = Object.entries(cases) as Array<[keyof C, readonly [number, Kind<unknown>]]>
   const names = new Map(entries.map(([name, [number]]) => [number, name]))
   const member: Member<Case<C> | undefined> = {
@@ -166,7 +169,9 @@ export const oneOf = <C>(cases: { readonly [K in keyof C]: readonly [number: num
 /** A message with these members; they are written in the order of their numbers. */
 export const message = <M extends Members>(name: string, members: M): Kind<Of<M>> => {
   const entries = Object.entries(members)
-  const owners = new Map(entries.flatMap(([key, member]) => [...member.kinds].map(([number, kind]) => [number, { key, member, kind }] as const)))
+  const owners = new Map(
+    entries.flatMap(([key, member]) => [...member.kinds].map(([number, kind]) => [number, { key, member, kind }] as const))
+  )
   const firstNumber = ([, member]: readonly [string, Member<unknown>]): number => Math.min(...member.kinds.keys())
   const inOrder = entries.toSorted((a, b) => firstNumber(a) - firstNumber(b))
 
