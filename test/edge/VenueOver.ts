@@ -2,7 +2,7 @@
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
-import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Clock, type Context, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import { type Application, Listener } from "../../src/edge/http/Listener.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
@@ -10,6 +10,8 @@ import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import type { Disk } from "../../src/journal/Disk.js"
 import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import type { Ledger } from "../../src/ledger/Ledger.js"
+import type { PartySigner } from "../../src/signer/PartySigner.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { Turns } from "../../src/sequencer/Turns.js"
@@ -18,7 +20,7 @@ import * as Venue from "../../src/Venue.js"
 const operatorToken = "operator-token-of-the-tests"
 
 interface Said {
-  /** The bearer; the operator's token unless told. */
+  /** The bearer; the operator's token unless told, and none where it is empty. */
   readonly key?: string
   readonly idempotencyKey?: string
   readonly body?: unknown
@@ -35,6 +37,11 @@ const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) =>
   Effect.provide(NodeTurns.layer)
 )
 
+interface Outside {
+  readonly money?: Layer.Layer<Ledger | PartySigner>
+  readonly random?: Context.Tag.Service<SecureRandom>
+}
+
 export class VenueOver {
   /** How often all connections were cut. */
   cuts = 0
@@ -50,7 +57,9 @@ export class VenueOver {
     disk: Layer.Layer<Disk>,
     options: Partial<Venue.Options> = {},
     private nowMs = 1_767_225_600_000,
-    workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone
+    workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone,
+    /** The ledger and the signer, which it is without unless told; and the venue's chance. */
+    { money = Absent.layer, random = { bytes: (count) => new Uint8Array(count).fill(7) } }: Outside = {}
   ) {
     const leaves = Layer.mergeAll(
       disk,
@@ -64,8 +73,8 @@ export class VenueOver {
       NodeTurns.layer,
       NodePasskeyVerifier.layer,
       workloads,
-      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
-      Absent.layer,
+      Layer.succeed(SecureRandom, random),
+      money,
       IndexFeed.layerPush
     )
     const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
@@ -120,7 +129,7 @@ export class VenueOver {
   ask(method: string, target: string, { body, idempotencyKey, key = operatorToken }: Said = {}): Promise<Answer> {
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
-      authorization: `Bearer ${key}`,
+      ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
       ...(method === "GET" ? {} : { "idempotency-key": idempotencyKey ?? `test-${++this.keys}` })
     }
     const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body))

@@ -12,6 +12,7 @@ import { fault, LedgerFault, scripted } from "./LedgerFault.js"
 import { createOf, foreignness, inputsOf, Machine } from "./Machine.js"
 import { partyIdPattern, type Step, templates } from "../Planned.js"
 import * as Hash from "../prepared/Hash.js"
+import * as PartyTopology from "../prepared/PartyTopology.js"
 import * as Prepared from "../prepared/PreparedTransaction.js"
 import { fingerprint, multiHash, partyId } from "../prepared/Topology.js"
 import { Malformed } from "../prepared/Wire.js"
@@ -513,39 +514,37 @@ export class DevelopmentLedger {
     const { format, keyData, keySpec } = publicKey
     if (format !== Shapes.crypto.rawKey || keySpec !== Shapes.crypto.curve25519 || keyData.length !== 32)
       return invalid("The key is no Ed25519 key")
-    const transactions = [this.topologyOf(partyHint, keyData)]
+    const party = partyId(partyHint, keyData)
+    const transactions = [this.topologyOf(party, keyData)]
     return ok({
-      partyId: partyId(partyHint, keyData),
+      partyId: party,
       publicKeyFingerprint: fingerprint(keyData),
       topologyTransactions: transactions.map(base64),
       multiHash: base64(multiHash(transactions))
     })
   }
 
-  /** What allocates a party here: the ledger's own bytes, not Canton's. */
-  private topologyOf(hint: string, publicKey: Uint8Array): Uint8Array {
-    return Buffer.from(JSON.stringify({
-      synchronizer: this.setting.synchronizerId,
-      participant: this.setting.participantId,
-      hint,
-      publicKey: base64(publicKey)
-    }))
+  /** What allocates a party here: one transaction, in which its key authorizes itself. */
+  private topologyOf(party: string, publicKey: Uint8Array): Uint8Array {
+    return PartyTopology.encode(PartyTopology.selfSigned(party, this.setting.participantId, publicKey))
   }
 
   private allocate(request: typeof Shapes.AllocateRequest.Type, given: Given): Reply | LedgerFault {
     const { multiHashSignatures, onboardingTransactions } = request
     const transactions = onboardingTransactions.map(({ transaction }) => transaction)
-    const Topology = Schema.parseJson(Schema.Struct({ hint: Schema.String, publicKey: Schema.Uint8ArrayFromBase64 }))
-    const read = Schema.decodeUnknownOption(Topology)(Buffer.from(transactions[0]!).toString("utf8"))
-    if (read._tag === "None" || transactions.length !== 1) return invalid("The topology is not one that this ledger made")
-    const { hint, publicKey } = read.value
-    if (Buffer.compare(this.topologyOf(hint, publicKey), transactions[0]!) !== 0)
+    const made = PartyTopology.decode(transactions[0]!)
+    const mapping = typeof made === "string" || made.mapping.case !== "partyToParticipant" ? undefined : made.mapping.value
+    const publicKey = mapping?.signingKeys?.keys[0]?.publicKey
+    if (mapping === undefined || publicKey === undefined || transactions.length !== 1)
+      return invalid("The topology is not one that this ledger made")
+    const { party } = mapping
+    const isOwn = partyIdPattern.test(party) && party.endsWith(`::${fingerprint(publicKey)}`)
+    if (!isOwn || Buffer.compare(this.topologyOf(party, publicKey), transactions[0]!) !== 0)
       return invalid("The topology is not one that this ledger made")
     const { signature, signedBy } = multiHashSignatures[0]!
     if (signedBy !== fingerprint(publicKey) || !isSignedBy(publicKey, multiHash(transactions), signature)) {
       return invalid("The topology is not signed by its key")
     }
-    const party = partyId(hint, publicKey)
     const { parties } = this.machine.state
     if (!parties.has(party)) {
       if (parties.size >= this.setting.most.parties)
