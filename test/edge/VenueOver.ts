@@ -120,6 +120,19 @@ export class VenueOver {
     }
   }
 
+  /** The same in leaps, from one sleeper's moment to the next: for long times. */
+  async leap(millis: number): Promise<void> {
+    const end = this.nowMs + millis
+    while (this.nowMs < end) {
+      const next = Math.min(...[...this.sleepers].map(({ untilMs }) => untilMs))
+      this.nowMs = Math.max(this.nowMs, Math.min(end, next))
+      for (const sleeper of [...this.sleepers]) {
+        if (sleeper.untilMs <= this.nowMs && this.sleepers.delete(sleeper)) sleeper.wake()
+      }
+      await this.settle()
+    }
+  }
+
   /** Lets everything that need not wait be done. */
   async settle(): Promise<void> {
     for (let turn = 0; turn < 50; turn++) await Effect.runPromise(nextTurn)
@@ -140,6 +153,11 @@ export class VenueOver {
           json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body
         }))
     )
+  }
+
+  /** Runs something beside the venue, on its clock. */
+  run<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
+    return Effect.runPromise(Effect.withClock(effect, this.clock))
   }
 
   /** Stops it as SIGTERM does; how its end went. */

@@ -4,8 +4,9 @@
  * signer as they are.
  */
 import { createHash } from "node:crypto"
-import { Effect, Exit, Layer } from "effect"
+import { Exit, Layer } from "effect"
 import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
+import * as Driver from "../../src/funds/Driver.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import { controls } from "../../src/ledger/development/DevelopmentLedger.js"
 import type { Script } from "../../src/ledger/development/Faults.js"
@@ -56,7 +57,14 @@ export class Bank {
       limits: { perWithdrawalAtoms: 1_000_000_000_000, dailyAtoms: 10_000_000_000_000 }
     }).pipe(Layer.provide(Layer.merge(this.keys.layer, NodePasskeyVerifier.layer)), Layer.orDie)
     const money = Layer.merge(this.ledger.layer, signer)
-    return new VenueOver(this.disk.layer, { ledger: custody, funds: { reconcileMs: 0 } }, nowMs, undefined, { money, random: this.random })
+    const options = {
+      ledger: custody,
+      // Seldom enough that a quarter of an hour passes in no time.
+      funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
+      // What is prepared is larger than the blocks of other tests.
+      journal: {}
+    }
+    return new VenueOver(this.disk.layer, options, nowMs, undefined, { money, random: this.random })
   }
 
   static async open(): Promise<Bank> {
@@ -80,14 +88,29 @@ export class Bank {
 
   /** What befalls the ledger from here on. */
   async script(script: Script): Promise<void> {
-    await Effect.runPromise(this.ledger.transport({ method: "POST", path: controls.script, body: script }))
+    await this.venue.run(this.ledger.transport({ method: "POST", path: controls.script, body: script }))
+  }
+
+  /** The comparison of books, as the operator asks for it. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- an answer, whose shape is the test's matter
+  async reconcile(): Promise<any> {
+    const told: { json?: unknown } = {}
+    void this.venue.ask("POST", "/v1/operator/reconciliation").then(({ json }) => {
+      told.json = json
+    })
+    for (let waited = 0; told.json === undefined && waited < 30; waited++) {
+      await this.venue.settle()
+      if (told.json === undefined) await this.venue.leap(1_000)
+    }
+    return told.json
   }
 
   async give(party: string, amountAtoms: number): Promise<void> {
-    await Effect.runPromise(this.ledger.transport({ method: "POST", path: controls.faucet, body: { party, amountAtoms } }))
+    await this.venue.run(this.ledger.transport({ method: "POST", path: controls.faucet, body: { party, amountAtoms } }))
   }
 }
 
+/** An owner's answers are looked at by tests. */
 export class Owner {
   accountId = ""
   token = ""
@@ -95,21 +118,23 @@ export class Owner {
   constructor(readonly bank: Bank, readonly authenticator = new Authenticator()) {}
 
   async ask(method: string, target: string, body?: unknown, idempotencyKey?: string): Promise<Told> {
-    let told: Told | undefined
-    const answer = this.bank.venue.ask(method, target.replace("{account}", this.accountId), {
+    const { venue } = this.bank
+    const answer = venue.ask(method, target.replace("{account}", this.accountId), {
       key: this.token,
       ...(body === undefined ? {} : { body }),
       ...(idempotencyKey === undefined ? {} : { idempotencyKey })
     })
+    const told: { answer?: Told } = {}
     void answer.then((got) => {
-      told = got
+      told.answer = got
     })
     // What is asked of the ledger may take its time.
-    for (let waited = 0; told === undefined && waited < 60_000; waited += 1_000) {
-      await this.bank.venue.settle()
-      if (told === undefined) await this.bank.venue.pass(1_000)
+    for (let waited = 0; waited < 60; waited++) {
+      await venue.settle()
+      if (told.answer !== undefined) return told.answer
+      await venue.leap(1_000)
     }
-    return told ?? answer
+    throw new Error(`${method} ${target} has no answer`)
   }
 
   async must(method: string, target: string, body?: unknown): Promise<any> {
@@ -128,6 +153,50 @@ export class Owner {
     owner.token = accessToken
     owner.accountId = accountId
     return owner
+  }
+
+  /** Asks for a deposit or a withdrawal; its id. */
+  async request(kind: "deposit" | "withdrawal", amountAtoms: number, destinationPartyId?: string): Promise<string> {
+    const body = { asset: "USDC", amountAtoms: String(amountAtoms), ...(destinationPartyId === undefined ? {} : { destinationPartyId }) }
+    return (await this.must("POST", `/v1/accounts/{account}/${kind}s`, body))[`${kind}Id`]
+  }
+
+  /** One turn of whoever confirms: asks what is due, and approves it. The status that was told last, and the approvals that were given. */
+  async turn(kind: "deposit" | "withdrawal", id: string, approvals: Array<string>): Promise<string> {
+    const path = `/v1/accounts/{account}/${kind}s/confirm`
+    const begun = await this.ask("POST", path, { action: "initiate", [`${kind}Id`]: id })
+    if (begun.status !== 200) return begun.json.code
+    const { challenge, signingStep, status } = begun.json
+    if (status !== "approval_required") return status
+    const done = await this.ask("POST", path, {
+      action: "complete",
+      [`${kind}Id`]: id,
+      signingStep,
+      challengeIdentifier: challenge.challengeIdentifier,
+      firstFactor: this.factor(challenge)
+    })
+    if (done.status !== 200) return done.json.code
+    approvals.push(signingStep)
+    return done.json.status
+  }
+
+  /** Confirms until it is over, for so long; what it has come to. */
+  async confirm(kind: "deposit" | "withdrawal", id: string, approvals: Array<string> = [], minutes = 30): Promise<string> {
+    let status = ""
+    for (let until = this.bank.venue.epochMs + minutes * 60_000; this.bank.venue.epochMs < until;) {
+      status = await this.turn(kind, id, approvals)
+      if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
+      await this.bank.venue.leap(10_000)
+    }
+    return status
+  }
+
+  get party(): Promise<string> {
+    return this.must("GET", "/v1/accounts/{account}/ledger-party").then(({ partyId }) => partyId)
+  }
+
+  get collateralAtoms(): Promise<number> {
+    return this.must("GET", "/v1/accounts/{account}/balance").then(({ collateralAtoms }) => Number(collateralAtoms))
   }
 
   /** What a passkey answers to a challenge. */
