@@ -129,13 +129,13 @@ export class VenueOver {
       for (const sleeper of [...this.sleepers]) {
         if (sleeper.untilMs <= this.nowMs && this.sleepers.delete(sleeper)) sleeper.wake()
       }
-      await this.settle()
+      await this.settle(10)
     }
   }
 
   /** Lets everything that need not wait be done. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 50; turn++) await Effect.runPromise(nextTurn)
+  async settle(turns = 50): Promise<void> {
+    for (let turn = 0; turn < turns; turn++) await Effect.runPromise(nextTurn)
   }
 
   /** Sends a request; its answer, once there is one. */
