@@ -6,6 +6,7 @@ import { addToFund } from "./addToFund.js"
 import { cancelByOperator } from "./cancelByOperator.js"
 import { creditAccount } from "./creditAccount.js"
 import { delistMarket, getDelisting, withdrawDelisting } from "./delistMarket.js"
+import { fundLedgerParty } from "./fundLedgerParty.js"
 import { getAnnounced } from "./getAnnounced.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
@@ -41,5 +42,6 @@ export const routes = [
   issueBotKey,
   setAccountFlags,
   openDemoAccounts,
-  creditAccount
+  creditAccount,
+  fundLedgerParty
 ] as const
