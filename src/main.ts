@@ -155,8 +155,9 @@ const partySigner = (
     secret: Redacted.make(secret),
     ...(Option.isNone(signerSecret) ? { costLog2: ownSecretCostLog2 } : {})
   })
-  return Layer.unwrapEffect(Effect.map(SignerConfig.signer, (settings) =>
-    Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))))
+  return Layer.unwrapEffect(
+    Effect.map(SignerConfig.signer, (settings) => Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer))))
+  )
 }
 
 const launch = Effect.gen(function*() {

@@ -49,10 +49,11 @@ test("in development it goes by the development ledger, and by this machine's ow
 })
 
 describe("a signer is refused", () => {
-  test.each(Object.keys(production).filter((name) => name !== "VENUE_ENVIRONMENT" && name !== "RP_ID"))("in production without %s", (name) => {
-    const found = read(Object.fromEntries(Object.entries(production).filter(([each]) => each !== name)))
-    expect(Either.isLeft(found) && String(found.left)).toContain(name)
-  })
+  test.each(Object.keys(production).filter((name) => name !== "VENUE_ENVIRONMENT" && name !== "RP_ID"))("in production without %s",
+    (name) => {
+      const found = read(Object.fromEntries(Object.entries(production).filter(([each]) => each !== name)))
+      expect(Either.isLeft(found) && String(found.left)).toContain(name)
+    })
 
   test.each([
     ["SIGNER_SECRET", "fifteen letters"],

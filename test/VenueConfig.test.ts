@@ -53,7 +53,8 @@ describe("where passkeys are bound to", () => {
 })
 
 describe("where parties' keys are", () => {
-  const at = (variables: Readonly<Record<string, string>>) => Either.map(read(variables), ({ signer }) => signer.at === "url" ? signer.url : signer.at)
+  const at = (variables: Readonly<Record<string, string>>) =>
+    Either.map(read(variables), ({ signer }) => signer.at === "url" ? signer.url : signer.at)
   const token = { SIGNER_TOKEN: "y".repeat(16) }
 
   test.each([
@@ -67,7 +68,8 @@ describe("where parties' keys are", () => {
   })
 
   test.each([
-    ["in the venue's process in production", { ...production, PUBLIC_ORIGIN: "https://venue.example", SIGNER_URL: "", SIGNER_TOKEN: "" }, "SIGNER_URL"],
+    ["in the venue's process in production", { ...production, PUBLIC_ORIGIN: "https://venue.example", SIGNER_URL: "", SIGNER_TOKEN: "" },
+      "SIGNER_URL"],
     ["an address without a token", { SIGNER_URL: "https://signer.example" }, "SIGNER_TOKEN"],
     ["a token without an address", token, "SIGNER_URL"],
     ["an address over a line without TLS", { SIGNER_URL: "http://signer.example", ...token }, "SIGNER_URL"],

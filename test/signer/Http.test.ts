@@ -20,7 +20,13 @@ const asked = (request: Partial<SignerApplication.Request>) =>
   run(Effect.scoped(Effect.gen(function*() {
     const signer = yield* over(new MemoryStore().layer)
     const answer = SignerApplication.make(signer, Redacted.make(token))
-    return yield* answer({ method: "POST", target: calls.treasuryKey.path, headers: { authorization: bearer }, body: Buffer.from("{}"), ...request })
+    return yield* answer({
+      method: "POST",
+      target: calls.treasuryKey.path,
+      headers: { authorization: bearer },
+      body: Buffer.from("{}"),
+      ...request
+    })
   })))
 
 describe("the signer answers", () => {

@@ -13,7 +13,9 @@ import { secret } from "./SignerProcess.js"
 /** Everything in a directory but its lock. */
 const filesIn = (directory: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    fs.readdirSync(directory).filter((name) => name !== "lock.db").map((name) => [name, fs.readFileSync(path.join(directory, name)).toString("base64")])
+    fs.readdirSync(directory).filter((name) => name !== "lock.db").map((
+      name
+    ) => [name, fs.readFileSync(path.join(directory, name)).toString("base64")])
   )
 
 /** A directory with a treasury, an account and what they signed. */
@@ -90,25 +92,26 @@ describe("a directory of keys", () => {
       yield* Effect.scoped(over(storeIn(directory)))
     }))))
 
-  test.each(["acc_1s.sealed", "treasury.sealed"])("is refused with any bit of %s turned, as it is", (name) =>
-    run(Effect.scoped(Effect.gen(function*() {
-      const directory = yield* filled
-      const file = path.join(directory, name)
-      const whole = fs.readFileSync(file)
-      for (let at = 0; at < whole.length; at += at < 40 || at > whole.length - 20 ? 1 : 41) {
-        const changed = Buffer.from(whole)
-        changed[at]! ^= 1 << (at % 8)
-        fs.writeFileSync(file, changed)
-        expect(yield* refusal(directory)).toBe(`${file} is damaged: it is not what was sealed under this name`)
-        expect(fs.readFileSync(file).equals(changed)).toBe(true)
-      }
-      for (const length of [0, 4, 31, whole.length - 1]) {
-        fs.writeFileSync(file, whole.subarray(0, length))
-        expect(yield* refusal(directory)).toContain("is damaged")
-      }
-      fs.writeFileSync(file, whole)
-      yield* Effect.scoped(over(storeIn(directory)))
-    }))))
+  test.each(["acc_1s.sealed", "treasury.sealed"])("is refused with any bit of %s turned, as it is",
+    (name) =>
+      run(Effect.scoped(Effect.gen(function*() {
+        const directory = yield* filled
+        const file = path.join(directory, name)
+        const whole = fs.readFileSync(file)
+        for (let at = 0; at < whole.length; at += at < 40 || at > whole.length - 20 ? 1 : 41) {
+          const changed = Buffer.from(whole)
+          changed[at]! ^= 1 << (at % 8)
+          fs.writeFileSync(file, changed)
+          expect(yield* refusal(directory)).toBe(`${file} is damaged: it is not what was sealed under this name`)
+          expect(fs.readFileSync(file).equals(changed)).toBe(true)
+        }
+        for (const length of [0, 4, 31, whole.length - 1]) {
+          fs.writeFileSync(file, whole.subarray(0, length))
+          expect(yield* refusal(directory)).toContain("is damaged")
+        }
+        fs.writeFileSync(file, whole)
+        yield* Effect.scoped(over(storeIn(directory)))
+      }))))
 
   test("is refused with a record under another's name", () =>
     run(Effect.scoped(Effect.gen(function*() {
@@ -121,10 +124,12 @@ describe("a directory of keys", () => {
     ["no header", () => undefined, "is missing, and there are keys beside it"],
     ["no JSON in its header", () => "{", "is damaged, or of a newer version"],
     ["a header of a newer version", (text) => text.replace("\"format\":1", "\"format\":2"), "is damaged, or of a newer version"],
-    ["another salt", (text) => text.replace(/"salt":"(.)/, (_, first: string) => `"salt":"${first === "A" ? "B" : "A"}`), "SIGNER_SECRET is not the one"],
+    ["another salt", (text) => text.replace(/"salt":"(.)/, (_, first: string) => `"salt":"${first === "A" ? "B" : "A"}`),
+      "SIGNER_SECRET is not the one"],
     ["another cost", (text) => text.replace("\"costLog2\":10", "\"costLog2\":11"), "SIGNER_SECRET is not the one"],
     ["a cost that would take for ever", (text) => text.replace("\"costLog2\":10", "\"costLog2\":40"), "is damaged, or of a newer version"],
-    ["another check", (text) => text.replace(/"check":"(.{30})./, (_, begin: string) => `"check":"${begin}_`), "SIGNER_SECRET is not the one"]
+    ["another check", (text) => text.replace(/"check":"(.{30})./, (_, begin: string) => `"check":"${begin}_`),
+      "SIGNER_SECRET is not the one"]
   ])("is refused with %s, as it is", (_, change, expected) =>
     run(Effect.scoped(Effect.gen(function*() {
       const directory = yield* filled

@@ -41,7 +41,9 @@ describe("a signer does not start", () => {
       const directory = yield* temporary
       yield* Effect.scoped(Layer.build(storeIn(directory, "a secret of somebody else's")))
       const { said, status } = ended(["--data", directory], { ...variables, ...secrets })
-      expect(said.trim()).toBe(`SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${directory}/header.json is damaged`)
+      expect(said.trim()).toBe(
+        `SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${directory}/header.json is damaged`
+      )
       expect(status).toBe(2)
     }))))
 })
@@ -71,7 +73,8 @@ describe("a signer that runs", () => {
       for (const hidden of [secret, token, ...seeds, ...seeds.map((seed) => Buffer.from(seed, "base64url").toString("hex"))]) {
         expect(said()).not.toContain(hidden)
       }
-      expect(fs.readdirSync(directory).filter((name) => !/^(?:acc_1s\.sealed|treasury\.sealed|header\.json|lock\.db)$/.test(name))).toStrictEqual([])
+      expect(fs.readdirSync(directory).filter((name) => !/^(?:acc_1s\.sealed|treasury\.sealed|header\.json|lock\.db)$/.test(name)))
+        .toStrictEqual([])
     }))))
 
   test("holds its keys alone", () =>

@@ -59,7 +59,9 @@ test("what was given before counts once, on whichever day it is asked for again"
     const approved = approve(request, account.authenticator)
     const signed = yield* at(noon)(desk.signer.sign(approved))
     expect(yield* at(noon + dayMs)(desk.signer.sign(approved))).toStrictEqual(signed)
-    for (const [id, amountAtoms, reason] of [["a", 5_000_000, "signed"], ["b", 5_000_000, "signed"], ["c", 2_000_001, "policy_daily"]] as const) {
+    for (
+      const [id, amountAtoms, reason] of [["a", 5_000_000, "signed"], ["b", 5_000_000, "signed"], ["c", 2_000_001, "policy_daily"]] as const
+    ) {
       const next = yield* at(noon + dayMs)(desk.prepare(account, withdrawal(`wdr_${id}`, amountAtoms)))
       expect(yield* at(noon + dayMs)(reasonOf(desk.signer.sign(approve(next, account.authenticator, nonceOf(id)))))).toBe(reason)
     }
@@ -71,7 +73,9 @@ test("nothing is signed that could not be written before, and it is signed once 
     const request = approve(yield* desk.prepare(account, withdrawal()), account.authenticator)
     store.failsWith = "ENOSPC"
     expect(yield* reasonOf(desk.signer.sign(request))).toBe("SignerUnavailable")
-    expect(yield* reasonOf(desk.signer.newParty({ accountId: "acc_2s", reference: "first", passkeys: [account.passkey] }))).toBe("SignerUnavailable")
+    expect(yield* reasonOf(desk.signer.newParty({ accountId: "acc_2s", reference: "first", passkeys: [account.passkey] }))).toBe(
+      "SignerUnavailable"
+    )
     expect(yield* reasonOf(desk.signer.accountKeys("acc_2s"))).toBe("unknown_key")
     store.failsWith = undefined
     store.written.length = 0
@@ -131,21 +135,25 @@ test.each([
   ["http://localhost:8080.evil.example", "assertion_invalid"],
   ["http://127.0.0.1:8080", "assertion_invalid"],
   ["https://evil.example", "assertion_invalid"]
-])("where no origin is set, as in development alone, this machine's pages may ask: %s is %s", (origin, expected) =>
-  run(Effect.scoped(Effect.gen(function*() {
-    const store = new MemoryStore()
-    const { account, desk } = yield* opened(store)
-    const local = desk.at(yield* over(store.layer, { ...settings, site: { rpId: "venue.example" } }))
-    const request = yield* desk.prepare(account, withdrawal())
-    expect(yield* reasonOf(local.signer.sign(approve(request, account.authenticator, nonceOf("a"), { origin })))).toBe(expected)
-  }))))
+])("where no origin is set, as in development alone, this machine's pages may ask: %s is %s",
+  (origin, expected) =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const store = new MemoryStore()
+      const { account, desk } = yield* opened(store)
+      const local = desk.at(yield* over(store.layer, { ...settings, site: { rpId: "venue.example" } }))
+      const request = yield* desk.prepare(account, withdrawal())
+      expect(yield* reasonOf(local.signer.sign(approve(request, account.authenticator, nonceOf("a"), { origin })))).toBe(expected)
+    }))))
 
 test("a record that it cannot read is refused by its name, and nothing of it is told", () =>
   run(Effect.scoped(Effect.gen(function*() {
     const { store } = yield* opened()
     for (const name of ["acc_1s", "treasury"]) {
       const record = store.records.get(name)!
-      for (const changed of [record.replace("\"keyId\"", "\"key\""), record.slice(1), record.replace("acc_1s", "acc_2s").replace("1220", "1219")]) {
+      for (
+        const changed of [record.replace("\"keyId\"", "\"key\""), record.slice(1),
+          record.replace("acc_1s", "acc_2s").replace("1220", "1219")]
+      ) {
         store.records.set(name, changed)
         const refused = yield* Effect.flip(Effect.scoped(over(store.layer)))
         expect(refused.message).toContain(`the signer's record of ${name} cannot be read`)
@@ -158,7 +166,9 @@ test("a record that it cannot read is refused by its name, and nothing of it is 
 test("no key is in an error, a log line, an answer, or what the service prints as", () =>
   run(Effect.scoped(Effect.gen(function*() {
     const told: Array<string> = []
-    const logger = Logger.make(({ annotations, cause, message }) => void told.push(Inspectable.toStringUnknown([message, cause, annotations])))
+    const logger = Logger.make(({ annotations, cause, message }) =>
+      void told.push(Inspectable.toStringUnknown([message, cause, annotations]))
+    )
     const store = new MemoryStore()
     yield* Effect.gen(function*() {
       const { account, desk } = yield* opened(store)
@@ -174,7 +184,12 @@ test("no key is in an error, a log line, an answer, or what the service prints a
       yield* note(signer.sign(request))
       yield* note(signer.sign(bare(yield* desk.prepare(account, withdrawal()))))
       yield* note(signer.accountKeys(account.accountId))
-      yield* note(signer.repin(approvePins({ accountId: "acc_1s", change: "add", passkey: yield* registered(new Authenticator()), revision: 0 }, account.authenticator)))
+      yield* note(
+        signer.repin(
+          approvePins({ accountId: "acc_1s", change: "add", passkey: yield* registered(new Authenticator()), revision: 0 },
+            account.authenticator)
+        )
+      )
       told.push(Inspectable.toStringUnknown(signer), Inspectable.toStringUnknown(desk))
     }).pipe(Effect.provide(Logger.replace(Logger.defaultLogger, logger)))
     const seeds = [...store.records.values()].flatMap((record) => [...record.matchAll(/"seed":"([^"]+)"/g)].map(([, seed]) => seed!))

@@ -88,7 +88,6 @@ describe("is not signed:", () => {
   })
 })
 
-
 test("a party's namespace is the fingerprint of its key", () => {
   const publicKey = Buffer.from("0".repeat(64), "hex")
   const expected = createHash("sha256").update(Buffer.from([0, 0, 0, 12])).update(publicKey).digest("hex")

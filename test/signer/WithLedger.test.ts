@@ -9,7 +9,7 @@ import type { NewParty, SignRequest } from "../../src/signer/Requests.js"
 import * as SimLedger from "../../sim/world/SimLedger.js"
 import { run } from "../contracts/SignerContract.js"
 import { Authenticator } from "../identity/Authenticator.js"
-import { assertionOf, challengeFor, custody, nonceOf, receiver, registered, type Service } from "./Desk.js"
+import { assertionOf, challengeFor, custody, nonceOf, registered, type Service } from "./Desk.js"
 import { over } from "./Directory.js"
 import { MemoryStore } from "./MemoryStore.js"
 
@@ -24,7 +24,7 @@ const random = () => {
   }
 }
 
-/** The treasury's party and an account's, both made by the ledger with the signer's signatures. */
+/** The treasury's party and those of two accounts, made by the ledger with the signer's signatures. */
 const parties = (signer: Service, account: NewParty) =>
   Effect.gen(function*() {
     const ledger = yield* Ledger
@@ -35,7 +35,8 @@ const parties = (signer: Service, account: NewParty) =>
         Effect.map(signer.signTopology({ keyId, topologyTransactions, multiHash }), ({ signature }) => signature))
     const { partyId: treasury } = yield* allocate(treasuryKey, "treasury")
     const { partyId: owner } = yield* allocate(ownerKey, "owner")
-    return { treasury, owner, treasuryKey, ownerKey }
+    const { partyId: receiver } = yield* allocate(yield* signer.newParty({ ...account, accountId: "acc_2s" }), "receiver")
+    return { treasury, owner, receiver, treasuryKey, ownerKey }
   })
 
 test("what a ledger prepares for a plan is signed, and what was signed the ledger takes", () =>
@@ -44,7 +45,8 @@ test("what a ledger prepares for a plan is signed, and what was signed the ledge
     const signer = yield* over(new MemoryStore().layer)
     const authenticator = new Authenticator()
     const accountId = "acc_1s"
-    const { owner, ownerKey, treasury, treasuryKey } = yield* parties(signer, { accountId, reference: "first", passkeys: [yield* registered(authenticator)] })
+    const passkeys = [yield* registered(authenticator)]
+    const { owner, ownerKey, receiver, treasury, treasuryKey } = yield* parties(signer, { accountId, reference: "first", passkeys })
     yield* (yield* Faucet).give(owner, 10_000_000)
 
     const deposit = { transferId: "dep_1", owner, amountAtoms: 4_000_000 }
@@ -62,7 +64,18 @@ test("what a ledger prepares for a plan is signed, and what was signed the ledge
       const { offset } = yield* ledger.end
       const maxRecordTimeEpochMs = (yield* Effect.clockWith((clock) => clock.currentTimeMillis)) + 600_000
       const { hash, preparedTransaction, scheme } = yield* ledger.prepare(planned, maxRecordTimeEpochMs)
-      const request = { keyId: key.keyId, accountId, kind, id, facts, commandId: planned.commandId, preparedTransaction, scheme, hash, maxRecordTimeEpochMs }
+      const request = {
+        keyId: key.keyId,
+        accountId,
+        kind,
+        id,
+        facts,
+        commandId: planned.commandId,
+        preparedTransaction,
+        scheme,
+        hash,
+        maxRecordTimeEpochMs
+      }
       const nonce = nonceOf(String(index))
       const isUnasked = facts.step === "treasury_offer_withdrawal"
       const approval = { nonce, assertion: assertionOf(authenticator, challengeFor(request, nonce)) }
@@ -77,7 +90,12 @@ test("what a ledger prepares for a plan is signed, and what was signed the ledge
         userId: planned.userId,
         deduplicateFromOffset: offset
       })
-      const { completions } = yield* ledger.completions({ userId: planned.userId, parties: [planned.actAs], beginExclusive: offset, limit: 10 })
+      const { completions } = yield* ledger.completions({
+        userId: planned.userId,
+        parties: [planned.actAs],
+        beginExclusive: offset,
+        limit: 10
+      })
       expect(completions.map(({ commandId, outcome }) => [commandId, outcome._tag])).toStrictEqual([[planned.commandId, "Accepted"]])
     }
     const held = yield* Effect.forEach([owner, treasury, receiver], (party) => Effect.map(ledger.holdings(party), ({ atoms }) => atoms))

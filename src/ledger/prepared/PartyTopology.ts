@@ -148,8 +148,12 @@ const faultOf = ({ mapping, operation, serial }: TopologyTransaction, namespace:
       return isOnly(mapping.value.signingKeys, mapping.value.threshold, publicKey) ? undefined : otherKey
     case "partyToParticipant": {
       const { participants, signingKeys } = mapping.value
-      if (participants.length === 0 || participants.some(({ permission }) => permission <= 0)) return "it does not say who hosts the party"
-      if (participants.some(({ permission }) => permission === submission)) return "it lets a participant submit without the party's signature"
+      if (participants.length === 0 || participants.some(({ permission }) => permission <= 0)) {
+        return "it does not say who hosts the party"
+      }
+      if (participants.some(({ permission }) => permission === submission)) {
+        return "it lets a participant submit without the party's signature"
+      }
       return signingKeys === undefined || isOnly(signingKeys.keys, signingKeys.threshold, publicKey) ? undefined : otherKey
     }
   }
@@ -174,7 +178,8 @@ export const partyOf = (encoded: ReadonlyArray<Uint8Array>, publicKey: Uint8Arra
   }
   const parties = new Set(transactions.flatMap(partyIn))
   const [party] = parties
-  if (parties.size !== 1 || party === undefined || !party.endsWith(`::${namespace}`)) return Either.left("it is not of the key's own party")
+  const isOwn = parties.size === 1 && party !== undefined && party.endsWith(`::${namespace}`)
+  if (!isOwn) return Either.left("it is not of the key's own party")
   const isWhole = transactions.some(tellsKey) && transactions.some(({ mapping }) => mapping.case === "partyToParticipant")
   return isWhole ? Either.right(party) : Either.left("it does not say where the party is hosted, or which key is its own")
 }
