@@ -9,7 +9,7 @@ import { calls } from "../../src/signer/Protocol.js"
 import * as SignerApplication from "../../src/signer/SignerApplication.js"
 import { reasonOf, run } from "../contracts/SignerContract.js"
 import { over } from "./Directory.js"
-import { MemoryStore } from "./MemoryStore.js"
+import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 import { signerAt, token } from "./SignerProcess.js"
 
 const bearer = `Bearer ${token}`
@@ -18,7 +18,7 @@ const paths = Object.values(calls).map(({ path }) => path)
 /** One request to a signer without keys. */
 const asked = (request: Partial<SignerApplication.Request>) =>
   run(Effect.scoped(Effect.gen(function*() {
-    const signer = yield* over(new MemoryStore().layer)
+    const signer = yield* over(new SimKeyStore().layer)
     const answer = SignerApplication.make(signer, Redacted.make(token))
     return yield* answer({
       method: "POST",

@@ -11,7 +11,7 @@ import { Authenticator } from "../identity/Authenticator.js"
 import { acceptance, approve, approvePins, bare, deposit, Desk, nonceOf, registered, topologyOf, withdrawal } from "./Desk.js"
 import { over, settings } from "./Directory.js"
 import { lies } from "./Lies.js"
-import { MemoryStore } from "./MemoryStore.js"
+import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 
 const dayMs = 86_400_000
 const noon = 20_000 * dayMs + dayMs / 2
@@ -28,7 +28,7 @@ const at = (epochMs: number) => <A, E>(act: Effect.Effect<A, E>): Effect.Effect<
     })
   )
 
-const opened = (store = new MemoryStore()) =>
+const opened = (store = new SimKeyStore()) =>
   Effect.gen(function*() {
     const desk = yield* Desk.open(yield* over(store.layer))
     return { store, desk, account: yield* desk.account("acc_1s") }
@@ -138,7 +138,7 @@ test.each([
 ])("where no origin is set, as in development alone, this machine's pages may ask: %s is %s",
   (origin, expected) =>
     run(Effect.scoped(Effect.gen(function*() {
-      const store = new MemoryStore()
+      const store = new SimKeyStore()
       const { account, desk } = yield* opened(store)
       const local = desk.at(yield* over(store.layer, { ...settings, site: { rpId: "venue.example" } }))
       const request = yield* desk.prepare(account, withdrawal())
@@ -169,7 +169,7 @@ test("no key is in an error, a log line, an answer, or what the service prints a
     const logger = Logger.make(({ annotations, cause, message }) =>
       void told.push(Inspectable.toStringUnknown([message, cause, annotations]))
     )
-    const store = new MemoryStore()
+    const store = new SimKeyStore()
     yield* Effect.gen(function*() {
       const { account, desk } = yield* opened(store)
       const { signer } = desk

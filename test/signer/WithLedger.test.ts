@@ -11,7 +11,7 @@ import { run } from "../contracts/SignerContract.js"
 import { Authenticator } from "../identity/Authenticator.js"
 import { assertionOf, challengeFor, custody, nonceOf, registered, type Service } from "./Desk.js"
 import { over } from "./Directory.js"
-import { MemoryStore } from "./MemoryStore.js"
+import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 
 /** Chance that is the same every time. */
 const random = () => {
@@ -42,7 +42,7 @@ const parties = (signer: Service, account: NewParty) =>
 test("what a ledger prepares for a plan is signed, and what was signed the ledger takes", () =>
   run(Effect.scoped(Effect.gen(function*() {
     const ledger = yield* Ledger
-    const signer = yield* over(new MemoryStore().layer)
+    const signer = yield* over(new SimKeyStore().layer)
     const authenticator = new Authenticator()
     const accountId = "acc_1s"
     const passkeys = [yield* registered(authenticator)]
