@@ -51,7 +51,7 @@ export const PrepareRequest = Schema.Struct({
   commandId: name,
   commands: Schema.Array(JsonCommand).pipe(Schema.itemsCount(1)),
   actAs: Schema.Array(name).pipe(Schema.itemsCount(1)),
-  disclosedContracts: Schema.Array(Schema.Unknown).pipe(Schema.maxItems(0)),
+  disclosedContracts: Schema.Tuple(),
   synchronizerId: name,
   maxRecordTime: maybe(Schema.String),
   hashingSchemeVersion: maybe(HashingScheme)
