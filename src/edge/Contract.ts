@@ -57,62 +57,63 @@ const limitHeaders = {
 }
 const retryHeaders = { "Retry-After": told("Seconds to wait before the same request is sent again: 1 to 60.") }
 
-type Operations = Readonly<Record<string, { readonly operationId: string; readonly responses: Readonly<Record<string, object>> }>>
+/** An operation of the document, as far as it is looked at here. */
+interface Documented {
+  readonly operationId: string
+  readonly summary: string
+  readonly requestBody?: object
+  readonly responses: Readonly<Record<string, object>>
+}
+type PathItem = Readonly<Record<string, Documented>>
+
+/** The document with every path's operations as `change` makes them. */
+const withPaths = (document: Record<string, unknown>, change: (item: PathItem) => PathItem): Record<string, unknown> => {
+  const paths = Object.entries(document["paths"] as Readonly<Record<string, PathItem>>)
+  return { ...document, paths: Object.fromEntries(paths.map(([path, item]) => [path, change(item)])) }
+}
+
+/** The document with every operation as `change` makes it of what it was and its endpoint. */
+const withOperations = (
+  document: Record<string, unknown>,
+  change: (operation: Documented, endpoint: Endpoint.Described) => Documented
+): Record<string, unknown> =>
+  withPaths(document, (item) =>
+    Object.fromEntries(Object.entries(item).map(([method, operation]) => {
+      const endpoint = endpoints.find(({ name }) => name === operation.operationId)!
+      return [method, change(operation, endpoint)]
+    })))
+
+/** The answers of an operation, each as `change` makes it. */
+const answersOf = ({ responses }: Documented, change: (answer: object, status: string) => object): Documented["responses"] =>
+  Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, change(answer, status)]))
 
 /** The headers of limits, on the answers of what is limited: an operator's route only where it refuses whoever asks. */
-const withLimits = (document: Record<string, unknown>): Record<string, unknown> => {
-  const limited = (name: string, status: string, answer: object): object => {
-    const { budget } = endpoints.find((endpoint) => endpoint.name === name)!
-    const isTold = budget !== "none" && (budget !== "operator" || status === "401" || status === "429")
-    return isTold ? { ...answer, headers: status === "429" ? { ...limitHeaders, ...retryHeaders } : limitHeaders } : answer
-  }
-  const paths = Object.entries(document["paths"] as Readonly<Record<string, Operations>>).map(([path, item]) => {
-    const operations = Object.entries(item).map(([method, operation]) => {
-      const answers = Object.entries(operation.responses).map(([status, answer]) =>
-        [status, limited(operation.operationId, status, answer)] as const
-      )
-      return [method, { ...operation, responses: Object.fromEntries(answers) }] as const
+const withLimits = (document: Record<string, unknown>): Record<string, unknown> =>
+  withOperations(document, (operation, { budget }) => ({
+    ...operation,
+    responses: answersOf(operation, (answer, status) => {
+      const isTold = budget !== "none" && (budget !== "operator" || status === "401" || status === "429")
+      return isTold ? { ...answer, headers: status === "429" ? { ...limitHeaders, ...retryHeaders } : limitHeaders } : answer
     })
-    return [path, Object.fromEntries(operations)] as const
-  })
-  return { ...document, paths: Object.fromEntries(paths) }
-}
+  }))
 
 /** An answer as `HEAD` gets it: without the body. */
 const withoutBody = (answer: object): object => Object.fromEntries(Object.entries(answer).filter(([member]) => member !== "content"))
 
 /** `HEAD` wherever there is `GET`: the router serves it with the same route. */
-const withHead = (document: Record<string, unknown>): Record<string, unknown> => {
-  const paths = Object.entries(document["paths"] as Readonly<Record<string, Readonly<Record<string, object>>>>).map(([path, item]) => {
+const withHead = (document: Record<string, unknown>): Record<string, unknown> =>
+  withPaths(document, (item) => {
     const { get } = item
-    if (get === undefined) return [path, item] as const
-    const { operationId, responses, summary } = get as {
-      readonly operationId: string
-      readonly responses: Readonly<Record<string, object>>
-      readonly summary: string
-    }
-    const answers = Object.fromEntries(Object.entries(responses).map(([status, answer]) => [status, withoutBody(answer)]))
-    const head = { ...get, operationId: `${operationId}Head`, summary: `${summary}: the answer's head alone`, responses: answers }
-    return [path, { ...item, head }] as const
+    if (get === undefined) return item
+    const { operationId, summary } = get
+    const responses = answersOf(get, withoutBody)
+    return { ...item, head: { ...get, operationId: `${operationId}Head`, summary: `${summary}: the answer's head alone`, responses } }
   })
-  return { ...document, paths: Object.fromEntries(paths) }
-}
 
 /** Bodies that may be left out are told so. */
-const withOptionalBodies = (document: Record<string, unknown>): Record<string, unknown> => {
-  const paths = document["paths"] as Readonly<Record<string, Readonly<Record<string, { readonly requestBody?: object }>>>>
-  const optional = endpoints.filter(({ bodyIsOptional }) => bodyIsOptional)
-  const told = Object.entries(paths).map(([path, item]) => {
-    const methods = optional.filter((endpoint) => endpoint.path.replaceAll(/:(\w+)/g, "{$1}") === path).map(({ method }) =>
-      method.toLowerCase()
-    )
-    const operations = Object.entries(item).map(([method, operation]) =>
-      [method, methods.includes(method) ? { ...operation, requestBody: { ...operation.requestBody, required: false } } : operation] as const
-    )
-    return [path, Object.fromEntries(operations)] as const
-  })
-  return { ...document, paths: Object.fromEntries(told) }
-}
+const withOptionalBodies = (document: Record<string, unknown>): Record<string, unknown> =>
+  withOperations(document, (operation, { bodyIsOptional }) =>
+    bodyIsOptional ? { ...operation, requestBody: { ...operation.requestBody, required: false } } : operation)
 
 type Group = HttpApiGroup.HttpApiGroup<string, HttpApiEndpoint.HttpApiEndpoint.Any, never, never, true>
 

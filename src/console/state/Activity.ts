@@ -1,7 +1,7 @@
 /** What happened to the account's sign-ins, passkeys and keys, newest first. */
 import type { Client } from "./Client.js"
 import type { SecurityEvent } from "./Contract.js"
-import { hasFailed, type Result } from "./Failure.js"
+import type { Result } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
 
 export interface Events {
@@ -21,10 +21,8 @@ export class Activity {
   async more(): Promise<void> {
     const shown = this.list.value.value
     if (shown === undefined || shown.nextCursor === null) return
-    const page = await this.older.run(async () => {
-      const answer = await this.client.securityEvents(shown.nextCursor ?? undefined)
-      return hasFailed(answer) ? answer : { value: answer.value }
-    })
+    const { nextCursor } = shown
+    const page = await this.older.run((): Promise<Result<Events>> => this.client.securityEvents(nextCursor))
     if (page === undefined || this.list.value.value !== shown) return
     this.list.value.value = { events: [...shown.events, ...page.events], nextCursor: page.nextCursor }
   }

@@ -1,6 +1,5 @@
 /** The account's API keys: which there are, and an end to one. */
 import type { Client } from "./Client.js"
-import { hasFailed } from "./Failure.js"
 import { Reading, Task } from "./Task.js"
 
 export class ApiKeys {
@@ -13,10 +12,7 @@ export class ApiKeys {
 
   /** Ends a key at once; whether it did. */
   async revoke(keyId: string): Promise<boolean> {
-    const revoked = await this.revoking.run(async () => {
-      const answer = await this.client.revokeApiKey(keyId)
-      return hasFailed(answer) ? answer : { value: true }
-    })
+    const revoked = await this.revoking.run(() => this.client.revokeApiKey(keyId))
     if (revoked === undefined) return false
     await this.list.load()
     return true
