@@ -15,9 +15,9 @@ const rawFormat = 3
 const spkiFormat = 4
 /** What stands before a raw Ed25519 key in its SubjectPublicKeyInfo. */
 export const spkiPrefix: Uint8Array = Buffer.from("302a300506032b6570032100", "hex")
-/** Algorithms and uses of keys: Curve25519, for a namespace, the protocol, and to show that it is held. */
+/** Algorithms and uses of keys: Curve25519; for a namespace, to show that it is held, and for the protocol. */
 const curve25519 = 1
-const usesPacked = Uint8Array.of(1, 4, 5)
+const usesPacked = Uint8Array.of(1, 5, 4)
 /** A participant that confirms what the party has signed. */
 const confirmation = 2
 /** A participant that may submit acts for the party without its signature. */
