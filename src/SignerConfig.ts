@@ -112,7 +112,8 @@ export interface ProcessConfig {
   readonly tls: TlsFiles | undefined
 }
 
-const set = <A>(name: string, found: Option.Option<A>): Found<A> => Option.isSome(found) ? Either.right(found.value) : refuse(name, "must be set")
+const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
+  Option.isSome(found) ? Either.right(found.value) : refuse(name, "must be set")
 
 export const processConfig: Config.Config<ProcessConfig> = Config.all({
   found: settings,

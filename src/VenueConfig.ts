@@ -228,7 +228,8 @@ const isLoopback = (hostname: string): boolean => isLocal(hostname) || hostname 
 /** Where parties' keys are: in production in no process of the venue's. */
 const signerOf = ({ environment, signerToken, signerUrl }: Settings): Either.Either<SignerSetting, ConfigError.ConfigError> => {
   if (Option.isNone(signerUrl)) {
-    if (environment === "production") return refuse("SIGNER_URL", "must be set in production: keys of parties are no business of the venue's process")
+    if (environment === "production")
+      return refuse("SIGNER_URL", "must be set in production: no keys of parties are in the venue's process there")
     return Option.isNone(signerToken) ? Either.right({ at: "embedded" }) : refuse("SIGNER_URL", "must be set where SIGNER_TOKEN is")
   }
   const url = URL.canParse(signerUrl.value) ? new URL(signerUrl.value) : undefined

@@ -160,8 +160,9 @@ const partySigner = (
     secret: Redacted.make(secret),
     ...(Option.isNone(signerSecret) ? { costLog2: ownSecretCostLog2 } : {})
   })
-  return Layer.unwrapEffect(Effect.map(SignerConfig.signer, (settings) =>
-    Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer)))))
+  return Layer.unwrapEffect(
+    Effect.map(SignerConfig.signer, (settings) => Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer))))
+  )
 }
 
 /** Where a development ledger in this process keeps what it has, in the data directory. */

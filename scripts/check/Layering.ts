@@ -108,10 +108,18 @@ const isPage = (path: string): boolean => path.startsWith("src/console/")
 /** The entry point is launched, never imported, but by the tests of it. */
 const isEntryPoint = (path: string): boolean => path === "src/main.ts"
 
+/** Where private keys are: opened where a signer is made of them, and by nothing else of the venue. */
+const keyFiles = /^src\/signer\/(?:Ed25519|KeyStore|NodeKeyStore|Records|Signer)\.ts$/
+const opensKeys: ReadonlySet<string> = new Set(["src/main.ts", "src/cli/signer.ts"])
+
+const reachesKeys = ({ path }: Source, imported: string, isType: boolean): boolean =>
+  keyFiles.test(imported) && !isType && path.startsWith("src/") && !path.startsWith("src/signer/") && !opensKeys.has(path)
+
 const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>): string | undefined => {
   if (imported.path === undefined) return packageFault(source.path, imported)
   if (isPage(source.path) && !isPage(imported.path) && !imported.isType) return `the pages take only types of ${imported.path}`
   if (isEntryPoint(imported.path) && source.path.startsWith("src/")) return "nothing in src imports src/main.ts"
+  if (reachesKeys(source, imported.path, imported.isType)) return "parties' keys are opened by src/main.ts and src/cli/signer.ts alone"
   return permits(rules, imported.path) ? undefined : `may not import ${imported.path}`
 }
 

@@ -36,7 +36,7 @@ const options = {
   data: CliOptions.text("data").pipe(CliOptions.withDescription("The directory of its keys"), CliOptions.withDefault("./signer-data"))
 }
 
-const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || /^127\./.test(host)
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
 
 const misframed = (reason: string): SignerApplication.Response =>
   SignerApplication.told(reason === "body_too_large" ? 413 : 400, "the request cannot be read")

@@ -169,7 +169,9 @@ const acquire = (directory: string): SqliteDatabase.Database => {
     return database
   } catch (error) {
     database.close()
-    if (codeOf(error)?.startsWith("SQLITE_BUSY")) refuse(`another process works on the keys in ${directory}, and only one may: stop it first`)
+    if (codeOf(error)?.startsWith("SQLITE_BUSY")) {
+      refuse(`another process works on the keys in ${directory}, and only one may: stop it first`)
+    }
     throw error
   }
 }

@@ -6,14 +6,19 @@ import { AccountId, AccountKeys, NewParty, PartyKey, Repin, Signed, SignRequest,
 /** The largest body of either direction, bytes. */
 export const mostBodyBytes = 128 * 1024
 
+/** An object without a member. */
+const Nothing = Schema.Record({ key: Schema.String, value: Schema.Unknown }).pipe(
+  Schema.filter((value) => Object.keys(value).length === 0)
+)
+
 /** Every call is a POST with a JSON body. */
 export const calls = {
   newParty: { path: "/v1/parties", request: NewParty, answer: PartyKey },
-  treasuryKey: { path: "/v1/treasury-key", request: Schema.Struct({}), answer: PartyKey },
+  treasuryKey: { path: "/v1/treasury-key", request: Nothing, answer: PartyKey },
   accountKeys: { path: "/v1/account-keys", request: Schema.Struct({ accountId: AccountId }), answer: AccountKeys },
   signTopology: { path: "/v1/topology-signatures", request: SignTopology, answer: Signed },
   sign: { path: "/v1/signatures", request: SignRequest, answer: Signed },
-  repin: { path: "/v1/pins", request: Repin, answer: Schema.Struct({}) }
+  repin: { path: "/v1/pins", request: Repin, answer: Nothing }
 } as const
 
 export type CallName = keyof typeof calls

@@ -4,9 +4,8 @@
  */
 import * as Schema from "effect/Schema"
 import { Facts } from "../ledger/Planned.js"
+import { maxBytes } from "../ledger/prepared/PreparedTransaction.js"
 
-/** The largest prepared transaction that is signed, bytes. */
-export const mostPreparedBytes = 32_768
 /** The largest topology transaction, bytes, and how many of them make a party. */
 const mostTopologyBytes = 8_192
 const mostTopologyTransactions = 4
@@ -91,7 +90,7 @@ export const SignRequest = Schema.Struct({
   id: text(64),
   facts: Facts,
   commandId: text(128),
-  preparedTransaction: bytes(mostPreparedBytes),
+  preparedTransaction: bytes(maxBytes),
   /** The scheme of its hash. */
   scheme: Schema.Literal(2, 3),
   hash: bytes(64),
@@ -126,7 +125,9 @@ export type Repin = typeof Repin.Type
 /** What the signer holds of an account, none of it secret. */
 export const AccountKeys = Schema.Struct({
   accountId: AccountId,
-  keys: Schema.Array(Schema.Struct({ ...PartyKey.fields, reference: Schema.String, party: Schema.optionalWith(Schema.String, { exact: true }) })),
+  keys: Schema.Array(
+    Schema.Struct({ ...PartyKey.fields, reference: Schema.String, party: Schema.optionalWith(Schema.String, { exact: true }) })
+  ),
   credentialIds: Schema.Array(Schema.String),
   revision: Schema.NonNegativeInt
 })

@@ -10,6 +10,7 @@ import * as Effect from "effect/Effect"
 import * as Either from "effect/Either"
 import * as Layer from "effect/Layer"
 import * as Redacted from "effect/Redacted"
+import type * as Schema from "effect/Schema"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as PartyTopology from "../ledger/prepared/PartyTopology.js"
 import { fingerprint, multiHash as multiHashOf } from "../ledger/prepared/Topology.js"
@@ -48,6 +49,12 @@ const signedBy = (key: Records.Key, message: Uint8Array): Signed => ({
   signature: Ed25519.sign(Records.seedOf(key), message),
   signedBy: key.keyId
 })
+
+/** A key, and how it is written once it has a party. */
+interface Found {
+  readonly key: Records.Key
+  readonly keep: (key: Records.Key) => Effect.Effect<void, SignerUnavailable>
+}
 
 class Signer {
   private readonly accounts = new Map<string, Records.Account>()
@@ -148,7 +155,7 @@ class Signer {
   }
 
   /** The key of this id, and how it is written with its party. */
-  private keyAt(keyId: string): { readonly key: Records.Key; readonly keep: (key: Records.Key) => Effect.Effect<void, SignerUnavailable> } | undefined {
+  private keyAt(keyId: string): Found | undefined {
     const { treasury } = this
     if (treasury?.key.keyId === keyId) return { key: treasury.key, keep: (key) => this.writeTreasury({ ...treasury, key }) }
     for (const account of this.accounts.values()) {
@@ -255,16 +262,18 @@ export const layer = (settings: Settings): Layer.Layer<PartySigner, StoreRefused
         return yield* new StoreRefused({ reason: `the signer's record of ${unread} cannot be read: a newer version wrote it` })
       }
       const turn = (yield* Effect.makeSemaphore(1)).withPermits(1)
+      const decided = <A, I, B>(form: Schema.Schema<A, I>, request: A, what: string, act: Effect.Effect<B, SignerError>) =>
+        Effect.zipRight(wellFormed(form, request), turn(logged(what, act)))
       return {
-        newParty: (request) => Effect.zipRight(wellFormed(NewParty, request), turn(logged(`made a key of ${request.accountId}`, signer.newParty(request)))),
+        newParty: (request) => decided(NewParty, request, `made a key of ${request.accountId}`, signer.newParty(request)),
         treasuryKey: turn(signer.treasuryKey()),
         accountKeys: (accountId) => Effect.suspend(() => signer.accountKeys(accountId)),
-        signTopology: (request) => Effect.zipRight(wellFormed(SignTopology, request), turn(logged(`signed the topology of ${request.keyId}`, signer.signTopology(request)))),
+        signTopology: (request) => decided(SignTopology, request, `signed the topology of ${request.keyId}`, signer.signTopology(request)),
         sign: (request) => {
           const { accountId, facts: { step }, id } = request
-          return Effect.zipRight(wellFormed(SignRequest, request), turn(logged(`signed ${step} of ${id} for ${accountId}`, signer.sign(request))))
+          return decided(SignRequest, request, `signed ${step} of ${id} for ${accountId}`, signer.sign(request))
         },
-        repin: (request) => Effect.zipRight(wellFormed(Repin, request), turn(logged(`changed the pins of ${request.accountId}`, signer.repin(request))))
+        repin: (request) => decided(Repin, request, `changed the pins of ${request.accountId}`, signer.repin(request))
       }
     })
   )

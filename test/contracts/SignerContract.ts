@@ -11,7 +11,20 @@ import { multiHash } from "../../src/ledger/prepared/Topology.js"
 import type { SignerError } from "../../src/signer/PartySigner.js"
 import type { SignRequest, Signed } from "../../src/signer/Requests.js"
 import { Authenticator } from "../identity/Authenticator.js"
-import { acceptance, type Account, approve, approvePins, bare, deposit, Desk, nonceOf, registered, type Service, topologyOf, withdrawal } from "../signer/Desk.js"
+import {
+  acceptance,
+  type Account,
+  approve,
+  approvePins,
+  bare,
+  deposit,
+  Desk,
+  nonceOf,
+  registered,
+  type Service,
+  topologyOf,
+  withdrawal
+} from "../signer/Desk.js"
 import { lies, type World } from "../signer/Lies.js"
 
 /** Keys that outlive whoever works on them: each start is another process, or as good as one, and ends with its scope. */
@@ -139,8 +152,8 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
       Effect.gen(function*() {
         const account = yield* desk.account("acc_1s")
         const ask = (nonce: string, signCount: number) =>
-          Effect.map(desk.prepare(account, withdrawal(`wdr_${nonce}`, 1_000_000)), (request) =>
-            approve(request, account.authenticator, nonceOf(nonce), { signCount }))
+          Effect.map(desk.prepare(account, withdrawal(`wdr_${nonce}`, 1_000_000)),
+            (request) => approve(request, account.authenticator, nonceOf(nonce), { signCount }))
         expect(yield* reasonOf(desk.signer.sign(yield* ask("a", 7)))).toBe("signed")
         expect(yield* reasonOf(desk.signer.sign(yield* ask("b", 7)))).toBe("replayed")
         const { signer } = yield* again
@@ -154,7 +167,9 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
         const account = yield* desk.account("acc_1s")
         for (const nonce of ["a", "b"]) {
           const request = yield* desk.prepare(account, withdrawal(`wdr_${nonce}`, 1_000_000))
-          expect(yield* reasonOf(desk.signer.sign(approve(request, account.authenticator, nonceOf(nonce), { signCount: 0 })))).toBe("signed")
+          expect(yield* reasonOf(desk.signer.sign(approve(request, account.authenticator, nonceOf(nonce), { signCount: 0 })))).toBe(
+            "signed"
+          )
         }
       }))
 
@@ -162,37 +177,40 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
       Effect.gen(function*() {
         const account = yield* desk.account("acc_1s")
         const ask = (nonce: string, amountAtoms: number, scheme: 2 | 3) =>
-          Effect.map(desk.prepare(account, withdrawal("wdr_1", amountAtoms), scheme), (request) =>
-            approve(request, account.authenticator, nonceOf(nonce)))
+          Effect.map(desk.prepare(account, withdrawal("wdr_1", amountAtoms), scheme),
+            (request) => approve(request, account.authenticator, nonceOf(nonce)))
         expect(yield* reasonOf(desk.signer.sign(yield* ask("a", 1_000_000, 3)))).toBe("signed")
         expect(yield* reasonOf(desk.signer.sign(yield* ask("b", 1_000_000, 2)))).toBe("signed")
         const { signer } = yield* again
         expect(yield* reasonOf(signer.sign(yield* ask("c", 1_000_001, 3)))).toBe("prepared_mismatch")
       }))
 
-    over("the treasury gives no more than its limits, and counts a transaction once, also after a restart", (desk, again) =>
-      Effect.gen(function*() {
-        const account = yield* desk.account("acc_1s")
-        const ask = (id: string, amountAtoms: number) =>
-          Effect.map(desk.prepare(account, withdrawal(id, amountAtoms)), (request) => approve(request, account.authenticator, nonceOf(id)))
-        const first = yield* ask("wdr_1", 5_000_000)
-        expect(yield* reasonOf(desk.signer.sign(first))).toBe("signed")
-        expect(yield* reasonOf(desk.signer.sign(first))).toBe("signed")
-        expect(yield* reasonOf(desk.signer.sign(yield* ask("wdr_2", 5_000_001)))).toBe("policy_per_withdrawal")
-        expect(yield* reasonOf(desk.signer.sign(yield* ask("wdr_3", 5_000_000)))).toBe("signed")
-        expect(yield* reasonOf(desk.signer.sign(yield* ask("wdr_4", 2_000_001)))).toBe("policy_daily")
-        const { signer } = yield* again
-        expect(yield* reasonOf(signer.sign(first))).toBe("signed")
-        expect(yield* reasonOf(signer.sign(yield* ask("wdr_5", 2_000_001)))).toBe("policy_daily")
-        expect(yield* reasonOf(signer.sign(yield* ask("wdr_6", 2_000_000)))).toBe("signed")
-        expect(yield* reasonOf(signer.sign(yield* ask("wdr_7", 1)))).toBe("policy_daily")
-      }))
+    over("the treasury gives no more than its limits, and counts a transaction once, also after a restart",
+      (desk, again) =>
+        Effect.gen(function*() {
+          const account = yield* desk.account("acc_1s")
+          const ask = (id: string, amountAtoms: number) =>
+            Effect.map(desk.prepare(account, withdrawal(id, amountAtoms)),
+              (request) => approve(request, account.authenticator, nonceOf(id)))
+          const first = yield* ask("wdr_1", 5_000_000)
+          expect(yield* reasonOf(desk.signer.sign(first))).toBe("signed")
+          expect(yield* reasonOf(desk.signer.sign(first))).toBe("signed")
+          expect(yield* reasonOf(desk.signer.sign(yield* ask("wdr_2", 5_000_001)))).toBe("policy_per_withdrawal")
+          expect(yield* reasonOf(desk.signer.sign(yield* ask("wdr_3", 5_000_000)))).toBe("signed")
+          expect(yield* reasonOf(desk.signer.sign(yield* ask("wdr_4", 2_000_001)))).toBe("policy_daily")
+          const { signer } = yield* again
+          expect(yield* reasonOf(signer.sign(first))).toBe("signed")
+          expect(yield* reasonOf(signer.sign(yield* ask("wdr_5", 2_000_001)))).toBe("policy_daily")
+          expect(yield* reasonOf(signer.sign(yield* ask("wdr_6", 2_000_000)))).toBe("signed")
+          expect(yield* reasonOf(signer.sign(yield* ask("wdr_7", 1)))).toBe("policy_daily")
+        }))
 
     over("pins an account's passkeys at its first key, and no other without an approval", (desk, again) =>
       Effect.gen(function*() {
         const account = yield* desk.account("acc_1s")
         const { accountId, keyId, passkey } = account
-        const ask = (signer: Service, reference: string, passkeys: ReadonlyArray<typeof passkey>) => signer.newParty({ accountId, reference, passkeys })
+        const ask = (signer: Service, reference: string, passkeys: ReadonlyArray<typeof passkey>) =>
+          signer.newParty({ accountId, reference, passkeys })
         expect((yield* ask(desk.signer, "first", [passkey])).keyId).toBe(keyId)
         const foreign = yield* registered(new Authenticator())
         expect(yield* reasonOf(ask(desk.signer, "first", [passkey, foreign]))).toBe("passkey_not_pinned")
@@ -220,7 +238,9 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
         const { signer } = desk
         expect(yield* reasonOf(signer.repin(approvePins(add, second)))).toBe("passkey_not_pinned")
         expect(yield* reasonOf(signer.repin({ ...approvePins(add, authenticator), passkey: other }))).toBe("challenge_mismatch")
-        expect(yield* reasonOf(signer.repin({ ...approvePins({ ...add, change: "remove" }, authenticator), change: "add" }))).toBe("challenge_mismatch")
+        expect(yield* reasonOf(signer.repin({ ...approvePins({ ...add, change: "remove" }, authenticator), change: "add" }))).toBe(
+          "challenge_mismatch"
+        )
         expect(yield* reasonOf(signer.repin(approvePins(add, authenticator, { flags: 0x01 })))).toBe("assertion_invalid")
         const approved = approvePins(add, authenticator)
         yield* signer.repin(approved)
@@ -235,7 +255,9 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
         yield* signer.repin(approvePins({ ...add, change: "remove", revision: 1 }, authenticator))
         const { signer: restarted } = yield* again
         expect(yield* reasonOf(restarted.repin(approved))).toBe("replayed")
-        expect(yield* reasonOf(restarted.sign(approve(yield* desk.prepare(account, withdrawal("wdr_2")), second, nonceOf("later"))))).toBe("passkey_not_pinned")
+        expect(yield* reasonOf(restarted.sign(approve(yield* desk.prepare(account, withdrawal("wdr_2")), second, nonceOf("later"))))).toBe(
+          "passkey_not_pinned"
+        )
         const last = { ...add, passkey: account.passkey, change: "remove" as const, revision: 2 }
         expect(yield* reasonOf(restarted.repin(approvePins(last, authenticator)))).toBe("pins_bound")
         expect(yield* reasonOf(restarted.repin(approvePins({ ...last, accountId: "acc_9" }, authenticator)))).toBe("unknown_key")
@@ -260,7 +282,8 @@ export const signerContract = (name: string, make: Effect.Effect<Place, never, S
         const stranger = yield* desk.account("acc_2s")
         const topologyTransactions = topologyOf(key, "owner")
         const request = { keyId: key.keyId, topologyTransactions, multiHash: multiHash(topologyTransactions) }
-        const early = yield* desk.prepare({ ...stranger, accountId: "acc_1s", keyId: key.keyId }, acceptance({ ...stranger, accountId: "acc_1s" }))
+        const early = yield* desk.prepare({ ...stranger, accountId: "acc_1s", keyId: key.keyId },
+          acceptance({ ...stranger, accountId: "acc_1s" }))
         expect(yield* reasonOf(desk.signer.sign(approve(early, owner)))).toBe("unknown_key")
         const other = topologyOf(key, "other")
         const refused = [

@@ -148,7 +148,11 @@ export const approvePins = (request: Omit<Repin, "approval">, authenticator: Aut
   return { ...request, approval: { nonce, assertion: assertionOf(authenticator, pinsChallenge({ ...request, nonce }), forged) } }
 }
 
-export const deposit = (account: Account, step: "treasury_offer" | "owner_offer_acceptance" | "treasury_offer_withdrawal", amountAtoms = 3_000_000) => ({
+export const deposit = (
+  account: Account,
+  step: "treasury_offer" | "owner_offer_acceptance" | "treasury_offer_withdrawal",
+  amountAtoms = 3_000_000
+) => ({
   step,
   transferId: "dep_1",
   owner: account.party,

@@ -46,7 +46,9 @@ test.each([
     if (stopsBehind > 0) expect(yield* reasonOf(again.signer.sign(other))).toBe(otherwise)
     const signed = yield* again.signer.sign(request)
     expect(yield* again.signer.sign(request)).toStrictEqual(signed)
-    expect(yield* reasonOf(again.signer.sign({ ...bare(yield* desk.prepare(account, withdrawal("wdr_3", 1))), approval: request.approval! })))
+    expect(
+      yield* reasonOf(again.signer.sign({ ...bare(yield* desk.prepare(account, withdrawal("wdr_3", 1))), approval: request.approval! }))
+    )
       .toBe("replayed")
     // Counted once: what is left of the day is given, and not an atom more.
     const last = (id: string, amountAtoms: number) =>

@@ -6,7 +6,20 @@ import { approvalChallenge } from "../../src/signer/Approval.js"
 import type { RefusalReason, SignerError } from "../../src/signer/PartySigner.js"
 import type { SignRequest } from "../../src/signer/Requests.js"
 import { Authenticator, type Forged } from "../identity/Authenticator.js"
-import { acceptance, type Account, approve, assertionOf, bare, custody, deposit, type Desk, nonceOf, type Prepared, receiver, withdrawal } from "./Desk.js"
+import {
+  acceptance,
+  type Account,
+  approve,
+  assertionOf,
+  bare,
+  custody,
+  deposit,
+  type Desk,
+  nonceOf,
+  type Prepared,
+  receiver,
+  withdrawal
+} from "./Desk.js"
 import * as Prepare from "./Prepare.js"
 
 export interface World {
@@ -61,7 +74,10 @@ const said = (lie: string, reason: RefusalReason, change: (request: Prepared, wo
 })
 
 /** A withdrawal with the approval of something else. */
-const approvedElsewhere = (lie: string, other: (request: Prepared, world: World) => Partial<Parameters<typeof approvalChallenge>[0]>): Lie => ({
+const approvedElsewhere = (
+  lie: string,
+  other: (request: Prepared, world: World) => Partial<Parameters<typeof approvalChallenge>[0]>
+): Lie => ({
   lie,
   reason: "challenge_mismatch",
   tell: (world) =>
@@ -141,7 +157,8 @@ const bytes: ReadonlyArray<Lie> = [
       })
   },
   said("the true bytes with another hash", "prepared_mismatch", ({ hash }) => ({ hash: otherHash(hash) })),
-  said("the true bytes with the hash of the other scheme", "prepared_mismatch", ({ prepared }) => ({ hash: Prepare.hashed(prepared, 2).hash })),
+  said("the true bytes with the hash of the other scheme", "prepared_mismatch",
+    ({ prepared }) => ({ hash: Prepare.hashed(prepared, 2).hash })),
   said("bytes that are no transaction", "prepared_mismatch", () => ({ preparedTransaction: Uint8Array.of(1, 2, 3) })),
   said("bytes with a field that nobody knows", "prepared_mismatch", ({ preparedTransaction }) => ({
     preparedTransaction: Uint8Array.of(...preparedTransaction, 0xfa, 0x3f, 0)
@@ -169,7 +186,10 @@ const bytes: ReadonlyArray<Lie> = [
       metadata,
       transaction: {
         ...transaction,
-        nodes: [{ ...root!, v1: { case: "exercise", value: { ...exercised.value, children } } }, ...transaction.nodes.slice(1), { ...received!, nodeId: "9" }],
+        nodes: [{ ...root!, v1: { case: "exercise", value: { ...exercised.value, children } } }, ...transaction.nodes.slice(1), {
+          ...received!,
+          nodeId: "9"
+        }],
         nodeSeeds: [...transaction.nodeSeeds, { ...seed!, nodeId: 9 }]
       }
     }
@@ -202,8 +222,10 @@ const bytes: ReadonlyArray<Lie> = [
   planned("a smaller amount", (plan) => byOther(withdrawal("wdr_lie", 2_999_999), plan)),
   planned("another receiver", (plan, { bob }) => byOther({ ...withdrawal("wdr_lie"), receiver: bob.party }, plan)),
   planned("another token", (plan) => byOther(plan.facts, plan, { token: { ...custody.token, id: "EURC" } })),
-  planned("another package of the same name", (plan) => byOther(plan.facts, plan, { token: { ...custody.token, packageId: "0".repeat(64) } })),
-  planned("another step of the treasury", (plan, { alice }) => byOther({ ...deposit(alice, "treasury_offer"), transferId: "wdr_lie" }, plan))
+  planned("another package of the same name",
+    (plan) => byOther(plan.facts, plan, { token: { ...custody.token, packageId: "0".repeat(64) } })),
+  planned("another step of the treasury",
+    (plan, { alice }) => byOther({ ...deposit(alice, "treasury_offer"), transferId: "wdr_lie" }, plan))
 ]
 
 const facts: ReadonlyArray<Lie> = [
@@ -240,8 +262,7 @@ const facts: ReadonlyArray<Lie> = [
   {
     lie: "the withdrawal of an offer that is no account's",
     reason: "prepared_mismatch",
-    tell: ({ alice, desk }) =>
-      Effect.map(desk.prepare(alice, { ...deposit(alice, "treasury_offer_withdrawal"), owner: receiver }), bare)
+    tell: ({ alice, desk }) => Effect.map(desk.prepare(alice, { ...deposit(alice, "treasury_offer_withdrawal"), owner: receiver }), bare)
   },
   {
     lie: "a payment as the withdrawal of an offer, which nobody approves",
@@ -257,7 +278,8 @@ const facts: ReadonlyArray<Lie> = [
     lie: "the acceptance of another account",
     reason: "prepared_mismatch",
     tell: ({ alice, bob, desk }) =>
-      Effect.map(desk.prepare(alice, { ...acceptance(alice), accountId: bob.accountId }), (request) => approve(request, alice.authenticator, nonce))
+      Effect.map(desk.prepare(alice, { ...acceptance(alice), accountId: bob.accountId }), (request) =>
+        approve(request, alice.authenticator, nonce))
   },
   {
     lie: "a change of party as a deposit",

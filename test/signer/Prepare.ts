@@ -68,7 +68,14 @@ const holding = ({ custody }: PlannedCommand, id: string, owner: string, amountA
   })
 
 /** A transfer of one holding that is larger by 5 atoms; its root is the node with the number `at`. */
-const transferred = (planned: PlannedCommand, sender: string, receiver: string, amountAtoms: bigint, reference: string, at: number): Does => {
+const transferred = (
+  planned: PlannedCommand,
+  sender: string,
+  receiver: string,
+  amountAtoms: bigint,
+  reference: string,
+  at: number
+): Does => {
   const spent = holding(planned, "spent", sender, amountAtoms + 5n)
   const { holding: template } = templates(planned.custody)
   const chosen = Templates.transfer.write({ ...template, entityName: Templates.choices.transfer }, {
@@ -109,7 +116,10 @@ const does = (planned: PlannedCommand): Does => {
   if (facts.step === "treasury_offer") return { nodes: [{ case: "create", value: offered }], inputs: [] }
   if (facts.step === "treasury_offer_withdrawal") {
     const chosen = Templates.offerWithdrawal.write({ ...offer, entityName: Templates.choices.withdrawOffer }, {})
-    return { nodes: [exercise({ of: offered, choice: Templates.choices.withdrawOffer, by: treasury, chosen, children: [] })], inputs: [offered] }
+    return {
+      nodes: [exercise({ of: offered, choice: Templates.choices.withdrawOffer, by: treasury, chosen, children: [] })],
+      inputs: [offered]
+    }
   }
   const { inputs, nodes } = transferred(planned, facts.owner, treasury, amountAtoms, facts.transferId, 1)
   const chosen = Templates.offerAcceptance.write({ ...offer, entityName: Templates.choices.acceptOffer }, {

@@ -35,7 +35,10 @@ const untilListening = (child: ChildProcess, said: () => string): Promise<string
   })
 
 /** Starts one; it is stopped, and awaited, when the scope closes. */
-export const start = (directory: string, environment: Readonly<Record<string, string>> = {}): Effect.Effect<Started, unknown, Scope.Scope> =>
+export const start = (
+  directory: string,
+  environment: Readonly<Record<string, string>> = {}
+): Effect.Effect<Started, unknown, Scope.Scope> =>
   Effect.gen(function*() {
     const child = yield* Effect.acquireRelease(
       Effect.sync(() =>

@@ -1,6 +1,7 @@
 /** What a party's key signs to become one, and what it does not: anything that would hand the party to somebody else. */
 import * as Either from "effect/Either"
 import { createHash } from "node:crypto"
+import * as fs from "node:fs"
 import { describe, expect, test } from "vitest"
 import * as PartyTopology from "../../src/ledger/prepared/PartyTopology.js"
 import { fingerprint, partyId } from "../../src/ledger/prepared/Topology.js"
@@ -88,9 +89,28 @@ describe("is not signed:", () => {
   })
 })
 
+describe("what a wallet had its participant make", () => {
+  const { publicKey, transactions } = (JSON.parse(fs.readFileSync("fixtures/ledger/hashes.json", "utf8")) as {
+    readonly topology: { readonly publicKey: string; readonly transactions: ReadonlyArray<string> }
+  }).topology
+  const bytes = (base64: string): Uint8Array => Uint8Array.from(Buffer.from(base64, "base64"))
+  const decoded = transactions.map((each) => PartyTopology.decode(bytes(each)))
 
-test("a party's namespace is the fingerprint of its key", () => {
-  const publicKey = Buffer.from("0".repeat(64), "hex")
-  const expected = createHash("sha256").update(Buffer.from([0, 0, 0, 12])).update(publicKey).digest("hex")
-  expect(fingerprint(publicKey)).toBe(`1220${expected}`)
+  test("is understood to the last field, and comes to the same bytes again", () => {
+    const cases = decoded.map((each) => typeof each === "string" ? each : each.mapping.case)
+    expect(cases).toStrictEqual(["namespaceDelegation", "partyToKey", "partyToParticipant"])
+    const encoded = decoded.map((each) => typeof each === "string" ? each : Buffer.from(PartyTopology.encode(each)).toString("base64"))
+    expect(encoded).toStrictEqual(transactions)
+  })
+
+  test("is signed by the key that it is of alone", () => {
+    const of = (name: string): PartyTopology.TopologyTransaction =>
+      decoded.find((each): each is PartyTopology.TopologyTransaction => typeof each !== "string" && each.mapping.case === name)!
+    const key = bytes(publicKey)
+    const wallets = partyId("alice", key)
+    const all = [of("namespaceDelegation"), PartyTopology.selfSigned(wallets, participant, key)].map(PartyTopology.encode)
+    expect(Either.getOrThrow(PartyTopology.partyOf(all, key))).toBe(wallets)
+    expect(Either.isLeft(PartyTopology.partyOf(all, own))).toBe(true)
+    expect(Either.isLeft(PartyTopology.partyOf([...all, PartyTopology.encode(of("partyToKey"))], key))).toBe(true)
+  })
 })

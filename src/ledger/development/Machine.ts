@@ -138,7 +138,7 @@ export class Machine {
       maxRecordTimeMicros: maximum,
       sequencedAtMicros,
       // Told only when the maximum has passed on every clock, although it was in order before.
-      decidedAtMicros: handling.sequence === "beforeMaximum" && maximum !== null ? Math.max(begun, maximum + 1_000_000) : 0
+      decidedAtMicros: handling.sequence === "beforeMaximum" && maximum !== null ? Math.max(begun, maximum + 100_000) : 0
     })
     this.advance(atMicros)
   }

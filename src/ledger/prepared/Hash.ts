@@ -220,7 +220,8 @@ const encodeCreate = (node: Prepared.Create, seed: Uint8Array | undefined, schem
   return scheme === 2 ? encoding : encoding.byte(0)
 }
 
-const hashTransaction = (transaction: Prepared.DamlTransaction, scheme: Prepared.HashingScheme): Uint8Array => {
+/** The part of the hash that is of what the transaction does. Throws where it has none. */
+export const hashTransaction = (transaction: Prepared.DamlTransaction, scheme: Prepared.HashingScheme): Uint8Array => {
   const nodes = new Nodes(transaction, scheme)
   const encoding = new Encoding().text(transaction.version)
   encoding.repeated(transaction.roots, (id) => encoding.raw(nodes.hash(id)))
@@ -229,7 +230,8 @@ const hashTransaction = (transaction: Prepared.DamlTransaction, scheme: Prepared
   return sha256(purpose, encoding.bytes)
 }
 
-const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.HashingScheme): Uint8Array => {
+/** The part of the hash that is of everything else. */
+export const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.HashingScheme): Uint8Array => {
   const encoding = scheme === 2 ? new Encoding().byte(0x01) : new Encoding()
   encoding.texts(metadata.submitterInfo.actAs).text(metadata.submitterInfo.commandId).text(metadata.transactionUuid)
   encoding.int32(metadata.mediatorGroup).text(metadata.synchronizerId)
@@ -241,6 +243,9 @@ const hashMetadata = (metadata: Prepared.Metadata, scheme: Prepared.HashingSchem
   if (scheme === 3) encoding.optional(metadata.maxRecordTime, (time) => encoding.int64(time))
   return sha256(purpose, encoding.bytes)
 }
+
+/** The hash of a value by itself. */
+export const hashValue = (value: Prepared.Value): Uint8Array => sha256(new Encoding().value(value).bytes)
 
 /** The 32 bytes that the party signs. */
 export const hash = (prepared: Prepared.PreparedTransaction, scheme: Prepared.HashingScheme): Uint8Array | Unhashable => {

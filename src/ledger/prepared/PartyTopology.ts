@@ -15,9 +15,9 @@ const rawFormat = 3
 const spkiFormat = 4
 /** What stands before a raw Ed25519 key in its SubjectPublicKeyInfo. */
 export const spkiPrefix: Uint8Array = Buffer.from("302a300506032b6570032100", "hex")
-/** Algorithms and uses of keys: Curve25519, for a namespace, the protocol, and to show that it is held. */
+/** Algorithms and uses of keys: Curve25519; for a namespace, to show that it is held, and for the protocol. */
 const curve25519 = 1
-const usesPacked = Uint8Array.of(1, 4, 5)
+const usesPacked = Uint8Array.of(1, 5, 4)
 /** A participant that confirms what the party has signed. */
 const confirmation = 2
 /** A participant that may submit acts for the party without its signature. */
@@ -148,8 +148,12 @@ const faultOf = ({ mapping, operation, serial }: TopologyTransaction, namespace:
       return isOnly(mapping.value.signingKeys, mapping.value.threshold, publicKey) ? undefined : otherKey
     case "partyToParticipant": {
       const { participants, signingKeys } = mapping.value
-      if (participants.length === 0 || participants.some(({ permission }) => permission <= 0)) return "it does not say who hosts the party"
-      if (participants.some(({ permission }) => permission === submission)) return "it lets a participant submit without the party's signature"
+      if (participants.length === 0 || participants.some(({ permission }) => permission <= 0)) {
+        return "it does not say who hosts the party"
+      }
+      if (participants.some(({ permission }) => permission === submission)) {
+        return "it lets a participant submit without the party's signature"
+      }
       return signingKeys === undefined || isOnly(signingKeys.keys, signingKeys.threshold, publicKey) ? undefined : otherKey
     }
   }
@@ -174,7 +178,8 @@ export const partyOf = (encoded: ReadonlyArray<Uint8Array>, publicKey: Uint8Arra
   }
   const parties = new Set(transactions.flatMap(partyIn))
   const [party] = parties
-  if (parties.size !== 1 || party === undefined || !party.endsWith(`::${namespace}`)) return Either.left("it is not of the key's own party")
+  const isOwn = parties.size === 1 && party !== undefined && party.endsWith(`::${namespace}`)
+  if (!isOwn) return Either.left("it is not of the key's own party")
   const isWhole = transactions.some(tellsKey) && transactions.some(({ mapping }) => mapping.case === "partyToParticipant")
   return isWhole ? Either.right(party) : Either.left("it does not say where the party is hosted, or which key is its own")
 }
