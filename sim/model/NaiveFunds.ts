@@ -20,7 +20,7 @@ export interface Bounds {
   readonly expiredAtOnce: number
 }
 
-export const venueBounds: Bounds = { withdrawalsOfAccount: 8, submissions: 64, expiredAtOnce: 64 }
+const venueBounds: Bounds = { withdrawalsOfAccount: 8, submissions: 64, expiredAtOnce: 64 }
 
 /** An execution of a step's transaction, and what is known of it. */
 export interface NaiveSubmission {
@@ -70,6 +70,13 @@ export interface NaiveTransfer {
   waitsSince: number
 }
 
+/** What of a passkey is asked for an approval. */
+interface Passkey {
+  readonly account: number
+  readonly signCount: number
+  readonly approvesFromEpochMs: number
+}
+
 /** What it needs of the rest of the model. */
 export interface Surroundings {
   readonly now: () => number
@@ -79,14 +86,15 @@ export interface Surroundings {
   readonly withdrawable: (account: number) => bigint
   readonly pay: (account: number, amount: bigint, cause: "deposit" | "withdrawal_reserved" | "withdrawal_returned") => void
   readonly enable: (account: number) => void
-  /** Takes in that a passkey has answered; what is wrong with that, and from when on it approves everything. */
-  readonly passkey: (credentialId: string) => { readonly account: number; signCount: number; approvesFromEpochMs: number } | undefined
+  readonly passkey: (credentialId: string) => Passkey | undefined
+  /** A passkey has answered, with its counter at a value. */
+  readonly usePasskey: (credentialId: string, signCount: number) => void
   readonly note: (account: number, kind: string, credentialId: string, remoteAddress: string, detail: string) => void
 }
 
 /** What a command comes to: why it is refused, with what it was compared to; or where its transfer stands. */
 export type Came =
-  | { readonly refusal: Refusal; readonly limit?: bigint; readonly actual?: bigint }
+  | { readonly refusal: Refusal; readonly limit?: bigint; readonly actual?: bigint; readonly nearest?: bigint }
   | { readonly transfer: NaiveTransfer | undefined }
 
 const kinds = [
@@ -114,13 +122,15 @@ export const isOfFunds = (command: Command): command is FundsCommand => (kinds a
 const prefixes = { deposit: "dep_", withdrawal: "wdr_", party_change: "pch_" } as const
 const idOf = ({ kind, number }: NaiveTransfer): string => prefixes[kind] + number.toString(36)
 
-const refused = (refusal: Refusal, limit?: bigint, actual?: bigint): Came =>
-  limit === undefined || actual === undefined ? { refusal } : { refusal, limit, actual }
+const refused = (refusal: Refusal): Came => ({ refusal })
+/** Refused with what was compared: `limit` would have passed where it is the nearest. */
+const beyond = (refusal: Refusal, limit: bigint, actual: bigint, isNearest: boolean): Came =>
+  isNearest ? { refusal, limit, actual, nearest: limit } : { refusal, limit, actual }
 const known = refused(Refusal.ledgerFactKnown)
 const impossible = refused(Refusal.ledgerFactConflict)
 
 /** The attempt that is under way; undefined where there is none. */
-export const attemptOf = ({ attempts }: NaiveStep): NaiveAttempt | undefined => {
+const attemptOf = ({ attempts }: NaiveStep): NaiveAttempt | undefined => {
   const last = attempts.at(-1)
   return last === undefined || last.isVoid ? undefined : last
 }
@@ -136,7 +146,7 @@ export const outstanding = (step: NaiveStep): ReadonlyArray<NaiveSubmission> =>
 const isApproved = (step: NaiveStep): boolean => step.name === "treasury_offer_withdrawal" || attemptOf(step)?.approval !== undefined
 
 /** The step at hand, if anything may still become of the transfer. */
-export const atHand = ({ end, steps }: NaiveTransfer): NaiveStep | undefined => {
+const atHand = ({ end, steps }: NaiveTransfer): NaiveStep | undefined => {
   const open = steps.filter(({ accepted }) => accepted === undefined)
   return end === undefined ? open[0] : open.find(({ name }) => name === "treasury_offer_withdrawal")
 }
@@ -284,12 +294,12 @@ export class NaiveFunds {
     if (this.around.isDisabled(account)) return refused(Refusal.accountNotEnabled)
     if (asset !== "USDC") return refused(Refusal.depositAssetUnsupported)
     if (amount < 1n) return refused(Refusal.depositAmountInvalid)
-    if (amount < least) return refused(Refusal.depositBelowMinimum, least, amount)
+    if (amount < least) return beyond(Refusal.depositBelowMinimum, least, amount, true)
     if (open.some(({ kind }) => kind === "deposit")) return refused(Refusal.depositInProgress)
     if (open.some(({ kind }) => kind === "party_change")) return refused(Refusal.transferInProgress)
     const collateral = this.around.collateral(account)
     const room = most - (collateral > 0n ? collateral : 0n) - open.reduce((sum, each) => sum + each.amount, 0n)
-    if (amount > room) return refused(Refusal.depositTotalLimit, room > 0n ? room : 0n, amount)
+    if (amount > room) return beyond(Refusal.depositTotalLimit, room > 0n ? room : 0n, amount, false)
     const party = this.parties.get(account)
     const steps: ReadonlyArray<StepName> = ["treasury_offer", "owner_offer_acceptance"]
     const all: ReadonlyArray<StepName> = party?.isConfirmed === true ? steps : ["owner_account_acceptance", ...steps]
@@ -303,14 +313,14 @@ export class NaiveFunds {
     if (this.around.isDisabled(account)) return refused(Refusal.accountNotEnabled)
     if (asset !== "USDC") return refused(Refusal.withdrawalAssetUnsupported)
     if (amount < 1n) return refused(Refusal.withdrawalAmountInvalid)
-    if (amount < least) return refused(Refusal.withdrawalBelowMinimum, least, amount)
+    if (amount < least) return beyond(Refusal.withdrawalBelowMinimum, least, amount, true)
     if (this.isStopped) return refused(Refusal.withdrawalsStopped)
     if (open.some(({ kind }) => kind === "party_change")) return refused(Refusal.transferInProgress)
     const withdrawals = open.filter(({ kind }) => kind === "withdrawal").length
     const bound = this.bounds.withdrawalsOfAccount
-    if (withdrawals >= bound) return refused(Refusal.withdrawalLimit, BigInt(bound), BigInt(withdrawals + 1))
+    if (withdrawals >= bound) return beyond(Refusal.withdrawalLimit, BigInt(bound), BigInt(withdrawals + 1), false)
     const free = this.around.withdrawable(account)
-    if (amount > free) return refused(Refusal.withdrawableInsufficient, free, amount)
+    if (amount > free) return beyond(Refusal.withdrawableInsufficient, free, amount, true)
     const transfer = this.#request("withdrawal", account, amount, destinationPartyId, ["treasury_withdrawal"])
     this.around.pay(account, -amount, "withdrawal_reserved")
     this.around.note(account, "withdrawal_requested", "", remoteAddress, idOf(transfer))
@@ -352,7 +362,7 @@ export class NaiveFunds {
       this.around.note(account, "approval_failed", credentialId, remoteAddress, "its counter went back")
       return refused(Refusal.signCountWentBack)
     }
-    passkey.signCount = signCount
+    this.around.usePasskey(credentialId, signCount)
     this.around.note(account, "ledger_step_approved", credentialId, remoteAddress, `${idOf(transfer)} ${name}`)
     attempt.approval = { nonce, credentialId }
     return { transfer }

@@ -1,22 +1,17 @@
 /** An engine and the naive model of money on the ledger side by side: every command goes to both, and both must come to the same. */
 import { expect } from "vitest"
-import { NaiveFunds, statusOf } from "../../sim/model/NaiveFunds.js"
+import { isOfFunds, NaiveFunds, statusOf } from "../../sim/model/NaiveFunds.js"
 import { Refusal } from "../../src/domain/Refusal.js"
 import type { FundsBounds } from "../../src/engine/funds/Bounds.js"
 import { firstBroken } from "../../src/engine/Invariants.js"
-import { of as operationOf, type Outcome } from "../../src/operations/Operations.js"
-import type { Command } from "../../src/operations/Operations.js"
-import { capabilities } from "../../src/operations/Operations.js"
-import type { FundsCommand } from "../../sim/model/NaiveFunds.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
 import { answerOf } from "./commands.js"
 import { FundsDriver } from "./FundsDriver.js"
-
-const isOfFunds = (command: Command): command is FundsCommand => command.kind in capabilities.funds
 
 export class FundsTwin extends FundsDriver {
   readonly model: NaiveFunds
   private readonly collateral = new Map<number, bigint>()
-  private readonly passkeys = new Map<string, { readonly account: number; signCount: number; approvesFromEpochMs: number }>()
+  private readonly signCounts = new Map<string, number>()
   /** What the last command was refused with in both; 0 where it was taken. */
   refused: Refusal = Refusal.none
 
@@ -31,12 +26,10 @@ export class FundsTwin extends FundsDriver {
       pay: (account, amount) => void this.collateral.set(account, (this.collateral.get(account) ?? 0n) + amount),
       enable: () => {},
       passkey: (credentialId) => {
-        if (!this.passkeys.has(credentialId)) {
-          const passkey = this.engine.findPasskey(credentialId)
-          if (passkey !== undefined) this.passkeys.set(credentialId, { ...passkey })
-        }
-        return this.passkeys.get(credentialId)
+        const passkey = this.engine.findPasskey(credentialId)
+        return passkey === undefined ? undefined : { ...passkey, signCount: this.signCounts.get(credentialId) ?? 0 }
       },
+      usePasskey: (credentialId, signCount) => void this.signCounts.set(credentialId, signCount),
       note: () => {}
     }, {
       withdrawalsOfAccount: this.funds.bounds.withdrawalsOfAccount,
@@ -54,7 +47,7 @@ export class FundsTwin extends FundsDriver {
     const came = this.model.decide(command)
     this.refused = refusal
     const expected = "refusal" in came ? came.refusal : Refusal.none
-    expect([operationOf(command).kind, refusal]).toEqual([command.kind, expected])
+    expect([command.kind, refusal]).toEqual([command.kind, expected])
     return outcome
   }
 
