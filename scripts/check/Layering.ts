@@ -71,6 +71,7 @@ const declarationsOnly: ReadonlyArray<string> = [
   "src/operations/Header.ts",
   "src/operations/Outcome.ts",
   "src/operations/accounts/",
+  "src/operations/funds/",
   "src/operations/markets/",
   "src/operations/orders/",
   "src/operations/venue/"

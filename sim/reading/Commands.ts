@@ -32,7 +32,7 @@ const identities = {
 /** Commands about realtime tickets: a key mints them, and whoever holds one goes on with it. */
 const tickets = { MintTicket: true, RotateTicket: true, EndTickets: true } as const
 
-/** Commands about money on the ledger: no workload brings any yet. */
+/** Commands about money on the ledger: properties of their own hold them to what the ledger said. */
 const funds = {
   RequestDeposit: true,
   RequestWithdrawal: true,
@@ -74,6 +74,9 @@ export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind
 
 /** Whether it is about who may act. */
 export const isOfIdentity = (command: Command): command is CommandOfKind<keyof typeof identities> => command.kind in identities
+
+/** Whether it is about money on the ledger. */
+export const isOfFunds = (command: Command): command is CommandOfKind<keyof typeof funds> => command.kind in funds
 
 /** Whether it is about realtime tickets. */
 export const isOfTickets = (command: Command): command is CommandOfKind<keyof typeof tickets> => command.kind in tickets

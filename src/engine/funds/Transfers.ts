@@ -102,6 +102,8 @@ export class Transfers {
 
   /** The one that has waited longest for an approval. */
   get longestUnapproved(): Transfer | undefined {
+    // Every record asks, and nearly always there is none.
+    if (this.unapproved.size === 0) return undefined
     for (const number of this.unapproved) return this.byNumber.get(number)
     return undefined
   }
