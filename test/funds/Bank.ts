@@ -15,7 +15,7 @@ import * as Signer from "../../src/signer/Signer.js"
 import * as SimLedger from "../../sim/world/SimLedger.js"
 import { VenueOver } from "../edge/VenueOver.js"
 import { Authenticator } from "../identity/Authenticator.js"
-import { MemoryStore } from "../signer/MemoryStore.js"
+import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
 
 export const origin = "http://localhost:8080"
 
@@ -42,7 +42,7 @@ interface Told {
 export class Bank {
   private readonly disk = memoryDisk()
   private readonly ledger = SimLedger.make(chance("ledger"))
-  private readonly keys = new MemoryStore()
+  private readonly keys = new SimKeyStore()
   private readonly random = chance("venue")
   venue: VenueOver
 
