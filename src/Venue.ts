@@ -1,11 +1,11 @@
 /**
  * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`,
- * `WorkloadIdentity`, `IndexFeed`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ * `WorkloadIdentity`, `IndexFeed`, `Ledger`, `PartySigner`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)
  *   3. what a new journal begins with is journaled, then the sessions of markets as their calendars have them
- *   4. the index feed and the sessions run, requests are taken
+ *   4. the index feed, the sessions and the driver of the ledger run, requests are taken
  *
  * Closing goes the other way: no new request, what is under way is answered, the writer drains and takes a
  * snapshot, the journal is closed.
@@ -16,6 +16,7 @@ import * as Effect from "effect/Effect"
 import * as ExecutionStrategy from "effect/ExecutionStrategy"
 import * as Exit from "effect/Exit"
 import * as Layer from "effect/Layer"
+import * as Option from "effect/Option"
 import * as Scope from "effect/Scope"
 import * as Bootstrap from "./Bootstrap.js"
 import type { Environment } from "./domain/Environment.js"
@@ -26,18 +27,22 @@ import * as Readiness from "./edge/http/Readiness.js"
 import * as SettlementWatch from "./edge/system/SettlementWatch.js"
 import { Engine } from "./engine/Engine.js"
 import type { Reads } from "./engine/Reads.js"
+import * as Funds from "./funds/Funds.js"
+import type { Setting } from "./funds/Parts.js"
 import type { Capacity } from "./engine/State.js"
 import { type SiteSetting, siteAt } from "./identity/Identity.js"
 import * as KeyUses from "./identity/KeyUses.js"
 import type { PasskeyVerifier } from "./identity/PasskeyVerifier.js"
 import * as RateLimits from "./identity/RateLimits.js"
-import type { SecureRandom } from "./identity/SecureRandom.js"
+import { SecureRandom } from "./identity/SecureRandom.js"
 import type { WorkloadIdentity } from "./identity/WorkloadIdentity.js"
 import type { Disk, Locked } from "./journal/Disk.js"
 import { Journal } from "./journal/Journal.js"
 import * as SegmentJournal from "./journal/SegmentJournal.js"
 import * as SnapshotStore from "./journal/SnapshotStore.js"
 import type { Versions } from "./operations/Versions.js"
+import { Faucet } from "./ledger/development/Faucet.js"
+import { Ledger } from "./ledger/Ledger.js"
 import { drive, IndexFeed, quoted } from "./oracle/IndexFeed.js"
 import * as IndexWatch from "./oracle/IndexWatch.js"
 import { Feed } from "./sequencer/Feed.js"
@@ -49,6 +54,7 @@ import { Barrier, Submit } from "./sequencer/Submit.js"
 import type { Turns } from "./sequencer/Turns.js"
 import { versions } from "./sequencer/Versions.js"
 import * as Writer from "./sequencer/Writer.js"
+import { PartySigner } from "./signer/PartySigner.js"
 import * as Sessions from "./sessions/Sessions.js"
 
 export interface Options {
@@ -75,6 +81,9 @@ export interface Options {
   readonly sequencer: Sequencer.Options
   readonly snapshotEveryRecords: number
   readonly journal: Partial<SegmentJournal.Options>
+  /** Where and as whom it deals on the ledger, and how it goes about it; in its usual way unless told. */
+  readonly ledger: Setting
+  readonly funds?: Partial<Funds.Options>
   /** The versions that it decides and writes under: this program's, but where a test is of another. */
   readonly versions?: Versions
   /** What the feed of committed blocks keeps in memory. */
@@ -113,7 +122,7 @@ export type StartError =
   | Bootstrap.WrongEnvironment
   | Bootstrap.MarketsFileInvalid
 
-type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | WorkloadIdentity | IndexFeed
+type Leaves = Disk | Listener | Turns | SecureRandom | PasskeyVerifier | WorkloadIdentity | IndexFeed | Ledger | PartySigner
 
 /** Answers in place of the venue while there is nothing to read yet: an edge over an empty engine, never ready. */
 const startingApplication = (
@@ -124,6 +133,7 @@ const startingApplication = (
   const nowhere = { submit: () => {} }
   return Edge.makeApplication.pipe(
     Effect.provide(settings),
+    Effect.provideServiceEffect(Funds.Funds, Effect.map(SecureRandom, Funds.none)),
     Effect.provideService(EngineReads, empty),
     Effect.provideService(Submit, nowhere),
     Effect.provideService(KeyUses.KeyUses, KeyUses.make(empty, nowhere)),
@@ -177,6 +187,27 @@ const register = (
     () => writer.journalSpace().shortage === undefined ? 0 : 1
   )
 }
+
+/** What drives the ledger, beside the venue. */
+const fundsOf = (
+  options: Options,
+  reads: Reads,
+  submit: Context.Tag.Service<typeof Submit>["submit"],
+  barrier: Context.Tag.Service<typeof Barrier>
+): Effect.Effect<Funds.Driven, never, Scope.Scope | Ledger | PartySigner | SecureRandom> =>
+  Effect.gen(function*() {
+    const parts = {
+      reads,
+      submit,
+      barrier,
+      ledger: yield* Ledger,
+      signer: yield* PartySigner,
+      random: yield* SecureRandom,
+      setting: options.ledger,
+      faucet: Option.getOrUndefined(yield* Effect.serviceOption(Faucet))
+    }
+    return Funds.make(parts, yield* Effect.scope, { ...Funds.defaultOptions, ...options.funds })
+  })
 
 /** What `/metrics` tells of the sources of an index that is made of several. */
 const registerSources = (
@@ -277,6 +308,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const metrics = Metrics.make()
   register(metrics, writer, connections)
   const keyUses = KeyUses.make(state, submit)
+  const { drive: driveFunds, funds } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settingsOf(options, port)),
     Effect.provideService(Submit, submit),
@@ -284,6 +316,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
     Effect.provideService(Metrics.Metrics, metrics),
     Effect.provideService(IndexWatch.IndexWatch, indexWatch),
     Effect.provideService(KeyUses.KeyUses, keyUses),
+    Effect.provideService(Funds.Funds, funds),
     Effect.provideService(Readiness.Readiness, readiness)
   )
   const feed = yield* IndexFeed
@@ -291,6 +324,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
   yield* Effect.forkScoped(SettlementWatch.drive(state))
+  yield* Effect.forkScoped(driveFunds)
   // Before the writer ends, and when no request uses a key any more.
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
   yield* Effect.forkScoped(keyUses.drive)

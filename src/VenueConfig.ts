@@ -38,7 +38,7 @@ export const capacity = Config.all({
   accountParts: between("ACCOUNT_PARTS", 0, 1_000, defaultCapacity.accountParts)
 })
 
-const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
+export const optionalSecret = (name: string, shortest: number): Config.Config<Option.Option<Redacted.Redacted>> =>
   Config.option(
     Config.redacted(Config.nonEmptyString(name)).pipe(
       Config.validate({
@@ -71,14 +71,21 @@ const corsOrigins = Config.nonEmptyString("CORS_ORIGINS").pipe(
   })
 )
 
+/** What the venue and a signer of its own are told alike: where they run, where owners approve, and what TLS is served with. */
+export const siteSettings = {
+  environment: Config.literal(...environments)("VENUE_ENVIRONMENT").pipe(Config.withDefault("development" as const)),
+  publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
+  rpId: Config.option(Config.nonEmptyString("RP_ID")),
+  tlsCert: Config.option(Config.nonEmptyString("TLS_CERT")),
+  tlsKey: Config.option(Config.nonEmptyString("TLS_KEY"))
+}
+
 /** Settings as they are set, before what one asks of another is looked at. */
 const settings = Config.all({
-  environment: Config.literal(...environments)("VENUE_ENVIRONMENT").pipe(Config.withDefault("development" as const)),
   host: Config.nonEmptyString("HOST").pipe(Config.withDefault("127.0.0.1")),
   port: between("PORT", 0, 65_535, 8080),
   dataDir: Config.nonEmptyString("DATA_DIR").pipe(Config.withDefault("./data")),
-  publicOrigin: Config.option(Config.nonEmptyString("PUBLIC_ORIGIN")),
-  rpId: Config.option(Config.nonEmptyString("RP_ID")),
+  ...siteSettings,
   affiliateEnabled: Config.literal("true", "false")("AFFILIATE_ENABLED").pipe(
     Config.withDefault("false" as const),
     Config.map((text) => text === "true")
@@ -88,6 +95,11 @@ const settings = Config.all({
   workloadAudience: Config.option(Config.nonEmptyString("WORKLOAD_AUDIENCE")),
   workloadAccounts: Config.option(Config.nonEmptyString("WORKLOAD_ACCOUNTS")),
   signerSecret: optionalSecret("SIGNER_SECRET", 16),
+  signerUrl: Config.option(Config.nonEmptyString("SIGNER_URL")),
+  signerToken: optionalSecret("SIGNER_TOKEN", 16),
+  ledgerUrl: Config.option(Config.nonEmptyString("LEDGER_URL")),
+  ledgerToken: optionalSecret("LEDGER_TOKEN", 1),
+  reconcileSeconds: between("RECONCILE_SECONDS", 0, 86_400, 60),
   operatorToken: optionalSecret("OPERATOR_TOKEN", 16),
   indexFeed: Config.option(Config.literal("synthetic", "push", "tape", "ccxt")("INDEX_FEED")),
   indexTape: Config.option(Config.nonEmptyString("INDEX_TAPE")),
@@ -120,9 +132,7 @@ const settings = Config.all({
     windowMs: Config.succeed(RateLimits.minuteMs)
   }),
   trustedProxies,
-  corsOrigins,
-  tlsCert: Config.option(Config.nonEmptyString("TLS_CERT")),
-  tlsKey: Config.option(Config.nonEmptyString("TLS_KEY"))
+  corsOrigins
 })
 
 type Settings = Config.Config.Success<typeof settings>
@@ -146,7 +156,21 @@ export interface TlsFiles {
   readonly keyFile: string
 }
 
+/** Where parties' keys are: in this process, or at an address. */
+export type SignerSetting =
+  | { readonly at: "embedded" }
+  | { readonly at: "url"; readonly url: string; readonly token: Redacted.Redacted }
+
+/** Where the ledger is: a development ledger in this process, or a participant at an address. */
+export type LedgerSetting =
+  | { readonly at: "embedded" }
+  | { readonly at: "url"; readonly url: string; readonly token: Redacted.Redacted | undefined }
+
 type ReckonedNames =
+  | "ledgerUrl"
+  | "ledgerToken"
+  | "signerUrl"
+  | "signerToken"
   | "publicOrigin"
   | "rpId"
   | "tlsCert"
@@ -168,11 +192,13 @@ export interface VenueConfig extends Omit<Settings, ReckonedNames> {
   readonly site: SiteSetting
   /** Undefined: it is served without. */
   readonly tls: TlsFiles | undefined
+  readonly signer: SignerSetting
+  readonly ledger: LedgerSetting
   /** Undefined where bots have no keys here. */
   readonly workloads: WorkloadSetting | undefined
 }
 
-const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
+export const refuse = (name: string, message: string) => Either.left(ConfigError.InvalidData([name], message))
 
 /** The exchanges of an index, which belong together. */
 const indexExchanges = (
@@ -196,8 +222,48 @@ const isLocal = (hostname: string): boolean => hostname === "localhost" || hostn
 /** A host that is an address: browsers bind passkeys to names alone. */
 const isAddress = (hostname: string): boolean => /^[0-9.]+$/.test(hostname) || hostname.startsWith("[")
 
+/** This machine, to which nothing goes over a line. */
+const isLoopback = (hostname: string): boolean => isLocal(hostname) || hostname === "127.0.0.1" || hostname === "[::1]"
+
+/** Where parties' keys are: in production in no process of the venue's. */
+const signerOf = ({ environment, signerToken, signerUrl }: Settings): Either.Either<SignerSetting, ConfigError.ConfigError> => {
+  if (Option.isNone(signerUrl)) {
+    if (environment === "production")
+      return refuse("SIGNER_URL", "must be set in production: no keys of parties are in the venue's process there")
+    return Option.isNone(signerToken) ? Either.right({ at: "embedded" }) : refuse("SIGNER_URL", "must be set where SIGNER_TOKEN is")
+  }
+  const url = URL.canParse(signerUrl.value) ? new URL(signerUrl.value) : undefined
+  if (url === undefined || url.origin !== signerUrl.value) {
+    return refuse("SIGNER_URL", "must be scheme, host and port alone, as https://signer.internal:8090")
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    return refuse("SIGNER_URL", "must be https, but for this machine: it carries the signer's token")
+  }
+  return Option.isNone(signerToken)
+    ? refuse("SIGNER_TOKEN", "must be set where SIGNER_URL is")
+    : Either.right({ at: "url", url: url.origin, token: signerToken.value })
+}
+
+/** Where the ledger is: outside development a participant's. */
+const ledgerOf = ({ environment, ledgerToken, ledgerUrl }: Settings): Either.Either<LedgerSetting, ConfigError.ConfigError> => {
+  if (Option.isNone(ledgerUrl)) {
+    if (environment !== "development") return refuse("LEDGER_URL", "must be set outside development: the ledger in the venue's process is for trying it out")
+    return Option.isNone(ledgerToken) ? Either.right({ at: "embedded" }) : refuse("LEDGER_URL", "must be set where LEDGER_TOKEN is")
+  }
+  const url = URL.canParse(ledgerUrl.value) ? new URL(ledgerUrl.value) : undefined
+  if (url === undefined || url.origin !== ledgerUrl.value) {
+    return refuse("LEDGER_URL", "must be scheme, host and port alone, as https://participant.internal:7575")
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    return refuse("LEDGER_URL", "must be https, but for this machine: whoever stands between could answer in the ledger's place")
+  }
+  return Either.right({ at: "url", url: url.origin, token: Option.getOrUndefined(ledgerToken) })
+}
+
 /** Where the owner's pages are: browsers make passkeys over TLS or in the machine itself alone, and bind them to the pages' domain. */
-const siteOf = ({ environment, publicOrigin, rpId, tlsCert }: Settings): Either.Either<SiteSetting, ConfigError.ConfigError> => {
+export const siteOf = (
+  { environment, publicOrigin, rpId, tlsCert }: Pick<Settings, "environment" | "publicOrigin" | "rpId" | "tlsCert">
+): Either.Either<SiteSetting, ConfigError.ConfigError> => {
   if (Option.isNone(publicOrigin)) {
     if (environment !== "development") return refuse("PUBLIC_ORIGIN", "must be set outside development: passkeys are bound to it")
     return Option.isNone(rpId) || rpId.value === "localhost"
@@ -260,7 +326,9 @@ const indexOf = (found: Settings): Either.Either<IndexSetting, ConfigError.Confi
 }
 
 /** The certificate's file and its key's, which are no use without each other. */
-const tlsOf = ({ tlsCert, tlsKey }: Settings): Either.Either<TlsFiles | undefined, ConfigError.ConfigError> => {
+export const tlsOf = (
+  { tlsCert, tlsKey }: Pick<Settings, "tlsCert" | "tlsKey">
+): Either.Either<TlsFiles | undefined, ConfigError.ConfigError> => {
   if (Option.isNone(tlsCert)) return Option.isNone(tlsKey) ? Either.right(undefined) : refuse("TLS_CERT", "must be set where TLS_KEY is")
   if (Option.isNone(tlsKey)) return refuse("TLS_KEY", "must be set where TLS_CERT is")
   return Either.right({ certFile: tlsCert.value, keyFile: tlsKey.value })
@@ -269,7 +337,14 @@ const tlsOf = ({ tlsCert, tlsKey }: Settings): Either.Either<TlsFiles | undefine
 /** Outside development nothing is generated, and nothing is made up. */
 const complete = (found: Settings): Either.Either<VenueConfig, ConfigError.ConfigError> => {
   const { environment, rateLimits: { perKey } } = found
-  const each = { index: indexOf(found), site: siteOf(found), tls: tlsOf(found), workloads: workloadsOf(found) }
+  const each = {
+    index: indexOf(found),
+    site: siteOf(found),
+    tls: tlsOf(found),
+    workloads: workloadsOf(found),
+    signer: signerOf(found),
+    ledger: ledgerOf(found)
+  }
   return Either.flatMap(Either.all(each), (reckoned) => {
     if (environment !== "development" && Option.isNone(found.signerSecret)) {
       return refuse("SIGNER_SECRET", "must be set outside development")

@@ -1,5 +1,6 @@
 /** The venue as a process: picks the real leaves, launches, and ends with what stopped it. */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as fs from "node:fs"
 import * as path from "node:path"
 import { fileURLToPath } from "node:url"
@@ -16,6 +17,7 @@ import * as NodeAssets from "./edge/console/NodeAssets.js"
 import * as NodeDescriptors from "./edge/http/NodeDescriptors.js"
 import * as NodeListener from "./edge/http/NodeListener.js"
 import * as NodeTls from "./edge/http/NodeTls.js"
+import type { Setting } from "./funds/Parts.js"
 import { siteAt } from "./identity/Identity.js"
 import * as NodePasskeyVerifier from "./identity/NodePasskeyVerifier.js"
 import * as NodeSecureRandom from "./identity/NodeSecureRandom.js"
@@ -23,6 +25,10 @@ import * as NodeWorkloads from "./identity/NodeWorkloads.js"
 import * as NodeDisk from "./journal/NodeDisk.js"
 import { SecureRandom } from "./identity/SecureRandom.js"
 import * as NodeSecrets from "./identity/NodeSecrets.js"
+import * as NodeDevelopmentLedger from "./ledger/development/NodeDevelopmentLedger.js"
+import type { StoreUnreadable } from "./ledger/development/NodeStore.js"
+import * as HttpLedger from "./ledger/HttpLedger.js"
+import type { Ledger } from "./ledger/Ledger.js"
 import * as IndexFeed from "./oracle/IndexFeed.js"
 import * as NodeCcxt from "./oracle/NodeCcxt.js"
 import * as IndexSources from "./oracle/IndexSources.js"
@@ -33,6 +39,12 @@ import { NewerFormat, OlderFormat } from "./journal/Journal.js"
 import { CapacityTooSmall, MigrationDiffers, NewerRules, UndecidedByOther } from "./sequencer/Recovery.js"
 import * as Sequencer from "./sequencer/Sequencer.js"
 import { NotFlushed } from "./sequencer/Writer.js"
+import * as HttpSigner from "./signer/HttpSigner.js"
+import type { StoreRefused } from "./signer/KeyStore.js"
+import * as NodeKeyStore from "./signer/NodeKeyStore.js"
+import type { PartySigner } from "./signer/PartySigner.js"
+import * as Signer from "./signer/Signer.js"
+import * as SignerConfig from "./SignerConfig.js"
 import * as Venue from "./Venue.js"
 import { config, type IndexExchanges, type IndexSetting, type VenueConfig } from "./VenueConfig.js"
 
@@ -125,9 +137,54 @@ const indexFeed = (
   }
 }
 
+/** How long an answer of a signer that is another process may take. */
+const signerTimeoutMs = 10_000
+
+/** Where the keys of an embedded signer are, in the data directory. */
+const keysDirectory = "signer"
+
+/** A secret that a development venue made for itself is one that nobody guesses: it needs no stretching. */
+const ownSecretCostLog2 = 14
+
+/** The signer of parties' transactions: another process, or, but in production, this one. */
+const partySigner = (
+  { dataDir, signer, signerSecret }: VenueConfig,
+  secret: string
+): Layer.Layer<PartySigner, StoreRefused | ConfigError.ConfigError> => {
+  if (signer.at === "url") {
+    const { token, url } = signer
+    return HttpSigner.layer({ url, token, timeoutMs: signerTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
+  }
+  const keys = NodeKeyStore.layer({
+    directory: path.join(dataDir, keysDirectory),
+    secret: Redacted.make(secret),
+    ...(Option.isNone(signerSecret) ? { costLog2: ownSecretCostLog2 } : {})
+  })
+  return Layer.unwrapEffect(
+    Effect.map(SignerConfig.signer, (settings) => Signer.layer(settings).pipe(Layer.provide(Layer.merge(keys, NodePasskeyVerifier.layer))))
+  )
+}
+
+/** Where a development ledger in this process keeps what it has, in the data directory. */
+const ledgerFile = "ledger.sqlite"
+
+/** How a participant hashes what is to be signed: the scheme that signs until when it may be recorded. */
+const scheme = 3
+
+/** The ledger: a participant's, or in development one in this process. */
+const ledgerAt = (
+  { dataDir, ledger }: VenueConfig,
+  custody: Setting
+): Layer.Layer<Ledger, StoreUnreadable> => {
+  if (ledger.at === "embedded") return NodeDevelopmentLedger.layer({ file: path.join(dataDir, ledgerFile) })
+  const { token: bearer, url } = ledger
+  return HttpLedger.layer({ ...custody, url, bearer, scheme, timeoutMs: HttpLedger.defaultTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
+}
+
 const launch = Effect.gen(function*() {
   const settings = yield* config
   const connections = yield* connectionLimit(settings)
+  const custody = yield* SignerConfig.custody
   const markets = yield* readMarkets(settings)
   const tls = settings.tls === undefined ? undefined : yield* NodeTls.load(settings.tls.certFile, settings.tls.keyFile)
   const development = settings.environment === "development"
@@ -152,6 +209,8 @@ const launch = Effect.gen(function*() {
     NodePasskeyVerifier.layer,
     NodeAssets.layer(builtPages),
     NodeWorkloads.layer(settings.workloads),
+    partySigner(settings, signerSecret),
+    ledgerAt(settings, custody),
     indexFeed(settings.index, markets)
   )
   const venue = Venue.layer({
@@ -176,6 +235,8 @@ const launch = Effect.gen(function*() {
     },
     snapshotEveryRecords: settings.snapshotEveryRecords,
     journal: { segmentBytes: settings.segmentMiB * 2 ** 20 },
+    ledger: custody,
+    funds: { reconcileMs: settings.reconcileSeconds * 1_000 },
     feed: { blocks: settings.feedBlocks, bytes: settings.feedMiB * 2 ** 20 }
   })
   return yield* Effect.flatMap(Venue.Venue, (running) =>

@@ -9,7 +9,12 @@ import { config } from "../src/VenueConfig.js"
 const read = (variables: Readonly<Record<string, string>>) =>
   Effect.runSync(Effect.either(Effect.withConfigProvider(config, ConfigProvider.fromMap(new Map(Object.entries(variables))))))
 
-const production = { VENUE_ENVIRONMENT: "production", SIGNER_SECRET: "x".repeat(32) }
+const production = {
+  VENUE_ENVIRONMENT: "production",
+  SIGNER_SECRET: "x".repeat(32),
+  SIGNER_URL: "https://signer.example:8090",
+  SIGNER_TOKEN: "y".repeat(32)
+}
 
 describe("where passkeys are bound to", () => {
   test.each([
@@ -44,5 +49,36 @@ describe("where passkeys are bound to", () => {
     const found = read(variables)
     expect(Either.isLeft(found)).toBe(true)
     if (Either.isLeft(found)) expect(String(found.left)).toContain(name)
+  })
+})
+
+describe("where parties' keys are", () => {
+  const at = (variables: Readonly<Record<string, string>>) =>
+    Either.map(read(variables), ({ signer }) => signer.at === "url" ? signer.url : signer.at)
+  const token = { SIGNER_TOKEN: "y".repeat(16) }
+
+  test.each([
+    ["embedded", {}],
+    ["http://127.0.0.1:8090", { SIGNER_URL: "http://127.0.0.1:8090", ...token }],
+    ["http://localhost:8090", { SIGNER_URL: "http://localhost:8090", ...token }],
+    ["https://signer.example", { SIGNER_URL: "https://signer.example", ...token }],
+    ["https://signer.example:8090", { ...production, PUBLIC_ORIGIN: "https://venue.example" }]
+  ])("is %s", (expected, variables) => {
+    expect(Either.getOrThrow(at(variables))).toBe(expected)
+  })
+
+  test.each([
+    ["in the venue's process in production", { ...production, PUBLIC_ORIGIN: "https://venue.example", SIGNER_URL: "", SIGNER_TOKEN: "" },
+      "SIGNER_URL"],
+    ["an address without a token", { SIGNER_URL: "https://signer.example" }, "SIGNER_TOKEN"],
+    ["a token without an address", token, "SIGNER_URL"],
+    ["an address over a line without TLS", { SIGNER_URL: "http://signer.example", ...token }, "SIGNER_URL"],
+    ["an address with a path", { SIGNER_URL: "https://signer.example/v1", ...token }, "SIGNER_URL"],
+    ["an address with a credential", { SIGNER_URL: "https://a:b@signer.example", ...token }, "SIGNER_URL"],
+    ["no address", { SIGNER_URL: "signer.example", ...token }, "SIGNER_URL"],
+    ["a short token", { SIGNER_URL: "https://signer.example", SIGNER_TOKEN: "y".repeat(15) }, "SIGNER_TOKEN"]
+  ])("is refused: %s", (_, variables, name) => {
+    const found = at(variables)
+    expect(Either.isLeft(found) && String(found.left)).toContain(name)
   })
 })

@@ -67,6 +67,8 @@ test.each(["production", "staging"])("in %s more than 6000 requests a minute of 
     VENUE_ENVIRONMENT: environment,
     SIGNER_SECRET: "x".repeat(32),
     PUBLIC_ORIGIN: "https://venue.example",
+    SIGNER_URL: "https://signer.example",
+    SIGNER_TOKEN: "y".repeat(16),
     RATE_LIMIT_PER_MINUTE: "6001"
   })
   expect(stderr).toContain("RATE_LIMIT_PER_MINUTE")

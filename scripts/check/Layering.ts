@@ -2,7 +2,13 @@
 import { type Import, type Source, type Violation, violation } from "./Source.js"
 
 /** Where the venue is put together: these see everything in `src`. */
-const composition: ReadonlySet<string> = new Set(["src/main.ts", "src/Venue.ts", "src/Bootstrap.ts", "src/VenueConfig.ts"])
+const composition: ReadonlySet<string> = new Set([
+  "src/main.ts",
+  "src/Venue.ts",
+  "src/Bootstrap.ts",
+  "src/VenueConfig.ts",
+  "src/SignerConfig.ts"
+])
 
 /** What the reads, the way in and the committed blocks are known by outside the writer. */
 const reads = "src/engine/Reads.ts"
@@ -11,6 +17,12 @@ const feed = "src/sequencer/Feed.ts"
 
 /** What everybody speaks: the domain's words, and the operations as they are declared. */
 const vocabulary: ReadonlyArray<string> = ["src/domain/", "src/operations/"]
+
+/** What owners prove, whoever verifies it. */
+const passkeys: ReadonlyArray<string> = ["src/identity/PasskeyVerifier.ts", "src/identity/PasskeyRules.ts"]
+
+/** What a transaction has to be, and how its bytes are read: nothing of a ledger that runs. */
+const prepared: ReadonlyArray<string> = ["src/ledger/Planned.ts", "src/ledger/prepared/"]
 
 /** For each folder of `src` what it may import besides its own files: files, or folders ending in `/`. */
 const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
@@ -26,6 +38,16 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
   readmodel: [...vocabulary, ...wayIn, feed],
   streams: [...vocabulary, ...wayIn, feed],
   ledger: [...vocabulary, ...wayIn, feed],
+  // Whoever trusts the signer does not have to trust the venue: it shares with it words, rules of proof and the ledger's forms.
+  signer: ["src/domain/", ...passkeys, ...prepared],
+  funds: [
+    ...vocabulary,
+    reads,
+    "src/sequencer/Submit.ts",
+    "src/identity/SecureRandom.ts",
+    "src/ledger/",
+    "src/signer/"
+  ],
   oracle: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   sessions: [...vocabulary, reads, "src/sequencer/Submit.ts"],
   identity: [...vocabulary, "src/sequencer/Submit.ts", feed, reads, "src/readmodel/"],
@@ -36,6 +58,8 @@ const layers: Readonly<Record<string, ReadonlyArray<string>>> = {
     "src/readmodel/",
     "src/streams/",
     "src/ledger/",
+    "src/signer/",
+    "src/funds/",
     "src/oracle/",
     "src/identity/"
   ]
@@ -47,6 +71,7 @@ const declarationsOnly: ReadonlyArray<string> = [
   "src/operations/Header.ts",
   "src/operations/Outcome.ts",
   "src/operations/accounts/",
+  "src/operations/funds/",
   "src/operations/markets/",
   "src/operations/orders/",
   "src/operations/venue/"
@@ -84,10 +109,18 @@ const isPage = (path: string): boolean => path.startsWith("src/console/")
 /** The entry point is launched, never imported, but by the tests of it. */
 const isEntryPoint = (path: string): boolean => path === "src/main.ts"
 
+/** Where private keys are: opened where a signer is made of them, and by nothing else of the venue. */
+const keyFiles = /^src\/signer\/(?:Ed25519|KeyStore|NodeKeyStore|Records|Signer)\.ts$/
+const opensKeys: ReadonlySet<string> = new Set(["src/main.ts", "src/cli/signer.ts"])
+
+const reachesKeys = ({ path }: Source, imported: string, isType: boolean): boolean =>
+  keyFiles.test(imported) && !isType && path.startsWith("src/") && !path.startsWith("src/signer/") && !opensKeys.has(path)
+
 const faultOf = (source: Source, imported: Import, rules: ReadonlyArray<string>): string | undefined => {
   if (imported.path === undefined) return packageFault(source.path, imported)
   if (isPage(source.path) && !isPage(imported.path) && !imported.isType) return `the pages take only types of ${imported.path}`
   if (isEntryPoint(imported.path) && source.path.startsWith("src/")) return "nothing in src imports src/main.ts"
+  if (reachesKeys(source, imported.path, imported.isType)) return "parties' keys are opened by src/main.ts and src/cli/signer.ts alone"
   return permits(rules, imported.path) ? undefined : `may not import ${imported.path}`
 }
 

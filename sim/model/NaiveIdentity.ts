@@ -204,6 +204,20 @@ export class NaiveIdentity {
     this.changedAt.set(key.account, this.around.sequence())
   }
 
+  /** Notes something of an account that was no command about who may act. */
+  note(account: number, kind: string, credentialId: string, remoteAddress: string, detail: string): void {
+    this.#note(account, kind, credentialId, remoteAddress, detail)
+    this.changedAt.set(account, this.around.sequence())
+  }
+
+  /** A passkey has answered for something else than a sign-in, with its counter at a value. */
+  use(credentialId: string, signCount: number): void {
+    const passkey = this.#find(credentialId)!
+    passkey.signCount = signCount
+    passkey.lastUsedAtEpochMs = this.around.now()
+    this.changedAt.set(passkey.account, this.around.sequence())
+  }
+
   decide(command: IdentityCommand): Came {
     const came = this.#decide(command)
     const account = "account" in came ? came.account : came.noted ?? this.#about(command)

@@ -141,7 +141,17 @@ export interface NaiveAccount {
 export interface NaiveChange {
   readonly sequence: number
   readonly atEpochMs: number
-  readonly cause: "credit" | "realized_pnl" | "fee" | "funding" | "liquidation_fee" | "funding_rest" | "collected_fees"
+  readonly cause:
+    | "credit"
+    | "realized_pnl"
+    | "fee"
+    | "funding"
+    | "liquidation_fee"
+    | "funding_rest"
+    | "collected_fees"
+    | "deposit"
+    | "withdrawal_reserved"
+    | "withdrawal_returned"
   readonly market: number
   readonly amount: bigint
   readonly balance: bigint

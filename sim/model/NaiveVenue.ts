@@ -32,6 +32,7 @@ import * as AutoCloses from "./NaiveAutoClose.js"
 import { type Bounds, NaiveLiquidations, type NaiveSent, venueBounds } from "./NaiveLiquidation.js"
 import { type Kept, NaivePublished, venueKept } from "./NaivePublished.js"
 import * as Risk from "./NaiveRisk.js"
+import * as Funds from "./NaiveFunds.js"
 import * as Identities from "./NaiveIdentity.js"
 import { NaiveStandings } from "./NaiveStandings.js"
 import { NaiveSettlements } from "./NaiveSettlement.js"
@@ -211,6 +212,8 @@ export class NaiveVenue {
   readonly #settlements: NaiveSettlements
   /** Who may act. */
   readonly identity: Identities.NaiveIdentity
+  /** Money on the ledger. */
+  readonly funds: Funds.NaiveFunds
   /** What closes positions by itself. */
   readonly brackets: AutoCloses.NaiveBrackets
   /** Accounts with more to cancel than one record does: their orders below a number are gone for everybody else. */
@@ -269,6 +272,7 @@ export class NaiveVenue {
         return account.index
       }
     }, identityBounds)
+    this.funds = new Funds.NaiveFunds(this.#aroundFunds())
     this.#liquidations = new NaiveLiquidations({
       accounts: this.accounts,
       markets: this.markets,
@@ -319,6 +323,24 @@ export class NaiveVenue {
       },
       send: (account, market, change, limit) => void this.#sendOwn(account, market, change, limit === 0 ? undefined : limit, "closing")
     }, triggerBounds)
+  }
+
+  #aroundFunds(): Funds.Surroundings {
+    return {
+      now: () => this.atEpochMs,
+      sequence: () => this.sequence,
+      // No workload sets flags.
+      isDisabled: () => false,
+      collateral: (account) => this.accounts[account]!.collateral,
+      withdrawable: (account) => this.#withdrawable(this.accounts[account]!),
+      pay: (account, amount, cause) => this.#credit(this.accounts[account]!, amount, cause, -1),
+      enable: (account) => {
+        this.accounts[account]!.waitsForCredit = false
+      },
+      passkey: (credentialId) => this.identity.passkeys.find((passkey) => passkey.credentialId === credentialId),
+      usePasskey: (credentialId, signCount) => this.identity.use(credentialId, signCount),
+      note: (account, kind, credentialId, remoteAddress, detail) => this.identity.note(account, kind, credentialId, remoteAddress, detail)
+    }
   }
 
   /** What the record must come to. Records come in order, each once. */
@@ -634,6 +656,7 @@ export class NaiveVenue {
       }
     }
     this.#clear()
+    for (const touched of this.funds.doWhatIsDue()) this.#touchedAccounts.add(touched)
     if (!this.halted) this.#settlements.run()
     if (this.areLooksPut) return
     this.#looked.push(...this.#liquidations.look())
@@ -713,6 +736,7 @@ export class NaiveVenue {
 
   #decide(command: Command): ReadonlyArray<NaiveOutcome> {
     if (Identities.isOfIdentity(command)) return [this.#identify(command)]
+    if (Funds.isOfFunds(command)) return [this.#moveFunds(command)]
     switch (command.kind) {
       case "PlaceOrders":
         return command.entries.map((entry, index) => this.#place(command, entry, ordinal(this.sequence, index)))
@@ -807,6 +831,26 @@ export class NaiveVenue {
     if (noted !== undefined) this.#touchedAccounts.add(noted)
     if (command.account >= 0) this.#touchedAccounts.add(command.account)
     return refused(refusal, -1, actual === undefined || limit === undefined ? nothingCompared : counted(limit, actual))
+  }
+
+  #moveFunds(command: Funds.FundsCommand): NaiveOutcome {
+    const came = this.funds.decide(command)
+    if (command.account >= 0) this.#touchedAccounts.add(command.account)
+    if ("refusal" in came) {
+      const { actual, limit, nearest, refusal } = came
+      const isOfMoney = refusal !== Refusal.withdrawalLimit
+      if (actual === undefined || limit === undefined) return refused(refusal, -1)
+      return refused(refusal, -1, isOfMoney ? told(moneyScale, limit, actual, nearest) : counted(Number(limit), Number(actual)))
+    }
+    if (came.transfer !== undefined) this.#touchedAccounts.add(came.transfer.account)
+    return done(-1)
+  }
+
+  /** What of an account's money could leave it. */
+  #withdrawable(account: NaiveAccount): bigint {
+    const { initialMargin, marginEquity, orderLoss } = this.margin(account, undefined)
+    const free = marginEquity - orderLoss - initialMargin
+    return free > 0n && !this.isStuck(account) ? free : 0n
   }
 
   #setStatus(market: NaiveMarket | undefined, status: Market.Status): NaiveOutcome {

@@ -25,12 +25,14 @@ import { feedRebuildsBook } from "./feedRebuildsBook.js"
 import { favoritesAreTheirAccounts } from "./favoritesAreTheirAccounts.js"
 import { fencedNeverActs } from "./fencedNeverActs.js"
 import { funding } from "./funding.js"
+import { fundsEqualModel } from "./fundsEqualModel.js"
 import { grantsGiveOneKey } from "./grantsGiveOneKey.js"
 import { idempotency } from "./idempotency.js"
 import { identityEqualsModel } from "./identityEqualsModel.js"
 import { identityIsAsAsked } from "./identityIsAsAsked.js"
 import { inbox } from "./inbox.js"
 import { keysLastTheirTime } from "./keysLastTheirTime.js"
+import { ledgerMoney } from "./ledgerMoney.js"
 import { liquidation } from "./liquidation.js"
 import { listings } from "./listings.js"
 import { lookups } from "./lookups.js"
@@ -70,6 +72,8 @@ export const watchers = (): ReadonlyArray<Watcher> => [
   watch(everyRecordHasACause),
   watch(conservation),
   watch(zeroSum),
+  watch(ledgerMoney),
+  watch(fundsEqualModel),
   watch(book),
   watch(feedRebuildsBook),
   watch(band),

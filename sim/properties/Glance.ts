@@ -163,6 +163,11 @@ export class Glance {
     }
   }
 
+  /** Money on the ledger: what has come in and gone out, and transfers. */
+  get ledger(): Pick<Reads, "funds" | "transfer" | "transfersOf" | "party"> {
+    return this.#reads
+  }
+
   isFavorite(account: number, market: number): boolean {
     return this.#reads.isFavorite(account, market)
   }

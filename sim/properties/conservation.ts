@@ -1,7 +1,8 @@
 /**
- * Safety (I1). No money atom appears or vanishes: collateral of all accounts + collected fees + entry-notional
- * imbalance (shorts' less longs': profit that is realised on one side only) = deposits. Collateral and positions are the engine's; fees are what the trades it made must have
- * cost by the published rates.
+ * Safety (I1). No money atom appears or vanishes: collateral of all accounts + what withdrawals hold + collected fees + entry-notional
+ * imbalance (shorts' less longs': profit that is realised on one side only) = what was credited + deposits - withdrawals that the ledger
+ * has done. Collateral, positions and what is held are the engine's; fees are what the trades it made must have cost by the published
+ * rates, and deposits and withdrawals what the ledger must have come to by what was journaled of it.
  */
 import { broken, holds, type Property } from "./Property.js"
 
@@ -21,10 +22,13 @@ export const conservation: Property<null> = {
         imbalance += position.quantityAtoms > 0 ? -entry : entry
       }
     }
-    const total = collateral + seen.model.feesCollected + imbalance
-    if (total === seen.model.deposited) return holds
+    const { model: { deposited, feesCollected, funds }, reads } = seen
+    const held = reads.ledger.funds.reservedAtoms
+    const total = collateral + held + feesCollected + imbalance
+    const brought = deposited + funds.deposited - funds.withdrawn
+    if (total === brought) return holds
     return broken(
-      `collateral ${collateral} + fees ${seen.model.feesCollected} + imbalance ${imbalance} = ${total}, deposits are ${seen.model.deposited}`
+      `collateral ${collateral} + held ${held} + fees ${feesCollected} + imbalance ${imbalance} = ${total}, and ${brought} were brought in`
     )
   }
 }

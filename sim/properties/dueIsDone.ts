@@ -15,6 +15,7 @@ const overdue = (model: NaiveVenue, atEpochMs: number): string | undefined => {
     const due = session.state === "open" ? Math.min(session.cutoff, session.closes) : session.closes
     if (due <= atEpochMs) return `the session of market ${index} was ${session.state} until ${due}`
   }
+  if (model.funds.nextDueEpochMs <= atEpochMs) return `a transfer that nobody approved was due at ${model.funds.nextDueEpochMs}`
   if (model.halted) return undefined
   for (const account of model.accounts) {
     const due = account.cancelAllAtEpochMs

@@ -76,6 +76,7 @@ const internalVerdict = (state: State, { atEpochMs, command, sequence }: Record,
     default:
       // What was proved is looked at by another property.
       if (Commands.isOfIdentity(command) || Commands.isOfTickets(command) || ofAccounts.has(command.kind)) return holds
+      if (Commands.isOfFunds(command)) return holds
       return broken(`record ${sequence} is a ${command.kind} without a key`)
   }
 }
@@ -114,6 +115,12 @@ const noteLooks = (state: State, { atEpochMs, brackets, looks }: NaiveVenue): vo
   const again = Math.max(atEpochMs, brackets.nextEpochMs)
   const moments = [...looks.map((look) => look.atEpochMs), ...(again === Number.POSITIVE_INFINITY ? [] : [again])]
   if (moments.length > 0) state.deadlines = [...new Set([...state.deadlines, ...moments])]
+}
+
+/** Notes when a transfer that nobody approves is to end. */
+const noteExpiry = (state: State, { atEpochMs, funds: { nextDueEpochMs } }: NaiveVenue): void => {
+  const due = Math.max(atEpochMs, nextDueEpochMs)
+  if (due !== Number.POSITIVE_INFINITY && !state.deadlines.includes(due)) state.deadlines = [...state.deadlines, due]
 }
 
 /** Notes when a delisted market is to be gone on with. */
@@ -157,6 +164,7 @@ export const everyRecordHasACause: Property<State> = {
         const verdict = verdictOf(state, seen.record, seen.decision, seen.model)
         note(state, seen.record, seen.decision)
         if (!seen.model.areLooksPut) noteLooks(state, seen.model)
+        noteExpiry(state, seen.model)
         if (seen.model.nextSettlementEpochMs < Number.POSITIVE_INFINITY && !seen.model.halted) noteSettlement(state, seen.model)
         // What a record leaves to the next is due at once, and another command may be quicker than the record that comes for it.
         if (seen.model.isBehind) state.deadlines = [...state.deadlines, seen.record.atEpochMs]

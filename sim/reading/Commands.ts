@@ -34,6 +34,25 @@ const identities = {
 /** Commands about realtime tickets: a key mints them, and whoever holds one goes on with it. */
 const tickets = { MintTicket: true, RotateTicket: true, EndTickets: true } as const
 
+/** Commands about money on the ledger: properties of their own hold them to what the ledger said. */
+const funds = {
+  RequestDeposit: true,
+  RequestWithdrawal: true,
+  RequestPartyChange: true,
+  CancelTransfer: true,
+  ApproveStep: true,
+  BindParty: true,
+  PrepareStep: true,
+  BeginSubmission: true,
+  NoteSubmission: true,
+  NoteCompletion: true,
+  NoteScan: true,
+  RejectStep: true,
+  NoteLedgerOffset: true,
+  StopWithdrawals: true,
+  AllowWithdrawals: true
+} as const
+
 /** What nobody asks for under a key: the venue itself does, and its clock. Every other kind has its wish. */
 const unasked: Readonly<Record<Unasked, true>> = {
   OpenVenue: true,
@@ -43,6 +62,7 @@ const unasked: Readonly<Record<Unasked, true>> = {
   SetMarketSession: true,
   ...identities,
   ...tickets,
+  ...funds,
   NoteKeyUses: true,
   SetFavorite: true,
   RegisterAffiliate: true
@@ -53,6 +73,9 @@ export const isAskedFor = (command: Command): command is CommandOfKind<AskedKind
 
 /** Whether it is about who may act. */
 export const isOfIdentity = (command: Command): command is CommandOfKind<keyof typeof identities> => command.kind in identities
+
+/** Whether it is about money on the ledger. */
+export const isOfFunds = (command: Command): command is CommandOfKind<keyof typeof funds> => command.kind in funds
 
 /** Whether it is about realtime tickets. */
 export const isOfTickets = (command: Command): command is CommandOfKind<keyof typeof tickets> => command.kind in tickets

@@ -102,7 +102,26 @@ const byName: Readonly<Record<Named, Told>> = {
   ticketExpired: noTicket,
   ticketRotated: noTicket,
   ticketRevoked: noTicket,
-  ticketFamilies: told(429, "rate_limited", "RateLimitExceeded", again, "ticket_families")
+  ticketFamilies: told(429, "rate_limited", "RateLimitExceeded", again, "ticket_families"),
+  depositAmountInvalid: told(422, "deposit_rejected", "BadRequest", fix, "amount_atoms_invalid"),
+  depositAssetUnsupported: told(422, "deposit_rejected", "BadRequest", fix, "asset_unsupported"),
+  depositBelowMinimum: told(422, "deposit_rejected", "BadRequest", fix, "amount_below_minimum"),
+  depositInProgress: told(422, "deposit_rejected", "BadRequest", fix, "deposit_in_progress"),
+  depositTotalLimit: told(422, "deposit_rejected", "BadRequest", fix, "amount_above_limit"),
+  withdrawalAmountInvalid: told(422, "withdrawal_rejected", "BadRequest", fix, "amount_atoms_invalid"),
+  withdrawalAssetUnsupported: told(422, "withdrawal_rejected", "BadRequest", fix, "asset_unsupported"),
+  withdrawalBelowMinimum: told(422, "withdrawal_rejected", "BadRequest", fix, "amount_below_minimum"),
+  withdrawableInsufficient: told(422, "withdrawal_rejected", "InsufficientFunds", fix, "withdrawable_insufficient"),
+  withdrawalsStopped: told(422, "withdrawal_rejected", "BadRequest", "contact_operator", "withdrawals_stopped"),
+  withdrawalLimit: told(422, "withdrawal_rejected", "BadRequest", fix, "withdrawal_limit"),
+  transferInProgress: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "transfer_in_progress"),
+  partyMissing: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "party_missing"),
+  transferNotFound: told(404, "not_found", "OrderNotFound", "refresh_state"),
+  stepConflict: told(409, "deposit_step_conflict", "BadRequest", "refresh_state"),
+  passkeyTooNew: told(403, "passkey_required", "PermissionDenied", "sign_in_with_passkey", "passkey_too_new"),
+  ledgerFactKnown: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "fact_known"),
+  ledgerFactConflict: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "fact_conflict"),
+  ledgerFactOutOfBounds: told(409, "deposit_step_conflict", "BadRequest", "refresh_state", "fact_out_of_bounds")
 }
 
 const byRefusal: ReadonlyMap<number, Told> = new Map((Object.keys(byName) as Array<Named>).map((name) => [Refusal[name], byName[name]]))

@@ -2,6 +2,7 @@
  * The machine that the venue's process runs on, and its supervisor: starts the process, ends it when a crash is
  * due, and starts it again whatever it ended by.
  */
+import * as Absent from "../../src/funds/Absent.js"
 import type { ListedMarket } from "../../src/Bootstrap.js"
 import { accountId } from "../../src/domain/Ids.js"
 import { Engine } from "../../src/engine/Engine.js"
@@ -110,7 +111,8 @@ const venueOptions = ({ options, options: { listing } }: World, rules: number): 
   snapshotEveryRecords: 400,
   versions: { ...versions, rules },
   feed: { blocks: 24, bytes: 12 * 1024 },
-  journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes }
+  journal: { segmentBytes: boundsOf(options).segmentBytes, maxBlockBytes: boundsOf(options).maxBlockBytes },
+  ledger: Absent.setting
 })
 
 /** An account that a workload is bound to, and that nobody ever opened. */

@@ -13,6 +13,7 @@ import * as Marks from "../../src/domain/Marks.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import type { Trust } from "../../src/identity/NodeWorkloadIdentity.js"
 import * as SimPasskeyVerifier from "./SimPasskeyVerifier.js"
+import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import type { Feed } from "../../src/sequencer/Feed.js"
 import { Turns } from "../../src/sequencer/Turns.js"
@@ -81,6 +82,7 @@ export const start = (parts: Parts): SimProcess => {
     Layer.succeed(SecureRandom, { bytes: secure.bytes }),
     SimPasskeyVerifier.layer,
     SimWorkloads.layer(parts.workloads),
+    Absent.layer,
     feed === undefined ? IndexFeed.layerPush : feed.layerFor(station)
   )
   const venue = marketsFile === undefined

@@ -69,6 +69,10 @@ const options = {
   order: CliOptions.text("order").pipe(CliOptions.withDescription("The life of an order (ord_...)"), CliOptions.optional),
   account: CliOptions.text("account").pipe(CliOptions.withDescription("The life of an account (acc_...)"), CliOptions.optional),
   market: CliOptions.text("market").pipe(CliOptions.withDescription("The life of a market (BTC-USDC-PERP)"), CliOptions.optional),
+  deposit: CliOptions.text("deposit").pipe(
+    CliOptions.withDescription("The life of a deposit, a withdrawal or a change of ledger party (dep_..., wdr_..., pch_...)"),
+    CliOptions.optional
+  ),
   from: CliOptions.integer("from").pipe(CliOptions.withDescription("A story's first sequence"), CliOptions.withDefault(1)),
   to: CliOptions.integer("to").pipe(
     CliOptions.withDescription("A story's last sequence"),
@@ -296,7 +300,13 @@ const questions = <R>(open: Open<R>, parsed: Parsed) => [
       : story(open, { _tag: "Order", orderNumber }, `order ${id}`, parsed)
   }),
   ...Option.toArray(parsed.account).map((accountId) => story(open, { _tag: "Account", accountId }, `account ${accountId}`, parsed)),
-  ...Option.toArray(parsed.market).map((marketId) => story(open, { _tag: "Market", marketId }, `market ${marketId}`, parsed))
+  ...Option.toArray(parsed.market).map((marketId) => story(open, { _tag: "Market", marketId }, `market ${marketId}`, parsed)),
+  ...Option.toArray(parsed.deposit).map((id) => {
+    const number = Ids.parseDepositId(id) ?? Ids.parseWithdrawalId(id) ?? Ids.parsePartyChangeId(id)
+    return number === undefined
+      ? usage(`${id} is not the id of a deposit, a withdrawal or a change of ledger party`)
+      : story(open, { _tag: "Transfer", number }, `transfer ${id}`, parsed)
+  })
 ]
 
 /** The one thing asked for. */
@@ -313,7 +323,7 @@ const replayData = (parsed: Parsed): Effect.Effect<void, Ended> => {
     ...(parsed.diff ? [diff(parsed.snapshot, parsed.limit)] : []),
     ...questions(dataSubject, parsed)
   ]
-  return one(asked, "--verify, --diff, --at, --order, --account, --market").pipe(
+  return one(asked, "--verify, --diff, --at, --order, --account, --market, --deposit").pipe(
     settingTooSmall,
     Effect.provide(Layer.provideMerge(SnapshotStore.layerReadOnly, NodeDisk.layer(parsed.data))),
     Effect.catchTags({
@@ -346,7 +356,7 @@ const replayBundle = (file: string, parsed: Parsed): Effect.Effect<void, Ended> 
     if (parsed.diff) return yield* usage("--diff holds the snapshots of a data directory to its journal: a bundle has none")
     const open = Effect.map(readBundle(file), (bundle) => ({ ...bundleSubject(bundle), bundle }))
     const asked = [...(parsed.verify ? [verifyBundle(open, parsed.invariantsEvery)] : []), ...questions(open, parsed)]
-    yield* one(asked, "--verify, --at, --order, --account, --market")
+    yield* one(asked, "--verify, --at, --order, --account, --market, --deposit")
   }).pipe(
     Effect.catchTags({
       JournalCorrupt: (error) => new Ended({ code: unreadableCode, text: `${file} is refused: ${error.message}` }),

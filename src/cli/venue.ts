@@ -52,6 +52,7 @@ import * as JournalTasks from "./venue/JournalTasks.js"
 import * as Metrics from "./venue/Metrics.js"
 import * as Operator from "./venue/Operator.js"
 import { programVersion } from "../domain/Version.js"
+import * as Reconcile from "./venue/Reconcile.js"
 import * as Tail from "./venue/Tail.js"
 
 /** Why a data directory's journal cannot be read, as a tool ends. */
@@ -576,6 +577,27 @@ const bundle = Cli.make("bundle", {
     Cli.withDescription("Writes an incident bundle: all it takes to replay a stretch of the journal elsewhere, in one file")
   )
 
+const reconcile = Cli.make("reconcile", remote, (parsed) =>
+  Effect.gen(function*() {
+    const report = yield* against(parsed, Operator.reconcile)
+    yield* sayLines(Reconcile.lines(report))
+    if (report.unattributedAtoms !== "0") {
+      return yield* new Ended({ code: refusedCode, text: "the ledger does not hold what the journal says: withdrawals are stopped" })
+    }
+  })).pipe(Cli.withDescription("Compares what the treasury holds on the ledger with what the venue owes by its journal, to the atom"))
+
+const withdrawals = Cli.make("withdrawals").pipe(
+  Cli.withDescription("Whether withdrawals are taken"),
+  Cli.withSubcommands([
+    Cli.make("stop", remote, (parsed) => Effect.flatMap(against(parsed, Operator.stopWithdrawals), sayDone)).pipe(
+      Cli.withDescription("Takes and approves none from here on")
+    ),
+    Cli.make("allow", remote, (parsed) => Effect.flatMap(against(parsed, Operator.allowWithdrawals), sayDone)).pipe(
+      Cli.withDescription("Lets them go on")
+    )
+  ])
+)
+
 const command = Cli.make("venue").pipe(
   Cli.withDescription("What an operator does to a venue"),
   Cli.withSubcommands([
@@ -591,6 +613,8 @@ const command = Cli.make("venue").pipe(
     halt,
     resume,
     limits,
+    reconcile,
+    withdrawals,
     journal,
     audit,
     bundle

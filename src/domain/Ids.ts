@@ -39,6 +39,18 @@ export const positionId = (born: number): string => text("pos_", born)
 /** `trd_...` of a fill's ordinal. */
 export const tradeId = (ordinal: number): string => text("trd_", ordinal)
 
+/** `dep_...` of a deposit's number, `wdr_...` of a withdrawal's, `pch_...` of a change of ledger party's. */
+export const depositId = (number: number): string => text("dep_", number)
+export const withdrawalId = (number: number): string => text("wdr_", number)
+export const partyChangeId = (number: number): string => text("pch_", number)
+/** The number of a `dep_...`, `wdr_...` or `pch_...`, or undefined for anything that none could be called. */
+export const parseDepositId = (id: string): number | undefined => parse("dep_", id)
+export const parseWithdrawalId = (id: string): number | undefined => parse("wdr_", id)
+export const parsePartyChangeId = (id: string): number | undefined => parse("pch_", id)
+
+/** What a deposit is called in one of its parts: `fin_...` what its owner asked for, `adm_...` the treasury's, `eng_...` the credit. */
+export const partOfDeposit = (prefix: "fin_" | "adm_" | "eng_", number: number): string => text(prefix, number)
+
 /** A SHA-256 in lowercase hex: of a secret, of a state. */
 export const sha256Pattern = /^[0-9a-f]{64}$/
 

@@ -31,11 +31,13 @@ export interface Description {
   /** `rejectionGuard` of the native envelope, where the code alone does not tell. */
   readonly guard?: string
   /** `dependency` of the native envelope: what the venue is waiting for. */
-  readonly dependency?: "journal"
+  readonly dependency?: "journal" | "ledger"
   /** `apiKeyRejection` of the native envelope. */
   readonly apiKeyRejection?: string
   /** `realtimeTicketFailure` of the native envelope: why a ticket is none. */
   readonly realtimeTicketFailure?: "missing" | "invalid" | "expired" | "rotated" | "revoked"
+  /** `withdrawalFailure` of the native envelope: how far the withdrawal had come. */
+  readonly withdrawalFailure?: "requested" | "approval" | "submission" | "completion"
   /** `name` of the compatibility envelope. */
   readonly compatName: string
   readonly retryable: boolean
@@ -122,7 +124,28 @@ export const Refusal = {
   ticketExpired: 92,
   ticketRotated: 93,
   ticketRevoked: 94,
-  ticketFamilies: 95
+  ticketFamilies: 95,
+  // Deposits, withdrawals and ledger parties.
+  depositAmountInvalid: 100,
+  depositAssetUnsupported: 101,
+  depositBelowMinimum: 102,
+  depositInProgress: 103,
+  depositTotalLimit: 104,
+  withdrawalAmountInvalid: 105,
+  withdrawalAssetUnsupported: 106,
+  withdrawalBelowMinimum: 107,
+  withdrawableInsufficient: 108,
+  withdrawalsStopped: 109,
+  withdrawalLimit: 110,
+  transferInProgress: 111,
+  partyMissing: 112,
+  transferNotFound: 114,
+  stepConflict: 115,
+  passkeyTooNew: 116,
+  // What the driver of the ledger brought and nothing becomes of.
+  ledgerFactKnown: 117,
+  ledgerFactConflict: 118,
+  ledgerFactOutOfBounds: 119
 } as const
 export type Refusal = (typeof Refusal)[keyof typeof Refusal]
 
@@ -181,6 +204,39 @@ const rejectedTicket = (
   compatName: "AuthenticationError",
   retryable: false,
   recoveryActions: ["authenticate"],
+  safeMessage,
+  compares: undefined
+})
+
+/** A deposit or a withdrawal that was asked for and does not come to stand. */
+const rejectedTransfer = (
+  code: "deposit_rejected" | "withdrawal_rejected",
+  name: string,
+  guard: string,
+  compares: Unit | undefined,
+  safeMessage: string
+): Description => ({
+  name,
+  status: 422,
+  code,
+  guard,
+  ...(code === "withdrawal_rejected" ? { withdrawalFailure: "requested" } : undefined),
+  compatName: "BadRequest",
+  retryable: false,
+  recoveryActions: ["fix_request"],
+  safeMessage,
+  compares
+})
+
+/** What does not fit how far a transfer has come. */
+const stepConflicts = (name: string, guard: string | undefined, safeMessage: string): Description => ({
+  name,
+  status: 409,
+  code: "deposit_step_conflict",
+  ...(guard === undefined ? undefined : { guard }),
+  compatName: "BadRequest",
+  retryable: false,
+  recoveryActions: ["refresh_state"],
   safeMessage,
   compares: undefined
 })
@@ -510,7 +566,111 @@ const descriptions: ReadonlyMap<number, Description> = new Map<number, Descripti
     recoveryActions: ["wait_and_retry_same_identity"],
     safeMessage: "The API key has as many live tickets as it may: rotate one, end one, or wait until one expires.",
     compares: undefined
-  }]
+  }],
+  [Refusal.depositAmountInvalid,
+    rejectedTransfer(
+      "deposit_rejected",
+      "DepositAmountInvalid",
+      "amount_atoms_invalid",
+      undefined,
+      "The amount is no positive number of atoms."
+    )],
+  [Refusal.depositAssetUnsupported,
+    rejectedTransfer("deposit_rejected", "DepositAssetUnsupported", "asset_unsupported", undefined, "The venue takes no such asset.")],
+  [Refusal.depositBelowMinimum,
+    rejectedTransfer(
+      "deposit_rejected",
+      "DepositBelowMinimum",
+      "amount_below_minimum",
+      "money_atoms",
+      "The amount is below the least deposit."
+    )],
+  [Refusal.depositInProgress,
+    rejectedTransfer(
+      "deposit_rejected",
+      "DepositInProgress",
+      "deposit_in_progress",
+      undefined,
+      "A deposit of the account is not finished: finish it, or give it up."
+    )],
+  [Refusal.depositTotalLimit,
+    rejectedTransfer(
+      "deposit_rejected",
+      "DepositTotalLimit",
+      "amount_above_limit",
+      "money_atoms",
+      "The account would hold more than the venue can account for exactly."
+    )],
+  [Refusal.withdrawalAmountInvalid,
+    rejectedTransfer(
+      "withdrawal_rejected",
+      "WithdrawalAmountInvalid",
+      "amount_atoms_invalid",
+      undefined,
+      "The amount is no positive number of atoms."
+    )],
+  [Refusal.withdrawalAssetUnsupported,
+    rejectedTransfer("withdrawal_rejected", "WithdrawalAssetUnsupported", "asset_unsupported", undefined, "The venue has no such asset.")],
+  [Refusal.withdrawalBelowMinimum,
+    rejectedTransfer(
+      "withdrawal_rejected",
+      "WithdrawalBelowMinimum",
+      "amount_below_minimum",
+      "money_atoms",
+      "The amount is below the least withdrawal."
+    )],
+  [Refusal.withdrawableInsufficient, {
+    ...rejectedTransfer(
+      "withdrawal_rejected",
+      "WithdrawableInsufficient",
+      "withdrawable_insufficient",
+      "money_atoms",
+      "The account has not so much that it could withdraw."
+    ),
+    compatName: "InsufficientFunds"
+  }],
+  [Refusal.withdrawalsStopped, {
+    ...rejectedTransfer(
+      "withdrawal_rejected",
+      "WithdrawalsStopped",
+      "withdrawals_stopped",
+      undefined,
+      "Withdrawals are stopped until the venue's operator has looked at its books."
+    ),
+    recoveryActions: ["contact_operator"]
+  }],
+  [Refusal.withdrawalLimit,
+    rejectedTransfer(
+      "withdrawal_rejected",
+      "WithdrawalLimit",
+      "withdrawal_limit",
+      "count",
+      "The account has as many unfinished withdrawals as it may: finish one, or give it up."
+    )],
+  [Refusal.transferInProgress,
+    stepConflicts(
+      "TransferInProgress",
+      "transfer_in_progress",
+      "The ledger party is changed only while no deposit and no withdrawal is unfinished, and nothing else is begun meanwhile."
+    )],
+  [Refusal.partyMissing,
+    stepConflicts("PartyMissing", "party_missing", "The account has no ledger party yet: its first deposit brings one.")],
+  [Refusal.transferNotFound, {
+    name: "TransferNotFound", status: 404, code: "not_found", compatName: "OrderNotFound", retryable: false,
+    recoveryActions: ["refresh_state"], safeMessage: "The account has no such transfer.",
+    compares: undefined
+  }],
+  [Refusal.stepConflict,
+    stepConflicts("StepConflict", undefined, "The transfer has come to another step, or this is not what it waits for.")],
+  [Refusal.passkeyTooNew, {
+    name: "PasskeyTooNew", status: 403, code: "passkey_required", guard: "passkey_too_new", compatName: "PermissionDenied",
+    retryable: false, recoveryActions: ["sign_in_with_passkey"],
+    safeMessage: "A passkey approves no withdrawal and no change of party in the first day after it was added. Use another one, or wait.",
+    compares: "epoch_ms"
+  }],
+  [Refusal.ledgerFactKnown, stepConflicts("LedgerFactKnown", "fact_known", "This was noted before.")],
+  [Refusal.ledgerFactConflict, stepConflicts("LedgerFactConflict", "fact_conflict", "This cannot be: something else was noted before.")],
+  [Refusal.ledgerFactOutOfBounds, stepConflicts("LedgerFactOutOfBounds", "fact_out_of_bounds", "This is more than is kept of a step.")]
 ])
 
 /** How a refusal looks from outside. Not for `none`. */

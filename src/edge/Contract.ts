@@ -11,13 +11,14 @@ import * as Endpoint from "./http/Endpoint.js"
 import type { Example } from "./http/Example.js"
 import type { Route } from "./http/Route.js"
 import { tags } from "./http/Tags.js"
+import * as Funds from "./funds/Funds.js"
 import * as Identity from "./identity/Identity.js"
 import * as Markets from "./markets/Markets.js"
 import * as Operator from "./operator/Operator.js"
 import * as Orders from "./orders/Orders.js"
 import * as System from "./system/System.js"
 
-const all = [...Orders.routes, ...Accounts.routes, ...Identity.routes, ...Markets.routes, ...Operator.routes, ...System.routes] as const
+const all = [...Orders.routes, ...Accounts.routes, ...Identity.routes, ...Funds.routes, ...Markets.routes, ...Operator.routes, ...System.routes] as const
 
 /** Every endpoint's name. */
 export type Name = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof all)[number]["endpoint"]>

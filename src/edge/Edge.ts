@@ -13,6 +13,7 @@ import { Turns } from "../sequencer/Turns.js"
 import * as ApiKeys from "../identity/ApiKeys.js"
 import * as Identity from "../identity/Identity.js"
 import { KeyUses } from "../identity/KeyUses.js"
+import { Funds } from "../funds/Funds.js"
 import { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
 import * as RateLimits from "../identity/RateLimits.js"
 import { SecureRandom } from "../identity/SecureRandom.js"
@@ -33,6 +34,7 @@ import * as RuntimePolicy from "./http/RuntimePolicy.js"
 import * as Slices from "./http/Slices.js"
 import * as RouteTable from "./RouteTable.js"
 import { indexFreshness } from "./system/IndexFreshness.js"
+import { registerLedger } from "./system/LedgerStanding.js"
 import { settlements } from "./system/SettlementWatch.js"
 import * as Page from "./system/docs/Page.js"
 
@@ -70,6 +72,7 @@ type Needs =
   | PasskeyVerifier
   | WorkloadIdentity
   | KeyUses
+  | Funds
   | Settings
 
 /** Bytes of a request id, and of how many of them randomness is drawn at once. */
@@ -204,6 +207,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
     rateLimits: RateLimits.make(settings.rateLimits),
     trustedProxies: settings.trustedProxies,
     identity: Identity.make(settings.site, settings.signerSecret, yield* PasskeyVerifier, yield* WorkloadIdentity, random, yield* Marks),
+    funds: yield* Funds,
     keyUses: yield* KeyUses,
     now,
     nextRequestId: requestIds(random),
@@ -223,6 +227,7 @@ export const makeApplication: Effect.Effect<Application, never, Needs> = Effect.
   registerGauges(services)
   registerLimits(services)
   registerIndex(services)
+  registerLedger(services)
   const served = Contract.endpoints.map((endpoint) => {
     const route = Contract.routes.find((one) => one.endpoint.name === endpoint.name)
     assert(route !== undefined, "an endpoint comes into the contract by its route")

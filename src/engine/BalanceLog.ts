@@ -6,7 +6,19 @@ import { assert } from "../domain/Assert.js"
 import { anyMarket, none } from "../domain/None.js"
 
 /** Why a balance changed, by code: never renumber. */
-export const causes = ["", "credit", "realized_pnl", "fee", "funding", "liquidation_fee", "funding_rest", "collected_fees"] as const
+export const causes = [
+  "",
+  "credit",
+  "realized_pnl",
+  "fee",
+  "funding",
+  "liquidation_fee",
+  "funding_rest",
+  "collected_fees",
+  "deposit",
+  "withdrawal_reserved",
+  "withdrawal_returned"
+] as const
 export type CauseName = Exclude<(typeof causes)[number], "">
 
 export const Cause = {
@@ -16,7 +28,10 @@ export const Cause = {
   funding: 4,
   liquidationFee: 5,
   fundingRest: 6,
-  collectedFees: 7
+  collectedFees: 7,
+  deposit: 8,
+  withdrawalReserved: 9,
+  withdrawalReturned: 10
 } as const
 export type Cause = (typeof Cause)[keyof typeof Cause]
 

@@ -3,6 +3,7 @@ import type { Command, CommandOfKind, EntryOutcome, Kind } from "../operations/O
 import type { Refusal } from "../domain/Refusal.js"
 import * as Accounts from "./accounts/Deciding.js"
 import type { Decider } from "./Decider.js"
+import * as Funds from "./funds/Deciding.js"
 import * as Identity from "./identity/Deciding.js"
 import * as Markets from "./markets/Deciding.js"
 import * as Orders from "./orders/Deciding.js"
@@ -14,6 +15,7 @@ const deciders: { readonly [K in Kind]: Decider<K> } = {
   ...Markets.deciders,
   ...Accounts.deciders,
   ...Identity.deciders,
+  ...Funds.deciders,
   ...Venue.deciders
 }
 

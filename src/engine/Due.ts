@@ -3,8 +3,8 @@
  * engine too, so that nothing that follows acts in a market that is closed. Then dead-man switches, then expiries, each by its
  * moment, then what was announced of markets. None of these is due while the engine is halted; they are as soon as it lifts. Then
  * what the price band has left behind goes, and funding that is owed is settled, under a halt too: there is no moment at which
- * either may wait. Then come settlements of delisted markets. Last come looks at accounts under liquidation, and behind them
- * the triggers that have fired.
+ * either may wait. Transfers that nobody has approved end then, under a halt too: they trade nothing. Then come settlements of
+ * delisted markets. Last come looks at accounts under liquidation, and behind them the triggers that have fired.
  *
  * A record ends so many orders and no more. What it leaves to the next ones is gone all the same for everybody, see
  * `Leaving`, and records come at once until nothing is left. An account whose switch fell due finds it fired.
@@ -18,6 +18,7 @@ import * as AutoClose from "./accounts/AutoClose.js"
 import * as Liquidation from "./accounts/Liquidation.js"
 import * as Settlement from "./accounts/Settlement.js"
 import * as Watch from "./accounts/Watch.js"
+import * as Expiry from "./funds/Expiry.js"
 import * as Announced from "./markets/Announced.js"
 import * as Delisting from "./markets/Delisting.js"
 import * as Funding from "./markets/Funding.js"
@@ -45,6 +46,7 @@ export const run = (state: State, account: number = none): void => {
   Band.clear(state)
   Funding.begin(state)
   Funding.settleSome(state)
+  Expiry.run(state)
   Settlement.run(state)
   Liquidation.run(state)
   AutoClose.run(state)
@@ -91,6 +93,7 @@ export const nextEpochMs = (state: State): number => {
   return Math.min(
     timed,
     Sessions.nextEpochMs(state),
+    Expiry.nextEpochMs(state),
     Settlement.nextEpochMs(state),
     Liquidation.nextEpochMs(state),
     AutoClose.nextEpochMs(state),

@@ -120,7 +120,23 @@ export const EventFields = {
   FavoriteSet: ["account", "market", "isFavorite"],
   AffiliateRegistered: ["account"],
   /** The flags of an account from here on, and whether it may trade. */
-  AccountFlagged: ["account", "flags", "mayTrade"]
+  AccountFlagged: ["account", "flags", "mayTrade"],
+  /** A deposit, withdrawal or change of party stands, by its kind's place in the list of them. */
+  TransferRequested: ["transfer", "account", "kind", "amountAtoms"],
+  /** What has become of a step, by the places of the step and of the change in their lists. */
+  StepMoved: ["transfer", "account", "step", "change"],
+  /** No step of the transfer is taken any more, but for an offer that is to be withdrawn. */
+  TransferEnded: ["transfer", "account", "status"],
+  /** A deposit's amount is the account's from here on. */
+  DepositCredited: ["transfer", "account", "amountAtoms"],
+  /** A withdrawal's amount is held, was given back, or has left for good: by its place in the list of what becomes of one. */
+  ReserveMoved: ["transfer", "account", "became", "amountAtoms"],
+  /** A ledger party is bound to an account, for a change of party if there is one (-1 for none), or is its party from here on: 1. */
+  PartyBound: ["account", "transfer", "isConfirmed"],
+  LedgerOffsetNoted: ["offset", "recordTimeEpochMs"],
+  WithdrawalsStopped: ["isStopped"],
+  /** The ledger said what cannot be, by its place in the list of alarms. */
+  LedgerAlarm: ["transfer", "step", "alarm"]
 } as const
 
 export type EventName = keyof typeof EventFields

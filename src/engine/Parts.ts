@@ -1,6 +1,7 @@
 /** The parts of the state, in the order in which they are restored: a capability without one does not compile. */
 import type { Capability } from "../operations/Operations.js"
 import * as Accounts from "./accounts/Part.js"
+import * as Funds from "./funds/Part.js"
 import * as Identity from "./identity/Part.js"
 import * as Markets from "./markets/Part.js"
 import * as Orders from "./orders/Part.js"
@@ -12,6 +13,7 @@ const byCapability: { readonly [C in Capability]: Part } = {
   markets: Markets.part,
   accounts: Accounts.part,
   identity: Identity.part,
+  funds: Funds.part,
   orders: Orders.part
 }
 

@@ -8,6 +8,7 @@ import type * as Market from "../domain/Market.js"
 import type * as Order from "../domain/Order.js"
 import type { AutoClose } from "../operations/accounts/AutoClose.js"
 import type { Operation, Outcome } from "../operations/Operations.js"
+import type { StepName, TransferKind, TransferStatus } from "../operations/funds/Transfers.js"
 import type { OrderDecided } from "../operations/orders/OrderDecided.js"
 import type { PlaceEntry } from "../operations/orders/PlaceOrders.js"
 import type { Refused } from "../operations/Outcome.js"
@@ -16,6 +17,10 @@ import type { Principal } from "../operations/Header.js"
 import type { ApiKey } from "./accounts/ApiKeys.js"
 import type { Grant } from "./identity/Grants.js"
 import type { Passkey } from "./identity/Passkeys.js"
+import type { Alarm, Stop } from "./funds/Funds.js"
+import type { Party } from "./funds/Parties.js"
+import type { Step } from "./funds/Steps.js"
+import type { Awaited, LedgerOutcome, Transfer } from "./funds/Transfer.js"
 import { type KindName, kinds, type SecurityEvent } from "./identity/SecurityLog.js"
 import type { Session } from "./identity/Sessions.js"
 import type { TicketFamily } from "./identity/Tickets.js"
@@ -34,6 +39,7 @@ export type GrantView = Grant
 export type PasskeyView = Passkey
 export type TicketFamilyView = TicketFamily
 export type SecurityEventView = SecurityEvent
+export type PartyView = Party
 /** Kinds of events that concern the security of an account. */
 export const securityKinds = kinds.slice(1) as ReadonlyArray<KindName>
 
@@ -324,6 +330,55 @@ export interface InsuranceFundView {
   readonly movements: ReadonlyArray<Omit<FundMovement, "movement"> & { readonly movement: MovementKind }>
 }
 
+/**
+ * A deposit, withdrawal or change of party, with all that is kept of its steps: whoever shows it to anybody leaves out the prepared
+ * transactions, their hashes and the approvals.
+ */
+export interface TransferView extends Transfer {
+  /** `dep_...`, `wdr_...` or `pch_...`. */
+  readonly id: string
+  readonly status: TransferStatus
+  readonly awaits: Awaited
+  /** What may be gone on with; undefined where nothing may: of a transfer that is over, the withdrawal of its offer alone. */
+  readonly stepAtHand: Step | undefined
+  readonly ledgerOutcome: LedgerOutcome | undefined
+}
+
+/** The step that a command of the ledger is of. */
+export interface StepOfCommandView {
+  readonly transfer: number
+  readonly step: StepName
+}
+
+/** What has come in and gone out by the ledger, and how far it was read. Sums are money atoms. */
+export interface FundsView {
+  /** Credited by deposits, spent by withdrawals, and held for withdrawals that are not over. */
+  readonly depositedAtoms: bigint
+  readonly withdrawnAtoms: bigint
+  readonly reservedAtoms: bigint
+  /** Credited without a ledger, of demo accounts. */
+  readonly creditedAtoms: bigint
+  /** Fees that the venue has collected, and funding under way. */
+  readonly feesAtoms: bigint
+  readonly fundingPoolAtoms: bigint
+  /** The offset up to which all completions were looked at, and the ledger's time there. */
+  readonly offset: number
+  readonly recordTimeEpochMs: number
+  /** Why withdrawals are stopped; undefined where they are not. */
+  readonly stop: Stop | undefined
+  /** How often the ledger said what cannot be. */
+  readonly alarms: Readonly<Record<Alarm, number>>
+  /** How full what is bounded is: transfers that are not over, characters of prepared transactions, and all transfers kept. */
+  readonly openTransfers: number
+  readonly openCapacity: number
+  readonly preparedLength: number
+  readonly preparedCapacity: number
+  readonly keptTransfers: number
+  /** The least amounts. */
+  readonly minDepositAtoms: number
+  readonly minWithdrawalAtoms: number
+}
+
 export interface Reads {
   /** The last record applied, and its time. A read holds at this sequence. */
   readonly sequence: number
@@ -435,6 +490,25 @@ export interface Reads {
   readonly findGrant: (deviceSha256: string) => GrantView | undefined
   /** Kept events of an account's security, newest first, at most `limit`, older than an ordinal (`Infinity`: from the newest). */
   readonly securityEvents: (account: number, before: number, limit: number) => ReadonlyArray<SecurityEventView>
+  /** A transfer by its number; undefined where there is none, or none that is kept. */
+  readonly transfer: (number: number) => TransferView | undefined
+  /** Kept transfers of an account and a kind, newest first, at most `limit`, older than a number (`Infinity`: from the newest). */
+  readonly transfersOf: (account: number, kind: TransferKind, before: number, limit: number) => ReadonlyArray<TransferView>
+  /** Transfers of all accounts that are not over, deposits whose offer is to be withdrawn among them, oldest first. */
+  readonly openTransfers: () => ReadonlyArray<TransferView>
+  /** Those of an account that have not ended, oldest first. */
+  readonly openTransfersOf: (account: number) => ReadonlyArray<TransferView>
+  /** Those of `openTransfers` that it is for the venue to go on with, and not for an owner: what a restart resumes. */
+  readonly transfersToDrive: () => ReadonlyArray<TransferView>
+  /** The step that a command was prepared for, the latest if several were. */
+  readonly stepOfCommand: (commandId: string) => StepOfCommandView | undefined
+  /** The ledger party of an account, as soon as one is bound. */
+  readonly party: (account: number) => PartyView | undefined
+  /** The account that a party is of; -1 where it is nobody's. */
+  readonly accountOfParty: (partyId: string) => number
+  /** All of them, by account. */
+  readonly parties: ReadonlyArray<PartyView>
+  readonly funds: FundsView
   readonly occupancy: Occupancy
   readonly limits: LimitsView
 }

@@ -15,6 +15,8 @@ import { EventLog } from "./EventLog.js"
 import { Fills } from "./Fills.js"
 import { BalanceLog, type Cause } from "./BalanceLog.js"
 import * as FundingPayments from "./FundingPayments.js"
+import type { FundsBounds } from "./funds/Bounds.js"
+import { Funds } from "./funds/Funds.js"
 import type { IdentityBounds } from "./identity/Bounds.js"
 import { Identity } from "./identity/Identity.js"
 import { Idempotency } from "./Idempotency.js"
@@ -126,6 +128,8 @@ export interface Capacity {
   readonly noticeMs?: number
   /** What is kept of who may act, see `identity/Bounds.ts`; what is left out is a venue's own: one for a journal's whole life. */
   readonly identity?: Partial<IdentityBounds>
+  /** What is kept of transfers, see `funds/Bounds.ts`; likewise. */
+  readonly funds?: Partial<FundsBounds>
   /** Told of rare branches, where somebody counts them. It decides nothing and is no state. */
   readonly reached?: Reached | undefined
 }
@@ -212,6 +216,8 @@ export class State extends Values {
   readonly standing = new Standing()
   /** Who may act. */
   readonly identity: Identity
+  /** Money on the ledger: what comes in and goes out. */
+  readonly funds: Funds
 
   // What follows is no state: it is made anew as records are applied.
 
@@ -275,6 +281,7 @@ export class State extends Values {
     this.liquidationLog = LiquidationLog.make(capacity.rows)
     this.fundLog = LiquidationLog.makeFundLog(capacity.rows)
     this.identity = new Identity(capacity.identity)
+    this.funds = new Funds(capacity.funds)
   }
 
   /** The position slot of a pair, made if need be, its account's margins up to date. */

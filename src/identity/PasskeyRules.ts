@@ -63,6 +63,12 @@ const ClientData = Schema.parseJson(Schema.Struct({
 
 const decodeClientData = Schema.decodeUnknownEither(ClientData)
 
+/** The challenge that client data (base64url) says it answers; undefined where it says none. */
+export const challengeOf = (clientData: string): string | undefined => {
+  const decoded = decodeClientData(Buffer.from(clientData, "base64url").toString("utf8"))
+  return Either.isRight(decoded) ? decoded.right.challenge : undefined
+}
+
 /** What is wrong with a response whoever signed it; undefined where nothing is. */
 export const fault = (
   { id, rawId, response }: RegistrationResponse | AuthenticationResponse,

@@ -10,9 +10,9 @@ import type { Unit } from "../domain/Unit.js"
  * - `plain`: nothing but itself, and no secret of anybody's.
  * - `as_sent`: a text of the client's own choosing; in a bundle for others it becomes a pseudonym.
  * - `secret`: the digest of a credential; it is never printed, and in a bundle for others it is replaced.
- * - `order`, `account`, `market`, `api_key`: the number of a thing that another table holds.
+ * - `order`, `account`, `market`, `api_key`, `transfer`: the number of a thing that another table holds.
  */
-export type Mark = "plain" | "as_sent" | "secret" | "order" | "account" | "market" | "api_key"
+export type Mark = "plain" | "as_sent" | "secret" | "order" | "account" | "market" | "api_key" | "transfer"
 
 /** How a value is written in the journal. */
 export type Shape =
@@ -54,7 +54,8 @@ export const whole = (unit: Unit | undefined): Field<number> => field({ type: "w
 export const added = (unit: Unit | undefined, before: number): Field<number> => ({ ...whole(unit), before })
 
 /** The number of a thing in another table; negative numbers stand for none, as the field's owner says. */
-export const numberOf = (mark: "order" | "account" | "market" | "api_key"): Field<number> => field({ type: "whole" }, undefined, mark)
+export const numberOf = (mark: "order" | "account" | "market" | "api_key" | "transfer"): Field<number> =>
+  field({ type: "whole" }, undefined, mark)
 
 export const text = (mark: "plain" | "as_sent" | "secret" | "api_key"): Field<string> => field({ type: "text" }, undefined, mark)
 

@@ -15,6 +15,21 @@ import { SetDisplayHandle } from "./accounts/SetDisplayHandle.js"
 import { SetFavorite } from "./accounts/SetFavorite.js"
 import { SetLeverage } from "./accounts/SetLeverage.js"
 import * as Fingerprint from "./Fingerprint.js"
+import { AllowWithdrawals } from "./funds/AllowWithdrawals.js"
+import { ApproveStep } from "./funds/ApproveStep.js"
+import { BeginSubmission } from "./funds/BeginSubmission.js"
+import { BindParty } from "./funds/BindParty.js"
+import { CancelTransfer } from "./funds/CancelTransfer.js"
+import { NoteCompletion } from "./funds/NoteCompletion.js"
+import { NoteLedgerOffset } from "./funds/NoteLedgerOffset.js"
+import { NoteScan } from "./funds/NoteScan.js"
+import { NoteSubmission } from "./funds/NoteSubmission.js"
+import { PrepareStep } from "./funds/PrepareStep.js"
+import { RejectStep } from "./funds/RejectStep.js"
+import { RequestDeposit } from "./funds/RequestDeposit.js"
+import { RequestPartyChange } from "./funds/RequestPartyChange.js"
+import { RequestWithdrawal } from "./funds/RequestWithdrawal.js"
+import { StopWithdrawals } from "./funds/StopWithdrawals.js"
 import { AddPasskey } from "./identity/AddPasskey.js"
 import { ApproveAgent } from "./identity/ApproveAgent.js"
 import { DenyAgent } from "./identity/DenyAgent.js"
@@ -88,6 +103,23 @@ export const capabilities = {
     IssueBotKey,
     NoteKeyUses
   },
+  funds: {
+    RequestDeposit,
+    RequestWithdrawal,
+    RequestPartyChange,
+    CancelTransfer,
+    ApproveStep,
+    BindParty,
+    PrepareStep,
+    BeginSubmission,
+    NoteSubmission,
+    NoteCompletion,
+    NoteScan,
+    RejectStep,
+    NoteLedgerOffset,
+    StopWithdrawals,
+    AllowWithdrawals
+  },
   venue: { OpenVenue, StartVenue, PassTime, HaltEngine, ResumeEngine, SetLimits }
 } as const
 
@@ -98,6 +130,7 @@ export const declarations = {
   ...capabilities.markets,
   ...capabilities.accounts,
   ...capabilities.identity,
+  ...capabilities.funds,
   ...capabilities.venue
 } as const
 

@@ -93,6 +93,7 @@ const redactText = (mark: Field<unknown>["mark"], text: string, pseudonyms: Pseu
     case "order":
     case "account":
     case "market":
+    case "transfer":
       return text
   }
 }

@@ -30,7 +30,7 @@ const told = () => {
     const outcome = driver.run(command)
     const record: Record = { sequence: driver.engine.sequence, atEpochMs: driver.atEpochMs, command }
     const events = decode(state.events.words, 0, state.events.length)
-    stories.push(linesOf(state, record, outcome, events, { account, orderNumber: -1, market: -1 }))
+    stories.push(linesOf(state, record, outcome, events, { account, orderNumber: -1, market: -1, transfer: -1 }))
     everything.push(allLinesOf(state, record, outcome, events))
   }
   return { id: Ids.accountId(state.accounts.born(account)), otherId: Ids.accountId(state.accounts.born(other)), stories, everything }

@@ -30,7 +30,7 @@ test("an account's story names the final price and what it was closed against, a
     const outcome = { sequence: record.sequence, atEpochMs: record.atEpochMs, refusal: 0, replayed: false, entries: [] } as const
     const events = decode(state.events.words, 0, state.events.length)
     ;[short, ruined, small].forEach((account, index) =>
-      stories[index]!.push(...linesOf(state, record, outcome, events, { account, orderNumber: -1, market: -1 }))
+      stories[index]!.push(...linesOf(state, record, outcome, events, { account, orderNumber: -1, market: -1, transfer: -1 }))
     )
     all.push(...allLinesOf(state, record, outcome, events))
   }
@@ -59,7 +59,7 @@ test("an announcement, another, and its withdrawal are told of the market", () =
     const outcome = driver.send({ kind: "DelistMarket", idempotencyKey: action, market: 0, action, effectiveAtEpochMs })
     const record: Record = { sequence: driver.engine.sequence, atEpochMs: driver.atEpochMs, command }
     const events = decode(state.events.words, 0, state.events.length)
-    lines.push(...linesOf(state, record, outcome, events, { account: -1, orderNumber: -1, market: 0 }))
+    lines.push(...linesOf(state, record, outcome, events, { account: -1, orderNumber: -1, market: 0, transfer: -1 }))
   }
   expect(lines).toEqual([
     "AAA-USDC-PERP is to be delisted at 2023-11-15T22:13:20.000Z",

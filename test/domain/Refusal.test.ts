@@ -44,7 +44,21 @@ const guards = [
   "passkey_known",
   "passkey_limit",
   "key_limit",
-  "ticket_families"
+  "ticket_families",
+  "amount_atoms_invalid",
+  "asset_unsupported",
+  "amount_below_minimum",
+  "amount_above_limit",
+  "deposit_in_progress",
+  "withdrawable_insufficient",
+  "withdrawals_stopped",
+  "withdrawal_limit",
+  "transfer_in_progress",
+  "party_missing",
+  "passkey_too_new",
+  "fact_known",
+  "fact_conflict",
+  "fact_out_of_bounds"
 ]
 
 const compatNames = [
@@ -95,8 +109,12 @@ describe.each(refusals)("%s", (name, code) => {
   })
 
   test("names a published guard where, and only where, the code alone does not tell", () => {
-    const shared = ["order_rejected", "idempotency_key_conflict", "invalid_request", "rate_limited"].includes(description.code)
-    if (description.code === "order_rejected") expect(description.guard).toBeDefined()
+    const rejections = ["order_rejected", "deposit_rejected", "withdrawal_rejected"]
+    const others = ["idempotency_key_conflict", "invalid_request", "rate_limited", "deposit_step_conflict", "passkey_required"]
+    const shared = [...rejections, ...others].includes(description.code)
+    if (rejections.includes(description.code)) expect(description.guard).toBeDefined()
+    // A withdrawal that does not come to stand says how far it had come.
+    expect(description.withdrawalFailure).toBe(description.code === "withdrawal_rejected" ? "requested" : undefined)
     if (!shared) expect(description.guard).toBeUndefined()
     if (description.guard !== undefined) expect(guards).toContain(description.guard)
     if (description.apiKeyRejection !== undefined) expect(apiKeyRejections).toContain(description.apiKeyRejection)
@@ -140,7 +158,13 @@ test("what a refusal compares is in the unit of its guard, and what decides by a
     PositionStranded: "size_atoms",
     NoticeRequired: "epoch_ms",
     FeesInsufficient: "money_atoms",
-    DelistingTooEarly: "epoch_ms"
+    DelistingTooEarly: "epoch_ms",
+    DepositBelowMinimum: "money_atoms",
+    DepositTotalLimit: "money_atoms",
+    WithdrawalBelowMinimum: "money_atoms",
+    WithdrawableInsufficient: "money_atoms",
+    WithdrawalLimit: "count",
+    PasskeyTooNew: "epoch_ms"
   })
 })
 

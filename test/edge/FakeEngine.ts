@@ -242,6 +242,60 @@ export class FakeEngine implements Reads {
     return []
   }
 
+  transfer(): undefined {
+    return undefined
+  }
+
+  transfersOf(): ReadonlyArray<never> {
+    return []
+  }
+
+  openTransfers(): ReadonlyArray<never> {
+    return []
+  }
+
+  openTransfersOf(): ReadonlyArray<never> {
+    return []
+  }
+
+  transfersToDrive(): ReadonlyArray<never> {
+    return []
+  }
+
+  stepOfCommand(): undefined {
+    return undefined
+  }
+
+  party(): undefined {
+    return undefined
+  }
+
+  accountOfParty(): number {
+    return -1
+  }
+
+  readonly parties = []
+
+  readonly funds = {
+    depositedAtoms: 0n,
+    withdrawnAtoms: 0n,
+    reservedAtoms: 0n,
+    creditedAtoms: 0n,
+    feesAtoms: 0n,
+    fundingPoolAtoms: 0n,
+    offset: 0,
+    recordTimeEpochMs: 0,
+    stop: undefined,
+    alarms: { accepted_again: 0, accepted_after_its_end: 0, accepted_unasked: 0, accepted_out_of_order: 0 },
+    openTransfers: 0,
+    openCapacity: 10,
+    preparedLength: 0,
+    preparedCapacity: 10,
+    keptTransfers: 0,
+    minDepositAtoms: 1_000_000,
+    minWithdrawalAtoms: 1_000_000
+  }
+
   brackets(): ReadonlyArray<BracketView> {
     return []
   }

@@ -4,6 +4,7 @@
  * the engine: for judging what the edge asks of it and says about it.
  */
 import { Principal } from "../../src/operations/Header.js"
+import * as Funds from "../../src/funds/Funds.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
@@ -166,6 +167,7 @@ const applicationOf = (
     NodePasskeyVerifier.layer,
     WorkloadIdentity.layerNone,
     Layer.succeed(KeyUses.KeyUses, KeyUses.make(state, { submit })),
+    Layer.succeed(Funds.Funds, Funds.none(bytes())),
     Layer.succeed(SecureRandom, bytes()),
     Layer.succeed(Assets, options.assets),
     NodeTurns.layer,

@@ -1,8 +1,9 @@
 /**
  * The real engine behind the edge, with a sequencer that decides at once and a journal that is always durable.
- * Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
+ * No ledger is driven. Fault model: none. Two demo accounts, Alice and Bob, and a market at 100.0; time moves when a test says so.
  */
 import { createHash } from "node:crypto"
+import * as Funds from "../../src/funds/Funds.js"
 import * as KeyUses from "../../src/identity/KeyUses.js"
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
@@ -75,6 +76,9 @@ export class LiveVenue {
     const indexWatch = IndexWatch.make()
     const way = indexWatch.over({ submit: (command, answer) => answer(this.run(command)) })
     this.keyUses = KeyUses.make(this.engine, way)
+    const random = {
+      bytes: (count: number) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${this.drawn++}`).digest())
+    }
     const layer = Layer.mergeAll(
       Layer.succeed(EngineReads, this.engine),
       Layer.succeed(Submit, way),
@@ -85,9 +89,8 @@ export class LiveVenue {
       NodePasskeyVerifier.layer,
       Layer.succeed(WorkloadIdentity.WorkloadIdentity, workloads),
       Layer.succeed(KeyUses.KeyUses, this.keyUses),
-      Layer.succeed(SecureRandom, {
-        bytes: (count) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${this.drawn++}`).digest())
-      }),
+      Layer.succeed(SecureRandom, random),
+      Layer.succeed(Funds.Funds, Funds.none(random)),
       Layer.succeed(Readiness.Readiness, readiness),
       Metrics.layer,
       Layer.succeed(IndexWatch.IndexWatch, indexWatch),

@@ -2,13 +2,16 @@
 import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
 import * as WorkloadIdentity from "../../src/identity/WorkloadIdentity.js"
 import * as fs from "node:fs"
-import { Clock, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
+import { Clock, type Context, Duration, Effect, Exit, Layer, Logger, Scope } from "effect"
 import * as Bootstrap from "../../src/Bootstrap.js"
 import { type Application, Listener } from "../../src/edge/http/Listener.js"
 import * as RateLimits from "../../src/identity/RateLimits.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import type { Disk } from "../../src/journal/Disk.js"
+import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
+import type { Ledger } from "../../src/ledger/Ledger.js"
+import type { PartySigner } from "../../src/signer/PartySigner.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
 import { Turns } from "../../src/sequencer/Turns.js"
@@ -17,7 +20,7 @@ import * as Venue from "../../src/Venue.js"
 const operatorToken = "operator-token-of-the-tests"
 
 interface Said {
-  /** The bearer; the operator's token unless told. */
+  /** The bearer; the operator's token unless told, and none where it is empty. */
   readonly key?: string
   readonly idempotencyKey?: string
   readonly body?: unknown
@@ -34,6 +37,11 @@ const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) =>
   Effect.provide(NodeTurns.layer)
 )
 
+interface Outside {
+  readonly money?: Layer.Layer<Ledger | PartySigner>
+  readonly random?: Context.Tag.Service<SecureRandom>
+}
+
 export class VenueOver {
   /** How often all connections were cut. */
   cuts = 0
@@ -49,7 +57,9 @@ export class VenueOver {
     disk: Layer.Layer<Disk>,
     options: Partial<Venue.Options> = {},
     private nowMs = 1_767_225_600_000,
-    workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone
+    workloads: Layer.Layer<WorkloadIdentity.WorkloadIdentity> = WorkloadIdentity.layerNone,
+    /** The ledger and the signer, which it is without unless told; and the venue's chance. */
+    { money = Absent.layer, random = { bytes: (count) => new Uint8Array(count).fill(7) } }: Outside = {}
   ) {
     const leaves = Layer.mergeAll(
       disk,
@@ -63,7 +73,8 @@ export class VenueOver {
       NodeTurns.layer,
       NodePasskeyVerifier.layer,
       workloads,
-      Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
+      Layer.succeed(SecureRandom, random),
+      money,
       IndexFeed.layerPush
     )
     const markets = Effect.runSync(Bootstrap.parseMarkets(fs.readFileSync("fixtures/markets.json", "utf8")))
@@ -81,6 +92,7 @@ export class VenueOver {
       sequencer: Sequencer.defaultOptions,
       snapshotEveryRecords: 0,
       journal: { segmentBytes: 64 * 1024, maxBlockBytes: 8 * 1024 },
+      ledger: Absent.setting,
       ...options
     })
     this.started = Effect.runPromiseExit(
@@ -108,16 +120,29 @@ export class VenueOver {
     }
   }
 
+  /** The same in leaps, from one sleeper's moment to the next: for long times. */
+  async leap(millis: number): Promise<void> {
+    const end = this.nowMs + millis
+    while (this.nowMs < end) {
+      const next = Math.min(...[...this.sleepers].map(({ untilMs }) => untilMs))
+      this.nowMs = Math.max(this.nowMs, Math.min(end, next))
+      for (const sleeper of [...this.sleepers]) {
+        if (sleeper.untilMs <= this.nowMs && this.sleepers.delete(sleeper)) sleeper.wake()
+      }
+      await this.settle(10)
+    }
+  }
+
   /** Lets everything that need not wait be done. */
-  async settle(): Promise<void> {
-    for (let turn = 0; turn < 50; turn++) await Effect.runPromise(nextTurn)
+  async settle(turns = 50): Promise<void> {
+    for (let turn = 0; turn < turns; turn++) await Effect.runPromise(nextTurn)
   }
 
   /** Sends a request; its answer, once there is one. */
   ask(method: string, target: string, { body, idempotencyKey, key = operatorToken }: Said = {}): Promise<Answer> {
     const headers = {
       ...(body === undefined ? {} : { "content-type": "application/json" }),
-      authorization: `Bearer ${key}`,
+      ...(key === "" ? {} : { authorization: `Bearer ${key}` }),
       ...(method === "GET" ? {} : { "idempotency-key": idempotencyKey ?? `test-${++this.keys}` })
     }
     const bytes = body === undefined ? new Uint8Array(0) : new TextEncoder().encode(JSON.stringify(body))
@@ -128,6 +153,11 @@ export class VenueOver {
           json: response.headers["content-type"] === "application/json" ? JSON.parse(response.body) : response.body
         }))
     )
+  }
+
+  /** Runs something beside the venue, on its clock. */
+  run<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
+    return Effect.runPromise(Effect.withClock(effect, this.clock))
   }
 
   /** Stops it as SIGTERM does; how its end went. */

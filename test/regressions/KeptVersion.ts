@@ -15,6 +15,7 @@ import * as Bootstrap from "../../src/Bootstrap.js"
 import { type Application, Listener, type Response } from "../../src/edge/http/Listener.js"
 import { SecureRandom } from "../../src/identity/SecureRandom.js"
 import { Disk, type DiskError } from "../../src/journal/Disk.js"
+import * as Absent from "../../src/funds/Absent.js"
 import * as IndexFeed from "../../src/oracle/IndexFeed.js"
 import * as NodeTurns from "../../src/sequencer/NodeTurns.js"
 import * as Sequencer from "../../src/sequencer/Sequencer.js"
@@ -167,7 +168,8 @@ const settings: Omit<Venue.Options, "markets"> = {
   capacity: { orders: 10_000, idempotencyKeys: 10_000 },
   sequencer: Sequencer.defaultOptions,
   snapshotEveryRecords: 0,
-  journal: { segmentBytes: 2 ** 21, maxBlockBytes: 2 ** 16 }
+  journal: { segmentBytes: 2 ** 21, maxBlockBytes: 2 ** 16 },
+  ledger: Absent.setting
 }
 
 /** Starts the present venue over a disk, at a time. Fails with what refuses the start. */
@@ -199,7 +201,8 @@ export const start = (
       NodePasskeyVerifier.layer,
       WorkloadIdentity.layerNone,
       Layer.succeed(SecureRandom, { bytes: (count) => new Uint8Array(count).fill(7) }),
-      IndexFeed.layerPush
+      IndexFeed.layerPush,
+      Absent.layer
     )
     const logger = Logger.replace(Logger.defaultLogger, Logger.make(({ message }) => logged.push(String(message))))
     const scope = yield* Scope.make()

@@ -56,7 +56,7 @@ export const pseudonymsOf = (key: Uint8Array): Pseudonyms => {
 }
 
 /** What of a state tells whose a command is that names no account itself. */
-type Owners = Pick<Reads, "findPasskey" | "findGrant">
+type Owners = Pick<Reads, "findPasskey" | "findGrant" | "transfer" | "stepOfCommand">
 
 /** Whether a command is of the kept account: sent by it, or by whoever has proved to hold something of its. */
 const isOf = (owners: Owners, { command, sequence }: Record, keptId: string, kept: number): boolean => {
@@ -68,7 +68,16 @@ const isOf = (owners: Owners, { command, sequence }: Record, keptId: string, kep
     case "ExchangeGrant":
       return owners.findGrant(command.deviceSha256)?.account === kept
     case "NoteSecurity":
+    case "BindParty":
       return command.ofAccount === kept
+    case "PrepareStep":
+    case "BeginSubmission":
+    case "NoteSubmission":
+    case "NoteScan":
+    case "RejectStep":
+      return owners.transfer(command.transfer)?.account === kept
+    case "NoteCompletion":
+      return owners.transfer(owners.stepOfCommand(command.commandId)?.transfer ?? none)?.account === kept
     default:
       return command.account === kept
   }

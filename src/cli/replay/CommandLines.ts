@@ -16,7 +16,7 @@ import type { PlaceEntry, PlaceOrders } from "../../operations/orders/PlaceOrder
 import * as Format from "./Format.js"
 import * as Market from "../../domain/Market.js"
 import { anyMarket } from "../../domain/None.js"
-import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
+import { accountName, concerns, marketName, named, ownerOf, priceOf, sizeOf, transferName, type Who } from "./Names.js"
 
 /** The lines of a command that concern somebody. */
 export const commandLines = (state: State, command: Command, outcome: Outcome, who: Who): ReadonlyArray<string> => {
@@ -129,7 +129,7 @@ const refusal = (state: State, market: number, refused: Refused): string => {
 type Named = Readonly<Record<string, unknown>>
 
 /** The numbers of things of a kind that a command's fields name. */
-const marked = (fields: Fields, values: Named, mark: "order" | "account" | "market"): ReadonlyArray<number> =>
+const marked = (fields: Fields, values: Named, mark: "order" | "account" | "market" | "transfer"): ReadonlyArray<number> =>
   Object.entries(fields).flatMap(([name, field]) => field.mark === mark ? [values[name] as number] : [])
 
 /**
@@ -143,7 +143,8 @@ const declaredLines = (state: State, command: Command, outcome: Outcome, who: Wh
   const owned = orders.map((order) => ownerOf(state, order))
   const markets = [...marked(fields, values, "market"), ...marketsById(state, command), ...owned.map(({ market }) => market)]
   const accounts = [command.account, ...marked(fields, values, "account"), ...owned.map(({ account }) => account)]
-  if (!concerns(who, { orders, accounts, markets })) return []
+  const transfers = [...marked(fields, values, "transfer"), ...outcome.entries.flatMap(transferOf)]
+  if (!concerns(who, { orders, accounts, markets, transfers })) return []
   const market = markets.find((index) => index >= 0) ?? -1
   const asked = isClient(command) ? described(state, fields, values, market) : ""
   return [...new Set(outcome.entries.flatMap((decided) => {
@@ -152,6 +153,9 @@ const declaredLines = (state: State, command: Command, outcome: Outcome, who: Wh
     return isClient(command) ? [`${heading}: done`] : []
   }))]
 }
+
+/** The transfer that an entry speaks of. */
+const transferOf = (decided: EntryOutcome): ReadonlyArray<number> => "transfer" in decided ? [decided.transfer] : []
 
 /** What a command asked for, by whom, and whether it was done: in one line, whoever sent it, and without secrets. */
 export const auditLine = (state: State, command: Command, outcome: Outcome): string => {
@@ -196,6 +200,8 @@ const fieldText = (state: State, field: Field<unknown>, value: unknown, market: 
       return accountName(state, value)
     case "market":
       return value === anyMarket ? "all" : marketName(state, value)
+    case "transfer":
+      return value < 0 ? undefined : transferName(state, value)
     default:
       return value < 0 ? undefined : amount(state, market, field.unit, value)
   }

@@ -149,6 +149,7 @@ const groupNames = [
   "Fills",
   "API keys",
   "Who may act",
+  "Money on the ledger",
   "Idempotency keys"
 ] as const
 type GroupName = (typeof groupNames)[number]
@@ -343,6 +344,7 @@ const contentOf = (state: State): Content => {
       put("API keys", key.get("keyId") ?? "a key without an id", key)
     } else if (kind === "keys") put("API keys", "numbers", new Map([["issued", words[0]!], ["kept", words.slice(1).join(" ")]]))
     else if (kind === "key") putKey(put, words, rest, state)
+    else if (kind in fundsShapes) putFunds(put, kind, rest, state)
     else putIdentity(put, kind, rest, state)
   })
   return { things, lists }
@@ -389,6 +391,31 @@ const putIdentity = (put: Put, kind: string, rest: string, state: State): void =
   const name = named.map((member) => member === "account" ? accountName(state, account) : fields.get(member)).join(" ")
   put("Who may act", `${kind} ${name}`, fields)
 }
+
+/** What names a thing of money on the ledger. */
+const fundsShapes: Readonly<Record<string, (fields: Fields, state: State) => string>> = {
+  funds: () => "totals",
+  transfer: (fields) => `transfer ${fields.get("number")}`,
+  party: (fields, state) => `party of ${accountName(state, fields.get("account"))}`,
+  transfers: () => "transfers in line"
+}
+
+/** An object in JSON, or a list of transfers by what they are in line for. What was prepared, and how it was approved, is not shown. */
+const putFunds = (put: Put, kind: string, rest: string, state: State): void => {
+  if (!rest.startsWith("{")) {
+    const [what = "", ...numbers] = rest.split(" ")
+    return put("Money on the ledger", `transfers ${what}`, new Map([["are", numbers.join(" ")]]))
+  }
+  const fields = parse(rest)
+  const steps = fields.get("steps")
+  if (steps !== undefined) fields.set("steps", withoutBytes(steps))
+  put("Money on the ledger", fundsShapes[kind]!(fields, state), fields)
+}
+
+const bytesOfSteps: ReadonlySet<string> = new Set(["preparedTransaction", "clientData", "authenticatorData", "signature", "nonce"])
+
+const withoutBytes = (steps: string): string =>
+  JSON.stringify(JSON.parse(steps), (name, value: unknown) => bytesOfSteps.has(name) ? undefined : value)
 
 /** A market's dump, then its minutes as numbers. */
 const putMarket = (put: Put, rest: string): void => {

@@ -15,6 +15,7 @@ import { scopeRead, scopeTrade } from "../../operations/identity/KeyGrant.js"
 import type { Outcome } from "../../operations/Operations.js"
 import { commandLines } from "./CommandLines.js"
 import * as Format from "./Format.js"
+import { fundsLines, isFundsEvent } from "./FundsLines.js"
 import { identityLines, isIdentityEvent } from "./IdentityLines.js"
 import { accountName, concerns, everyone, marketName, named, ownerOf, priceOf, sizeOf, type Who } from "./Names.js"
 
@@ -27,7 +28,7 @@ export const linesOf = (
   who: Who
 ): ReadonlyArray<string> => [
   ...commandLines(state, record.command, outcome, who),
-  ...events.flatMap((event) => eventLines(state, event, who))
+  ...events.flatMap((event) => isFundsEvent(event) ? fundsLines(state, record.command, event, who) : eventLines(state, event, who))
 ]
 
 /** Everything a record did. */
@@ -38,7 +39,10 @@ export const allLinesOf = (
   events: ReadonlyArray<DecodedEvent>
 ): ReadonlyArray<string> => linesOf(state, record, outcome, events, everyone)
 
-const eventLines = (state: State, event: DecodedEvent, who: Who): ReadonlyArray<string> => {
+/** Events that are told by what they say alone. */
+type OtherEvent = Exclude<DecodedEvent, Parameters<typeof fundsLines>[2]>
+
+const eventLines = (state: State, event: OtherEvent, who: Who): ReadonlyArray<string> => {
   if (isIdentityEvent(event)) return identityLines(state, event, who)
   switch (event.event) {
     case "Traded":

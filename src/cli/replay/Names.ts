@@ -1,6 +1,7 @@
 /** What a story calls the things of a state, and whom a line of it concerns. */
 import * as Ids from "../../domain/Ids.js"
 import type * as Market from "../../domain/Market.js"
+import { idOf } from "../../engine/funds/Transfer.js"
 import type { State } from "../../engine/State.js"
 import * as Format from "./Format.js"
 
@@ -9,28 +10,37 @@ export interface Who {
   readonly orderNumber: number
   readonly account: number
   readonly market: number
+  readonly transfer: number
 }
 
 /** Nobody: to be told of one thing, that is put in its place. */
-export const nobody: Who = { orderNumber: -1, account: -1, market: -1 }
+export const nobody: Who = { orderNumber: -1, account: -1, market: -1, transfer: -1 }
 
 /** Whoever: every line is told. */
-export const everyone: Who = { orderNumber: Number.NaN, account: Number.NaN, market: Number.NaN }
+export const everyone: Who = { orderNumber: Number.NaN, account: Number.NaN, market: Number.NaN, transfer: Number.NaN }
 
 export interface Concerned {
   readonly orders?: ReadonlyArray<number>
   readonly accounts?: ReadonlyArray<number>
   readonly markets?: ReadonlyArray<number>
+  readonly transfers?: ReadonlyArray<number>
 }
 
-export const concerns = (who: Who, { accounts = [], markets = [], orders = [] }: Concerned): boolean =>
+export const concerns = (who: Who, { accounts = [], markets = [], orders = [], transfers = [] }: Concerned): boolean =>
   who === everyone
   || (who.orderNumber >= 0 && orders.includes(who.orderNumber))
   || (who.account >= 0 && accounts.includes(who.account))
   || (who.market >= 0 && markets.includes(who.market))
+  || (who.transfer >= 0 && transfers.includes(who.transfer))
 
 export const accountName = (state: State, account: number): string =>
   account >= 0 && account < state.accounts.count ? Ids.accountId(state.accounts.born(account)) : `account ${account}`
+
+/** A transfer by its id; one that is not kept any more by its number. */
+export const transferName = (state: State, number: number): string => {
+  const transfer = state.funds.transfers.find(number)
+  return transfer === undefined ? `transfer ${number}` : idOf(transfer)
+}
 
 const marketOf = (state: State, market: number): Market.Parameters | undefined => state.markets[market]?.parameters
 export const marketName = (state: State, market: number): string => marketOf(state, market)?.marketId ?? "no such market"

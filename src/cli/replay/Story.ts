@@ -1,4 +1,4 @@
-/** What happened to one order, account or market, in the order in which it happened. */
+/** What happened to one order, account, market or transfer, in the order in which it happened. */
 import * as Effect from "effect/Effect"
 import * as Ids from "../../domain/Ids.js"
 import type { Engine } from "../../engine/Engine.js"
@@ -16,6 +16,7 @@ export type Subject =
   | { readonly _tag: "Order"; readonly orderNumber: number }
   | { readonly _tag: "Account"; readonly accountId: string }
   | { readonly _tag: "Market"; readonly marketId: string }
+  | { readonly _tag: "Transfer"; readonly number: number }
 
 /** One thing that happened. */
 export interface Line {
@@ -84,13 +85,15 @@ const resolve = (state: State, subject: Subject): Who => {
       return { ...nobody, orderNumber: subject.orderNumber }
     case "Account":
       return { ...nobody, account: state.accounts.find(subject.accountId) }
+    case "Transfer":
+      return { ...nobody, transfer: subject.number }
     case "Market":
       return { ...nobody, market: state.marketById.get(subject.marketId) ?? state.marketBySymbol.get(subject.marketId) ?? -1 }
   }
 }
 
 const isKnown = (who: Who, state: State, record: Record): boolean =>
-  who.account >= 0 || who.market >= 0
+  who.account >= 0 || who.market >= 0 || (who.transfer >= 0 && state.funds.transfers.find(who.transfer) !== undefined)
   || (who.orderNumber >= 0 && (state.orders.find(who.orderNumber) >= 0
     || (record.command.kind === "PlaceOrders" && isBornIn(who.orderNumber, record, record.command.entries.length))))
 

@@ -19,6 +19,7 @@ import { DemoCredit } from "../../edge/operator/creditAccount.js"
 import { DemoAccounts } from "../../edge/operator/openDemoAccounts.js"
 import { routes } from "../../edge/operator/Operator.js"
 import { OperatorResult } from "../../edge/operator/OperatorResult.js"
+import { Reconciliation } from "../../edge/operator/reconcile.js"
 import { AccountFlags } from "../../edge/operator/setAccountFlags.js"
 import type { PutMarketBody } from "../../edge/operator/putMarket.js"
 import { Limits } from "../../edge/system/getLimits.js"
@@ -135,6 +136,16 @@ export const setMarketStatus = (target: Target, key: string, marketId: string, s
 /** Moves collected fees into the insurance fund, USDC as a decimal. */
 export const addToFund = (target: Target, key: string, amount: string) =>
   send(target, { endpoint: "addToFund", key, body: { amount }, answer: OperatorResult })
+
+/** Compares the treasury's holdings on the ledger with what the journal says. */
+export const reconcile = (target: Target, key: string) =>
+  send(target, { endpoint: "reconcile", key, body: undefined, answer: Reconciliation })
+
+/** Stops withdrawals, and lets them go on. */
+export const stopWithdrawals = (target: Target, key: string) =>
+  send(target, { endpoint: "stopWithdrawals", key, body: undefined, answer: OperatorResult })
+export const allowWithdrawals = (target: Target, key: string) =>
+  send(target, { endpoint: "allowWithdrawals", key, body: undefined, answer: OperatorResult })
 
 /** Credits an account, USDC as a decimal, and so enables it for trading. */
 export const credit = (target: Target, key: string, accountId: string, amount: string) =>

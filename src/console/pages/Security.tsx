@@ -22,7 +22,12 @@ const kinds: Readonly<Record<SecurityEvent["kind"], string>> = {
   key_issued: "API key issued",
   key_revoked: "API key revoked",
   key_used_from_new_address: "API key used from a new address",
-  ticket_family_ended: "Realtime tickets ended: one was presented twice"
+  ticket_family_ended: "Realtime tickets ended: one was presented twice",
+  withdrawal_requested: "Withdrawal asked for",
+  party_change_requested: "Change of ledger party asked for",
+  ledger_step_approved: "Ledger transaction approved",
+  approval_failed: "Approval failed",
+  ledger_party_changed: "Ledger party changed"
 }
 
 const None = () => <span class="soft">–</span>

@@ -3,6 +3,7 @@ import { Refusal } from "../../domain/Refusal.js"
 import type { Reads } from "../../engine/Reads.js"
 import type { IndexStream } from "../../oracle/IndexStream.js"
 import type { IndexWatch } from "../../oracle/IndexWatch.js"
+import type { Funds } from "../../funds/Funds.js"
 import type { Identity } from "../../identity/Identity.js"
 import type { KeyUses } from "../../identity/KeyUses.js"
 import type * as ApiKeys from "../../identity/ApiKeys.js"
@@ -32,6 +33,7 @@ export interface Services {
   /** Proxies of the venue's own that stand before it. */
   readonly trustedProxies: number
   readonly identity: Identity
+  readonly funds: Context.Tag.Service<Funds>
   readonly keyUses: Context.Tag.Service<KeyUses>
   readonly indexWatch: Context.Tag.Service<IndexWatch>
   /** Milliseconds since the Unix epoch. */

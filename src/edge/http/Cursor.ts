@@ -7,7 +7,7 @@
 import type { BalancePlace } from "../../engine/Reads.js"
 
 /** What is listed by numbers: a cursor of one kind is none of another. */
-export type Kind = "orders" | "fills" | "trades" | "events"
+export type Kind = "orders" | "fills" | "trades" | "events" | "deposits" | "withdrawals"
 
 /** Members as a cursor says them. */
 const said = (members: object): string => Buffer.from(JSON.stringify(members), "utf8").toString("base64url")

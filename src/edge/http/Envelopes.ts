@@ -4,6 +4,7 @@
  */
 import * as HttpApiSchema from "@effect/platform/HttpApiSchema"
 import * as Schema from "effect/Schema"
+import { failureStages } from "../../operations/funds/Transfers.js"
 import * as Refusal from "../../domain/Refusal.js"
 import * as Fields from "./Fields.js"
 
@@ -17,10 +18,10 @@ export const codes = {
   403: ["scope_missing", "account_not_enabled", "passkey_required"],
   404: ["not_found", "market_not_found", "account_not_found", "route_not_found"],
   405: ["method_not_allowed"],
-  409: ["idempotency_key_conflict", "client_order_id_in_use", "index_stream_conflict", "last_passkey"],
+  409: ["idempotency_key_conflict", "client_order_id_in_use", "index_stream_conflict", "last_passkey", "deposit_step_conflict"],
   413: ["payload_too_large"],
   415: ["unsupported_media_type"],
-  422: ["order_rejected"],
+  422: ["order_rejected", "deposit_rejected", "withdrawal_rejected"],
   429: ["rate_limited"],
   500: ["internal_error"],
   501: ["not_supported"],
@@ -62,7 +63,20 @@ const guards = [
   "key_limit",
   "user_codes_locked",
   "ticket_families",
-  "workload_token_rejected"
+  "workload_token_rejected",
+  "amount_atoms_invalid",
+  "asset_unsupported",
+  "amount_below_minimum",
+  "amount_above_limit",
+  "deposit_in_progress",
+  "withdrawable_insufficient",
+  "withdrawals_stopped",
+  "withdrawal_limit",
+  "transfer_in_progress",
+  "party_missing",
+  "passkey_too_new",
+  "passkey_not_pinned",
+  "ledger_declines"
 ] as const
 export const Guard = Schema.Literal(...guards)
 
@@ -127,6 +141,7 @@ const native = (status: Status) =>
     realtimeTicketFailure: Fields.optional(RealtimeTicketFailure),
     apiKeyRejection: Fields.optional(ApiKeyRejection),
     rejectionGuard: Fields.optional(Guard),
+    withdrawalFailure: Fields.optional(Schema.Literal(...failureStages)),
     ...Comparison,
     dependency: Fields.optional(Schema.Literal("ledger", "index_feed", "journal", "read_model"))
   })

@@ -393,6 +393,56 @@ export const workloadKeysUnavailable: Failure = {
   }
 }
 
+/** The ledger or the signer cannot be reached, or gave no answer. */
+export const ledgerUnavailable: Failure = {
+  description: {
+    ...invalid,
+    name: "LedgerUnavailable",
+    status: 503,
+    code: "dependency_unavailable",
+    dependency: "ledger",
+    compatName: "ExchangeNotAvailable",
+    retryable: true,
+    recoveryActions: ["wait_and_retry_same_identity"],
+    safeMessage: "The ledger cannot be reached now. Repeat the same request later: what was approved goes on by itself."
+  }
+}
+
+/** What only an operator can set right. */
+export const ledgerStopped: Failure = {
+  description: {
+    ...ledgerUnavailable.description,
+    name: "LedgerStopped",
+    retryable: false,
+    recoveryActions: ["contact_operator"],
+    safeMessage: "The venue cannot go on with this on the ledger before its operator has looked at it. Nothing is lost by that."
+  }
+}
+
+/** The ledger does not prepare the step: whoever pays has not the funds, say. */
+export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected"): Failure => ({
+  description: {
+    ...invalid,
+    name: "LedgerDeclines",
+    status: 422,
+    code,
+    guard: "ledger_declines",
+    ...(code === "withdrawal_rejected" ? { withdrawalFailure: "approval" as const } : undefined),
+    recoveryActions: ["refresh_state"],
+    safeMessage: "The ledger does not prepare this step now: the party that pays may not hold enough. It can be tried again as it is."
+  }
+})
+
+/** A good passkey by which the signer takes no approval yet. */
+export const passkeyNotPinned: Failure = {
+  description: {
+    ...passkeyRequired.description,
+    name: "PasskeyNotPinned",
+    guard: "passkey_not_pinned",
+    safeMessage: "The signer takes no approval by this passkey yet: use an older one, or have that one approve this first."
+  }
+}
+
 /** The operator's token is missing or wrong. */
 export const operatorRejected: Failure = operatorUnauthorized
 
@@ -431,6 +481,11 @@ export const all: ReadonlyArray<Failure> = [
   ticketMissing,
   workloadTokenRejected("The token has expired."),
   workloadKeysUnavailable,
+  ledgerUnavailable,
+  ledgerStopped,
+  ledgerDeclines("deposit_rejected"),
+  ledgerDeclines("withdrawal_rejected"),
+  passkeyNotPinned,
   ...Object.values(keyFailures)
 ]
 
@@ -484,6 +539,7 @@ const nativeEnvelope = (failure: Failure, requestId: string, atEpochMs: number):
     occurredAtEpochMs: atEpochMs,
     ...(description.realtimeTicketFailure === undefined ? undefined : { realtimeTicketFailure: description.realtimeTicketFailure }),
     ...(description.apiKeyRejection === undefined ? undefined : { apiKeyRejection: description.apiKeyRejection }),
+    ...(description.withdrawalFailure === undefined ? undefined : { withdrawalFailure: description.withdrawalFailure }),
     ...(description.dependency === undefined ? undefined : { dependency: description.dependency }),
     ...(description.guard === undefined ? undefined : { rejectionGuard: description.guard }),
     ...failure.comparison

@@ -26,6 +26,12 @@ export const tags = {
     text: "An account is opened with a passkey, and its owner signs in with one. What is an owner's alone (passkeys, keys, agents) no "
       + "API key reaches: 403 `passkey_required`. An agent gets a key by asking its owner for one."
   },
+  funds: {
+    title: "Deposits and withdrawals",
+    text: "The owner's alone. Money moves on an external ledger, step by step, and each step is approved by a passkey for exactly one "
+      + "transaction: `confirm` with `initiate` asks for the approval that is due, `complete` gives it. Both may be repeated, whatever "
+      + "answer was lost; a deposit is credited once, when the ledger has confirmed its last step."
+  },
   markets: { title: "Markets", text: "Public market data; no credential." },
   compatOrders: {
     title: "Compatibility: trading",

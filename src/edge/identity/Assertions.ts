@@ -25,7 +25,7 @@ export interface Proved {
 }
 
 /** Tells an account's owner of an assertion that failed; the journal takes so many of an account, and no more. */
-const noteFailure = ({ identity, now, submit }: Services, { account, credentialId }: PasskeyView, remoteAddress: string): void => {
+export const noteFailure = ({ identity, now, submit }: Services, { account, credentialId }: PasskeyView, remoteAddress: string): void => {
   if (!identity.notes.take(account, now())) return
   const note = { what: "sign_in_failed", ofAccount: account, credentialId, remoteAddress } as const
   submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})

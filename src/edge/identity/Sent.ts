@@ -1,7 +1,9 @@
 /** Commands about who may act, as the edge sends them: by an owner's session, or by whoever has proved something here. */
 import { none } from "../../domain/None.js"
 import type { Trader } from "../../engine/Reads.js"
-import { noFingerprint } from "../../operations/Fingerprint.js"
+import canonicalize from "canonicalize"
+import { assert } from "../../domain/Assert.js"
+import { Canonical, noFingerprint } from "../../operations/Fingerprint.js"
 import { type Header, Principal } from "../../operations/Header.js"
 import { type CommandOfKind, type Kind, type Operation, withFields } from "../../operations/Operations.js"
 
@@ -21,3 +23,24 @@ export const proved = <K extends Kind>(
 /** A command of whoever acts for an account. */
 export const owned = <K extends Kind>(kind: K, { account, credential, principal }: Trader, operation: Operation, values: FieldsOf<K>) =>
   withFields(kind, { ...keyless, principal, account, credential, operation }, values)
+
+const canonical = new Canonical()
+
+/**
+ * The same under an Idempotency-Key. `sent` is what the request said, in path and body: two requests under one key are the same exactly
+ * when their canonical JSON is.
+ */
+export const keyed = <K extends Kind>(
+  kind: K,
+  { account, credential, principal }: Trader,
+  operation: Operation,
+  headers: { readonly "idempotency-key": string },
+  sent: object,
+  values: FieldsOf<K>
+): CommandOfKind<K> => {
+  const text = canonicalize(sent)
+  assert(text !== undefined, "what was sent is JSON")
+  canonical.begin().text(text)
+  const header = { principal, account, credential, operation, idempotencyKey: headers["idempotency-key"], fingerprint: noFingerprint }
+  return { ...withFields(kind, header, values), fingerprint: canonical.end() }
+}

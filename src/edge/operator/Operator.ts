@@ -6,11 +6,13 @@ import { addToFund } from "./addToFund.js"
 import { cancelByOperator } from "./cancelByOperator.js"
 import { creditAccount } from "./creditAccount.js"
 import { delistMarket, getDelisting, withdrawDelisting } from "./delistMarket.js"
+import { fundLedgerParty } from "./fundLedgerParty.js"
 import { getAnnounced } from "./getAnnounced.js"
 import { haltEngine, resumeEngine } from "./haltEngine.js"
 import { getIndexStream, openIndexStream, streamIndexPrices } from "./IndexStreaming.js"
 import { issueBotKey } from "./issueBotKey.js"
 import { openDemoAccounts } from "./openDemoAccounts.js"
+import { allowWithdrawals, reconcile, stopWithdrawals } from "./reconcile.js"
 import { putMarket } from "./putMarket.js"
 import { setAccountFlags } from "./setAccountFlags.js"
 import { setIndexPrice } from "./setIndexPrice.js"
@@ -34,8 +36,12 @@ export const routes = [
   haltEngine,
   resumeEngine,
   setLimits,
+  reconcile,
+  stopWithdrawals,
+  allowWithdrawals,
   issueBotKey,
   setAccountFlags,
   openDemoAccounts,
-  creditAccount
+  creditAccount,
+  fundLedgerParty
 ] as const

@@ -32,7 +32,9 @@ export const OperatorResult = Schema.Struct({
     "add_to_insurance_fund",
     "halt_engine",
     "resume_engine",
-    "set_limits"
+    "set_limits",
+    "stop_withdrawals",
+    "allow_withdrawals"
   ),
   idempotencyKey: Schema.String,
   marketId: Fields.optional(Fields.Text),

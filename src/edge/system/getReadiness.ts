@@ -12,6 +12,7 @@ import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
 import { MarketSession } from "../markets/Snapshot.js"
 import { indexFreshness } from "./IndexFreshness.js"
+import { ledgerDetails } from "./LedgerStanding.js"
 
 const Health = Schema.Struct({ version: Schema.Literal("health/v1"), status: Schema.Literal("up") }).annotations({
   identifier: "Health"
@@ -94,6 +95,7 @@ export const getReadiness = Route.effect({
       durableSequence: barrier.durableSequence(),
       details: {
         ...readiness.details(),
+        ...ledgerDetails(services),
         oldestIndexAgeMs: oldestIndexAgeMs(services),
         staleMarkets: markets.filter(({ indexStale }) => indexStale).length
       },

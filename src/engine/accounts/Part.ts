@@ -160,16 +160,21 @@ const balancesAddUp = ({ accounts, balances }: State): string | undefined => {
   return undefined
 }
 
-/** Conservation: collaterals + fees + funding under way + entry-notional imbalance = credits, to the atom. */
+/**
+ * Conservation: collaterals + what withdrawals hold + fees + funding under way + entry-notional imbalance = credits + deposits -
+ * withdrawals, to the atom.
+ */
 const conservation = (state: State): string | undefined => {
   const { accounts, positions } = state
-  let held = state.fees.atoms + state.fundingPool.atoms
+  const { deposited, reserved, withdrawn } = state.funds
+  let held = state.fees.atoms + state.fundingPool.atoms + reserved.atoms
   for (let account = 0; account < accounts.count; account++) held += BigInt(accounts.collateral(account))
   for (let slot = 0; slot < positions.count; slot++) {
     const entry = BigInt(positions.entryNotional(slot))
     held += positions.quantity(slot) > 0 ? -entry : entry
   }
-  return held === state.credited.atoms ? undefined : `the venue holds ${held} money atoms of ${state.credited.atoms} credited`
+  const brought = state.credited.atoms + deposited.atoms - withdrawn.atoms
+  return held === brought ? undefined : `the venue holds ${held} money atoms of ${brought} credited`
 }
 
 /** Zero sum: per market, longs equal shorts and the open interest kept. */

@@ -6,7 +6,6 @@ import { type CauseName, causes, type Place } from "../BalanceLog.js"
 import { anyMarket, none } from "../../domain/None.js"
 import { type LiquidationStep, type MovementKind, movementKinds, type StepKind, stepKinds } from "../LiquidationLog.js"
 import * as Margin from "../Margin.js"
-import { isLive } from "../markets/Freshness.js"
 import * as Funding from "../markets/Funding.js"
 import { IdentityReads } from "../identity/Reads.js"
 import { Principal } from "../../operations/Header.js"
@@ -14,6 +13,7 @@ import type { Bracket } from "./Brackets.js"
 import { liquidationPrice } from "./LiquidationPrice.js"
 import type { Ranking } from "./Rankings.js"
 import { long } from "./Triggers.js"
+import * as Withdrawable from "./Withdrawable.js"
 import type {
   ApiKeyView,
   BalanceChangeView,
@@ -118,7 +118,6 @@ export class AccountReads extends IdentityReads {
     const marginEquity = collateral + accounts.sumUnrealizedLoss(account)
     const initialMargin = accounts.sumInitialMargin(account)
     const orderLoss = accounts.sumOrderLoss(account)
-    const available = Math.max(0, marginEquity - orderLoss - initialMargin)
     return {
       account,
       accountId: this.accountId(account),
@@ -129,19 +128,10 @@ export class AccountReads extends IdentityReads {
       initialMarginAtoms: initialMargin,
       maintenanceMarginAtoms: accounts.sumMaintenanceMargin(account),
       orderLossAtoms: orderLoss,
-      availableAtoms: available,
-      withdrawableAtoms: this.holdsInDeadMarket(account) ? 0 : available,
+      availableAtoms: Withdrawable.availableAtoms(this.state, account),
+      withdrawableAtoms: Withdrawable.withdrawableAtoms(this.state, account),
       lastSequence: accounts.lastSequence(account)
     }
-  }
-
-  /** Whether an account holds a position in a market whose mark does not move. */
-  private holdsInDeadMarket(account: number): boolean {
-    const { accounts, atEpochMs, halted, markets, positions } = this.state
-    for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
-      if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
-    }
-    return false
   }
 
   balanceChanges(account: number, market: number, before: Place | undefined, limit: number): ReadonlyArray<BalanceChangeView> {

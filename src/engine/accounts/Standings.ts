@@ -20,6 +20,13 @@ const flagged = ({ events, standing }: State, account: number): AccountFlagged =
   return { _tag: "AccountFlagged", account, flags, mayTrade }
 }
 
+/** The account may trade from here on, unless a flag disables it. */
+export const enable = (state: State, account: number): void => {
+  if (state.standing.isEnabled(account)) return
+  state.standing.enable(account)
+  flagged(state, account)
+}
+
 /** Resting orders stay, and positions: what is disabled is opening and growing them. */
 export const setAccountFlags = (state: State, { clear, ofAccount, set }: SetAccountFlags): AccountFlagged => {
   state.standing.setFlags(ofAccount, (state.standing.flagsOf(ofAccount) & ~clear) | set)
@@ -27,7 +34,7 @@ export const setAccountFlags = (state: State, { clear, ofAccount, set }: SetAcco
 }
 
 export const creditAccount = (state: State, { amountAtoms, ofAccount }: CreditAccount): AccountCredited | Refused => {
-  const { accounts, events, standing } = state
+  const { accounts, events } = state
   settleAccount(state, ofAccount)
   const collateralAtoms = accounts.collateral(ofAccount) + amountAtoms
   if (!Number.isSafeInteger(amountAtoms) || amountAtoms < 1 || collateralAtoms > maxCreditAtoms) {
@@ -41,10 +48,7 @@ export const creditAccount = (state: State, { amountAtoms, ofAccount }: CreditAc
   state.changedAccounts.add(ofAccount)
   events.event2(Event.Credited, ofAccount, amountAtoms)
   events.event2(Event.CollateralChanged, ofAccount, collateralAtoms)
-  if (!standing.isEnabled(ofAccount)) {
-    standing.enable(ofAccount)
-    flagged(state, ofAccount)
-  }
+  enable(state, ofAccount)
   return { _tag: "AccountCredited", account: ofAccount, collateralAtoms }
 }
 

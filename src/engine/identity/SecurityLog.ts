@@ -19,7 +19,12 @@ export const kinds = [
   "key_issued",
   "key_revoked",
   "key_used_from_new_address",
-  "ticket_family_ended"
+  "ticket_family_ended",
+  "withdrawal_requested",
+  "party_change_requested",
+  "ledger_step_approved",
+  "approval_failed",
+  "ledger_party_changed"
 ] as const
 export type KindName = Exclude<(typeof kinds)[number], "">
 

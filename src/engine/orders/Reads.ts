@@ -2,7 +2,7 @@
 import { anyMarket, none } from "../../domain/None.js"
 import { noAutoClose } from "../../operations/accounts/AutoClose.js"
 import { lookedUp } from "../../operations/Operations.js"
-import { AccountReads } from "../accounts/Reads.js"
+import { FundsReads } from "../funds/Reads.js"
 import type { PlaceEntry } from "../../operations/orders/PlaceOrders.js"
 import type { OrderFilter, OrderPage, OrderView, PreviewView, RememberedOutcome } from "../Reads.js"
 import { isKeyFenced } from "./Fences.js"
@@ -11,7 +11,7 @@ import { preview } from "./Preview.js"
 /** Most orders one page of a listing looks at. */
 const ordersLookedAt = 10_000
 
-export class OrderReads extends AccountReads {
+export class OrderReads extends FundsReads {
   private orderView(order: number): OrderView {
     const { orders } = this.state
     return {

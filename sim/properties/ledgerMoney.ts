@@ -1,0 +1,176 @@
+/**
+ * Safety (I10). A deposit is credited once if the ledger has done its last step, and not at all otherwise; a withdrawal leaves once if
+ * the ledger has done it, and is given back only where it can do it no more. Each step has at most one approval that counts, a deposit
+ * so at most three; what is executed is the transaction that was approved, and no other is prepared while the ledger may yet do it.
+ */
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { Record } from "../../src/journal/Record.js"
+import type { StepName } from "../../src/operations/funds/Transfers.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { Glance } from "./Glance.js"
+import type { Observation } from "./Observation.js"
+import { broken, holds, type Property, type Verdict } from "./Property.js"
+
+/** One transaction of a step. */
+interface Prepared {
+  readonly hash: string
+  readonly scheme: number
+  readonly mostRecordTime: number
+  isApproved: boolean
+  /** Submissions that the ledger may yet accept. */
+  readonly open: Set<string>
+  /** It can take no effect any more. */
+  isVoid: boolean
+}
+
+interface Money {
+  readonly kind: "deposit" | "withdrawal" | "party_change"
+  readonly amount: bigint
+  readonly steps: Map<StepName, Array<Prepared>>
+  /** Steps that the ledger has done. */
+  readonly done: Set<StepName>
+}
+
+interface State {
+  readonly transfers: Map<number, Money>
+  /** The step of each command, the latest that was prepared for it. */
+  readonly commands: Map<string, readonly [transfer: number, step: StepName]>
+}
+
+const lastStep = { deposit: "owner_offer_acceptance", withdrawal: "treasury_withdrawal", party_change: "owner_account_acceptance" } as const
+
+/** Whether the ledger has done a transfer. */
+const isDone = ({ done, kind }: Money): boolean => done.has(lastStep[kind])
+
+const current = (money: Money | undefined, step: StepName): Prepared | undefined => money?.steps.get(step)?.at(-1)
+
+const prepared = (
+  state: State,
+  { commandId, hash, hashingScheme, maxRecordTimeEpochMs, step, transfer }: CommandOfKind<"PrepareStep">
+): Verdict => {
+  const money = state.transfers.get(transfer)
+  if (money === undefined) return broken("is of no transfer")
+  const before = current(money, step)
+  if (before !== undefined && !before.isVoid) return broken("prepares anew what may yet be done")
+  const isVenues = step === "treasury_offer_withdrawal"
+  const next = {
+    hash,
+    scheme: hashingScheme,
+    mostRecordTime: maxRecordTimeEpochMs,
+    isApproved: isVenues,
+    open: new Set<string>(),
+    isVoid: false
+  }
+  money.steps.set(step, [...money.steps.get(step) ?? [], next])
+  state.commands.set(commandId, [transfer, step])
+  return holds
+}
+
+const approved = (state: State, { hash, step, transfer }: CommandOfKind<"ApproveStep">): Verdict => {
+  const money = state.transfers.get(transfer)
+  const of = current(money, step)
+  if (money === undefined || of?.hash !== hash || of.isVoid) return broken("approves a transaction that is not prepared")
+  of.isApproved = true
+  const counting = [...money.steps.values()].flat().filter(({ isApproved, isVoid }) => isApproved && !isVoid)
+  return counting.length <= 3 ? holds : broken(`is the approval number ${counting.length} that counts`)
+}
+
+const begun = (state: State, { step, submissionId, transfer }: CommandOfKind<"BeginSubmission">): Verdict => {
+  const of = current(state.transfers.get(transfer), step)
+  if (of === undefined || of.isVoid || !of.isApproved) return broken("executes what is not approved")
+  of.open.add(submissionId)
+  return holds
+}
+
+const answered = (state: State, { outcome, step, submissionId, transfer }: CommandOfKind<"NoteSubmission">): Verdict => {
+  const isOver = outcome === "refused" || outcome === "not_sent"
+  if (isOver) current(state.transfers.get(transfer), step)?.open.delete(submissionId)
+  return holds
+}
+
+const completed = (state: State, { commandId, outcome, submissionId }: CommandOfKind<"NoteCompletion">): Verdict => {
+  const of = state.commands.get(commandId)
+  if (of === undefined) return broken("is of a command that nothing was prepared for")
+  const money = state.transfers.get(of[0])!
+  if (outcome === "accepted") money.done.add(of[1])
+  if (outcome === "refused") current(money, of[1])?.open.delete(submissionId)
+  return holds
+}
+
+const scanned = (state: State, { recordTimeEpochMs, step, transfer }: CommandOfKind<"NoteScan">): Verdict => {
+  const of = current(state.transfers.get(transfer), step)
+  if (of === undefined) return broken("is of a step that is not prepared")
+  const isPassed = of.scheme >= 3 && recordTimeEpochMs > of.mostRecordTime
+  if (!isPassed && of.open.size > 0) return broken(`gives up submissions that may be accepted: ${[...of.open].join(", ")}`)
+  of.isVoid = true
+  return holds
+}
+
+const requested = (state: State, { command, sequence }: Record, kind: Money["kind"]): Verdict => {
+  const amount = "amountAtoms" in command ? BigInt(command.amountAtoms) : 0n
+  state.transfers.set(sequence * 64, { kind, amount, steps: new Map(), done: new Set() })
+  return holds
+}
+
+const committed = (state: State, record: Record): Verdict => {
+  const { command } = record
+  switch (command.kind) {
+    case "RequestDeposit":
+      return requested(state, record, "deposit")
+    case "RequestWithdrawal":
+      return requested(state, record, "withdrawal")
+    case "RequestPartyChange":
+      return requested(state, record, "party_change")
+    case "PrepareStep":
+      return prepared(state, command)
+    case "ApproveStep":
+      return approved(state, command)
+    case "BeginSubmission":
+      return begun(state, command)
+    case "NoteSubmission":
+      return answered(state, command)
+    case "NoteCompletion":
+      return completed(state, command)
+    case "NoteScan":
+      return scanned(state, command)
+    default:
+      return holds
+  }
+}
+
+/** What the engine says of all of it. */
+const inspected = ({ transfers }: State, { ledger }: Glance): Verdict => {
+  const { depositedAtoms, withdrawnAtoms } = ledger.funds
+  let deposited = 0n
+  let withdrawn = 0n
+  for (const [number, money] of transfers) {
+    const view = ledger.transfer(number)
+    if (view === undefined) continue
+    const isOver = view.end === "rejected" || view.end === "expired"
+    const open = [...money.steps].find(([step, all]) =>
+      step !== "treasury_offer_withdrawal" && !money.done.has(step) && all.some(({ isVoid, open: each }) => !isVoid && each.size > 0)
+    )
+    if (isOver && open !== undefined) return broken(`${view.id} is ${view.end}, and the ledger may yet do its ${open[0]}`)
+    if (view.end === "ledger_confirmed" && !isDone(money)) return broken(`${view.id} is confirmed, and the ledger has not done it`)
+    if (money.kind === "deposit" && isDone(money)) deposited += money.amount
+    if (money.kind === "withdrawal" && isDone(money) && !isOver) withdrawn += money.amount
+  }
+  if (deposited !== depositedAtoms)
+    return broken(`deposits that the ledger has done are ${deposited} atoms, credited were ${depositedAtoms}`)
+  return withdrawn === withdrawnAtoms
+    ? holds
+    : broken(`withdrawals that the ledger has done are ${withdrawn} atoms, spent were ${withdrawnAtoms}`)
+}
+
+export const ledgerMoney: Property<State> = {
+  name: "what-the-ledger-did-is-booked-once",
+  invariant: "I10",
+  kind: "safety",
+  initial: () => ({ transfers: new Map(), commands: new Map() }),
+  observe: (state, seen: Observation) => {
+    if (seen._tag === "Inspected") return state.transfers.size === 0 ? holds : inspected(state, seen.reads)
+    if (seen._tag !== "Committed" || seen.decision.outcomes[0]?.refusal !== Refusal.none) return holds
+    const verdict = committed(state, seen.record)
+    return verdict === undefined ? holds : broken(`record ${seen.record.sequence} ${verdict}`)
+  }
+}

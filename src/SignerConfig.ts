@@ -1,0 +1,126 @@
+/**
+ * What a signer goes by, from environment variables of its own process: where owners approve, where and as whom the venue deals on the
+ * ledger, and what the treasury gives. A signer in the venue's own process is told by the venue's variables.
+ */
+import * as Config from "effect/Config"
+import * as ConfigError from "effect/ConfigError"
+import * as Either from "effect/Either"
+import * as Option from "effect/Option"
+import type * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import { moneyScale, parseDecimal } from "./domain/Units.js"
+import { setting } from "./ledger/development/Setting.js"
+import { Custody } from "./ledger/Planned.js"
+import type * as Signer from "./signer/Signer.js"
+import { optionalSecret, refuse, siteOf, siteSettings, type TlsFiles, tlsOf } from "./VenueConfig.js"
+
+/** USDC that a venue of development gives, where nothing is set. */
+const developmentLimits = { perWithdrawal: "100000", daily: "1000000" } as const
+
+const text = (name: string) => Config.option(Config.nonEmptyString(name))
+
+/** USDC as a decimal. */
+const money = (name: string): Config.Config<Option.Option<number>> =>
+  text(name).pipe(
+    Config.mapOrFail((found) => {
+      if (Option.isNone(found)) return Either.right(Option.none())
+      const atoms = parseDecimal(found.value, moneyScale)
+      return typeof atoms === "number" && atoms > 0
+        ? Either.right(Option.some(atoms))
+        : Either.left(ConfigError.InvalidData([name], "must be USDC above zero, with at most six decimals"))
+    })
+  )
+
+const settings = Config.all({
+  ...siteSettings,
+  perWithdrawalAtoms: money("TREASURY_WITHDRAWAL_LIMIT"),
+  dailyAtoms: money("TREASURY_DAILY_LIMIT"),
+  userId: text("LEDGER_USER_ID"),
+  synchronizerId: text("LEDGER_SYNCHRONIZER_ID"),
+  custodyPackageId: text("LEDGER_CUSTODY_PACKAGE_ID"),
+  tokenPackageId: text("LEDGER_TOKEN_PACKAGE_ID"),
+  tokenAdmin: text("LEDGER_TOKEN_ADMIN"),
+  tokenId: text("LEDGER_TOKEN_ID")
+})
+type Settings = Config.Config.Success<typeof settings>
+
+type Found<A> = Either.Either<A, ConfigError.ConfigError>
+
+/** What is set, or in development what goes without saying. */
+const required = <A>(environment: Settings["environment"], name: string, found: Option.Option<A>, development: A): Found<A> => {
+  if (Option.isSome(found)) return Either.right(found.value)
+  return environment === "development" ? Either.right(development) : refuse(name, "must be set outside development")
+}
+
+const isText = {
+  userId: Schema.is(Custody.fields.userId),
+  synchronizerId: Schema.is(Custody.fields.synchronizerId),
+  packageId: Schema.is(Custody.fields.custodyPackageId),
+  admin: Schema.is(Custody.fields.token.fields.admin),
+  tokenId: Schema.is(Custody.fields.token.fields.id)
+}
+
+/** A text of the ledger's, of the form that it has. */
+const formed = (name: string, found: Found<string>, isFormed: (text: string) => boolean): Found<string> =>
+  Either.flatMap(found, (text) => isFormed(text) ? Either.right(text) : refuse(name, "is not of the form that the ledger has"))
+
+const custodyOf = (found: Settings): Found<Signer.Settings["custody"]> => {
+  const { environment } = found
+  const one = (name: string, value: Option.Option<string>, development: string, isFormed: (text: string) => boolean) =>
+    formed(name, required(environment, name, value, development), isFormed)
+  return Either.map(
+    Either.all({
+      userId: one("LEDGER_USER_ID", found.userId, "perpetuum", isText.userId),
+      synchronizerId: one("LEDGER_SYNCHRONIZER_ID", found.synchronizerId, setting.synchronizerId, isText.synchronizerId),
+      custodyPackageId: one("LEDGER_CUSTODY_PACKAGE_ID", found.custodyPackageId, setting.custodyPackageId, isText.packageId),
+      packageId: one("LEDGER_TOKEN_PACKAGE_ID", found.tokenPackageId, setting.token.packageId, isText.packageId),
+      admin: one("LEDGER_TOKEN_ADMIN", found.tokenAdmin, setting.token.admin, isText.admin),
+      id: one("LEDGER_TOKEN_ID", found.tokenId, setting.token.id, isText.tokenId)
+    }),
+    ({ admin, custodyPackageId, id, packageId, synchronizerId, userId }) => ({
+      environment,
+      userId,
+      synchronizerId,
+      custodyPackageId,
+      token: { packageId, admin, id }
+    })
+  )
+}
+
+const limitsOf = ({ dailyAtoms, environment, perWithdrawalAtoms }: Settings): Found<Signer.Settings["limits"]> => {
+  const atoms = (decimal: string): number => parseDecimal(decimal, moneyScale) as number
+  return Either.all({
+    perWithdrawalAtoms: required(environment, "TREASURY_WITHDRAWAL_LIMIT", perWithdrawalAtoms, atoms(developmentLimits.perWithdrawal)),
+    dailyAtoms: required(environment, "TREASURY_DAILY_LIMIT", dailyAtoms, atoms(developmentLimits.daily))
+  })
+}
+
+/** What a signer decides by, wherever it runs. */
+const signerOf = (found: Settings): Found<Signer.Settings> =>
+  Either.all({ custody: custodyOf(found), limits: limitsOf(found), site: siteOf(found) })
+
+/** Where and as whom the venue deals on the ledger: told alike to the signer and to the venue. */
+export const custody: Config.Config<Signer.Settings["custody"]> = settings.pipe(Config.mapOrFail(custodyOf))
+
+export const signer: Config.Config<Signer.Settings> = settings.pipe(Config.mapOrFail(signerOf))
+
+/** What a signer that is a process of its own goes by. */
+export interface ProcessConfig {
+  readonly signer: Signer.Settings
+  readonly secret: Redacted.Redacted
+  readonly token: Redacted.Redacted
+  readonly tls: TlsFiles | undefined
+}
+
+const set = <A>(name: string, found: Option.Option<A>): Found<A> =>
+  Option.isSome(found) ? Either.right(found.value) : refuse(name, "must be set")
+
+export const processConfig: Config.Config<ProcessConfig> = Config.all({
+  found: settings,
+  secret: optionalSecret("SIGNER_SECRET", 16),
+  token: optionalSecret("SIGNER_TOKEN", 16)
+}).pipe(
+  Config.mapOrFail(({ found, secret, token }) =>
+    Either.all({ signer: signerOf(found), secret: set("SIGNER_SECRET", secret), token: set("SIGNER_TOKEN", token), tls: tlsOf(found) })
+  )
+)

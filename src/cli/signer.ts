@@ -1,0 +1,98 @@
+/**
+ * `npm run signer -- --port N --data DIR`: the signer as a process of its own, which alone holds the parties' keys and signs what their
+ * owners have approved. Its settings are environment variables; the README lists them.
+ *
+ * Exit codes: 0 stopped as asked; 1 it cannot listen; 2 the keys cannot be opened; 3 the command line or a setting is wrong.
+ */
+import * as Cli from "@effect/cli/Command"
+import * as CliOptions from "@effect/cli/Options"
+import * as NodeContext from "@effect/platform-node/NodeContext"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Layer from "effect/Layer"
+import * as Runtime from "effect/Runtime"
+import { programVersion } from "../domain/Version.js"
+import { type Application, Listener } from "../edge/http/Listener.js"
+import * as NodeListener from "../edge/http/NodeListener.js"
+import * as NodeTls from "../edge/http/NodeTls.js"
+import * as NodePasskeyVerifier from "../identity/NodePasskeyVerifier.js"
+import * as NodeKeyStore from "../signer/NodeKeyStore.js"
+import { PartySigner } from "../signer/PartySigner.js"
+import { mostBodyBytes } from "../signer/Protocol.js"
+import * as Signer from "../signer/Signer.js"
+import * as SignerApplication from "../signer/SignerApplication.js"
+import { processConfig } from "../SignerConfig.js"
+import { Ended, settle, teardownOfFollowing, unreadableCode, usage } from "./Exit.js"
+
+const cannotListenCode = 1
+
+/** The venue and who looks after it: more than a handful are nobody that the signer knows. */
+const mostConnections = 64
+
+const options = {
+  host: CliOptions.text("host").pipe(CliOptions.withDescription("Where it listens"), CliOptions.withDefault("127.0.0.1")),
+  port: CliOptions.integer("port").pipe(CliOptions.withDescription("The port; 0 takes a free one"), CliOptions.withDefault(8090)),
+  data: CliOptions.text("data").pipe(CliOptions.withDescription("The directory of its keys"), CliOptions.withDefault("./signer-data"))
+}
+
+const isLoopback = (host: string): boolean => host === "localhost" || host === "::1" || host.startsWith("127.")
+
+const misframed = (reason: string): SignerApplication.Response =>
+  SignerApplication.told(reason === "body_too_large" ? 413 : 400, "the request cannot be read")
+
+/** The signer's answers, as the listener asks for them. */
+const applicationOf = (
+  answer: (request: SignerApplication.Request) => Effect.Effect<SignerApplication.Response>,
+  runtime: Runtime.Runtime<never>
+): Application => ({
+  handle: (request, reply) => {
+    Runtime.runCallback(runtime)(answer(request), {
+      onExit: (exit) => reply(Exit.isSuccess(exit) ? exit.value : SignerApplication.told(503, "the signer is stopping"))
+    })
+  },
+  misframed
+})
+
+const command = Cli.make("signer", options, ({ data, host, port }) =>
+  Effect.gen(function*() {
+    const { secret, signer, tls, token } = yield* processConfig
+    if (tls === undefined && !isLoopback(host)) {
+      return yield* usage("to listen beyond this machine it needs TLS_CERT and TLS_KEY: its token would be read on the way")
+    }
+    const served = tls === undefined ? undefined : yield* NodeTls.load(tls.certFile, tls.keyFile)
+    const keys = Signer.layer(signer).pipe(
+      Layer.provide(Layer.merge(NodeKeyStore.layer({ directory: data, secret }), NodePasskeyVerifier.layer))
+    )
+    const listener = NodeListener.layer({
+      ...NodeListener.defaults,
+      host,
+      port,
+      tls: served,
+      bodyLimit: mostBodyBytes,
+      connectionLimit: mostConnections,
+      connectionsPerAddress: mostConnections
+    })
+    yield* Effect.scoped(Effect.gen(function*() {
+      const answer = SignerApplication.make(yield* PartySigner, token)
+      const { serve } = yield* Listener
+      const { address, port: taken } = yield* serve(applicationOf(answer, yield* Effect.runtime<never>()))
+      const scheme = served === undefined ? "http" : "https"
+      yield* Effect.log(`${signer.custody.environment} signer at ${scheme}://${address}:${taken}, keys in ${data}`)
+      return yield* Effect.never
+    })).pipe(Effect.provide(Layer.merge(keys, listener)))
+  }).pipe(
+    Effect.catchTags({
+      StoreRefused: ({ message }) => new Ended({ code: unreadableCode, text: message }),
+      ListenError: ({ message }) => new Ended({ code: cannotListenCode, text: message })
+    }),
+    Effect.catchTag("ConfigError", (error) => usage(String(error)))
+  )).pipe(Cli.withDescription("The signer of parties' transactions, as a process of its own."))
+
+const run = Cli.run(command, { name: "signer", version: programVersion })
+
+run(process.argv).pipe(
+  settle,
+  Effect.provide(NodeContext.layer),
+  NodeRuntime.runMain({ teardown: teardownOfFollowing, disableErrorReporting: true })
+)

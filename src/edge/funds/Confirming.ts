@@ -1,0 +1,152 @@
+/**
+ * The loop in which an owner approves a transfer step by step. `initiate` goes on with it as far as the venue can and asks for the
+ * next approval; `complete` takes one, and executes what it approves. Both may be repeated, whatever was lost.
+ */
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Refusal } from "../../domain/Refusal.js"
+import type { SessionView, TransferView } from "../../engine/Reads.js"
+import { Operation } from "../../operations/Operations.js"
+import { approvalChallenge } from "../../signer/Approval.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import { fail } from "../http/Executor.js"
+import * as Fields from "../http/Fields.js"
+import * as Submission from "../http/Submission.js"
+import { owned } from "../identity/Sent.js"
+import * as Factor from "./Factor.js"
+import { SigningStep } from "./TransferRecord.js"
+import { failureOf } from "./Troubles.js"
+
+type SigningStep = typeof SigningStep.Type
+
+/** What `complete` brings beside what names the transfer. */
+export const completion = {
+  action: Schema.Literal("complete"),
+  signingStep: SigningStep,
+  challengeIdentifier: Fields.Name,
+  firstFactor: Factor.FirstFactor
+}
+export type Completion = Schema.Schema.Type<Schema.Struct<typeof completion>>
+
+export const initiation = {
+  action: Schema.Literal("initiate"),
+  signingStep: Fields.optional(SigningStep).annotations({ description: "The step that is expected; 409 where the transfer is at another one." })
+}
+export type Initiation = Schema.Schema.Type<Schema.Struct<typeof initiation>>
+
+/** Where the transfer is, and the approval that is due, if one is. */
+export interface Confirmed {
+  readonly transfer: TransferView
+  readonly due: { readonly signingStep: SigningStep; readonly challenge: Factor.Challenge } | undefined
+}
+
+const conflict = Errors.refused(Refusal.stepConflict)
+
+/** A transfer of the account by its number; unknown and foreign ones are answered alike. */
+export const withTransfer = <A>(
+  { state }: Services,
+  { account }: SessionView,
+  kind: TransferView["kind"],
+  number: number | undefined,
+  then: (transfer: TransferView) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> =>
+  Effect.suspend(() => {
+    const transfer = number === undefined ? undefined : state.transfer(number)
+    return transfer?.account === account && transfer.kind === kind ? then(transfer) : fail(Errors.refused(Refusal.transferNotFound))
+  })
+
+/** The step that waits for its owner, with the transaction that was prepared for it. */
+const awaited = ({ awaits, stepAtHand: step }: TransferView) => {
+  if (awaits !== "approval" || step === undefined || step.name === "treasury_offer_withdrawal") return undefined
+  const { binding, name, preparation } = step
+  return binding === null || preparation === null ? undefined : { name, commandId: binding.commandId, hash: preparation.hash }
+}
+
+/** Whether nothing may be asked before the venue has done something for it. */
+const isVenues = ({ awaits }: TransferView): boolean => awaits === "party" || awaits === "preparation"
+
+/** The question that is open about what is prepared, or a new one. */
+const question = (services: Services, transfer: TransferView): Effect.Effect<Confirmed, Errors.Failure> =>
+  Effect.gen(function*() {
+    const { funds, now, state } = services
+    const step = awaited(transfer)
+    if (step === undefined) return { transfer, due: undefined }
+    const { commandId, hash, name } = step
+    const { id, kind, number } = transfer
+    const at = now()
+    const about = { transfer: number, step: name, hash }
+    const open = funds.steps.ask(`${number}/${name}/${hash}`, about, (nonce) =>
+      approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
+    if (open === undefined) return yield* fail(Errors.identityBusy)
+    const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", at)
+    // Where the signer cannot be asked now, it is asked when the approval comes.
+    const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(transfer.account)), () => undefined)
+    const allowed = keys === undefined ? may : may.filter((each) => keys.credentialIds.includes(each))
+    return { transfer, due: { signingStep: name, challenge: Factor.asked(services, open, allowed) } }
+  })
+
+/** Goes on with a transfer, and asks for the approval that is due. */
+export const initiate = (services: Services, { number }: TransferView, signingStep?: SigningStep): Effect.Effect<Confirmed, Errors.Failure> =>
+  Effect.gen(function*() {
+    const { funds, state } = services
+    const before = state.transfer(number)!
+    const asked = before.stepAtHand === undefined ? undefined : yield* Effect.either(funds.ask(number))
+    const transfer = state.transfer(number)!
+    if (isVenues(transfer)) {
+      return yield* fail(asked?._tag === "Left" ? failureOf(asked.left, transfer) : Errors.ledgerUnavailable)
+    }
+    if (signingStep !== undefined && transfer.stepAtHand?.name !== signingStep) return yield* fail(conflict)
+    return yield* question(services, transfer)
+  })
+
+/** Whether an answer is the one by which one of the steps was approved: then it was taken before. */
+const isTaken = ({ id, kind, steps }: TransferView, { firstFactor, signingStep }: Completion): boolean =>
+  steps.some(({ approval, binding, name, preparation }) => {
+    if (name !== signingStep || approval === null || binding === null || preparation === null) return false
+    const { credentialId, nonce } = approval
+    const { commandId } = binding
+    const hash = Buffer.from(preparation.hash, "hex")
+    return credentialId === firstFactor.credentialAssertion.credId
+      && Factor.answered(firstFactor) === approvalChallenge({ kind, id, step: name, commandId, hash, nonce })
+  })
+
+/** Takes an approval, and executes what it approves: what came of that is told as far as it is known. */
+export const complete = (
+  services: Services,
+  trader: SessionView,
+  { number }: TransferView,
+  body: Completion,
+  remoteAddress: string
+): Effect.Effect<Confirmed, Errors.Failure> =>
+  Effect.gen(function*() {
+    const { funds, now, state } = services
+    const transfer = state.transfer(number)!
+    const stands = { transfer, due: undefined }
+    if (isTaken(transfer, body)) return stands
+    const taken = funds.steps.take(body.challengeIdentifier, now())
+    if (taken === undefined) return yield* fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
+    const { about, challenge, nonce } = taken
+    const step = awaited(transfer)
+    if (about.transfer !== number || about.step !== body.signingStep || step?.hash !== about.hash) return yield* fail(conflict)
+    const { passkey: { credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor, challenge, remoteAddress)
+    const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
+    if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
+    const { authenticatorData, clientData, signature } = body.firstFactor.credentialAssertion
+    const approval = owned("ApproveStep", trader, Operation.approveStep, {
+      transfer: number,
+      step: about.step,
+      hash: about.hash,
+      credentialId,
+      signCount,
+      clientData,
+      authenticatorData,
+      signature,
+      nonce,
+      remoteAddress
+    })
+    yield* Submission.submitted(services, approval)
+    // It is approved for good: whatever is in the way of its execution now, the venue goes on with it by itself.
+    yield* Effect.either(funds.ask(number))
+    return { transfer: state.transfer(number)!, due: undefined }
+  })

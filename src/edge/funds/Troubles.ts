@@ -1,0 +1,17 @@
+/** What is in the way of a transfer, as its owner is told of it. */
+import type { TransferView } from "../../engine/Reads.js"
+import type { Trouble } from "../../funds/Trouble.js"
+import * as Errors from "../http/Errors.js"
+
+export const failureOf = (trouble: Trouble, { kind }: Pick<TransferView, "kind">): Errors.Failure => {
+  switch (trouble._tag) {
+    case "Unreachable":
+      return Errors.ledgerUnavailable
+    case "Stopped":
+      return Errors.ledgerStopped
+    case "Withheld":
+      return Errors.identityBusy
+    case "Declined":
+      return Errors.ledgerDeclines(kind === "withdrawal" ? "withdrawal_rejected" : "deposit_rejected")
+  }
+}

@@ -1,0 +1,165 @@
+/** Deposits: `POST` and `GET /v1/accounts/{accountId}/deposits`, `GET` and `DELETE .../{depositId}`, and `POST .../confirm`. */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import * as Ids from "../../domain/Ids.js"
+import { Operation } from "../../operations/Operations.js"
+import { withAccount, withContractAccount } from "../accounts/Own.js"
+import type { Services } from "../http/Call.js"
+import * as Example from "../http/Example.js"
+import { json } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import { page, pageLimit, withCursor } from "../http/Listing.js"
+import * as Route from "../http/Route.js"
+import * as Submission from "../http/Submission.js"
+import { keyed, owned } from "../identity/Sent.js"
+import * as Confirming from "./Confirming.js"
+import * as Factor from "./Factor.js"
+import { amountBody, amountOf } from "./Requesting.js"
+import * as Samples from "./Samples.js"
+import { Deposit, deposit, SigningStep, statuses } from "./TransferRecord.js"
+import { created } from "./Created.js"
+
+const path = "/v1/accounts/:accountId/deposits"
+const target = `/v1/accounts/${Example.accountId}/deposits`
+const DepositPath = Schema.Struct({ accountId: Fields.Name, depositId: Fields.Name })
+
+const DepositBody = Schema.Struct(amountBody).annotations({ identifier: "DepositBody" })
+
+export const createDeposit = Route.effect({
+  tag: "funds",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.post("createDeposit", path)
+    .setPath(Fields.AccountPath)
+    .setHeaders(Fields.IdempotencyHeaders)
+    .setPayload(DepositBody)
+    .addSuccess(Deposit)
+    .addError(Failures.native(Failures.command, 404, 422))
+    .annotate(OpenApi.Summary, "Ask for a deposit: nothing moves before its steps are approved"),
+  example: { target, body: { asset: "USDC", amountAtoms: "250000000" } },
+  handler: (services) => ({ headers, path: { accountId }, payload, trader }) =>
+    withAccount(services.state, trader, accountId, () =>
+      Effect.map(
+        Submission.submitted(
+          services,
+          keyed("RequestDeposit", trader, Operation.requestDeposit, headers, { accountId, ...payload }, amountOf(payload))
+        ),
+        (outcome) => deposit(services, created(outcome, { amountAtoms: amountOf(payload).amountAtoms, partyId: "" }))
+      ))
+})
+
+const DepositList = Schema.Struct({
+  version: Schema.Literal("external-deposit-list/v1"),
+  accountId: Fields.Text,
+  deposits: Schema.Array(Deposit),
+  nextCursor: Fields.NextCursor
+}).annotations({ identifier: "DepositList", description: "Newest first; of those that are over the latest 1,000 are kept." })
+
+export const listDeposits = Route.effect({
+  tag: "funds",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.get("listDeposits", path)
+    .setPath(Fields.AccountPath)
+    .setUrlParams(Schema.Struct(Fields.page))
+    .addSuccess(DepositList)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "Deposits of the account, newest first"),
+  example: { target: `${target}?limit=50` },
+  handler: (services) => ({ path: { accountId }, trader, urlParams }) =>
+    withAccount(services.state, trader, accountId, (account) =>
+      withCursor("deposits", urlParams.cursor, (before) => {
+        const limit = pageLimit(urlParams.limit)
+        const rows = services.state.transfersOf(account, "deposit", before, limit + 1).map((transfer) => ({
+          ordinal: transfer.number,
+          transfer
+        }))
+        return json({
+          version: "external-deposit-list/v1",
+          accountId,
+          ...page("deposits", limit, rows, ({ transfer }) => deposit(services, transfer))
+        })
+      }))
+})
+
+export const getDeposit = Route.effect({
+  tag: "funds",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.get("getDeposit", `${path}/:depositId`)
+    .setPath(DepositPath)
+    .addSuccess(Deposit)
+    .addError(Failures.native(Failures.keyedRead, 404))
+    .annotate(OpenApi.Summary, "A deposit: where it stands, and what the ledger last said"),
+  example: { target: `${target}/${Samples.depositId}` },
+  handler: (services) => ({ path: { accountId, depositId }, trader }) =>
+    withAccount(services.state, trader, accountId, () =>
+      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), (transfer) =>
+        Effect.succeed(deposit(services, transfer))))
+})
+
+export const cancelDeposit = Route.effect({
+  tag: "funds",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.del("cancelDeposit", `${path}/:depositId`)
+    .setPath(DepositPath)
+    .addSuccess(Deposit)
+    .addError(Failures.native(Failures.keyedRead, 404, 409))
+    .annotate(OpenApi.Summary, "Give a deposit up whose step at hand is not approved: an offer that stands is withdrawn"),
+  example: { target: `${target}/${Samples.depositId}` },
+  handler: (services) => ({ path: { accountId, depositId }, trader }) =>
+    withAccount(services.state, trader, accountId, () =>
+      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), ({ number }) =>
+        Effect.map(
+          Submission.submitted(services, owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: number })),
+          () => deposit(services, services.state.transfer(number)!)
+        )))
+})
+
+const named = { depositId: Fields.Name }
+const ConfirmBody = Schema.Union(
+  Schema.Struct({ ...named, ...Confirming.initiation }).annotations({ identifier: "DepositInitiation" }),
+  Schema.Struct({ ...named, ...Confirming.completion }).annotations({ identifier: "DepositCompletion" })
+).annotations({ identifier: "DepositConfirmBody" })
+
+const Confirmed = Schema.Struct({
+  version: Schema.Literal("local-signing/v2"),
+  status: Schema.Literal("approval_required", ...statuses.other).annotations({
+    description: "`approval_required`: sign `challenge` and send `complete`. `bound`, `submitted` and `submitted_unknown`: send `initiate` "
+      + "again after a while. Otherwise it is over."
+  }),
+  signingStep: Fields.optional(SigningStep),
+  challenge: Fields.optional(Factor.Challenge),
+  deposit: Deposit
+}).annotations({ identifier: "DepositConfirmed" })
+
+const confirmed = (services: Services, { due, transfer }: Confirming.Confirmed): typeof Confirmed.Type => {
+  const told = deposit(services, transfer)
+  return { version: "local-signing/v2", status: due === undefined ? told.status : "approval_required", ...due, deposit: told }
+}
+
+export const confirmDeposit = Route.effect({
+  tag: "funds",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.post("confirmDeposit", `${path}/confirm`)
+    .setPath(Fields.AccountPath)
+    .setPayload(ConfirmBody)
+    .addSuccess(Confirmed)
+    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409, 422))
+    .annotate(OpenApi.Summary, "Drive the next step of a deposit that its owner has to approve"),
+  example: { target: `${target}/confirm`, body: { action: "initiate", depositId: Samples.depositId } },
+  handler: (services) => ({ path: { accountId }, payload, remoteAddress, trader }) =>
+    withContractAccount(services.state, trader, accountId, () =>
+      Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(payload.depositId), (transfer) =>
+        Effect.map(
+          payload.action === "initiate"
+            ? Confirming.initiate(services, transfer, payload.signingStep)
+            : Confirming.complete(services, trader, transfer, payload, remoteAddress),
+          (came) => confirmed(services, came)
+        )))
+})

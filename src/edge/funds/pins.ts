@@ -1,0 +1,116 @@
+/**
+ * Passkeys that the signer takes approvals by: `POST /v1/accounts/{accountId}/ledger-party/passkeys`. The signer pins an account's
+ * passkeys when it makes the account's first key, and changes them only by an approval of one that is pinned, one change at a time.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Refusal } from "../../domain/Refusal.js"
+import type { PinsQuestion } from "../../funds/Funds.js"
+import { pinsChallenge } from "../../signer/Approval.js"
+import type { AccountKeys } from "../../signer/Requests.js"
+import { withAccount } from "../accounts/Own.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
+import * as Example from "../http/Example.js"
+import { fail } from "../http/Executor.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import * as Factor from "./Factor.js"
+
+const Body = Schema.Union(
+  Schema.Struct({ action: Schema.Literal("initiate") }).annotations({ identifier: "PinsInitiation" }),
+  Schema.Struct({ action: Schema.Literal("complete"), challengeIdentifier: Fields.Name, firstFactor: Factor.FirstFactor }).annotations({
+    identifier: "PinsCompletion"
+  })
+).annotations({ identifier: "PinsBody" })
+
+const Pins = Schema.Struct({
+  version: Schema.Literal("external-ledger-party-passkeys/v1"),
+  accountId: Fields.Text,
+  status: Schema.Literal("current", "approval_required").annotations({
+    description: "`current`: the passkeys that approve on the ledger are the account's."
+  }),
+  change: Fields.optional(Schema.Literal("add", "remove")),
+  credentialId: Fields.optional(Fields.Text).annotations({ description: "The passkey that is to be added or removed." }),
+  challenge: Fields.optional(Factor.Challenge)
+}).annotations({ identifier: "LedgerPartyPasskeys" })
+
+/** What has to change next so that what is pinned is what the account has; undefined where it is. */
+const dueOf = ({ state }: Services, account: number, { accountId, credentialIds, revision }: AccountKeys): PinsQuestion | undefined => {
+  const own = state.passkeys(account)
+  const missing = own.find(({ credentialId }) => !credentialIds.includes(credentialId))
+  if (missing !== undefined) {
+    const { credentialId, publicKey } = missing
+    return { accountId, change: "add", passkey: { credentialId, publicKey }, revision }
+  }
+  const left = credentialIds.find((each) => own.every(({ credentialId }) => credentialId !== each))
+  // Of one that is removed the signer looks at its id alone; the venue does not know its key any more.
+  return left === undefined ? undefined : { accountId, change: "remove", passkey: { credentialId: left, publicKey: "none" }, revision }
+}
+
+const withKeys = <A>(
+  { funds, state }: Services,
+  account: number,
+  then: (keys: AccountKeys) => Effect.Effect<A, Errors.Failure>
+): Effect.Effect<A, Errors.Failure> =>
+  Effect.flatMap(
+    Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
+    (keys) => keys === undefined ? fail(Errors.refused(Refusal.partyMissing)) : then(keys)
+  )
+
+/** The change that is due, asked of a passkey that is pinned. */
+const due = (services: Services, account: number): Effect.Effect<typeof Pins.Type, Errors.Failure> =>
+  withKeys<typeof Pins.Type>(services, account, (keys) => {
+    const { accountId } = keys
+    const asked = dueOf(services, account, keys)
+    if (asked === undefined) return Effect.succeed({ version: "external-ledger-party-passkeys/v1" as const, accountId, status: "current" as const })
+    const { change, passkey: { credentialId }, revision } = asked
+    const question = services.funds.pins.ask(
+      `${accountId}/${revision}/${change}/${credentialId}`,
+      asked,
+      (nonce) => pinsChallenge({ ...asked, nonce }),
+      services.now()
+    )
+    if (question === undefined) return fail(Errors.identityBusy)
+    return Effect.succeed({
+      version: "external-ledger-party-passkeys/v1" as const,
+      accountId,
+      status: "approval_required" as const,
+      change,
+      credentialId,
+      challenge: Factor.asked(services, question, keys.credentialIds)
+    })
+  })
+
+export const pinPasskeys = Route.effect({
+  tag: "funds",
+  access: "owner",
+  budget: "key",
+  endpoint: HttpApiEndpoint.post("pinPasskeys", "/v1/accounts/:accountId/ledger-party/passkeys")
+    .setPath(Fields.AccountPath)
+    .setPayload(Body)
+    .addSuccess(Pins)
+    .addError(Failures.native(Failures.keyedReadWithBody, 404, 409))
+    .annotate(OpenApi.Summary, "Have the passkeys that approve on the ledger follow those of the account, one approval by one that does already each"),
+  example: { target: `/v1/accounts/${Example.accountId}/ledger-party/passkeys`, body: { action: "initiate" } },
+  handler: (services) => ({ path: { accountId }, payload, trader }) =>
+    withAccount(services.state, trader, accountId, (account) =>
+      Effect.gen(function*() {
+        if (payload.action === "initiate") return yield* due(services, account)
+        const taken = services.funds.pins.take(payload.challengeIdentifier, services.now())
+        if (taken === undefined || taken.about.accountId !== accountId) {
+          return yield* fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
+        }
+        const { authenticatorData, clientData: clientDataJSON, credId: credentialId, signature } = payload.firstFactor.credentialAssertion
+        const assertion = { credentialId, clientDataJSON, authenticatorData, signature }
+        // The signer alone judges it: what is pinned may be a passkey that the account no longer has.
+        yield* Effect.mapError(
+          services.funds.repin({ ...taken.about, approval: { nonce: taken.nonce, assertion } }),
+          (error) => error._tag === "SignerRefused" ? Errors.assertionInvalid("The signer does not take it for an approval of this change.") : Errors.ledgerUnavailable
+        )
+        return yield* due(services, account)
+      }))
+})

@@ -1,0 +1,92 @@
+/**
+ * The venue's books against the ledger: `POST /v1/operator/reconciliation` compares them now, `PUT` and `DELETE
+ * /v1/operator/withdrawals/stop` stop withdrawals and let them go on.
+ */
+import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
+import * as OpenApi from "@effect/platform/OpenApi"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import { Operation } from "../../operations/Operations.js"
+import { failureOf } from "../funds/Troubles.js"
+import * as Failures from "../http/Failures.js"
+import * as Fields from "../http/Fields.js"
+import * as Route from "../http/Route.js"
+import { operated, OperatorResult } from "./OperatorResult.js"
+import { command } from "./Sent.js"
+
+export const Reconciliation = Schema.Struct({
+  version: Schema.Literal("reconciliation/v1"),
+  treasuryPartyId: Fields.Text,
+  atLedgerOffset: Fields.Count,
+  comparedAtEpochMs: Fields.EpochMs,
+  heldAtoms: Fields.Atoms.annotations({ description: "What the treasury holds on the ledger at that offset." }),
+  owedAtoms: Fields.SignedAtoms.annotations({ description: "What it should hold, as the journal says." }),
+  confirmedDepositsAtoms: Fields.Atoms,
+  confirmedWithdrawalsAtoms: Fields.Atoms,
+  uncreditedDepositsAtoms: Fields.Atoms.annotations({
+    description: "Of deposits that the ledger has confirmed and whose account has no room for the amount yet."
+  }),
+  unattributedAtoms: Fields.SignedAtoms.annotations({ description: "Held less owed: what nothing in the journal accounts for. 0 where the books agree." }),
+  withdrawalsStopped: Schema.Boolean
+}).annotations({ identifier: "Reconciliation" })
+export type Reconciliation = typeof Reconciliation.Type
+
+export const reconcile = Route.effect({
+  tag: "operator",
+  access: "operator",
+  budget: "operator",
+  endpoint: HttpApiEndpoint.post("reconcile", "/v1/operator/reconciliation")
+    .addSuccess(Reconciliation)
+    .addError(Failures.native(Failures.operator))
+    .annotate(OpenApi.Summary, "Compare what the treasury holds on the ledger with what the journal says; a difference stops withdrawals"),
+  example: { target: "/v1/operator/reconciliation" },
+  handler: ({ funds, state }) => () =>
+    Effect.mapBoth(funds.reconcile, {
+      onFailure: (trouble) => failureOf(trouble, { kind: "deposit" }),
+      onSuccess: (report): Reconciliation => ({
+        version: "reconciliation/v1",
+        treasuryPartyId: report.treasury,
+        atLedgerOffset: report.atOffset,
+        comparedAtEpochMs: report.atEpochMs,
+        heldAtoms: String(report.heldAtoms),
+        owedAtoms: String(report.owedAtoms),
+        confirmedDepositsAtoms: String(report.depositedAtoms),
+        confirmedWithdrawalsAtoms: String(report.withdrawnAtoms),
+        uncreditedDepositsAtoms: String(report.uncreditedAtoms),
+        unattributedAtoms: String(report.differenceAtoms),
+        withdrawalsStopped: state.funds.stop !== undefined
+      })
+    })
+})
+
+export const stopWithdrawals = Route.effect({
+  tag: "operator",
+  access: "operator",
+  budget: "operator",
+  endpoint: HttpApiEndpoint.put("stopWithdrawals", "/v1/operator/withdrawals/stop")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .addSuccess(OperatorResult)
+    .addError(Failures.native(Failures.operator))
+    .annotate(OpenApi.Summary, "Take and approve no withdrawal until they are let go on: what was executed goes on"),
+  example: { target: "/v1/operator/withdrawals/stop" },
+  handler: (services) => ({ headers }) =>
+    operated(
+      services,
+      "stop_withdrawals",
+      command("StopWithdrawals", Operation.stopWithdrawals, headers, {}, { reason: "operator", differenceAtoms: 0, atOffset: 0 })
+    )
+})
+
+export const allowWithdrawals = Route.effect({
+  tag: "operator",
+  access: "operator",
+  budget: "operator",
+  endpoint: HttpApiEndpoint.del("allowWithdrawals", "/v1/operator/withdrawals/stop")
+    .setHeaders(Fields.IdempotencyHeaders)
+    .addSuccess(OperatorResult)
+    .addError(Failures.native(Failures.operator))
+    .annotate(OpenApi.Summary, "Let withdrawals go on"),
+  example: { target: "/v1/operator/withdrawals/stop" },
+  handler: (services) => ({ headers }) =>
+    operated(services, "allow_withdrawals", command("AllowWithdrawals", Operation.allowWithdrawals, headers, {}, {}))
+})

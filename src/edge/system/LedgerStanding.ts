@@ -1,0 +1,66 @@
+/** How the ledger, the transfers on it and the books stand: for `/metrics` and `/readyz`. None of it makes the venue unready, which trades on. */
+import type { Services } from "../http/Call.js"
+import { transferStatuses } from "../../operations/funds/Transfers.js"
+
+/** What `/readyz` tells of it. */
+export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
+  const { offsetLag, report, stopped, trouble } = funds.standing()
+  const { alarms, offset, openTransfers, stop } = state.funds
+  const alarmed = Object.values(alarms).reduce((sum, count) => sum + count, 0)
+  return {
+    ledger: trouble ?? "live",
+    ledgerOffset: offset,
+    ledgerOffsetLag: offsetLag,
+    openTransfers,
+    transfersForTheOperator: stopped.map(({ reason, transfer }) => `${state.transfer(transfer)?.id ?? transfer}: ${reason}`).join(", "),
+    ledgerAlarms: alarmed,
+    withdrawals: stop === undefined ? "open" : `stopped: ${stop.reason}`,
+    reconciliation: report === undefined
+      ? "not compared yet"
+      : report.differenceAtoms === 0n
+      ? `agrees at ledger offset ${report.atOffset}`
+      : `differs by ${report.differenceAtoms} atoms at ledger offset ${report.atOffset}`
+  }
+}
+
+/** What `/metrics` tells of it. */
+export const registerLedger = ({ funds, metrics, now, state }: Services): void => {
+  metrics.gauges("venue_open_transfers", "Deposits, withdrawals and changes of party that are not over, by status.", ["kind", "status"], () => {
+    const counts = new Map<string, { readonly labels: { readonly kind: string; readonly status: string }; value: number }>()
+    for (const { kind, status } of state.openTransfers()) {
+      const key = `${kind} ${status}`
+      const counted = counts.get(key)
+      if (counted === undefined) counts.set(key, { labels: { kind, status }, value: 1 })
+      else counted.value++
+    }
+    return counts.values()
+  })
+  metrics.gauge("venue_open_transfers_capacity", "Transfers that may be open.", () => state.funds.openCapacity)
+  metrics.gauge(
+    "venue_unknown_submissions",
+    "Open transfers whose step at hand was executed, or is about to be, and nobody knows whether the ledger has it.",
+    () => state.openTransfers().filter(({ status }) => status === unknownStatus).length
+  )
+  metrics.gauge("venue_stopped_transfers", "Open transfers that wait for an operator.", () => funds.standing().stopped.length)
+  metrics.gauge("venue_ledger_reachable", "1 while the ledger and the signer answer.", () => funds.standing().trouble === undefined ? 1 : 0)
+  metrics.gauge("venue_ledger_offset", "The offset of the ledger up to which the journal has its completions.", () => state.funds.offset)
+  metrics.gauge("venue_ledger_offset_lag", "Offsets of the ledger that were not read yet.", () => funds.standing().offsetLag)
+  metrics.counter(
+    "venue_unknown_completions_total",
+    "Completions since the start of commands that are none of the venue's.",
+    () => funds.standing().unknownCompletions
+  )
+  metrics.counters("venue_ledger_alarms_total", "What the ledger said that cannot be.", ["alarm"], () =>
+    Object.entries(state.funds.alarms).map(([alarm, value]) => ({ labels: { alarm }, value })))
+  metrics.gauge("venue_withdrawals_stopped", "1 while withdrawals are stopped.", () => state.funds.stop === undefined ? 0 : 1)
+  metrics.gauges("venue_reconciliation_difference_atoms", "What the treasury holds less what the journal says; absent before it was compared.", [], () => {
+    const { report } = funds.standing()
+    return report === undefined ? [] : [{ labels: {}, value: Number(report.differenceAtoms) }]
+  })
+  metrics.gauges("venue_reconciliation_age_ms", "How long ago the books were last compared; absent before that.", [], () => {
+    const { report } = funds.standing()
+    return report === undefined ? [] : [{ labels: {}, value: now() - report.atEpochMs }]
+  })
+}
+
+const unknownStatus: (typeof transferStatuses)[number] = "submitted_unknown"

@@ -1,0 +1,26 @@
+/** What of an account's money backs nothing: that is free for new risk, and what could be withdrawn of it. */
+import { none } from "../../domain/None.js"
+import * as Margin from "../Margin.js"
+import { isLive } from "../markets/Freshness.js"
+import * as Funding from "../markets/Funding.js"
+import type { State } from "../State.js"
+
+/** Whether an account holds a position in a market whose mark does not move. */
+const holdsInDeadMarket = ({ accounts, atEpochMs, halted, markets, positions }: State, account: number): boolean => {
+  for (let slot = accounts.firstPosition(account); slot !== none; slot = positions.nextOfAccount(slot)) {
+    if (positions.quantity(slot) !== 0 && (halted || !isLive(markets[positions.market(slot)]!, atEpochMs))) return true
+  }
+  return false
+}
+
+/** max(0, margin equity less losses at once less initial margin), money atoms, once all funding is settled. */
+export const availableAtoms = (state: State, account: number): number => {
+  const { accounts } = state
+  Margin.refreshAccount(state, account)
+  const marginEquity = accounts.collateral(account) - Funding.pendingOfAccount(state, account) + accounts.sumUnrealizedLoss(account)
+  return Math.max(0, marginEquity - accounts.sumOrderLoss(account) - accounts.sumInitialMargin(account))
+}
+
+/** What is available, and nothing while a position is held in a market that is not live. */
+export const withdrawableAtoms = (state: State, account: number): number =>
+  holdsInDeadMarket(state, account) ? 0 : availableAtoms(state, account)

@@ -1,0 +1,279 @@
+/**
+ * What the ledger and the signer have done, as whoever drives them brings it. A fact that is known or cannot be is refused without a
+ * record, and changes nothing. A completion that accepts a command is believed whatever the venue thought of it: the ledger has done
+ * it.
+ */
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import type { BeginSubmission } from "../../operations/funds/BeginSubmission.js"
+import type { BindParty } from "../../operations/funds/BindParty.js"
+import type { NoteCompletion } from "../../operations/funds/NoteCompletion.js"
+import type { NoteScan } from "../../operations/funds/NoteScan.js"
+import type { NoteSubmission } from "../../operations/funds/NoteSubmission.js"
+import type { PrepareStep } from "../../operations/funds/PrepareStep.js"
+import type { RejectStep } from "../../operations/funds/RejectStep.js"
+import type { StepName, TransferStands } from "../../operations/funds/Transfers.js"
+import { type Done, done, type Refused } from "../../operations/Outcome.js"
+import { enable } from "../accounts/Standings.js"
+import { Event } from "../EventLog.js"
+import { note as noteSecurity } from "../identity/Noting.js"
+import type { State } from "../State.js"
+import { mostPreparedLength, mostTextLength } from "./Bounds.js"
+import * as Moving from "./Moving.js"
+import * as Steps from "./Steps.js"
+import { currentOf, idOf, stepAtHand, type Transfer } from "./Transfer.js"
+
+/** What a fact is about, and what the step is once it is taken; or what refuses it. */
+interface Judged<S = Steps.Step> {
+  readonly transfer: Transfer
+  readonly at: number
+  readonly step: S
+}
+
+const refusalOf = (taken: "known" | "conflict"): Refusal => taken === "known" ? Refusal.ledgerFactKnown : Refusal.ledgerFactConflict
+
+const isTooLong = (...texts: ReadonlyArray<string>): boolean => texts.some(({ length }) => length > mostTextLength)
+
+/** A step of a transfer by its name. */
+const find = ({ funds }: State, number: number, name: StepName): Judged | Refusal => {
+  const transfer = funds.transfers.find(number)
+  const at = transfer?.steps.findIndex((step) => step.name === name) ?? -1
+  return transfer === undefined || at < 0 ? Refusal.transferNotFound : { transfer, at, step: transfer.steps[at]! }
+}
+
+/** The same where it is the step at hand; a fact about one that is over says nothing new, and about one ahead it cannot be. */
+const findAtHand = (state: State, number: number, name: StepName): Judged | Refusal => {
+  const found = find(state, number, name)
+  if (typeof found === "number" || stepAtHand(found.transfer) === found.step) return found
+  return found.transfer.end !== null || found.step.confirmation !== null ? Refusal.ledgerFactKnown : Refusal.ledgerFactConflict
+}
+
+/** What becomes of a step that was found. */
+const take = (found: Judged | Refusal, apply: (step: Steps.Step, transfer: Transfer) => Steps.Taken): Judged | Refusal => {
+  if (typeof found === "number") return found
+  const taken = apply(found.step, found.transfer)
+  return typeof taken === "string" ? refusalOf(taken) : { ...found, step: taken }
+}
+
+/** Refuses a fact without a record. */
+export const refuses =
+  <C>(judge: (state: State, command: C, atEpochMs: number) => unknown) => (state: State, command: C, atEpochMs: number): Refusal => {
+    const judged = judge(state, command, atEpochMs)
+    return typeof judged === "number" ? judged as Refusal : Refusal.none
+  }
+
+/** Decides a fact that does nothing but change its step. */
+const decides = <C>(
+  judge: (state: State, command: C, atEpochMs: number) => Judged | Refusal,
+  change: (typeof Moving.stepChanges)[number]
+) =>
+(state: State, command: C): TransferStands | Refused => {
+  const judged = judge(state, command, state.atEpochMs)
+  if (typeof judged === "number") return Moving.refusedBy(judged)
+  return Moving.stands(Moving.moveStep(state, judged.transfer, judged.at, judged.step, change))
+}
+
+// ---- parties
+
+export const judgeParty = ({ accounts, funds: { parties, transfers } }: State, command: BindParty): Refusal => {
+  const { keyId, ofAccount, partyId, transfer: number } = command
+  if (ofAccount < 0 || ofAccount >= accounts.count) return Refusal.transferNotFound
+  if (partyId === "" || isTooLong(partyId, keyId)) return Refusal.ledgerFactOutOfBounds
+  const owner = parties.accountOf(partyId)
+  if (number === none) {
+    if (owner === ofAccount) return Refusal.ledgerFactKnown
+    return owner === none && parties.of(ofAccount) === undefined ? Refusal.none : Refusal.ledgerFactConflict
+  }
+  const transfer = transfers.find(number)
+  if (transfer?.account !== ofAccount || transfer.kind !== "party_change") return Refusal.transferNotFound
+  if (transfer.partyId === partyId) return Refusal.ledgerFactKnown
+  return transfer.end === null && transfer.partyId === "" && owner === none ? Refusal.none : Refusal.ledgerFactConflict
+}
+
+export const bindParty = (state: State, command: BindParty): Done | Refused => {
+  const { keyId, ofAccount, partyId, transfer: number } = command
+  const { atEpochMs, events, funds } = state
+  const refusal = judgeParty(state, command)
+  if (refusal !== Refusal.none) return Moving.refusedBy(refusal)
+  if (number === none) {
+    funds.parties.set({ account: ofAccount, partyId, keyId, boundAtEpochMs: atEpochMs, confirmedAtEpochMs: 0 })
+    for (const deposit of funds.transfers.openOf(ofAccount, "deposit")) Moving.bind(state, deposit, partyId, keyId)
+  } else {
+    funds.parties.claim(partyId, ofAccount)
+    Moving.bind(state, funds.transfers.find(number)!, partyId, keyId)
+  }
+  events.event3(Event.PartyBound, ofAccount, number, 0)
+  return done
+}
+
+// ---- preparation
+
+export const judgePreparation = (state: State, command: PrepareStep, atEpochMs: number): Judged | Refusal => {
+  const { commandId, hash, hashingScheme, ledgerEndOffset, maxRecordTimeEpochMs, participantId, preparedTransaction } = command
+  const { synchronizerId, userId } = command
+  const { bounds, transfers } = state.funds
+  if (preparedTransaction.length > mostPreparedLength || isTooLong(commandId, hash, userId, synchronizerId, participantId)) {
+    return Refusal.ledgerFactOutOfBounds
+  }
+  if (transfers.preparedLength + preparedTransaction.length > bounds.preparedLength) return Refusal.tableFull
+  return take(findAtHand(state, command.transfer, command.step), (step, transfer) => {
+    // Without a party nobody can act in it; and a command is of one step, as long as that may still be accepted.
+    const known = transfers.ofCommand(commandId)
+    const holder = known === undefined || known.transfer === transfer.number ? undefined : transfers.find(known.transfer)
+    const isTaken = holder !== undefined && (holder.end === null || holder.account !== transfer.account)
+    if (transfer.partyId === "" || isTaken) return "conflict"
+    return Steps.prepare(
+      step,
+      { commandId, userId, synchronizerId, participantId, ledgerEndOffset },
+      { preparedTransaction, hash, hashingScheme, maxRecordTimeEpochMs, preparedAtEpochMs: atEpochMs }
+    )
+  })
+}
+
+export const prepareStep = decides(judgePreparation, "prepared")
+
+/** What was prepared is not what was planned, or is not signed: that ends a transfer of which nothing was executed. */
+export const judgeRejection = (state: State, { guard, step, transfer }: RejectStep): Judged | Refusal => {
+  if (isTooLong(guard)) return Refusal.ledgerFactOutOfBounds
+  const found = findAtHand(state, transfer, step)
+  if (typeof found === "number") return found
+  const phase = Steps.phaseOf(found.step)
+  const isUntouched = phase === "due" || phase === "prepared" || phase === "approved"
+  return found.transfer.end === null && isUntouched ? found : Refusal.ledgerFactConflict
+}
+
+export const rejectStep = (state: State, command: RejectStep): TransferStands | Refused => {
+  const judged = judgeRejection(state, command)
+  if (typeof judged === "number") return Moving.refusedBy(judged)
+  const { guard, stage, step } = command
+  return Moving.stands(Moving.fail(state, judged.transfer, "rejected", { step, stage, guard }))
+}
+
+// ---- submissions
+
+export const judgeSubmission = (state: State, command: BeginSubmission, atEpochMs: number): Judged | Refusal => {
+  const { step: name, submissionId, transfer: number } = command
+  if (isTooLong(submissionId)) return Refusal.ledgerFactOutOfBounds
+  return take(findAtHand(state, number, name), (step, transfer) => {
+    // What was executed is gone on with: it may be under way already. Nothing new leaves while withdrawals are stopped.
+    const isFirst = Steps.phaseOf(step) === "approved"
+    if (isFirst && transfer.kind === "withdrawal" && state.funds.stop !== null) return "conflict"
+    return Steps.begin(step, submissionId, atEpochMs, state.funds.bounds.submissions)
+  })
+}
+
+export const beginSubmission = decides(judgeSubmission, "begun")
+
+export const judgeAnswer = (state: State, { guard, outcome, step: name, submissionId, transfer }: NoteSubmission): Judged | Refusal => {
+  if (isTooLong(guard, submissionId)) return Refusal.ledgerFactOutOfBounds
+  return take(find(state, transfer, name), (step) => Steps.note(step, submissionId, outcome, guard))
+}
+
+export const noteSubmission = decides(judgeAnswer, "noted")
+
+// ---- completions
+
+interface Completed extends Judged {
+  readonly contradicts: boolean
+}
+
+export const judgeCompletion = (state: State, command: NoteCompletion, atEpochMs: number): Completed | Refusal => {
+  const { commandId, guard, offset, outcome, submissionId, updateId } = command
+  const { transfers } = state.funds
+  const of = transfers.ofCommand(commandId)
+  if (of === undefined) return Refusal.transferNotFound
+  if (isTooLong(commandId, guard, submissionId, updateId)) return Refusal.ledgerFactOutOfBounds
+  const transfer = transfers.find(of.transfer)!
+  const { at } = of
+  const step = transfer.steps[at]!
+  if (outcome !== "accepted") {
+    const taken = Steps.refuse(step, submissionId, outcome, guard, offset)
+    return typeof taken === "string" ? refusalOf(taken) : { transfer, at, step: taken, contradicts: false }
+  }
+  const confirmed = Steps.confirm(step, { updateId, offset, confirmedAtEpochMs: atEpochMs })
+  if (confirmed === "known") return Refusal.ledgerFactKnown
+  return confirmed === "another" ? { transfer, at, step, contradicts: true } : { transfer, at, step: confirmed, contradicts: false }
+}
+
+export const noteCompletion = (state: State, command: NoteCompletion): TransferStands | Refused => {
+  const judged = judgeCompletion(state, command, state.atEpochMs)
+  if (typeof judged === "number") return Moving.refusedBy(judged)
+  const { at, contradicts, step, transfer } = judged
+  if (contradicts) {
+    Moving.raise(state, transfer, at, "accepted_again")
+    return Moving.stands(Moving.countAlarm(state, transfer, at, command.offset))
+  }
+  if (command.outcome !== "accepted") return Moving.stands(Moving.moveStep(state, transfer, at, step, "refused"))
+  return Moving.stands(confirmStep(state, judged))
+}
+
+/** The step is done on the ledger: what follows from it follows whatever the venue had thought of the transfer. */
+const confirmStep = (state: State, { at, step, transfer }: Judged): Transfer => {
+  const before = Steps.phaseOf(transfer.steps[at]!)
+  const isOffersEnd = step.name === "treasury_offer_withdrawal"
+  if (transfer.end !== null && !isOffersEnd) Moving.raise(state, transfer, at, "accepted_after_its_end")
+  else if (before !== "executed" && before !== "refused") Moving.raise(state, transfer, at, "accepted_unasked")
+  else if (transfer.end === null && at > currentOf(transfer)) Moving.raise(state, transfer, at, "accepted_out_of_order")
+  const moved = Moving.confirmStep(state, transfer, at, step)
+  if (step.name === "owner_account_acceptance") confirmParty(state, moved)
+  return transfer.end === null ? moved : confirmLate(state, moved, step)
+}
+
+/** What a transfer that had come to nothing comes to by a step that was done on the ledger all the same. */
+const confirmLate = (state: State, transfer: Transfer, { name }: Steps.Step): Transfer => {
+  switch (name) {
+    case "owner_offer_acceptance":
+      // The amount is in the treasury: it is the account's, and there is no offer left to withdraw.
+      return transfer.isSettled ? transfer : Moving.succeed(state, Moving.withoutOfferWithdrawal(transfer))
+    case "treasury_offer":
+      return Moving.withdrawOffer(state, transfer)
+    case "treasury_withdrawal":
+      // What was given back has left nevertheless. Nobody is made to pay for it by a rule: people have to look.
+      Moving.stop(state, { reason: "contradiction", differenceAtoms: -transfer.amountAtoms, atOffset: 0 })
+      return transfer
+    case "owner_account_acceptance":
+    case "treasury_offer_withdrawal":
+      return transfer
+  }
+}
+
+/** The ledger has the contract of an account's party: it is the account's party, and the account may trade. */
+const confirmParty = (state: State, transfer: Transfer): void => {
+  const { account, end, keyId, kind, number, partyId } = transfer
+  const { atEpochMs, events, funds: { parties } } = state
+  const isChange = kind === "party_change"
+  // A change that was given up changes nothing.
+  if (isChange && end !== "ledger_confirmed") return
+  const party = parties.of(account)
+  if (!isChange && party?.partyId !== partyId) return
+  const boundAtEpochMs = isChange ? transfer.requestedAtEpochMs : party!.boundAtEpochMs
+  parties.set({ account, partyId, keyId, boundAtEpochMs, confirmedAtEpochMs: atEpochMs })
+  events.event3(Event.PartyBound, account, isChange ? number : none, 1)
+  if (isChange) noteSecurity(state, account, "ledger_party_changed", "", "", idOf(transfer))
+  enable(state, account)
+}
+
+// ---- scans
+
+type Scanned = Judged<Steps.Step | "refused">
+
+export const judgeScan = (state: State, command: NoteScan): Scanned | Refusal => {
+  const { hash, recordTimeEpochMs, step: name, throughOffset, transfer } = command
+  const found = findAtHand(state, transfer, name)
+  if (typeof found === "number") return found
+  const scanned = Steps.scan(found.step, hash, throughOffset, recordTimeEpochMs)
+  return scanned === "known" || scanned === "conflict" ? refusalOf(scanned) : { ...found, step: scanned }
+}
+
+export const noteScan = (state: State, command: NoteScan): TransferStands | Refused => {
+  const judged = judgeScan(state, command)
+  if (typeof judged === "number") return Moving.refusedBy(judged)
+  const { at, step, transfer } = judged
+  if (step !== "refused") return Moving.stands(Moving.moveStep(state, transfer, at, step, "voided"))
+  const before = transfer.steps[at]!
+  // The venue's own step is tried again: the offer still stands.
+  if (transfer.end !== null) return Moving.stands(Moving.moveStep(state, transfer, at, Steps.voided(before), "voided"))
+  const [refusal] = before.submissions
+  const stage = refusal!.offset === 0 ? "submission" : "completion"
+  return Moving.stands(Moving.fail(state, transfer, "rejected", { step: before.name, stage, guard: refusal!.guard }))
+}

@@ -1,0 +1,68 @@
+/**
+ * How the money of transfers moves: held for a withdrawal, given back or spent, and credited by a deposit. Each of these happens to
+ * a transfer once: it is settled from then on. Where an account has no room to hold an amount exactly, it waits until there is some.
+ */
+import { assert } from "../../domain/Assert.js"
+import { none } from "../../domain/None.js"
+import { Cause } from "../BalanceLog.js"
+import { Event } from "../EventLog.js"
+import { settleAccount } from "../markets/Funding.js"
+import type { State } from "../State.js"
+import type { Transfer } from "./Transfer.js"
+
+/** What becomes of the amount of a withdrawal; the codes in events are places in this list: add at the end. */
+export const reserveChanges = ["held", "given_back", "spent"] as const
+
+const reserveMoved = ({ events }: State, { account, amountAtoms, number }: Transfer, became: (typeof reserveChanges)[number]): void =>
+  events.event4(Event.ReserveMoved, number, account, reserveChanges.indexOf(became), amountAtoms)
+
+/** Changes an account's collateral by an amount of either sign. */
+const move = (state: State, account: number, amountAtoms: number, cause: Cause): void => {
+  const { accounts } = state
+  const collateralAtoms = accounts.collateral(account) + amountAtoms
+  accounts.setCollateral(account, collateralAtoms)
+  state.noteBalance(account, cause, none, amountAtoms, collateralAtoms)
+  accounts.setLastSequence(account, state.sequence)
+  // Other money stands behind its positions: where they are liquidated has moved.
+  state.changedAccounts.add(account)
+  state.events.event2(Event.CollateralChanged, account, collateralAtoms)
+}
+
+/** Holds the amount of a withdrawal: it is no longer its account's. */
+export const hold = (state: State, withdrawal: Transfer): void => {
+  move(state, withdrawal.account, -withdrawal.amountAtoms, Cause.withdrawalReserved)
+  state.funds.reserved.add(withdrawal.amountAtoms)
+  reserveMoved(state, withdrawal, "held")
+}
+
+/** What was held has left for good. */
+export const spend = (state: State, withdrawal: Transfer): Transfer => {
+  assert(!withdrawal.isSettled, "a withdrawal is spent once")
+  state.funds.reserved.add(-withdrawal.amountAtoms)
+  state.funds.withdrawn.add(withdrawal.amountAtoms)
+  reserveMoved(state, withdrawal, "spent")
+  return { ...withdrawal, isSettled: true }
+}
+
+/** Credits a deposit to its account, or gives back what was held for a withdrawal; where there is no room, it waits. */
+export const payIn = (state: State, transfer: Transfer): Transfer => {
+  assert(!transfer.isSettled, "an amount is paid in once")
+  const { account, amountAtoms, kind, number } = transfer
+  const { accounts, events, funds } = state
+  settleAccount(state, account)
+  if (!Number.isSafeInteger(accounts.collateral(account) + amountAtoms)) {
+    funds.waiting.add(number)
+    return transfer
+  }
+  funds.waiting.delete(number)
+  if (kind === "deposit") {
+    funds.deposited.add(amountAtoms)
+    events.event3(Event.DepositCredited, number, account, amountAtoms)
+    move(state, account, amountAtoms, Cause.deposit)
+  } else {
+    funds.reserved.add(-amountAtoms)
+    reserveMoved(state, transfer, "given_back")
+    move(state, account, amountAtoms, Cause.withdrawalReturned)
+  }
+  return { ...transfer, isSettled: true }
+}

@@ -1,0 +1,83 @@
+/** What is read of money on the ledger. */
+import { none } from "../../domain/None.js"
+import type { TransferKind } from "../../operations/funds/Transfers.js"
+import { AccountReads } from "../accounts/Reads.js"
+import type { FundsView, PartyView, StepOfCommandView, TransferView } from "../Reads.js"
+import { minDepositAtoms, minWithdrawalAtoms } from "./Bounds.js"
+import { type Alarm, alarms } from "./Funds.js"
+import { awaitedBy, idOf, ledgerOutcomeOf, statusOf, stepAtHand, type Transfer } from "./Transfer.js"
+
+const view = (transfer: Transfer): TransferView => ({
+  ...transfer,
+  id: idOf(transfer),
+  status: statusOf(transfer),
+  awaits: awaitedBy(transfer),
+  stepAtHand: stepAtHand(transfer),
+  ledgerOutcome: ledgerOutcomeOf(transfer)
+})
+
+export class FundsReads extends AccountReads {
+  transfer(number: number): TransferView | undefined {
+    const transfer = this.state.funds.transfers.find(number)
+    return transfer === undefined ? undefined : view(transfer)
+  }
+
+  transfersOf(account: number, kind: TransferKind, before: number, limit: number): ReadonlyArray<TransferView> {
+    return this.state.funds.transfers.of(account, kind, before, limit).map(view)
+  }
+
+  openTransfers(): ReadonlyArray<TransferView> {
+    return this.state.funds.transfers.allOpen().map(view)
+  }
+
+  openTransfersOf(account: number): ReadonlyArray<TransferView> {
+    return this.state.funds.transfers.openOf(account).map(view)
+  }
+
+  transfersToDrive(): ReadonlyArray<TransferView> {
+    return this.state.funds.transfers.allVenues().map(view)
+  }
+
+  stepOfCommand(commandId: string): StepOfCommandView | undefined {
+    const { transfers } = this.state.funds
+    const of = transfers.ofCommand(commandId)
+    return of === undefined ? undefined : { transfer: of.transfer, step: transfers.find(of.transfer)!.steps[of.at]!.name }
+  }
+
+  party(account: number): PartyView | undefined {
+    return this.state.funds.parties.of(account)
+  }
+
+  accountOfParty(partyId: string): number {
+    const { parties } = this.state.funds
+    const account = parties.accountOf(partyId)
+    return account !== none && parties.of(account)?.partyId === partyId ? account : none
+  }
+
+  get parties(): ReadonlyArray<PartyView> {
+    return this.state.funds.parties.all()
+  }
+
+  get funds(): FundsView {
+    const { credited, fees, fundingPool, funds } = this.state
+    return {
+      depositedAtoms: funds.deposited.atoms,
+      withdrawnAtoms: funds.withdrawn.atoms,
+      reservedAtoms: funds.reserved.atoms,
+      creditedAtoms: credited.atoms,
+      feesAtoms: fees.atoms,
+      fundingPoolAtoms: fundingPool.atoms,
+      offset: funds.offset,
+      recordTimeEpochMs: funds.recordTimeEpochMs,
+      stop: funds.stop ?? undefined,
+      alarms: Object.fromEntries(alarms.map((alarm, code) => [alarm, funds.alarmCounts[code]!])) as Record<Alarm, number>,
+      openTransfers: funds.transfers.openCount,
+      openCapacity: funds.bounds.open,
+      preparedLength: funds.transfers.preparedLength,
+      preparedCapacity: funds.bounds.preparedLength,
+      keptTransfers: funds.transfers.count,
+      minDepositAtoms,
+      minWithdrawalAtoms
+    }
+  }
+}

@@ -1,0 +1,191 @@
+/** How deposits, withdrawals and changes of party are asked for and given up by the owner of an account, and approved. */
+import * as Ids from "../../domain/Ids.js"
+import { none } from "../../domain/None.js"
+import { Refusal } from "../../domain/Refusal.js"
+import { flagBit } from "../../operations/accounts/SetAccountFlags.js"
+import type { ApproveStep } from "../../operations/funds/ApproveStep.js"
+import type { CancelTransfer } from "../../operations/funds/CancelTransfer.js"
+import type { RequestDeposit } from "../../operations/funds/RequestDeposit.js"
+import type { RequestPartyChange } from "../../operations/funds/RequestPartyChange.js"
+import type { RequestWithdrawal } from "../../operations/funds/RequestWithdrawal.js"
+import type { TransferKind, TransferRequested, TransferStands } from "../../operations/funds/Transfers.js"
+import { type Refused, refused } from "../../operations/Outcome.js"
+import { maxCreditAtoms } from "../accounts/Credits.js"
+import { withdrawableAtoms } from "../accounts/Withdrawable.js"
+import { Event } from "../EventLog.js"
+import { note } from "../identity/Noting.js"
+import { settleAccount } from "../markets/Funding.js"
+import type { State } from "../State.js"
+import { minDepositAtoms, minWithdrawalAtoms, mostAssertionLength, mostTextLength } from "./Bounds.js"
+import * as Money from "./Money.js"
+import { fail, kindCode, moveStep, refusedBy, stands } from "./Moving.js"
+import { approve, newStep, type Step } from "./Steps.js"
+import { currentOf, idOf, isUnapproved, stepAtHand, stepsOf, type Transfer } from "./Transfer.js"
+
+const disabled = flagBit("disabled")
+
+/** An account that is disabled moves no money. */
+const isDisabled = ({ standing }: State, account: number): boolean => (standing.flagsOf(account) & disabled) !== 0
+
+/** What refuses another transfer without a record: there is no room for it. */
+export const refusesRoom = ({ funds: { bounds, transfers } }: State): Refusal =>
+  transfers.openCount < bounds.open ? Refusal.none : Refusal.tableFull
+
+interface Asked {
+  readonly kind: TransferKind
+  readonly account: number
+  readonly amountAtoms: number
+  readonly partyId: string
+  readonly keyId: string
+}
+
+/** A transfer that stands from here on. */
+const request = (state: State, asked: Asked): Transfer => {
+  const { atEpochMs, funds, sequence } = state
+  const hasParty = (funds.parties.of(asked.account)?.confirmedAtEpochMs ?? 0) !== 0
+  const transfer: Transfer = {
+    number: Ids.ordinal(sequence, 0),
+    ...asked,
+    steps: stepsOf(asked.kind, hasParty).map(newStep),
+    end: null,
+    failure: null,
+    isSettled: false,
+    dueSinceEpochMs: atEpochMs,
+    requestedAtEpochMs: atEpochMs,
+    updatedAtEpochMs: atEpochMs,
+    lastSequence: sequence
+  }
+  funds.transfers.add(transfer)
+  state.events.event4(Event.TransferRequested, transfer.number, transfer.account, kindCode(transfer.kind), transfer.amountAtoms)
+  return transfer
+}
+
+const requested = ({ account, kind, number, steps }: Transfer): TransferRequested => ({
+  _tag: "TransferRequested",
+  kind: kindCode(kind),
+  account,
+  transfer: number,
+  steps: steps.length
+})
+
+export const requestDeposit = (state: State, { account, amountAtoms, asset }: RequestDeposit): TransferRequested | Refused => {
+  const { accounts, funds } = state
+  if (isDisabled(state, account)) return refusedBy(Refusal.accountNotEnabled)
+  if (asset === "unsupported") return refusedBy(Refusal.depositAssetUnsupported)
+  if (amountAtoms < 1) return refusedBy(Refusal.depositAmountInvalid)
+  if (amountAtoms < minDepositAtoms) return refused(Refusal.depositBelowMinimum, none, minDepositAtoms, amountAtoms, minDepositAtoms)
+  const open = funds.transfers.openOf(account)
+  if (open.some(({ kind }) => kind === "deposit")) return refusedBy(Refusal.depositInProgress)
+  if (open.some(({ kind }) => kind === "party_change")) return refusedBy(Refusal.transferInProgress)
+  settleAccount(state, account)
+  // What is held for withdrawals may come back.
+  const held = open.reduce((sum, { amountAtoms: each }) => sum + each, 0)
+  const most = maxCreditAtoms - Math.max(0, accounts.collateral(account)) - held
+  if (amountAtoms > most) return refused(Refusal.depositTotalLimit, none, Math.max(0, most), amountAtoms)
+  const party = funds.parties.of(account)
+  const partyId = party?.partyId ?? ""
+  return requested(request(state, { kind: "deposit", account, amountAtoms, partyId, keyId: party?.keyId ?? "" }))
+}
+
+export const requestWithdrawal = (state: State, command: RequestWithdrawal): TransferRequested | Refused => {
+  const { account, amountAtoms, asset, destinationPartyId, remoteAddress } = command
+  const { funds } = state
+  if (isDisabled(state, account)) return refusedBy(Refusal.accountNotEnabled)
+  if (asset === "unsupported") return refusedBy(Refusal.withdrawalAssetUnsupported)
+  if (amountAtoms < 1) return refusedBy(Refusal.withdrawalAmountInvalid)
+  if (amountAtoms < minWithdrawalAtoms) {
+    return refused(Refusal.withdrawalBelowMinimum, none, minWithdrawalAtoms, amountAtoms, minWithdrawalAtoms)
+  }
+  if (funds.stop !== null) return refusedBy(Refusal.withdrawalsStopped)
+  const open = funds.transfers.openOf(account)
+  if (open.some(({ kind }) => kind === "party_change")) return refusedBy(Refusal.transferInProgress)
+  const withdrawals = open.filter(({ kind }) => kind === "withdrawal").length
+  const { withdrawalsOfAccount } = funds.bounds
+  if (withdrawals >= withdrawalsOfAccount) return refused(Refusal.withdrawalLimit, none, withdrawalsOfAccount, withdrawals + 1)
+  settleAccount(state, account)
+  const free = withdrawableAtoms(state, account)
+  if (amountAtoms > free) return refused(Refusal.withdrawableInsufficient, none, free, amountAtoms, free)
+  const withdrawal = request(state, { kind: "withdrawal", account, amountAtoms, partyId: destinationPartyId, keyId: "" })
+  Money.hold(state, withdrawal)
+  note(state, account, "withdrawal_requested", "", remoteAddress, idOf(withdrawal))
+  return requested(withdrawal)
+}
+
+export const requestPartyChange = (state: State, command: RequestPartyChange): TransferRequested | Refused => {
+  const { account, remoteAddress } = command
+  const { parties, transfers } = state.funds
+  if (isDisabled(state, account)) return refusedBy(Refusal.accountNotEnabled)
+  if (transfers.openOf(account).length > 0) return refusedBy(Refusal.transferInProgress)
+  if ((parties.of(account)?.confirmedAtEpochMs ?? 0) === 0) return refusedBy(Refusal.partyMissing)
+  const change = request(state, { kind: "party_change", account, amountAtoms: 0, partyId: "", keyId: "" })
+  note(state, account, "party_change_requested", "", remoteAddress, idOf(change))
+  return requested(change)
+}
+
+// ---- giving up
+
+/** What of a transfer its owner cannot give up any more. */
+export const refusesCancel = ({ funds }: State, { account, transfer: number }: CancelTransfer): Refusal => {
+  const transfer = funds.transfers.find(number)
+  if (transfer?.account !== account) return Refusal.transferNotFound
+  return isUnapproved(transfer) ? Refusal.none : Refusal.stepConflict
+}
+
+export const cancelTransfer = (state: State, command: CancelTransfer): TransferStands | Refused => {
+  const refusal = refusesCancel(state, command)
+  if (refusal !== Refusal.none) return refusedBy(refusal)
+  const transfer = state.funds.transfers.find(command.transfer)!
+  const { name } = stepAtHand(transfer)!
+  return stands(fail(state, transfer, "rejected", { step: name, stage: "approval", guard: "given_up" }))
+}
+
+// ---- approval
+
+/** What an approval comes to; `known` is one that was taken before. */
+const approved = (state: State, command: ApproveStep, atEpochMs: number): Step | Refusal | "known" => {
+  const { account, authenticatorData, clientData, credentialId, hash, nonce, signature, step: name, transfer: number } = command
+  const { funds, identity } = state
+  const transfer = funds.transfers.find(number)
+  if (transfer?.account !== account) return Refusal.transferNotFound
+  const step = stepAtHand(transfer)
+  if (step === undefined || transfer.end !== null || step.name !== name) return Refusal.stepConflict
+  const assertion = { clientData, authenticatorData, signature }
+  if (Object.values(assertion).some(({ length }) => length > mostAssertionLength)) return Refusal.stepConflict
+  if (nonce.length > mostTextLength) return Refusal.stepConflict
+  const taken = approve(step, hash, { credentialId, ...assertion, nonce, approvedAtEpochMs: atEpochMs })
+  if (taken === "conflict") return Refusal.stepConflict
+  if (taken === "known") return taken
+  if (isDisabled(state, account)) return Refusal.accountNotEnabled
+  if (transfer.kind === "withdrawal" && funds.stop !== null) return Refusal.withdrawalsStopped
+  const passkey = identity.passkeys.find(credentialId)
+  if (passkey?.account !== account) return Refusal.passkeyUnknown
+  if (transfer.kind !== "deposit" && passkey.approvesFromEpochMs > atEpochMs) return Refusal.passkeyTooNew
+  return taken
+}
+
+/** What refuses an approval without a record. A counter that went back is decided under one: the owner is told of it. */
+export const refusesApproval = (state: State, command: ApproveStep, atEpochMs: number): Refusal => {
+  const taken = approved(state, command, atEpochMs)
+  return typeof taken === "number" ? taken : Refusal.none
+}
+
+export const approveStep = (state: State, command: ApproveStep): TransferStands | Refused => {
+  const { account, credentialId, remoteAddress, signCount } = command
+  const { passkeys } = state.identity
+  const taken = approved(state, command, state.atEpochMs)
+  if (taken === Refusal.passkeyTooNew) {
+    return refused(taken, none, passkeys.find(credentialId)!.approvesFromEpochMs, state.atEpochMs)
+  }
+  if (typeof taken === "number") return refusedBy(taken)
+  const transfer = state.funds.transfers.find(command.transfer)!
+  if (taken === "known") return stands(transfer)
+  const passkey = passkeys.find(credentialId)!
+  // As at a sign-in: authenticators that count nothing always say 0; of all others each assertion counts on.
+  if ((signCount !== 0 || passkey.signCount !== 0) && signCount <= passkey.signCount) {
+    note(state, account, "approval_failed", credentialId, remoteAddress, "its counter went back")
+    return refusedBy(Refusal.signCountWentBack)
+  }
+  passkeys.used(passkey, signCount, state.atEpochMs)
+  note(state, account, "ledger_step_approved", credentialId, remoteAddress, `${idOf(transfer)} ${taken.name}`)
+  return stands(moveStep(state, transfer, currentOf(transfer), taken, "approved"))
+}

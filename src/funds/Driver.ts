@@ -1,0 +1,242 @@
+/**
+ * Drives money on the ledger: what the state says is to be done for a transfer is done, by one fiber for all of them, and what came of
+ * it is journaled. Nothing durable is kept here: a new process looks at the state and goes on. No transfer is gone on with twice at
+ * one time, so many at once, and after a failure not before a while.
+ */
+import * as Cause from "effect/Cause"
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import * as Exit from "effect/Exit"
+import * as Fiber from "effect/Fiber"
+import type * as Scope from "effect/Scope"
+import { waitMs } from "./Backoff.js"
+import { type Bound, bind, type Parts } from "./Parts.js"
+import { type Memory, newMemory, perform } from "./Performing.js"
+import { Reader } from "./Reader.js"
+import { type Trouble, Unreachable } from "./Trouble.js"
+
+export interface Options {
+  /** Transfers that are gone on with at one time. */
+  readonly atOnce: number
+  /** How long is waited between two looks at the state, and at the completions: while something was executed, and otherwise. */
+  readonly busyMs: number
+  readonly idleMs: number
+  /** How long a transfer is left alone that only an operator can set right. */
+  readonly stoppedMs: number
+  /** How long whoever asks is kept waiting. */
+  readonly askedMs: number
+}
+
+export const defaults: Options = { atOnce: 16, busyMs: 250, idleMs: 5_000, stoppedMs: 3_600_000, askedMs: 10_000 }
+
+/** Pages of completions that are read to reach an offset, at most. */
+const mostPages = 1_000
+
+/** What is remembered of a transfer while it is open. */
+interface Tended {
+  readonly memory: Memory
+  failures: number
+  /** When it is next gone on with by itself. */
+  dueAtEpochMs: number
+  trouble: Trouble | undefined
+  /** What goes on with it now. */
+  underWay: Fiber.RuntimeFiber<void, Trouble> | undefined
+}
+
+/** A transfer that waits for an operator. */
+export interface StoppedTransfer {
+  readonly transfer: number
+  readonly reason: string
+}
+
+export class Driver {
+  private readonly tended = new Map<number, Tended>()
+  private readonly slots: Effect.Semaphore
+  /** Opened by whoever has changed something: of the two loops, each closes its own before it looks. */
+  private readonly workLatch = Effect.unsafeMakeLatch(false)
+  private readonly readLatch = Effect.unsafeMakeLatch(false)
+  private readonly reading = Effect.unsafeMakeSemaphore(1)
+  private bound: Bound | undefined
+  private reader: Reader | undefined
+  private readFailures = 0
+  /** Why the ledger or the signer cannot be worked with; undefined while they can. */
+  trouble: Trouble | undefined = new Unreachable({ whom: "ledger", detail: "not reached yet" })
+
+  constructor(private readonly parts: Parts, private readonly scope: Scope.Scope, private readonly options: Options = defaults) {
+    this.slots = Effect.unsafeMakeSemaphore(options.atOnce)
+  }
+
+  get unknownCompletions(): number {
+    return this.reader?.unknownCompletions ?? 0
+  }
+
+  get offsetLag(): number {
+    return this.reader?.lag ?? 0
+  }
+
+  /** Transfers that wait for an operator. */
+  get stopped(): ReadonlyArray<StoppedTransfer> {
+    return [...this.tended].flatMap(([transfer, { trouble }]) => trouble?._tag === "Stopped" ? [{ transfer, reason: trouble.reason }] : [])
+  }
+
+  /** By whom and with which key the venue deals on the ledger: found out once. */
+  readonly binding: Effect.Effect<Bound, Trouble> = Effect.suspend(() =>
+    this.bound !== undefined ? Effect.succeed(this.bound) : Effect.tap(bind(this.parts), (bound) =>
+      Effect.sync(() => {
+        this.bound ??= bound
+      }))
+  )
+
+  /** Has the state and the completions looked at now. */
+  readonly wake: Effect.Effect<void> = Effect.suspend(() => Effect.zipRight(this.workLatch.open, this.readLatch.open))
+
+  private tend(number: number): Tended {
+    const known = this.tended.get(number)
+    if (known !== undefined) return known
+    const tended: Tended = { memory: newMemory(), failures: 0, dueAtEpochMs: 0, trouble: undefined, underWay: undefined }
+    this.tended.set(number, tended)
+    return tended
+  }
+
+  /** Goes on with a transfer, beside whoever asks for it; one that is gone on with already is waited for. */
+  private start(number: number, isAsked: boolean): Effect.Effect<Fiber.RuntimeFiber<void, Trouble>> {
+    return Effect.suspend(() => {
+      const tended = this.tend(number)
+      if (tended.underWay !== undefined) return Effect.succeed(tended.underWay)
+      const work = Effect.flatMap(this.binding, (bound) => perform(this.parts, bound, number, tended.memory, isAsked)).pipe(
+        this.slots.withPermits(1),
+        Effect.onExit((exit) => this.done(number, tended, exit)),
+        Effect.asVoid
+      )
+      return Effect.map(Effect.forkIn(Effect.interruptible(work), this.scope), (fiber) => {
+        tended.underWay = fiber
+        fiber.addObserver(() => {
+          tended.underWay = undefined
+        })
+        return fiber
+      })
+    })
+  }
+
+  /** Notes how a turn ended, and when the next one is. */
+  private done(number: number, tended: Tended, exit: Exit.Exit<"over" | "waits", Trouble>): Effect.Effect<void> {
+    return Effect.gen(this, function*() {
+      const now = yield* Clock.currentTimeMillis
+      const trouble = Exit.isSuccess(exit) ? undefined : troubleOf(exit.cause)
+      if (Exit.isSuccess(exit) && exit.value === "over") tended.failures = 0
+      else tended.failures++
+      const backoffMs = tended.failures === 0 ? 0 : waitMs(tended.failures, number)
+      tended.dueAtEpochMs = now + (trouble?._tag === "Stopped" ? this.options.stoppedMs : backoffMs)
+      if (trouble?._tag === "Stopped" && tended.trouble?._tag !== "Stopped") {
+        yield* Effect.logError(`transfer ${this.parts.reads.transfer(number)?.id} waits for an operator: ${trouble.message}`)
+      }
+      tended.trouble = trouble
+      if (Exit.isFailure(exit) && Cause.isDie(exit.cause)) yield* Effect.logError("a transfer met a defect", exit.cause)
+      yield* this.wake
+    })
+  }
+
+  /**
+   * Goes on with a transfer whose owner is there, and waits for a while until that is done; fails with what is in the way. What is not
+   * done by then goes on.
+   */
+  ask(number: number): Effect.Effect<void, Trouble> {
+    return Effect.gen(this, function*() {
+      const before = this.tended.get(number)?.underWay
+      if (before !== undefined) yield* Effect.exit(this.awaited(before))
+      yield* this.awaited(yield* this.start(number, true))
+    })
+  }
+
+  private awaited(fiber: Fiber.RuntimeFiber<void, Trouble>): Effect.Effect<void, Trouble> {
+    return Effect.timeoutTo(Fiber.join(fiber), { duration: this.options.askedMs, onSuccess: () => undefined, onTimeout: () => undefined })
+  }
+
+  /** Begins with everything that is due. */
+  private readonly round: Effect.Effect<void> = Effect.gen(this, function*() {
+    const now = yield* Clock.currentTimeMillis
+    this.forget()
+    let begun = 0
+    for (const { number } of this.parts.reads.transfersToDrive()) {
+      if (begun >= this.options.atOnce) break
+      const tended = this.tend(number)
+      if (tended.underWay !== undefined || tended.dueAtEpochMs > now) continue
+      begun++
+      yield* this.start(number, false)
+    }
+  })
+
+  /** What is remembered of transfers that are over. */
+  private forget(): void {
+    for (const [number, { underWay }] of this.tended) {
+      if (underWay === undefined && this.parts.reads.transfer(number)?.stepAtHand === undefined) this.tended.delete(number)
+    }
+  }
+
+  /** Until something changes, or for as long as the state may be left alone. */
+  private readonly pause = (latch: Effect.Latch): Effect.Effect<void> =>
+    Effect.suspend(() => {
+      const millis = this.parts.reads.transfersToDrive().length > 0 ? this.options.busyMs : this.options.idleMs
+      return Effect.raceFirst(Effect.sleep(millis), latch.await)
+    })
+
+  private readonly work: Effect.Effect<never> = Effect.forever(
+    Effect.zipRight(Effect.zipRight(this.workLatch.close, caught(this.round)), this.pause(this.workLatch))
+  )
+
+  /** Reads a page of completions; whether there may be more at once. */
+  private readonly page: Effect.Effect<boolean, Trouble> = Effect.gen(this, function*() {
+    const bound = yield* this.binding
+    const reader = this.reader ??= new Reader(this.parts, bound)
+    const before = this.parts.reads.sequence
+    const more = yield* reader.page(yield* Clock.currentTimeMillis)
+    // What was noted may be what a transfer waits for.
+    if (this.parts.reads.sequence !== before) yield* this.workLatch.open
+    return more
+  }).pipe(this.reading.withPermits(1))
+
+  /** Reads on until an offset was reached. */
+  readThrough(offset: number): Effect.Effect<void, Trouble> {
+    return Effect.gen(this, function*() {
+      for (let pages = 0; pages < mostPages; pages++) {
+        const more = yield* this.page
+        if ((this.reader?.offset ?? 0) >= offset) return
+        if (!more) yield* Effect.sleep(this.options.busyMs)
+      }
+      return yield* new Unreachable({ whom: "ledger", detail: `it does not tell its completions up to ${offset}` })
+    })
+  }
+
+  private readonly look: Effect.Effect<void> = Effect.matchCauseEffect(this.page, {
+    onSuccess: (more) =>
+      Effect.suspend(() => {
+        this.readFailures = 0
+        this.trouble = undefined
+        return more ? Effect.void : this.pause(this.readLatch)
+      }),
+    onFailure: (cause) =>
+      Effect.gen(this, function*() {
+        const trouble = troubleOf(cause)
+        if (Cause.isDie(cause)) yield* Effect.logError("the reader of completions met a defect", cause)
+        if (this.trouble?.message !== trouble.message) yield* Effect.logWarning(`completions cannot be read: ${trouble.message}`)
+        this.trouble = trouble
+        yield* Effect.sleep(waitMs(++this.readFailures))
+      })
+  })
+
+  /** Goes on with all transfers, and reads what becomes of them, for as long as the venue lives. */
+  get drive(): Effect.Effect<never> {
+    const reading = Effect.forever(Effect.zipRight(this.readLatch.close, this.look))
+    return Effect.zipRight(Effect.all([this.work, reading], { concurrency: "unbounded", discard: true }), Effect.never)
+  }
+}
+
+/** A defect is said, and the next round is another one. */
+const caught = (round: Effect.Effect<void>): Effect.Effect<void> =>
+  Effect.catchAllCause(round, (cause) =>
+    Cause.isInterruptedOnly(cause) ? Effect.interrupt : Effect.logError("the driver of the ledger met a defect", cause))
+
+const troubleOf = (cause: Cause.Cause<Trouble>): Trouble => {
+  const failure = Cause.failureOption(cause)
+  return failure._tag === "Some" ? failure.value : new Unreachable({ whom: "ledger", detail: "interrupted" })
+}

@@ -1,0 +1,122 @@
+/**
+ * Executes the step at hand: has it signed, journals that it is about to be executed, hands it over, and journals what was answered.
+ * A crash in between leaves a submission of which nothing is known, and that is what the journal then says.
+ */
+import * as Effect from "effect/Effect"
+import type { TransferView } from "../engine/Reads.js"
+import * as Ledger from "../ledger/Ledger.js"
+import type { submissionOutcomes } from "../operations/funds/NoteSubmission.js"
+import type { Signed } from "../signer/Requests.js"
+import { factsOf, type PreparationView, type StepView } from "./Facts.js"
+import { note } from "./Journaled.js"
+import { actorOf } from "./Looking.js"
+import { type Bound, ofSigner, type Parts } from "./Parts.js"
+import { Stopped, type Trouble } from "./Trouble.js"
+
+/** A step that was prepared, and approved where it has to be. */
+export interface Prepared {
+  readonly transfer: TransferView
+  readonly step: StepView
+  readonly preparation: PreparationView
+}
+
+const submissionIdBytes = 16
+
+type Outcome = (typeof submissionOutcomes)[number]
+
+/** What an error of an execution says of that submission. */
+export const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; readonly guard: string } => {
+  switch (error._tag) {
+    case "Unavailable":
+      return { outcome: "not_sent", guard: "" }
+    case "Unknown":
+      return { outcome: "unknown", guard: error.code ?? "" }
+    case "Refused":
+      return {
+        outcome: error.code === Ledger.codes.duplicate || error.code === Ledger.codes.inFlight ? "duplicate" : "refused",
+        guard: error.code
+      }
+  }
+}
+
+/** The signature of the step's transaction; undefined where the signer will never give one, and the step was rejected for it. */
+const signed = (
+  { reads, signer, submit }: Parts,
+  { treasuryKeyId }: Bound,
+  { preparation, step, transfer }: Prepared
+): Effect.Effect<Signed | undefined, Trouble> => {
+  const { approval, binding, name, submissions, unlisted } = step
+  const { account, id, keyId, kind, number } = transfer
+  const accountId = reads.accountId(account)
+  const isOwners = name === "owner_account_acceptance" || name === "owner_offer_acceptance"
+  return signer.sign({
+    keyId: isOwners ? keyId : treasuryKeyId,
+    accountId,
+    kind,
+    id,
+    facts: factsOf(name, { ...transfer, accountId }),
+    commandId: binding?.commandId ?? "",
+    preparedTransaction: new Uint8Array(Buffer.from(preparation.preparedTransaction, "base64")),
+    scheme: preparation.hashingScheme === 3 ? 3 : 2,
+    hash: new Uint8Array(Buffer.from(preparation.hash, "hex")),
+    maxRecordTimeEpochMs: preparation.maxRecordTimeEpochMs,
+    ...(approval === null ? undefined : {
+      approval: {
+        nonce: approval.nonce,
+        assertion: {
+          credentialId: approval.credentialId,
+          clientDataJSON: approval.clientData,
+          authenticatorData: approval.authenticatorData,
+          signature: approval.signature
+        }
+      }
+    })
+  }).pipe(
+    Effect.catchAll((error): Effect.Effect<undefined, Trouble> => {
+      if (error._tag !== "SignerRefused") return ofSigner(error)
+      // What may be on the ledger already cannot be rejected: only the ledger says what became of it.
+      if (submissions.length + unlisted > 0) return new Stopped({ reason: "signer_refused", detail: error.message })
+      return Effect.as(
+        Effect.zipRight(
+          Effect.logWarning(`${id}: ${error.message}`),
+          note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: error.reason })
+        ),
+        undefined
+      )
+    })
+  )
+}
+
+/** Executes the same bytes under the same signature as ever, as a submission of its own. */
+export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.Effect<void, Trouble> =>
+  Effect.gen(function*() {
+    const { ledger, random, submit } = parts
+    const { preparation, step, transfer } = prepared
+    const { binding, name } = step
+    if (binding === null) return
+    if (binding.participantId !== bound.participantId) {
+      return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
+    }
+    const signature = yield* signed(parts, bound, prepared)
+    if (signature === undefined) return
+    const submissionId = `sub_${Buffer.from(random.bytes(submissionIdBytes)).toString("hex")}`
+    const at = { transfer: transfer.number, step: name, submissionId }
+    if ((yield* note({ submit }, "BeginSubmission", at)) !== "noted") return
+    const answered = yield* ledger.execute({
+      preparedTransaction: new Uint8Array(Buffer.from(preparation.preparedTransaction, "base64")),
+      scheme: preparation.hashingScheme === 3 ? 3 : 2,
+      signature: signature.signature,
+      signedBy: signature.signedBy,
+      party: actorOf(bound.custody.treasury, transfer, step),
+      submissionId,
+      userId: binding.userId,
+      deduplicateFromOffset: binding.ledgerEndOffset
+    }).pipe(
+      Effect.as({ outcome: "accepted" as const, guard: "" }),
+      Effect.catchAll((error) => Effect.as(Effect.logDebug(`${transfer.id}: ${error.message}`), answerOf(error)))
+    )
+    yield* note({ submit }, "NoteSubmission", { ...at, ...answered })
+    if (answered.guard === Ledger.codes.period) {
+      return yield* new Stopped({ reason: "deduplication_period", detail: "the ledger no longer deduplicates from where the step was bound" })
+    }
+  })

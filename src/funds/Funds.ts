@@ -1,0 +1,140 @@
+/**
+ * Money on the ledger as the rest of the venue sees it: what owners' requests ask of the driver, the questions that they are asked,
+ * and how the ledger, the driver and the books stand.
+ */
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type * as Scope from "effect/Scope"
+import type { SecureRandom } from "../identity/SecureRandom.js"
+import type { StepName } from "../operations/funds/Transfers.js"
+import type { AccountKeys, Change, Passkey, Repin } from "../signer/Requests.js"
+import type { SignerError } from "../signer/PartySigner.js"
+import { Approvals } from "./Approvals.js"
+import { defaults, Driver, type Options as DriverOptions, type StoppedTransfer } from "./Driver.js"
+import { ofLedger, type Parts } from "./Parts.js"
+import { reconcile, type Report } from "./Reconciliation.js"
+import { type Trouble, Unreachable } from "./Trouble.js"
+
+/** The step of a transfer that an owner was asked to approve, and the transaction that was prepared for it. */
+export interface StepQuestion {
+  readonly transfer: number
+  readonly step: StepName
+  readonly hash: string
+}
+
+/** The change of pinned passkeys that an owner was asked to approve. */
+export interface PinsQuestion {
+  readonly accountId: string
+  readonly change: Change
+  readonly passkey: Passkey
+  readonly revision: number
+}
+
+/** How it all stands. */
+export interface Standing {
+  /** Why the ledger or the signer cannot be worked with now; undefined while they can. */
+  readonly trouble: string | undefined
+  /** Transfers that wait for an operator. */
+  readonly stopped: ReadonlyArray<StoppedTransfer>
+  readonly unknownCompletions: number
+  /** Offsets of the ledger that were not read yet. */
+  readonly offsetLag: number
+  readonly openQuestions: number
+  /** The last comparison of books that came to an end. */
+  readonly report: Report | undefined
+}
+
+export class Funds extends Context.Tag("venue/funds/Funds")<Funds, {
+  /** Goes on with a transfer whose owner is there, for so long; fails with what is in the way. */
+  readonly ask: (transfer: number) => Effect.Effect<void, Trouble>
+  readonly steps: Approvals<StepQuestion>
+  readonly pins: Approvals<PinsQuestion>
+  /** What the signer holds of an account; undefined where it holds nothing. */
+  readonly accountKeys: (accountId: string) => Effect.Effect<AccountKeys | undefined, Unreachable>
+  /** Changes the passkeys that an account has pinned. */
+  readonly repin: (request: Repin) => Effect.Effect<void, SignerError>
+  /** Compares the books with the ledger now. */
+  readonly reconcile: Effect.Effect<Report, Trouble>
+  /** Gives a party so much of the settlement asset; undefined but where the ledger is one of development. */
+  readonly give: ((party: string, amountAtoms: number) => Effect.Effect<void, Unreachable>) | undefined
+  readonly standing: () => Standing
+}>() {}
+
+export interface Options {
+  readonly driver: DriverOptions
+  /** How often the books are compared; 0 for never by itself. */
+  readonly reconcileMs: number
+}
+
+export const defaultOptions: Options = { driver: defaults, reconcileMs: 60_000 }
+
+/** What is asked before the venue has started, or where nothing drives the ledger. */
+export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] => {
+  const unreachable = new Unreachable({ whom: "ledger", detail: "nothing drives the ledger here" })
+  return {
+    ask: () => Effect.fail(unreachable),
+    steps: new Approvals<StepQuestion>(random),
+    pins: new Approvals<PinsQuestion>(random),
+    accountKeys: () => Effect.fail(unreachable),
+    repin: () => Effect.die("nothing can be asked of the signer here"),
+    reconcile: Effect.fail(unreachable),
+    give: undefined,
+    standing: () => ({
+      trouble: unreachable.detail,
+      stopped: [],
+      unknownCompletions: 0,
+      offsetLag: 0,
+      openQuestions: 0,
+      report: undefined
+    })
+  }
+}
+
+/** What drives the ledger, and the effect that does so for as long as it runs. */
+export interface Driven {
+  readonly funds: Funds["Type"]
+  readonly drive: Effect.Effect<never>
+}
+
+export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaultOptions): Driven => {
+  const { faucet, random, signer } = parts
+  const driver = new Driver(parts, scope, options.driver)
+  const steps = new Approvals<StepQuestion>(random)
+  const pins = new Approvals<PinsQuestion>(random)
+  const last: { report: Report | undefined } = { report: undefined }
+  const reconciled = Effect.tap(reconcile(parts, driver), (report) =>
+    Effect.sync(() => {
+      last.report = report
+    }))
+  const watched = Effect.forever(Effect.zipRight(
+    Effect.sleep(options.reconcileMs),
+    Effect.catchAllCause(reconciled, (cause) => Effect.logDebug("the books could not be compared with the ledger", cause))
+  ))
+  return {
+    funds: {
+      ask: (transfer) => driver.ask(transfer),
+      steps,
+      pins,
+      accountKeys: (accountId) =>
+        signer.accountKeys(accountId).pipe(
+          Effect.catchTag("SignerRefused", () => Effect.succeed(undefined)),
+          Effect.mapError((error) => new Unreachable({ whom: "signer", detail: error.message }))
+        ),
+      repin: (request) => signer.repin(request),
+      reconcile: reconciled,
+      give: faucet === undefined ? undefined : (party, amountAtoms) => Effect.mapError(faucet.give(party, amountAtoms), ofLedger),
+      standing: () => ({
+        trouble: driver.trouble?.message,
+        stopped: driver.stopped,
+        unknownCompletions: driver.unknownCompletions,
+        offsetLag: driver.offsetLag,
+        openQuestions: steps.count + pins.count,
+        report: last.report
+      })
+    },
+    drive: Effect.zipRight(
+      Effect.all(options.reconcileMs === 0 ? [driver.drive] : [driver.drive, watched], { concurrency: "unbounded", discard: true }),
+      Effect.never
+    )
+  }
+}

@@ -1,0 +1,58 @@
+/** What money on the ledger is driven with: the state as it is read, the way in, the two ports, and the settings that plans are made of. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import type { Reads } from "../engine/Reads.js"
+import type { SecureRandom } from "../identity/SecureRandom.js"
+import type { Faucet } from "../ledger/development/Faucet.js"
+import type { Ledger, LedgerError } from "../ledger/Ledger.js"
+import type { Custody } from "../ledger/Planned.js"
+import type { Barrier, Submit } from "../sequencer/Submit.js"
+import type { PartySigner, SignerError } from "../signer/PartySigner.js"
+import { Unreachable } from "./Trouble.js"
+
+/** Where and as whom the venue deals on the ledger, as it is set: the treasury's party is the one that the signer's key makes. */
+export type Setting = Omit<Custody, "treasury">
+
+export interface Parts {
+  readonly reads: Reads
+  readonly submit: Context.Tag.Service<Submit>["submit"]
+  readonly barrier: Context.Tag.Service<Barrier>
+  readonly ledger: Context.Tag.Service<Ledger>
+  readonly signer: Context.Tag.Service<PartySigner>
+  readonly random: Context.Tag.Service<SecureRandom>
+  readonly setting: Setting
+  /** Settlement asset out of nothing; undefined but where the ledger is one of development. */
+  readonly faucet?: Context.Tag.Service<Faucet> | undefined
+}
+
+/** What is known once the ledger and the signer were reached: by whom steps are executed, and with which key the treasury signs. */
+export interface Bound {
+  readonly custody: Custody
+  readonly participantId: string
+  readonly treasuryKeyId: string
+}
+
+/** What the ledger's errors come to where nothing was executed: to be tried again. */
+export const ofLedger = (error: LedgerError): Unreachable => new Unreachable({ whom: "ledger", detail: error.message })
+
+/** The same of the signer where it did not refuse. */
+export const ofSigner = (error: SignerError): Unreachable => new Unreachable({ whom: "signer", detail: error.message })
+
+const treasuryHint = "treasury"
+
+/** Finds out by whom and with which key; repeating it changes nothing. */
+export const bind = ({ ledger, setting, signer }: Parts): Effect.Effect<Bound, Unreachable> =>
+  Effect.gen(function*() {
+    const { keyId: treasuryKeyId, publicKey } = yield* Effect.mapError(signer.treasuryKey, ofSigner)
+    const participantId = yield* Effect.mapError(ledger.participantId, ofLedger)
+    const allocated = Effect.map(
+      ledger.allocateParty(publicKey, treasuryHint, (multiHash, topologyTransactions) =>
+        Effect.map(
+          Effect.mapError(signer.signTopology({ keyId: treasuryKeyId, topologyTransactions, multiHash }), ofSigner),
+          ({ signature }) => signature
+        )),
+      ({ partyId }) => partyId
+    )
+    const treasury = yield* Effect.mapError(allocated, (error) => error._tag === "Unreachable" ? error : ofLedger(error))
+    return { custody: { ...setting, treasury }, participantId, treasuryKeyId }
+  })

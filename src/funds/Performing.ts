@@ -1,0 +1,143 @@
+/**
+ * Goes on with one transfer as far as the venue can by itself. What is to be done is read off the state, one thing after the other,
+ * so that it does not matter who begins, how often, and what crashed in between.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { TransferView } from "../engine/Reads.js"
+import * as Executing from "./Executing.js"
+import type { StepView } from "./Facts.js"
+import { note, settled } from "./Journaled.js"
+import * as Looking from "./Looking.js"
+import type { Bound, Parts } from "./Parts.js"
+import * as Preparing from "./Preparing.js"
+import type { Trouble } from "./Trouble.js"
+
+/** How long a submission is given to be decided before it is looked for. */
+const decidedWithinMs = 5_000
+/** Things that are done for a transfer in one go. */
+const mostTurns = 16
+
+/** What is remembered of a transfer while it is gone on with, which a new process finds out again. */
+export interface Memory {
+  /** How far the completions of a transaction were read, and of which. */
+  place: Looking.Place | undefined
+  hash: string | undefined
+}
+
+export const newMemory = (): Memory => ({ place: undefined, hash: undefined })
+
+/** `on`: the state has moved, or is to be looked at again; `over`: nothing is left for the venue; `waits`: the ledger has to say more. */
+type Turn = "on" | "over" | "waits"
+
+/** Looks through the completions of a step, on from where the last look at the same transaction ended. */
+const look = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory) => {
+  const hash = step.preparation?.hash
+  if (memory.hash !== hash) {
+    memory.hash = hash
+    memory.place = undefined
+  }
+  return Effect.tap(Looking.through(parts, bound.custody.treasury, transfer, step, memory.place), (looked) =>
+    Effect.sync(() => {
+      memory.place = looked
+    }))
+}
+
+/** Journals that there is no acceptance, where that follows from what was read; whether the state has moved by it. */
+const noteScan = (
+  { submit }: Parts,
+  { number }: TransferView,
+  { name, preparation }: StepView,
+  { recordTimeEpochMs, throughOffset }: Looking.Place
+): Effect.Effect<boolean, Trouble> =>
+  Effect.map(
+    note({ submit }, "NoteScan", { transfer: number, step: name, hash: preparation?.hash ?? "", throughOffset, recordTimeEpochMs }),
+    (noted) => noted === "noted"
+  )
+
+/** Whether what was read shows that the transaction can take no effect any more: only where what is signed says until when. */
+const isPassed = ({ preparation }: StepView, { recordTimeEpochMs }: Looking.Place): boolean =>
+  preparation !== null && preparation.hashingScheme >= 3 && recordTimeEpochMs > preparation.maxRecordTimeEpochMs
+
+/** Every submission was refused: it comes to nothing, unless the completions up to now hold an acceptance. */
+const scan = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
+  Effect.gen(function*() {
+    const looked = yield* look(parts, bound, transfer, step, memory)
+    if (looked.isAccepted) return "on"
+    if (!looked.isWhole) return "waits"
+    return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
+  })
+
+/** The ledger may have the step. It is looked for; if that says nothing, it is executed once more, or waited for. */
+const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
+  Effect.gen(function*() {
+    const { preparation } = step
+    if (preparation === null) return "over"
+    if (yield* Looking.byHash(parts, step)) return "on"
+    const looked = yield* look(parts, bound, transfer, step, memory)
+    if (looked.isAccepted) return "on"
+    if (isPassed(step, looked)) return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
+    // A look may have told of refusals: then it is no longer the same step.
+    if (parts.reads.transfer(transfer.number)?.awaits !== "resolution") return "on"
+    const last = step.submissions.at(-1)
+    const isFresh = last !== undefined && last.begunAtEpochMs + decidedWithinMs > (yield* Clock.currentTimeMillis)
+    if (isFresh && (last.outcome === "accepted" || last.outcome === "duplicate")) return "waits"
+    yield* Executing.execute(parts, bound, { transfer, step, preparation })
+    return "waits"
+  })
+
+/** What was prepared and never executed: where its time seems to be over, the ledger is asked whether it is, so that it is prepared anew. */
+const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
+  Effect.gen(function*() {
+    const { preparation } = step
+    if (preparation === null || preparation.maxRecordTimeEpochMs >= (yield* Clock.currentTimeMillis)) return "over"
+    const looked = yield* look(parts, bound, transfer, step, memory)
+    return isPassed(step, looked) && (yield* noteScan(parts, transfer, step, looked)) ? "on" : "over"
+  })
+
+const turn = (parts: Parts, bound: Bound, transfer: TransferView, memory: Memory, isAsked: boolean): Effect.Effect<Turn, Trouble> => {
+  const { awaits, stepAtHand: step } = transfer
+  if (step === undefined) return Effect.succeed("over")
+  switch (awaits) {
+    case "party":
+      return Effect.as(Preparing.bindParty(parts, transfer), "on")
+    case "preparation":
+      return isAsked || step.name === "treasury_offer_withdrawal"
+        ? Effect.as(Preparing.prepare(parts, bound, transfer, step), "on")
+        : Effect.succeed("over")
+    case "approval":
+      return isAsked ? renew(parts, bound, transfer, step, memory) : Effect.succeed("over")
+    case "submission":
+      return Effect.gen(function*() {
+        if (step.preparation === null) return "over"
+        if ((yield* renew(parts, bound, transfer, step, memory)) === "on") return "on"
+        yield* Executing.execute(parts, bound, { transfer, step, preparation: step.preparation })
+        return "waits"
+      })
+    case "resolution":
+      return resolve(parts, bound, transfer, step, memory)
+    case "scan":
+      return scan(parts, bound, transfer, step, memory)
+    case "nothing":
+      return Effect.succeed("over")
+  }
+}
+
+/** Goes on with a transfer; `isAsked` where its owner is there to approve what is prepared. Whether something is left to wait for. */
+export const perform = (
+  parts: Parts,
+  bound: Bound,
+  number: number,
+  memory: Memory,
+  isAsked: boolean
+): Effect.Effect<"over" | "waits", Trouble> =>
+  Effect.gen(function*() {
+    for (let turns = 0; turns < mostTurns; turns++) {
+      const transfer = parts.reads.transfer(number)
+      if (transfer === undefined) return "over"
+      yield* settled(parts)
+      const came = yield* turn(parts, bound, transfer, memory, isAsked)
+      if (came !== "on") return came
+    }
+    return "waits"
+  })

@@ -1,0 +1,96 @@
+/** What comes before a step can be approved: the party that acts, and the transaction, held to the plan before it is journaled. */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { TransferView } from "../engine/Reads.js"
+import * as Planned from "../ledger/Planned.js"
+import { check } from "../ledger/prepared/Check.js"
+import { factsOf, type StepView } from "./Facts.js"
+import { note } from "./Journaled.js"
+import { type Bound, ofLedger, ofSigner, type Parts } from "./Parts.js"
+import { Declined, Stopped, type Trouble, Unreachable } from "./Trouble.js"
+
+/** How long a prepared transaction may be recorded, by the ledger's time. */
+const recordableMs = 10 * 60 * 1000
+
+/** The passkeys that a new key is pinned to: at the account's first key all of the account's, later those that are pinned already. */
+const pinned = ({ reads, signer }: Parts, account: number) =>
+  signer.accountKeys(reads.accountId(account)).pipe(
+    Effect.map(({ credentialIds }) => credentialIds),
+    Effect.catchTag("SignerRefused", () => Effect.succeed(undefined)),
+    Effect.map((credentialIds) =>
+      reads.passkeys(account)
+        .filter(({ credentialId }) => credentialIds === undefined || credentialIds.includes(credentialId))
+        .map(({ credentialId, publicKey }) => ({ credentialId, publicKey }))
+    )
+  )
+
+/** Has the signer make a key for the transfer's account, and the ledger a party of it, and binds it. Repeating it comes to the same. */
+export const bindParty = (parts: Parts, { account, id, kind, number }: TransferView): Effect.Effect<void, Trouble> =>
+  Effect.gen(function*() {
+    const { ledger, reads, signer, submit } = parts
+    const accountId = reads.accountId(account)
+    const isChange = kind === "party_change"
+    const reference = isChange ? id : "first"
+    const passkeys = yield* Effect.mapError(pinned(parts, account), ofSigner)
+    const refused = (error: { readonly message: string }) => new Stopped({ reason: "signer_refused", detail: error.message })
+    const { keyId, publicKey } = yield* signer.newParty({ accountId, reference, passkeys }).pipe(
+      Effect.mapError((error): Trouble => error._tag === "SignerRefused" ? refused(error) : ofSigner(error))
+    )
+    const { partyId } = yield* ledger.allocateParty(
+      publicKey,
+      isChange ? `${accountId}-${id}` : accountId,
+      (multiHash, topologyTransactions) => Effect.map(signer.signTopology({ keyId, topologyTransactions, multiHash }), ({ signature }) => signature)
+    ).pipe(Effect.mapError((error): Trouble => {
+      switch (error._tag) {
+        case "SignerRefused":
+          return refused(error)
+        case "SignerUnavailable":
+        case "SignerUnknown":
+          return ofSigner(error)
+        default:
+          return ofLedger(error)
+      }
+    }))
+    yield* note({ submit }, "BindParty", { ofAccount: account, transfer: isChange ? number : -1, partyId, keyId })
+  })
+
+/** Has the ledger prepare the step at hand, holds what it gave to the plan, and journals it: or that it is not what was planned. */
+export const prepare = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView): Effect.Effect<void, Trouble> =>
+  Effect.gen(function*() {
+    const { ledger, reads, submit } = parts
+    const { custody, participantId } = bound
+    const { account, number } = transfer
+    const { binding, name } = step
+    if (binding !== null && binding.participantId !== participantId) {
+      return yield* new Stopped({ reason: "participant_changed", detail: `the step is bound to ${binding.participantId}` })
+    }
+    // Before it is prepared: whatever becomes of it is behind this.
+    const end = yield* Effect.mapError(ledger.end, ofLedger)
+    const maxRecordTimeEpochMs = (end.recordTimeEpochMs ?? (yield* Clock.currentTimeMillis)) + recordableMs
+    const planned = Planned.plan(custody, factsOf(name, { ...transfer, accountId: reads.accountId(account) }))
+    const made = yield* Effect.mapError(
+      ledger.prepare(planned, maxRecordTimeEpochMs),
+      (error) => error._tag === "Refused" ? new Declined({ code: error.code, detail: error.cause }) : ofLedger(error)
+    )
+    const found = check({ ...made, maxRecordTimeEpochMs }, planned)
+    if ("_tag" in found) {
+      yield* Effect.logError(`${transfer.id}: the ledger prepared something else than ${name}: ${found.text}`)
+      yield* note({ submit }, "RejectStep", { transfer: number, step: name, stage: "approval", guard: "prepared_mismatch" })
+      return
+    }
+    const { hash, preparedTransaction, scheme } = made
+    const noted = yield* note({ submit }, "PrepareStep", {
+      transfer: number,
+      step: name,
+      commandId: planned.commandId,
+      preparedTransaction: Buffer.from(preparedTransaction).toString("base64"),
+      hash: Buffer.from(hash).toString("hex"),
+      hashingScheme: scheme,
+      userId: planned.userId,
+      synchronizerId: planned.synchronizerId,
+      participantId,
+      ledgerEndOffset: binding?.ledgerEndOffset ?? end.offset,
+      maxRecordTimeEpochMs
+    })
+    if (noted === "conflict") return yield* new Unreachable({ whom: "ledger", detail: "the step has gone on meanwhile" })
+  })

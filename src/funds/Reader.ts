@@ -1,0 +1,126 @@
+/**
+ * Reads the ledger's completions on from where the journal says, page by page, and journals those of the venue's commands. It is how
+ * the venue usually hears of what it has executed; a step of which it does not hear is looked for by itself (`Looking.ts`).
+ */
+import * as Effect from "effect/Effect"
+import * as Ledger from "../ledger/Ledger.js"
+import { note } from "./Journaled.js"
+import { factOf } from "./Looking.js"
+import { type Bound, ofLedger, type Parts } from "./Parts.js"
+import { Stopped, type Trouble } from "./Trouble.js"
+
+const pageLimit = 200
+/** Parties whose completions are asked for: steps of others are looked for one by one. */
+const mostParties = 2_048
+/** So far the reader goes on, or for so long, until its place is journaled although nothing of the venue's was found. */
+const journalEveryOffsets = 10_000
+const journalEveryMs = 60_000
+
+export class Reader {
+  /** The offset up to which everything was read; undefined before the first page. */
+  private throughOffset: number | undefined
+  /** The ledger's end when it was last asked. */
+  private endOffset = 0
+  private journaledAtEpochMs = 0
+  /** Parties that act in transfers that are open or were lately, in the order in which they were last seen. */
+  private readonly parties = new Set<string>()
+  /** Completions of commands that are none of the venue's. */
+  unknownCompletions = 0
+
+  constructor(private readonly parts: Parts, private readonly bound: Bound) {}
+
+  /** How far it has come; undefined before its first page. */
+  get offset(): number | undefined {
+    return this.throughOffset
+  }
+
+  /** How far behind the ledger's end it is, offsets. */
+  get lag(): number {
+    return Math.max(0, this.endOffset - (this.throughOffset ?? this.parts.reads.funds.offset))
+  }
+
+  /** The treasury, and who acts in transfers: those that are open, and of the others the last ones. */
+  private watched(): ReadonlySet<string> {
+    for (const { partyId, kind } of this.parts.reads.openTransfers()) {
+      if (partyId === "" || kind === "withdrawal") continue
+      this.parties.delete(partyId)
+      this.parties.add(partyId)
+    }
+    for (const partyId of this.parties) {
+      if (this.parties.size < mostParties) break
+      this.parties.delete(partyId)
+    }
+    return new Set([this.bound.custody.treasury, ...this.parties])
+  }
+
+  /** The offset before which no step that is open can have been executed; undefined where none is bound. */
+  private firstNeeded(): number | undefined {
+    const offsets = this.parts.reads.openTransfers().flatMap(({ steps }) =>
+      steps.flatMap(({ binding, confirmation }) => binding === null || confirmation !== null ? [] : [binding.ledgerEndOffset])
+    )
+    return offsets.length === 0 ? undefined : Math.min(...offsets)
+  }
+
+  /** Where to begin: as journaled; a venue that has read nothing yet begins where its first step could be, or at the end. */
+  private begin(end: number): number {
+    const { offset } = this.parts.reads.funds
+    return offset > 0 ? offset : this.firstNeeded() ?? end
+  }
+
+  /** Reads one page, as of a time; whether there may be more at once. */
+  page(nowEpochMs: number): Effect.Effect<boolean, Trouble> {
+    return Effect.gen(this, function*() {
+      const { ledger, submit } = this.parts
+      const end = yield* Effect.mapError(ledger.end, ofLedger)
+      this.endOffset = end.offset
+      const from = this.throughOffset ??= this.begin(end.offset)
+      if (end.offset < from) {
+        return yield* new Stopped({ reason: "ledger_went_back", detail: `its end is ${end.offset}, and ${from} was read` })
+      }
+      const asked = this.watched()
+      const page = yield* ledger.completions({
+        userId: this.bound.custody.userId,
+        parties: [...asked],
+        beginExclusive: from,
+        limit: pageLimit
+      }).pipe(Effect.catchAll((error) => this.pruned(error, from, end.offset)))
+      if (page === undefined) return true
+      // Who came meanwhile was not asked about: the page says nothing of him.
+      if ([...this.watched()].some((party) => !asked.has(party))) return true
+      let isOurs = false
+      for (const completion of page.completions) {
+        const noted = yield* note({ submit }, "NoteCompletion", factOf(completion))
+        if (noted === "unknown") this.unknownCompletions++
+        isOurs ||= noted === "noted"
+      }
+      this.throughOffset = Math.max(from, page.throughOffset)
+      yield* this.journal(isOurs, page.recordTimeEpochMs ?? 0, nowEpochMs)
+      return page.completions.length > 0 && page.throughOffset > from
+    })
+  }
+
+  /** Completions that the ledger has forgotten are gone over where none of them could be of a step that is open. */
+  private pruned(error: Ledger.LedgerError, from: number, end: number): Effect.Effect<undefined, Trouble> {
+    if (error._tag !== "Refused" || error.code !== Ledger.codes.pruned) return ofLedger(error)
+    const next = this.firstNeeded() ?? end
+    if (next <= from) return new Stopped({ reason: "completions_pruned", detail: error.message })
+    return Effect.as(
+      Effect.tap(
+        Effect.logWarning(`the ledger has forgotten completions behind ${from}: none is of an open transfer, and reading goes on at ${next}`),
+        () => Effect.sync(() => void (this.throughOffset = next))
+      ),
+      undefined
+    )
+  }
+
+  /** Journals how far it has come: with what it found, and otherwise now and then. */
+  private journal(isOurs: boolean, recordTimeEpochMs: number, nowEpochMs: number): Effect.Effect<void, Trouble> {
+    const { reads, submit } = this.parts
+    const offset = this.throughOffset ?? 0
+    const ahead = offset - reads.funds.offset
+    const isDue = isOurs || ahead >= journalEveryOffsets || nowEpochMs - this.journaledAtEpochMs >= journalEveryMs
+    if (ahead <= 0 || !isDue) return Effect.void
+    this.journaledAtEpochMs = nowEpochMs
+    return Effect.asVoid(note({ submit }, "NoteLedgerOffset", { offset, recordTimeEpochMs }))
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * What the ledger holds for the venue against what the journal says that it owes, to the atom, at one offset of the ledger. What is
+ * owed is what came in by confirmed deposits less what went out by confirmed withdrawals; it is compared only where nothing of that
+ * moved while the ledger was asked.
+ */
+import * as Clock from "effect/Clock"
+import * as Effect from "effect/Effect"
+import type { Reads } from "../engine/Reads.js"
+import type { Driver } from "./Driver.js"
+import { note } from "./Journaled.js"
+import { ofLedger, type Parts } from "./Parts.js"
+import { type Trouble, Unreachable } from "./Trouble.js"
+
+/** How often it is tried while money moves. */
+const mostTries = 5
+/** How long before a difference is looked at once more, which has to be the same to be believed. */
+const againMs = 1_000
+
+/** What the journal says, money atoms. */
+export interface Owed {
+  readonly depositedAtoms: bigint
+  readonly withdrawnAtoms: bigint
+  /** Of deposits that the ledger has confirmed and whose account has no room for the amount yet. */
+  readonly uncreditedAtoms: bigint
+}
+
+export interface Report extends Owed {
+  readonly treasury: string
+  readonly atOffset: number
+  readonly atEpochMs: number
+  readonly heldAtoms: bigint
+  readonly owedAtoms: bigint
+  /** What is held less what is owed: what nothing in the journal accounts for. */
+  readonly differenceAtoms: bigint
+}
+
+/** What the state says now. */
+export const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
+  const { depositedAtoms, withdrawnAtoms } = reads.funds
+  let uncreditedAtoms = 0n
+  for (const { amountAtoms, isSettled, kind, status } of reads.openTransfers()) {
+    if (kind === "deposit" && status === "ledger_confirmed" && !isSettled) uncreditedAtoms += BigInt(amountAtoms)
+  }
+  return { depositedAtoms, withdrawnAtoms, uncreditedAtoms }
+}
+
+const owedAtoms = ({ depositedAtoms, uncreditedAtoms, withdrawnAtoms }: Owed): bigint => depositedAtoms + uncreditedAtoms - withdrawnAtoms
+
+const isSame = (one: Owed, other: Owed): boolean =>
+  one.depositedAtoms === other.depositedAtoms && one.withdrawnAtoms === other.withdrawnAtoms && one.uncreditedAtoms === other.uncreditedAtoms
+
+/** Compares once: what was read of the ledger up to the offset of its answer is the journal's. */
+const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
+  Effect.gen(function*() {
+    const { ledger, reads } = parts
+    const { custody: { treasury } } = yield* driver.binding
+    for (let tries = 0; tries < mostTries; tries++) {
+      const end = yield* Effect.mapError(ledger.end, ofLedger)
+      yield* driver.readThrough(end.offset)
+      const before = owedBy(reads)
+      const { atoms: heldAtoms, offset: atOffset } = yield* Effect.mapError(ledger.holdings(treasury), ofLedger)
+      yield* driver.readThrough(atOffset)
+      const owed = owedBy(reads)
+      if (!isSame(before, owed)) continue
+      const atEpochMs = yield* Clock.currentTimeMillis
+      return {
+        ...owed,
+        treasury,
+        atOffset,
+        atEpochMs,
+        heldAtoms,
+        owedAtoms: owedAtoms(owed),
+        differenceAtoms: heldAtoms - owedAtoms(owed)
+      }
+    }
+    return yield* new Unreachable({ whom: "ledger", detail: "money moved all the while it was compared" })
+  })
+
+/** Compares, and believes a difference that is there a second time. Such a difference stops withdrawals. */
+export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
+  Effect.gen(function*() {
+    const first = yield* compare(parts, driver)
+    if (first.differenceAtoms === 0n) return first
+    yield* Effect.sleep(againMs)
+    const second = yield* compare(parts, driver)
+    if (second.differenceAtoms !== first.differenceAtoms) return yield* new Unreachable({ whom: "ledger", detail: "money moved while it was compared" })
+    if (parts.reads.funds.stop === undefined) {
+      yield* Effect.logError(
+        `the treasury holds ${second.heldAtoms} atoms at offset ${second.atOffset}, and the journal says ${second.owedAtoms}: withdrawals are stopped`
+      )
+      yield* note(parts, "StopWithdrawals", {
+        reason: "reconciliation",
+        differenceAtoms: clamped(second.differenceAtoms),
+        atOffset: second.atOffset
+      })
+    }
+    return second
+  })
+
+/** As the journal's numbers can say it. */
+const clamped = (atoms: bigint): number => {
+  const most = BigInt(Number.MAX_SAFE_INTEGER)
+  return Number(atoms > most ? most : atoms < -most ? -most : atoms)
+}

@@ -1,0 +1,100 @@
+/**
+ * The ledger behind a participant's JSON Ledger API, over HTTP. Every question has a time within which it is answered, every answer
+ * a size; a connection that could not be made certainly sent nothing, one that broke may have.
+ */
+import * as HttpClient from "@effect/platform/HttpClient"
+import type * as HttpClientError from "@effect/platform/HttpClientError"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Stream from "effect/Stream"
+import * as JsonLedger from "./JsonLedger.js"
+import { Ledger } from "./Ledger.js"
+import { Lost, type Transport, Unsent } from "./Transport.js"
+
+export interface Settings extends JsonLedger.Settings {
+  /** Of the participant, without a path behind it. */
+  readonly url: string
+  /** Sent as a bearer token, where there is one. */
+  readonly bearer: Redacted.Redacted | undefined
+  /** Within which an answer is there, whole. */
+  readonly timeoutMs: number
+}
+
+export const defaultTimeoutMs = 30_000
+
+/** Largest answer, in bytes: a page of 200 contracts, with room. */
+const answerLimit = 4 * 1024 * 1024
+
+/** What a connection fails with before anything was sent on it. */
+const beforeSending: ReadonlySet<string> = new Set([
+  "ECONNREFUSED",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "UND_ERR_CONNECT_TIMEOUT",
+  "CERT_HAS_EXPIRED",
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+  "ERR_TLS_CERT_ALTNAME_INVALID"
+])
+
+/** The codes that an error and what it was caused by have, as deep as clients nest them. */
+const codesOf = (error: unknown, depth = 0): ReadonlyArray<string> => {
+  if (typeof error !== "object" || error === null || depth > 5) return []
+  const { cause, code, errors } = error as { readonly cause?: unknown; readonly code?: unknown; readonly errors?: unknown }
+  const within = Array.isArray(errors) ? errors.flatMap((one) => codesOf(one, depth + 1)) : []
+  return [...(typeof code === "string" ? [code] : []), ...within, ...codesOf(cause, depth + 1)]
+}
+
+const failure = (error: HttpClientError.HttpClientError): Unsent | Lost => {
+  const codes = codesOf(error)
+  const text = `${error.message}${codes.length === 0 ? "" : ` (${codes.join(", ")})`}`
+  // Several addresses may have been tried; all of them have to have failed so.
+  const isUnsent = error._tag === "RequestError"
+    && (error.reason !== "Transport" || (codes.length > 0 && codes.every((code) => beforeSending.has(code))))
+  return isUnsent ? new Unsent(text) : new Lost(text)
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    // Some answers are plain text, also of a proxy before the ledger.
+    return text
+  }
+}
+
+const bounded = (stream: Stream.Stream<Uint8Array, HttpClientError.ResponseError>): Effect.Effect<string, Lost> =>
+  stream.pipe(
+    Stream.mapError((error) => new Lost(failure(error).cause)),
+    Stream.runFoldEffect({ chunks: [] as Array<Uint8Array>, length: 0 }, (read, chunk) => {
+      const length = read.length + chunk.length
+      if (length > answerLimit) return Effect.fail(new Lost(`the answer has more than ${answerLimit} bytes`))
+      read.chunks.push(chunk)
+      return Effect.succeed({ chunks: read.chunks, length })
+    }),
+    Effect.map(({ chunks }) => Buffer.concat(chunks).toString("utf8"))
+  )
+
+/** Questions over HTTP. */
+export const transport =
+  (client: HttpClient.HttpClient, { timeoutMs, bearer, url }: Pick<Settings, "timeoutMs" | "bearer" | "url">): Transport => (question) => {
+    const bare = HttpClientRequest.make(question.method)(`${url.replace(/\/+$/, "")}${question.path}`, {
+      ...(question.query === undefined ? {} : { urlParams: question.query }),
+      ...(bearer === undefined ? {} : { headers: { authorization: `Bearer ${Redacted.value(bearer)}` } })
+    })
+    const request = question.body === undefined ? bare : HttpClientRequest.bodyUnsafeJson(bare, question.body)
+    return client.execute(request).pipe(
+      Effect.mapError(failure),
+      Effect.flatMap((response) => Effect.map(bounded(response.stream), (text) => ({ status: response.status, body: parsed(text) }))),
+      Effect.scoped,
+      Effect.timeoutFail({ duration: timeoutMs, onTimeout: () => new Lost(`no answer within ${timeoutMs} ms`) })
+    )
+  }
+
+export const layer = (settings: Settings): Layer.Layer<Ledger, never, HttpClient.HttpClient> =>
+  Layer.effect(Ledger, Effect.flatMap(HttpClient.HttpClient, (client) => JsonLedger.make(transport(client, settings), settings)))

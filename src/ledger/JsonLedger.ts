@@ -1,0 +1,412 @@
+/**
+ * The ledger over the JSON Ledger API v2, whatever carries it. Which contracts a planned command is exercised on is looked up here;
+ * everything answered is decoded and bounded, and definite and indefinite answers are told apart: only what says that it is definite
+ * is believed to be.
+ */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { type Completion, type Ledger, type LedgerError, Refused, Unavailable, Unknown } from "./Ledger.js"
+import { type Custody, type Facts, type PlannedCommand, templates } from "./Planned.js"
+import type { HashingScheme } from "./prepared/PreparedTransaction.js"
+import { fingerprint, multiHash, partyId } from "./prepared/Topology.js"
+import * as Shapes from "./Shapes.js"
+import * as Templates from "./Templates.js"
+import type { Question, Reply, Transport } from "./Transport.js"
+
+export interface Settings {
+  readonly synchronizerId: string
+  /** How transactions are to be hashed. */
+  readonly scheme: HashingScheme
+  /** The settlement asset, for holdings. */
+  readonly token: Custody["token"]
+  readonly custodyPackageId: string
+}
+
+/** How long a ledger waits for something new before it answers what there is. */
+const idleMs = 2_000
+const mostCompletions = 200
+const pageSize = 200
+/** Pages of contracts that are read, at most: a party's contracts of one template. */
+const mostPages = 50
+/** Holdings that one transfer spends, at most; it spends small ones along up to the second number, so that they do not pile up. */
+const mostSpent = 12
+const wantedSpent = 4
+/** Longest text of the ledger that is told on. */
+const longestCause = 500
+
+const said = (text: string): string => text.length > longestCause ? `${text.slice(0, longestCause)}...` : text
+
+/** Whether a question changes anything: if so, an answer that is not definite leaves it open whether it did. */
+type Nature = "read" | "effect"
+
+const unreadable = (route: string, reason: string): Unknown =>
+  new Unknown({ code: undefined, cause: said(`the answer to ${route} cannot be read: ${reason}`) })
+
+/** What an answer that is no success means. */
+const refusal = (nature: Nature, { body, status }: Reply): Refused | Unknown => {
+  const error = Schema.decodeUnknownEither(Shapes.ErrorBody)(body)
+  if (Either.isLeft(error)) {
+    return new Unknown({ code: undefined, cause: said(`status ${status}: ${typeof body === "string" ? body : JSON.stringify(body)}`) })
+  }
+  const { cause, code, context, definiteAnswer } = error.right
+  // A question that changes nothing may simply be asked again, so that an error of its own making is one for certain.
+  const isDefinite = definiteAnswer === true || (nature === "read" && status >= 400 && status < 500)
+  return isDefinite ? new Refused({ code, cause: said(cause), context: context ?? {} }) : new Unknown({ code, cause: said(cause) })
+}
+
+class Asking {
+  constructor(private readonly transport: Transport) {}
+
+  reply(route: Shapes.Route, given: Pick<Question, "body" | "query"> = {}): Effect.Effect<Reply, Unknown | Unavailable> {
+    const [method, path] = Shapes.routes[route]
+    return Effect.mapError(
+      this.transport({ method, path, ...given }),
+      (error) =>
+        error._tag === "Unsent" ? new Unavailable({ cause: said(error.cause) }) : new Unknown({ code: undefined, cause: said(error.cause) })
+    )
+  }
+
+  ask<A, I>(
+    nature: Nature,
+    route: Shapes.Route,
+    response: Schema.Schema<A, I>,
+    given?: Pick<Question, "body" | "query">
+  ): Effect.Effect<A, LedgerError> {
+    return Effect.flatMap(this.reply(route, given), (reply): Effect.Effect<A, LedgerError> => {
+      if (reply.status < 200 || reply.status >= 300) return Effect.fail(refusal(nature, reply))
+      return Effect.mapError(
+        Schema.decodeUnknown(response)(reply.body),
+        (error) => unreadable(route, ParseResult.TreeFormatter.formatErrorSync(error))
+      )
+    })
+  }
+}
+
+/** A contract that was found. */
+interface Found {
+  readonly contractId: string
+  readonly argument: unknown
+}
+
+const OfferArgument = Schema.Struct({ treasury: Schema.String, owner: Schema.String, reference: Schema.String })
+const HoldingArgument = Schema.Struct({
+  admin: Schema.String,
+  owner: Schema.String,
+  instrument: Schema.String,
+  amount: Schema.String
+})
+
+interface Held {
+  readonly contractId: string
+  readonly atoms: bigint
+}
+
+const missing = (cause: string): Refused => new Refused({ code: "CONTRACT_NOT_FOUND", cause, context: {} })
+
+class JsonLedger {
+  constructor(private readonly asking: Asking, private readonly settings: Settings) {}
+
+  private recordTimeOf(
+    times: ReadonlyArray<{ readonly synchronizerId: string; readonly recordTime?: string | null | undefined } | null | undefined>
+  ) {
+    const time = times.find((one) => one?.synchronizerId === this.settings.synchronizerId)?.recordTime
+    return time === undefined || time === null ? undefined : Shapes.epochMsOf(time)
+  }
+
+  readonly participantId = Effect.suspend(() =>
+    Effect.map(this.asking.ask("read", "participant_id", Shapes.ParticipantResponse), ({ participantId }) => participantId)
+  )
+
+  readonly end = Effect.suspend(() =>
+    Effect.map(this.asking.ask("read", "ledger_end", Shapes.EndResponse), ({ offset, synchronizerTimes }) => ({
+      offset: offset ?? 0,
+      recordTimeEpochMs: this.recordTimeOf(synchronizerTimes ?? [])
+    }))
+  )
+
+  /** A party's active contracts of a template, all of them, as they are at an offset. */
+  private contracts(party: string, templateId: string, activeAtOffset: number): Effect.Effect<ReadonlyArray<Found>, LedgerError> {
+    const { asking } = this
+    return Effect.gen(function*() {
+      const found: Array<Found> = []
+      let pageToken: string | undefined
+      for (let page = 0; page < mostPages; page++) {
+        const answer = yield* asking.ask("read", "active_contracts", Shapes.ContractsResponse, {
+          body: {
+            eventFormat: {
+              filtersByParty: { [party]: { cumulative: [{ identifierFilter: { TemplateFilter: { value: { templateId } } } }] } },
+              verbose: true
+            },
+            activeAtOffset,
+            maxPageSize: pageSize,
+            ...(pageToken === undefined ? {} : { pageToken })
+          }
+        })
+        for (const { contractEntry } of answer.activeContracts ?? []) {
+          if (!("JsActiveContract" in contractEntry)) continue
+          const { contractId, createArgument } = contractEntry.JsActiveContract.createdEvent
+          found.push({ contractId, argument: createArgument })
+        }
+        pageToken = answer.nextPageToken ?? undefined
+        if (pageToken === undefined || pageToken === "") return found
+      }
+      return yield* Effect.fail(unreadable("active_contracts", `${party} has more than ${mostPages * pageSize} contracts of ${templateId}`))
+    })
+  }
+
+  private held(party: string, atOffset: number): Effect.Effect<ReadonlyArray<Held>, LedgerError> {
+    const { token } = this.settings
+    const templateId = Templates.templateText(templates(this.settings).holding)
+    return Effect.flatMap(this.contracts(party, templateId, atOffset),
+      (contracts) =>
+        Effect.forEach(contracts, ({ argument, contractId }) => {
+          const decoded = Schema.decodeUnknownEither(HoldingArgument)(argument)
+          if (Either.isLeft(decoded)) return Effect.fail(unreadable("active_contracts", "a holding has other fields"))
+          const { admin, amount, instrument, owner } = decoded.right
+          if (owner !== party || admin !== token.admin || instrument !== token.id) return Effect.succeed([])
+          const atoms = Templates.atomsOf(amount)
+          return atoms === undefined
+            ? Effect.fail(unreadable("active_contracts", `a holding of ${amount}`))
+            : Effect.succeed([{ contractId, atoms }])
+        }).pipe(Effect.map((all) => all.flat())))
+  }
+
+  readonly holdings = (party: string) =>
+    Effect.flatMap(this.end, ({ offset }) =>
+      Effect.map(this.held(party, offset), (held) => ({ atoms: held.reduce((sum, { atoms }) => sum + atoms, 0n), offset })))
+
+  /** Holdings worth the amount: few large ones, and with them the smallest. */
+  private spendable(party: string, amountAtoms: bigint, atOffset: number): Effect.Effect<ReadonlyArray<string>, LedgerError> {
+    return Effect.flatMap(this.held(party, atOffset), (held) => {
+      const least = held.toSorted((a, b) => a.atoms < b.atoms || (a.atoms === b.atoms && a.contractId < b.contractId) ? -1 : 1)
+      const chosen: Array<Held> = []
+      let worth = 0n
+      while (worth < amountAtoms && chosen.length < mostSpent && least.length > 0) {
+        const largest = least.pop()!
+        chosen.push(largest)
+        worth += largest.atoms
+      }
+      if (worth < amountAtoms) {
+        const cause = least.length > 0 ? `${party} holds the amount in more than ${mostSpent} pieces` : `${party} does not hold the amount`
+        return Effect.fail(missing(cause))
+      }
+      chosen.push(...least.slice(0, Math.max(0, wantedSpent - chosen.length)))
+      return Effect.succeed(chosen.map(({ contractId }) => contractId))
+    })
+  }
+
+  private offer(planned: PlannedCommand, owner: string, reference: string, atOffset: number): Effect.Effect<string, LedgerError> {
+    const templateId = Templates.templateText(planned.template)
+    return Effect.flatMap(this.contracts(planned.actAs, templateId, atOffset), (contracts) => {
+      const standing = contracts.find(({ argument }) => {
+        const decoded = Schema.decodeUnknownOption(OfferArgument)(argument)
+        return decoded._tag === "Some" && decoded.value.owner === owner && decoded.value.reference === reference
+          && decoded.value.treasury === planned.custody.treasury
+      })
+      return standing === undefined ? Effect.fail(missing(`no offer ${reference} stands`)) : Effect.succeed(standing.contractId)
+    })
+  }
+
+  /** A planned command as the ledger takes it, with the contracts that it is exercised on. */
+  private command(planned: PlannedCommand): Effect.Effect<Shapes.JsonCommand, LedgerError> {
+    const { custody, facts } = planned
+    const templateId = Templates.templateText(planned.template)
+    const create = (createArguments: Readonly<Record<string, unknown>>) =>
+      Effect.succeed({ CreateCommand: { templateId, createArguments } })
+    const exercise = (contractId: string, choice: string, choiceArgument: Readonly<Record<string, unknown>>) => ({
+      ExerciseCommand: { templateId, contractId, choice, choiceArgument }
+    })
+    switch (facts.step) {
+      case "owner_account_acceptance":
+        return create({ treasury: custody.treasury, owner: facts.owner, accountId: facts.accountId })
+      case "treasury_offer":
+        return create({
+          treasury: custody.treasury,
+          owner: facts.owner,
+          admin: custody.token.admin,
+          instrument: custody.token.id,
+          amount: amountOf(facts),
+          reference: facts.transferId
+        })
+      case "treasury_offer_withdrawal":
+        return Effect.flatMap(this.end,
+          ({ offset }) =>
+            Effect.map(this.offer(planned, facts.owner, facts.transferId, offset), (contractId) =>
+              exercise(contractId, Templates.choices.withdrawOffer, {})))
+      case "owner_offer_acceptance":
+        return Effect.flatMap(this.end, ({ offset }) =>
+          Effect.zipWith(
+            this.offer(planned, facts.owner, facts.transferId, offset),
+            this.spendable(facts.owner, BigInt(facts.amountAtoms), offset),
+            (contractId, holdings) => exercise(contractId, Templates.choices.acceptOffer, { holdings })
+          ))
+      case "treasury_withdrawal":
+        return Effect.flatMap(this.end,
+          ({ offset }) =>
+            Effect.map(this.spendable(custody.treasury, BigInt(facts.amountAtoms), offset), ([first, ...others]) =>
+              exercise(first!, Templates.choices.transfer, {
+                receiver: facts.receiver,
+                amount: amountOf(facts),
+                reference: facts.transferId,
+                others
+              })))
+    }
+  }
+
+  readonly prepare = (planned: PlannedCommand, maxRecordTimeEpochMs: number) =>
+    Effect.flatMap(this.command(planned), (command) =>
+      Effect.map(
+        this.asking.ask("read", "prepare", Shapes.PrepareResponse, {
+          body: {
+            userId: planned.userId,
+            commandId: planned.commandId,
+            commands: [command],
+            actAs: [planned.actAs],
+            disclosedContracts: [],
+            synchronizerId: planned.synchronizerId,
+            maxRecordTime: Shapes.timeText(maxRecordTimeEpochMs * 1_000),
+            hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${this.settings.scheme}`
+          }
+        }),
+        (answer) => ({
+          preparedTransaction: answer.preparedTransaction,
+          hash: answer.preparedTransactionHash,
+          scheme: answer.hashingSchemeVersion
+        })
+      ))
+
+  readonly execute: Context.Tag.Service<Ledger>["execute"] = (submission) =>
+    Effect.asVoid(this.asking.ask("effect", "execute", Schema.Unknown, {
+      body: {
+        preparedTransaction: Buffer.from(submission.preparedTransaction).toString("base64"),
+        partySignatures: {
+          signatures: [{ party: submission.party, signatures: [signatureOf(submission.signature, submission.signedBy)] }]
+        },
+        submissionId: submission.submissionId,
+        userId: submission.userId,
+        deduplicationPeriod: { DeduplicationOffset: { value: submission.deduplicateFromOffset } },
+        hashingSchemeVersion: `HASHING_SCHEME_VERSION_V${submission.scheme}`
+      }
+    }))
+
+  private completionOf(value: Shapes.CompletionValue): Completion {
+    const { status } = value
+    return {
+      commandId: value.commandId,
+      submissionId: value.submissionId ?? "",
+      actAs: value.actAs ?? [],
+      offset: value.offset,
+      recordTimeEpochMs: this.recordTimeOf([value.synchronizerTime]),
+      outcome: status === undefined || status === null || status.code === 0
+        ? { _tag: "Accepted", updateId: value.updateId ?? "" }
+        : { _tag: "Rejected", code: codeOf(status.message ?? ""), message: said(status.message ?? "") }
+    }
+  }
+
+  readonly completions: Context.Tag.Service<Ledger>["completions"] = ({ beginExclusive, limit, parties, userId }) => {
+    const most = Math.max(1, Math.min(limit, mostCompletions))
+    const asked = this.asking.ask("read", "completions", Shapes.CompletionsResponse, {
+      query: { limit: String(most), stream_idle_timeout_ms: String(idleMs) },
+      body: { userId, parties, beginExclusive }
+    })
+    return Effect.flatMap(asked, (elements) => {
+      const completions: Array<Completion> = []
+      let throughOffset = beginExclusive
+      let recordTimeEpochMs: number | undefined
+      for (const { completionResponse } of elements) {
+        if ("Empty" in completionResponse) continue
+        const isCompletion = "Completion" in completionResponse
+        const value = isCompletion ? completionResponse.Completion.value : completionResponse.OffsetCheckpoint.value
+        // A checkpoint may repeat the offset that it is at; a completion that goes back would hide a gap.
+        if (value.offset < throughOffset || (isCompletion && value.offset === throughOffset)) {
+          return Effect.fail(unreadable("completions", `offset ${value.offset} behind ${throughOffset}`))
+        }
+        throughOffset = value.offset
+        if (isCompletion) completions.push(this.completionOf(completionResponse.Completion.value))
+        // A checkpoint's time holds for whatever is before it; that of a completion is its own alone.
+        else recordTimeEpochMs = this.recordTimeOf(completionResponse.OffsetCheckpoint.value.synchronizerTimes ?? []) ?? recordTimeEpochMs
+      }
+      return Effect.succeed({ completions, throughOffset, recordTimeEpochMs })
+    })
+  }
+
+  readonly completionByHash = (hash: Uint8Array): Effect.Effect<Completion | undefined, LedgerError> => {
+    const body = { transactionHash: Buffer.from(hash).toString("base64") }
+    return Effect.flatMap(this.asking.reply("completion_by_hash", { body }),
+      (reply): Effect.Effect<Completion | undefined, LedgerError> => {
+        // There is none, or the participant is one that cannot look it up.
+        if (reply.status === 404 || reply.status === 405 || reply.status === 501) return Effect.succeed(undefined)
+        if (reply.status < 200 || reply.status >= 300) return Effect.fail(refusal("read", reply))
+        const decoded = Schema.decodeUnknownEither(Shapes.ByHashResponse)(reply.body)
+        if (Either.isLeft(decoded)) {
+          return Effect.fail(unreadable("completion_by_hash", ParseResult.TreeFormatter.formatErrorSync(decoded.left)))
+        }
+        const value = decoded.right.acceptedCompletion
+        return Effect.succeed(value === undefined || value === null ? undefined : this.completionOf(value))
+      })
+  }
+
+  readonly allocateParty: Context.Tag.Service<Ledger>["allocateParty"] = (publicKey, hint, sign) => {
+    const { asking, settings } = this
+    return Effect.gen(function*() {
+      const topology = yield* asking.ask("read", "generate_topology", Shapes.TopologyResponse, {
+        body: {
+          synchronizer: settings.synchronizerId,
+          partyHint: hint,
+          publicKey: {
+            format: Shapes.crypto.rawKey,
+            keyData: Buffer.from(publicKey).toString("base64"),
+            keySpec: Shapes.crypto.curve25519
+          }
+        }
+      })
+      const expected = partyId(hint, publicKey)
+      const hash = multiHash(topology.topologyTransactions)
+      if (topology.partyId !== expected || Buffer.compare(hash, topology.multiHash) !== 0) {
+        return yield* Effect.fail(
+          new Refused({ code: "TOPOLOGY_MISMATCH", cause: "the topology is not that of the key and hint", context: {} })
+        )
+      }
+      const signature = yield* sign(hash, topology.topologyTransactions)
+      const allocated = yield* asking.ask("effect", "allocate", Shapes.AllocateResponse, {
+        body: {
+          synchronizer: settings.synchronizerId,
+          onboardingTransactions: topology.topologyTransactions.map((bytes) => ({ transaction: Buffer.from(bytes).toString("base64") })),
+          multiHashSignatures: [signatureOf(signature, fingerprint(publicKey))]
+        }
+      })
+      return allocated.partyId === expected
+        ? { partyId: expected }
+        : yield* Effect.fail(unreadable("allocate", `the party ${allocated.partyId}, not ${expected}`))
+    })
+  }
+}
+
+const amountOf = (facts: Extract<Facts, { readonly amountAtoms: number }>): string => Templates.numericText(BigInt(facts.amountAtoms))
+
+const signatureOf = (signature: Uint8Array, signedBy: string) => ({
+  format: Shapes.crypto.concat,
+  signature: Buffer.from(signature).toString("base64"),
+  signedBy,
+  signingAlgorithmSpec: Shapes.crypto.ed25519
+})
+
+/** The ledger's name of an error, of which a status's message begins: `NAME(category,id): ...`. */
+const codeOf = (message: string): string => /^([A-Z][A-Z0-9_]{1,99})\(/.exec(message)?.[1] ?? "UNKNOWN"
+
+/** The ledger that a transport leads to. */
+export const make = (transport: Transport, settings: Settings): Effect.Effect<Context.Tag.Service<Ledger>> => {
+  const ledger = new JsonLedger(new Asking(transport), settings)
+  // Its name is asked again only until it was told.
+  let known: string | undefined
+  const participantId = Effect.suspend(() =>
+    known === undefined
+      ? Effect.tap(ledger.participantId, (id) => Effect.sync(() => void (known = id)))
+      : Effect.succeed(known)
+  )
+  const { allocateParty, completionByHash, completions, end, execute, holdings, prepare } = ledger
+  return Effect.succeed({ participantId, end, prepare, execute, completions, completionByHash, allocateParty, holdings })
+}

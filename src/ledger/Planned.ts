@@ -1,0 +1,130 @@
+/**
+ * What each step of a deposit, a withdrawal or a change of party plans to do on the ledger, to the last field: the template, the
+ * choice, who acts, how much goes where. Whoever journals or signs a prepared transaction makes the plan from the step's facts
+ * and its own settings, and `prepared/Check.ts` holds the transaction to it.
+ */
+import { createHash } from "node:crypto"
+import * as Schema from "effect/Schema"
+import type { Identifier } from "./prepared/PreparedTransaction.js"
+import { choices, moduleNames } from "./Templates.js"
+
+/** Parties as Canton has them: a name, and the fingerprint of the key that the party's namespace belongs to. */
+export const partyIdPattern = /^[A-Za-z0-9_-]{1,185}::1220[0-9a-f]{64}$/
+const PartyId = Schema.String.pipe(Schema.pattern(partyIdPattern))
+const SubjectId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/))
+const AmountAtoms = Schema.Number.pipe(Schema.int(), Schema.between(1, Number.MAX_SAFE_INTEGER))
+
+/** The owner's party accepts the venue's account: opens its account contract. A change of party does it for another party. */
+const OwnerAccountAcceptance = Schema.Struct({
+  step: Schema.Literal("owner_account_acceptance"),
+  accountId: SubjectId,
+  owner: PartyId,
+  /** Of an account that has had another party before: its command is another one for each party. */
+  isChange: Schema.Boolean
+})
+
+/** The treasury offers to take the amount from the owner into custody; the owner accepts; or the treasury withdraws the offer. */
+const DepositStep = Schema.Struct({
+  step: Schema.Literal("treasury_offer", "owner_offer_acceptance", "treasury_offer_withdrawal"),
+  transferId: SubjectId,
+  owner: PartyId,
+  amountAtoms: AmountAtoms
+})
+
+/** The treasury pays out. */
+const WithdrawalStep = Schema.Struct({
+  step: Schema.Literal("treasury_withdrawal"),
+  transferId: SubjectId,
+  receiver: PartyId,
+  amountAtoms: AmountAtoms
+})
+
+/** What of a step the venue decides; everything else of its plan follows from these and the settings. */
+export const Facts = Schema.Union(OwnerAccountAcceptance, DepositStep, WithdrawalStep)
+export type Facts = typeof Facts.Type
+
+/** Each is one command of the ledger. */
+export const Step = Schema.Literal(
+  "owner_account_acceptance",
+  "treasury_offer",
+  "owner_offer_acceptance",
+  "treasury_offer_withdrawal",
+  "treasury_withdrawal"
+)
+export type Step = typeof Step.Type
+
+/** Where and as whom the venue deals on the ledger. The venue and the signer each have it from their own settings. */
+export const Custody = Schema.Struct({
+  /** In the ids of commands, so that two venues on one ledger never share one. */
+  environment: Schema.String.pipe(Schema.pattern(/^[a-z0-9_-]{1,64}$/)),
+  userId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9@^$.!`\-#+'~_|:]{1,128}$/)),
+  synchronizerId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9:_-]{1,255}$/)),
+  /** The venue's party: it holds in custody, and pays out. */
+  treasury: PartyId,
+  /** The venue's own package. Pinned by its id, since anyone may publish another under the same name. */
+  custodyPackageId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
+  /** The settlement asset: its package, who administers it, and its id there. */
+  token: Schema.Struct({
+    packageId: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/)),
+    admin: PartyId,
+    id: Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,64}$/))
+  })
+})
+export type Custody = typeof Custody.Type
+
+/** The templates that the venue deals in. */
+export const templates = ({ custodyPackageId, token }: Pick<Custody, "custodyPackageId" | "token">) => ({
+  account: { packageId: custodyPackageId, moduleName: moduleNames.custody, entityName: "VenueAccount" },
+  offer: { packageId: custodyPackageId, moduleName: moduleNames.custody, entityName: "CustodyOffer" },
+  holding: { packageId: token.packageId, moduleName: moduleNames.token, entityName: "Holding" }
+})
+
+/** One command of the ledger, planned. */
+export interface PlannedCommand {
+  readonly facts: Facts
+  readonly custody: Custody
+  readonly commandId: string
+  readonly userId: string
+  readonly synchronizerId: string
+  /** The only party that acts, and signs. */
+  readonly actAs: string
+  readonly template: Identifier
+  /** Undefined where a contract of the template is created. */
+  readonly choice: string | undefined
+}
+
+/** What the command is about, in the ids of commands: an account, or a transfer. */
+const subjectOf = (facts: Facts): string => {
+  if (facts.step !== "owner_account_acceptance") return facts.transferId
+  return facts.isChange ? `${facts.accountId}|${facts.owner}` : facts.accountId
+}
+
+/** The id of a step's command: fixed for good, whoever computes it, whenever. */
+export const commandId = (environment: string, facts: Facts): string => {
+  const text = ["venue/ledger-command/v1", environment, subjectOf(facts), facts.step].join("|")
+  return `cmd_${createHash("sha256").update(text).digest("hex")}`
+}
+
+/** The command that a step plans. */
+export const plan = (custody: Custody, facts: Facts): PlannedCommand => {
+  const { account, holding, offer } = templates(custody)
+  const base = {
+    facts,
+    custody,
+    commandId: commandId(custody.environment, facts),
+    userId: custody.userId,
+    synchronizerId: custody.synchronizerId
+  }
+  switch (facts.step) {
+    case "owner_account_acceptance":
+      return { ...base, actAs: facts.owner, template: account, choice: undefined }
+    case "treasury_offer":
+      return { ...base, actAs: custody.treasury, template: offer, choice: undefined }
+    case "owner_offer_acceptance":
+      return { ...base, actAs: facts.owner, template: offer, choice: choices.acceptOffer }
+    case "treasury_offer_withdrawal":
+      return { ...base, actAs: custody.treasury, template: offer, choice: choices.withdrawOffer }
+    case "treasury_withdrawal":
+      return { ...base, actAs: custody.treasury, template: holding, choice: choices.transfer }
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * The contracts that the venue deals in, as records of the ledger: which template and choice has which fields, in which order. What
+ * they mean is in the folder's README. A record with another field, another order or another kind of value is none of them.
+ */
+import type * as Prepared from "./prepared/PreparedTransaction.js"
+import { moneyScale } from "../domain/Units.js"
+
+/** Packages as the ledger names them; which package is meant is said by its id. */
+export const packageNames = { custody: "perpetuum-custody", token: "perpetuum-token" } as const
+
+export const moduleNames = { custody: "Perpetuum.Custody", token: "Perpetuum.Token" } as const
+
+export const choices = {
+  acceptOffer: "CustodyOffer_Accept",
+  withdrawOffer: "CustodyOffer_Withdraw",
+  transfer: "Holding_Transfer",
+  /** The choice that every template has, by which its signatories end a contract. */
+  archive: "Archive"
+} as const
+
+/** `PACKAGE:Module:Entity`. */
+export const templateText = ({ entityName, moduleName, packageId }: Prepared.Identifier): string =>
+  `${packageId}:${moduleName}:${entityName}`
+
+/** The venue's account contract with an owner's party. */
+export interface VenueAccount {
+  readonly treasury: string
+  readonly owner: string
+  readonly accountId: string
+}
+
+/** The treasury's offer to take so much from an owner into custody. */
+export interface CustodyOffer {
+  readonly treasury: string
+  readonly owner: string
+  readonly admin: string
+  readonly instrument: string
+  readonly amountAtoms: bigint
+  /** The deposit's id. */
+  readonly reference: string
+}
+
+/** So much of an instrument in a party's hands. */
+export interface Holding {
+  readonly admin: string
+  readonly owner: string
+  readonly instrument: string
+  readonly amountAtoms: bigint
+}
+
+/** An owner gives a part of what it holds to another party, and keeps the rest. */
+export interface Transfer {
+  readonly receiver: string
+  readonly amountAtoms: bigint
+  /** The transfer's id. */
+  readonly reference: string
+  /** Contract ids of the holdings that are spent beside the one that the choice is exercised on. */
+  readonly others: ReadonlyArray<string>
+}
+
+/** Decimals of amounts on the ledger: those of Daml's `Decimal`. */
+const numericScale = 10
+const finer = 10n ** BigInt(numericScale - moneyScale)
+
+/** An amount as the ledger writes it: always with ten decimals. */
+export const numericText = (atoms: bigint): string => {
+  const digits = (atoms * finer).toString().padStart(numericScale + 1, "0")
+  return `${digits.slice(0, -numericScale)}.${digits.slice(-numericScale)}`
+}
+
+const numericPattern = /^(0|[1-9][0-9]{0,27})(?:\.([0-9]{1,10}))?$/
+
+/** The atoms that an amount on the ledger is; undefined for what is no amount, or finer than an atom. */
+export const atomsOf = (text: string): bigint | undefined => {
+  const match = numericPattern.exec(text)
+  if (match === null) return undefined
+  const units = BigInt(match[1]! + (match[2] ?? "").padEnd(numericScale, "0"))
+  return units % finer === 0n ? units / finer : undefined
+}
+
+const party = (value: string): Prepared.Value => ({ case: "party", value })
+const text = (value: string): Prepared.Value => ({ case: "text", value })
+const numeric = (atoms: bigint): Prepared.Value => ({ case: "numeric", value: numericText(atoms) })
+const contracts = (ids: ReadonlyArray<string>): Prepared.Value => ({
+  case: "list",
+  value: { elements: ids.map((id) => ({ case: "contractId", value: id })) }
+})
+
+const asParty = (value: Prepared.Value): string | undefined => value.case === "party" ? value.value : undefined
+const asText = (value: Prepared.Value): string | undefined => value.case === "text" ? value.value : undefined
+const asAtoms = (value: Prepared.Value): bigint | undefined => value.case === "numeric" ? atomsOf(value.value) : undefined
+const asContracts = (value: Prepared.Value): ReadonlyArray<string> | undefined => {
+  if (value.case !== "list") return undefined
+  const ids = value.value.elements.map((element) => element.case === "contractId" ? element.value : undefined)
+  return ids.every((id) => id !== undefined) ? ids : undefined
+}
+
+/** Writes and reads one field. */
+interface Field<A> {
+  readonly write: (value: A) => Prepared.Value
+  readonly read: (value: Prepared.Value) => A | undefined
+}
+type Fields<A> = { readonly [K in keyof A]: readonly [label: string, field: Field<A[K]>] }
+
+const parties: Field<string> = { write: party, read: asParty }
+const texts: Field<string> = { write: text, read: asText }
+const amounts: Field<bigint> = { write: numeric, read: asAtoms }
+const ids: Field<ReadonlyArray<string>> = { write: contracts, read: asContracts }
+
+/** A record type of the ledger. */
+export interface RecordType<A> {
+  /** `id` is the record's type. */
+  readonly write: (id: Prepared.Identifier, value: A) => Prepared.Value
+  /** Undefined for anything but this record with every field; its type is compared by whoever knows which it should be. */
+  readonly read: (value: Prepared.Value) => A | undefined
+}
+
+const recordType = <A extends object>(fields: Fields<A>): RecordType<A> => {
+  const entries = Object.entries(fields) as Array<[keyof A, Fields<A>[keyof A]]>
+  return {
+    write: (id, value) => ({
+      case: "record",
+      value: { id, fields: entries.map(([key, [label, field]]) => ({ label, value: field.write(value[key]) })) }
+    }),
+    read: (value) => {
+      if (value.case !== "record" || value.value.fields.length !== entries.length) return undefined
+      const read = entries.map(([key, [label, field]], index) => {
+        const found = value.value.fields[index]!
+        return [key, found.label === label ? field.read(found.value) : undefined] as const
+      })
+      return read.every(([, one]) => one !== undefined) ? Object.fromEntries(read) as unknown as A : undefined
+    }
+  }
+}
+
+export const venueAccount = recordType<VenueAccount>({
+  treasury: ["treasury", parties],
+  owner: ["owner", parties],
+  accountId: ["accountId", texts]
+})
+export const custodyOffer = recordType<CustodyOffer>({
+  treasury: ["treasury", parties],
+  owner: ["owner", parties],
+  admin: ["admin", parties],
+  instrument: ["instrument", texts],
+  amountAtoms: ["amount", amounts],
+  reference: ["reference", texts]
+})
+export const holding = recordType<Holding>({
+  admin: ["admin", parties],
+  owner: ["owner", parties],
+  instrument: ["instrument", texts],
+  amountAtoms: ["amount", amounts]
+})
+export const offerAcceptance = recordType<{ readonly holdings: ReadonlyArray<string> }>({ holdings: ["holdings", ids] })
+export const offerWithdrawal = recordType<object>({})
+export const transfer = recordType<Transfer>({
+  receiver: ["receiver", parties],
+  amountAtoms: ["amount", amounts],
+  reference: ["reference", texts],
+  others: ["others", ids]
+})
+export const archive = recordType<object>({})
+
+/** Who signs a contract, and who else knows of it. */
+export interface Stakes {
+  readonly signatories: ReadonlyArray<string>
+  readonly stakeholders: ReadonlyArray<string>
+}
+
+/** Sets of parties are in the order of their texts, each party once. */
+const partySet = (...members: ReadonlyArray<string>): ReadonlyArray<string> => [...new Set(members)].sort()
+
+export const stakesOf = {
+  venueAccount: ({ owner, treasury }: VenueAccount): Stakes => ({ signatories: [owner], stakeholders: partySet(owner, treasury) }),
+  custodyOffer: ({ owner, treasury }: CustodyOffer): Stakes => ({ signatories: [treasury], stakeholders: partySet(owner, treasury) }),
+  holding: ({ admin, owner }: Holding): Stakes => ({ signatories: [admin], stakeholders: partySet(admin, owner) })
+} as const

@@ -1,0 +1,41 @@
+/** The development ledger within the venue's own process, durable in a file of its own. */
+import { randomBytes } from "node:crypto"
+import * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { DevelopmentLedger } from "./DevelopmentLedger.js"
+import { Faucet, faucet } from "./Faucet.js"
+import type { Script } from "./Faults.js"
+import * as InMemory from "./InMemory.js"
+import * as JsonLedger from "../JsonLedger.js"
+import { Ledger } from "../Ledger.js"
+import { open, StoreUnreadable } from "./NodeStore.js"
+import { type Setting, setting } from "./Setting.js"
+
+/** Opens the ledger that a file keeps, for as long as the scope lives. */
+export const opened = (file: string, script: Script, of: Setting = setting) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.try({
+        try: () => open(file),
+        catch: (error) => error instanceof StoreUnreadable ? error : new StoreUnreadable({ file, reason: String(error) })
+      }),
+      (store) => Effect.sync(() => store.close())
+    ),
+    (store) => new DevelopmentLedger(of, store, script)
+  )
+
+export interface Options {
+  readonly file: string
+  /** Faults that befall it, for whoever tries them out. */
+  readonly script?: Script
+}
+
+/** The ledger, and its faucet. */
+export const layer = ({ file, script = [] }: Options): Layer.Layer<Ledger | Faucet, StoreUnreadable> =>
+  Layer.scopedContext(Effect.gen(function*() {
+    const ledger = yield* opened(file, script)
+    const transport = InMemory.transport(ledger, (count) => randomBytes(count))
+    const service = yield* JsonLedger.make(transport, ledger.setting)
+    return Context.make(Ledger, service).pipe(Context.add(Faucet, faucet(transport)))
+  }))

@@ -1,0 +1,126 @@
+/**
+ * The development ledger over HTTP, as a participant's JSON Ledger API: `node:http` with bounded bodies, headers, connections and
+ * times. A question that a fault leaves without an answer has its connection ended.
+ */
+import { randomBytes } from "node:crypto"
+import * as Http from "node:http"
+import type { AddressInfo } from "node:net"
+import * as Effect from "effect/Effect"
+import * as Schema from "effect/Schema"
+import type { DevelopmentLedger, Handled } from "./DevelopmentLedger.js"
+import type { Question } from "../Transport.js"
+
+export interface Options {
+  readonly host: string
+  /** 0 takes any free port. */
+  readonly port: number
+}
+
+/** Largest body of a request, in bytes: a transaction with its signature, or a script of faults. */
+const bodyLimit = 1024 * 1024
+const connectionLimit = 256
+const headerLimit = 16 * 1024
+const requestTimeoutMs = 10_000
+/** Answers that wait for their time, at once. */
+const mostLate = 1_000
+
+/** The address could not be listened on. */
+class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", { reason: Schema.String }) {
+  override get message() {
+    return `the ledger cannot listen: ${this.reason}`
+  }
+}
+
+const answer = (response: Http.ServerResponse, status: number, body: unknown): void => {
+  const isText = typeof body === "string"
+  const bytes = Buffer.from(isText ? body : JSON.stringify(body))
+  response.writeHead(status, { "content-type": isText ? "text/plain; charset=utf-8" : "application/json", "content-length": bytes.length })
+  response.end(bytes)
+}
+
+/** A request as a question; undefined for a body that is no JSON. */
+const questionOf = (request: Http.IncomingMessage, body: Buffer): Question | undefined => {
+  const url = new URL(request.url ?? "/", "http://ledger")
+  const asked = {
+    method: request.method === "GET" ? "GET" : "POST",
+    path: url.pathname,
+    query: Object.fromEntries(url.searchParams)
+  } as const
+  if (body.length === 0) return asked
+  try {
+    return { ...asked, body: JSON.parse(body.toString("utf8")) as unknown }
+  } catch {
+    return undefined
+  }
+}
+
+/** Reads a whole body, or undefined where it is too long. */
+const readBody = (request: Http.IncomingMessage, whole: (body: Buffer | undefined) => void): void => {
+  const chunks: Array<Buffer> = []
+  let length = 0
+  request.on("data", (chunk: Buffer) => {
+    length += chunk.length
+    if (length <= bodyLimit) chunks.push(chunk)
+  })
+  request.on("end", () => whole(length <= bodyLimit ? Buffer.concat(chunks) : undefined))
+  request.on("error", () => request.destroy())
+}
+
+class Server {
+  private late = 0
+
+  constructor(private readonly ledger: DevelopmentLedger, private readonly failed: (error: unknown) => void) {}
+
+  readonly serve = (request: Http.IncomingMessage, response: Http.ServerResponse): void => {
+    if (request.method !== "GET" && request.method !== "POST") return answer(response, 405, "Method Not Allowed")
+    readBody(request, (body) => {
+      if (body === undefined) return answer(response, 413, `Content Too Large: at most ${bodyLimit} bytes`)
+      const question = questionOf(request, body)
+      if (question === undefined) return answer(response, 400, "Invalid value for: body")
+      this.tell(response, this.handled(question))
+    })
+  }
+
+  private handled(question: Question): Handled {
+    try {
+      return this.ledger.handle(question, { epochMs: Date.now(), bytes: (count) => randomBytes(count) })
+    } catch (error) {
+      // What has to be kept could not be: whoever asked is told nothing, and the process ends.
+      this.failed(error)
+      return { reply: undefined }
+    }
+  }
+
+  private tell(response: Http.ServerResponse, handled: Handled): void {
+    if (handled.reply === undefined) return void response.destroy()
+    const { body, status } = handled.reply
+    if (handled.afterMs === 0) return answer(response, status, body)
+    if (this.late >= mostLate) return void response.destroy()
+    this.late++
+    const timer = setTimeout(() => answer(response, status, body), handled.afterMs)
+    response.on("close", () => {
+      this.late--
+      clearTimeout(timer)
+    })
+  }
+}
+
+/** Listens for as long as the scope lives. `failed` is told what the ledger cannot go on after. */
+export const listen = (ledger: DevelopmentLedger, options: Options, failed: (error: unknown) => void) =>
+  Effect.acquireRelease(
+    Effect.async<{ readonly address: string; readonly server: Http.Server }, ListenFailed>((resume) => {
+      const settings = { maxHeaderSize: headerLimit, headersTimeout: requestTimeoutMs, requestTimeout: requestTimeoutMs, noDelay: true }
+      const server = Http.createServer(settings, new Server(ledger, failed).serve)
+      server.maxConnections = connectionLimit
+      server.once("error", (error) => resume(Effect.fail(new ListenFailed({ reason: error.message }))))
+      server.listen(options.port, options.host, () => {
+        const { address, family, port } = server.address() as AddressInfo
+        resume(Effect.succeed({ address: `http://${family === "IPv6" ? `[${address}]` : address}:${port}`, server }))
+      })
+    }),
+    ({ server }) =>
+      Effect.async<void>((resume) => {
+        server.close(() => resume(Effect.void))
+        server.closeAllConnections()
+      })
+  )

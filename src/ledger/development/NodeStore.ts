@@ -1,0 +1,81 @@
+/**
+ * What the development ledger keeps, in a SQLite file of its own: inputs and a whole state as JSON. One process at a time; every
+ * input is on the disk before it is heard of (`synchronous=FULL`, and a rollback journal, which loses nothing silently).
+ */
+import * as fs from "node:fs"
+import * as path from "node:path"
+import SqliteDatabase from "better-sqlite3"
+import * as Either from "effect/Either"
+import * as ParseResult from "effect/ParseResult"
+import * as Schema from "effect/Schema"
+import { Input, Kept } from "./State.js"
+import type { Store } from "./Store.js"
+
+/** The file is not, or no longer, what this version of the ledger keeps. */
+export class StoreUnreadable extends Schema.TaggedError<StoreUnreadable>()("StoreUnreadable", {
+  file: Schema.String,
+  reason: Schema.String
+}) {
+  override get message() {
+    return `the development ledger's file ${this.file} cannot be read: ${this.reason}`
+  }
+}
+
+/** Of the file's form, in SQLite's own field for it. */
+const formatVersion = 1
+
+const decodeKept = Schema.decodeUnknownEither(Schema.parseJson(Kept))
+const decodeInput = Schema.decodeUnknownEither(Schema.parseJson(Input))
+
+/** Makes the file and the directory above it, where they are not there. Throws `StoreUnreadable`. */
+export const open = (file: string): Store & { readonly close: () => void } => {
+  fs.mkdirSync(path.dirname(file), { recursive: true })
+  const unreadable = (reason: string): never => {
+    throw new StoreUnreadable({ file, reason })
+  }
+  const database = begin(file, unreadable)
+  const insert = database.prepare("INSERT INTO input (body) VALUES (?)")
+  const clear = database.prepare("DELETE FROM input")
+  const put = database.prepare("INSERT INTO state (id, body) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body")
+  const replace = database.transaction((body: string) => {
+    put.run(body)
+    clear.run()
+  })
+  const read = <A>(decoded: Either.Either<A, ParseResult.ParseError>): A =>
+    Either.isRight(decoded) ? decoded.right : unreadable(ParseResult.TreeFormatter.formatErrorSync(decoded.left).slice(0, 300))
+  return {
+    recover: () => {
+      const state = database.prepare("SELECT body FROM state WHERE id = 1").pluck().get()
+      const inputs = database.prepare("SELECT body FROM input ORDER BY id").pluck().all()
+      return { kept: state === undefined ? undefined : read(decodeKept(state)), inputs: inputs.map((body) => read(decodeInput(body))) }
+    },
+    append: (input) => void insert.run(JSON.stringify(input)),
+    replace: (kept) => void replace(JSON.stringify(kept)),
+    close: () => void database.close()
+  }
+}
+
+const begin = (file: string, unreadable: (reason: string) => never): SqliteDatabase.Database => {
+  const database = new SqliteDatabase(file)
+  try {
+    // Held as long as the process lives, so that a second one is told at once.
+    database.pragma("locking_mode = EXCLUSIVE")
+    database.pragma("journal_mode = TRUNCATE")
+    database.pragma("synchronous = FULL")
+    const version = database.pragma("user_version", { simple: true })
+    if (version !== 0 && version !== formatVersion)
+      return unreadable(`it has format ${String(version)}, this version writes ${formatVersion}`)
+    database.exec(`
+      BEGIN EXCLUSIVE;
+      CREATE TABLE IF NOT EXISTS input (id INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL) STRICT;
+      CREATE TABLE IF NOT EXISTS state (id INTEGER PRIMARY KEY CHECK (id = 1), body TEXT NOT NULL) STRICT;
+      PRAGMA user_version = ${formatVersion};
+      COMMIT;
+    `)
+    return database
+  } catch (error) {
+    database.close()
+    if (error instanceof StoreUnreadable) throw error
+    return unreadable(error instanceof Error ? error.message : String(error))
+  }
+}

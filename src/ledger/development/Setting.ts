@@ -1,0 +1,47 @@
+/**
+ * What a development ledger is, beside what happens on it: one participant on one synchronizer, with the venue's package and a
+ * settlement asset of its own. The same everywhere, so that a venue and a signer know it without being told.
+ */
+import { createHash } from "node:crypto"
+import type { Custody } from "../Planned.js"
+import { partyId } from "../prepared/Topology.js"
+import type { HashingScheme } from "../prepared/PreparedTransaction.js"
+import { packageNames } from "../Templates.js"
+
+const digest = (text: string): Buffer => createHash("sha256").update(`perpetuum development ledger: ${text}`).digest()
+
+/** A party that nobody has the key of: what it has to sign it has signed by being there. */
+const standing = (hint: string): string => partyId(hint, digest(hint))
+
+export interface Setting {
+  readonly participantId: string
+  readonly synchronizerId: string
+  readonly custodyPackageId: string
+  readonly token: Custody["token"]
+  /** How transactions are hashed that do not ask for a scheme. */
+  readonly scheme: HashingScheme
+  /** What is kept at most, of each. */
+  readonly most: {
+    readonly parties: number
+    readonly contracts: number
+    readonly undecided: number
+    readonly completions: number
+  }
+}
+
+export const setting: Setting = {
+  participantId: standing("PAR-development").replace("PAR-", "PAR::"),
+  synchronizerId: standing("development"),
+  custodyPackageId: digest(packageNames.custody).toString("hex"),
+  token: { packageId: digest(packageNames.token).toString("hex"), admin: standing("usdc-issuer"), id: "USDC" },
+  scheme: 3,
+  most: { parties: 10_000, contracts: 100_000, undecided: 1_000, completions: 20_000 }
+}
+
+/** A venue's dealings on a development ledger. */
+export const custody = (of: Pick<Custody, "environment" | "treasury" | "userId">): Custody => ({
+  ...of,
+  synchronizerId: setting.synchronizerId,
+  custodyPackageId: setting.custodyPackageId,
+  token: setting.token
+})

@@ -1,0 +1,20 @@
+/** Withdrawals go on: an operator has found out why they were stopped. */
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { Done } from "../Outcome.js"
+
+export const AllowWithdrawals = declare({
+  kind: "AllowWithdrawals",
+  code: 59,
+  label: "end of a stop of withdrawals",
+  principals: [Principal.operator],
+  permission: "operator",
+  underHalt: "taken",
+  keyScope: "venue",
+  requests: { allowWithdrawals: { code: 65, lookup: null } },
+  fields: {},
+  share: () => "operator",
+  keeps: "every decision",
+  outcome: Done
+})
+export type AllowWithdrawals = CommandOf<typeof AllowWithdrawals>

@@ -1,0 +1,37 @@
+/**
+ * The owner approves one transaction by a passkey. That the assertion is good was checked where it came in; its parts are kept, so
+ * that the signer can be asked again after a crash and can check it for itself.
+ */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { stepFields, TransferStands } from "./Transfers.js"
+
+export const ApproveStep = declare({
+  kind: "ApproveStep",
+  code: 49,
+  label: "approval",
+  principals: [Principal.session],
+  permission: "owner",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: { approveStep: { code: 63, lookup: null } },
+  fields: {
+    ...stepFields,
+    /** Of the transaction that was approved, as it was prepared. */
+    hash: Field.text("secret"),
+    credentialId: Field.text("api_key"),
+    /** The authenticator's counter in this assertion. */
+    signCount: Field.whole("count"),
+    /** The assertion's parts, base64url, and what the challenge was made of beside the transaction. */
+    clientData: Field.text("secret"),
+    authenticatorData: Field.text("secret"),
+    signature: Field.text("secret"),
+    nonce: Field.text("secret"),
+    remoteAddress: Field.text("as_sent")
+  },
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TransferStands
+})
+export type ApproveStep = CommandOf<typeof ApproveStep>

@@ -1,0 +1,24 @@
+/** The step at hand is about to be executed. Whatever happens from here on, the ledger may have it until it is known what became of it. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { stepFields, TransferStands } from "./Transfers.js"
+
+export const BeginSubmission = declare({
+  kind: "BeginSubmission",
+  code: 52,
+  label: "submission",
+  principals: [Principal.ledger],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {
+    ...stepFields,
+    submissionId: Field.text("api_key")
+  },
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TransferStands
+})
+export type BeginSubmission = CommandOf<typeof BeginSubmission>

@@ -1,0 +1,32 @@
+/**
+ * The completions from the offset before the step was first prepared, read without a gap, hold no acceptance of its command. Where
+ * all submissions were refused the step is rejected with that; where the largest record time is signed and has passed, its transaction
+ * and the approval of it are void, and it may be prepared anew.
+ */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { stepFields, TransferStands } from "./Transfers.js"
+
+export const NoteScan = declare({
+  kind: "NoteScan",
+  code: 55,
+  label: "scan of completions",
+  principals: [Principal.ledger],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {
+    ...stepFields,
+    /** Of the transaction that was looked for. */
+    hash: Field.text("secret"),
+    throughOffset: Field.whole("count"),
+    /** The synchronizer's time at that offset. */
+    recordTimeEpochMs: Field.whole("epoch_ms")
+  },
+  share: () => "venue",
+  keeps: "every decision",
+  outcome: TransferStands
+})
+export type NoteScan = CommandOf<typeof NoteScan>

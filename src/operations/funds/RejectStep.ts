@@ -1,0 +1,25 @@
+/** The step at hand cannot be executed and never was: what was prepared is not what was planned, or the signer refuses for good. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { failureStages, stepFields, TransferStands } from "./Transfers.js"
+
+export const RejectStep = declare({
+  kind: "RejectStep",
+  code: 56,
+  label: "rejection of a step",
+  principals: [Principal.ledger],
+  permission: "internal",
+  underHalt: "taken",
+  keyScope: "none",
+  requests: {},
+  fields: {
+    ...stepFields,
+    stage: Field.choice(failureStages),
+    guard: Field.text("plain")
+  },
+  share: () => "venue",
+  keeps: "every decision",
+  outcome: TransferStands
+})
+export type RejectStep = CommandOf<typeof RejectStep>

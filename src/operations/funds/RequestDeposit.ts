@@ -1,0 +1,20 @@
+/** Asks for a deposit. It stands from here on with all its steps; nothing moves before its owner has approved each of them. */
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { amountFields, TransferRequested } from "./Transfers.js"
+
+export const RequestDeposit = declare({
+  kind: "RequestDeposit",
+  code: 45,
+  label: "deposit",
+  principals: [Principal.session],
+  permission: "owner",
+  underHalt: "taken",
+  keyScope: "account",
+  requests: { requestDeposit: { code: 59, lookup: null } },
+  fields: amountFields,
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TransferRequested
+})
+export type RequestDeposit = CommandOf<typeof RequestDeposit>

@@ -1,0 +1,26 @@
+/**
+ * Asks for another ledger party of the account's, which the signer makes. The present one stays its party until the ledger has
+ * confirmed the new one.
+ */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { TransferRequested } from "./Transfers.js"
+
+export const RequestPartyChange = declare({
+  kind: "RequestPartyChange",
+  code: 47,
+  label: "change of ledger party",
+  principals: [Principal.session],
+  permission: "owner",
+  underHalt: "taken",
+  keyScope: "account",
+  requests: { requestPartyChange: { code: 61, lookup: null } },
+  fields: {
+    remoteAddress: Field.text("as_sent")
+  },
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TransferRequested
+})
+export type RequestPartyChange = CommandOf<typeof RequestPartyChange>

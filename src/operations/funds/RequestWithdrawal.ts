@@ -1,0 +1,26 @@
+/** Asks for a withdrawal: the amount leaves the account's collateral at once and is held until the ledger has said what became of it. */
+import * as Field from "../Field.js"
+import { Principal } from "../Header.js"
+import { type CommandOf, declare } from "../Operation.js"
+import { amountFields, TransferRequested } from "./Transfers.js"
+
+export const RequestWithdrawal = declare({
+  kind: "RequestWithdrawal",
+  code: 46,
+  label: "withdrawal",
+  principals: [Principal.session],
+  permission: "owner",
+  underHalt: "taken",
+  keyScope: "account",
+  requests: { requestWithdrawal: { code: 60, lookup: null } },
+  fields: {
+    ...amountFields,
+    /** The party that receives it: where the request comes in it is looked at whether it can be one. */
+    destinationPartyId: Field.text("api_key"),
+    remoteAddress: Field.text("as_sent")
+  },
+  share: () => "placement",
+  keeps: "every decision",
+  outcome: TransferRequested
+})
+export type RequestWithdrawal = CommandOf<typeof RequestWithdrawal>

@@ -1,0 +1,65 @@
+/** Holds an owner's assertion to what it has to approve: the challenge, the venue's own pages, and a passkey that is pinned. */
+import type * as Context from "effect/Context"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import * as Schema from "effect/Schema"
+import * as PasskeyRules from "../identity/PasskeyRules.js"
+import type { PasskeyVerifier } from "../identity/PasskeyVerifier.js"
+import { SignerRefused } from "./PartySigner.js"
+import type { Account, Pinned } from "./Records.js"
+import type { Assertion } from "./Requests.js"
+
+/** Where owners approve. Without an origin, as in development alone, any port of this machine's own name. */
+export interface Site {
+  readonly publicOrigin?: string
+  readonly rpId: string
+}
+
+const localOrigin = /^https?:\/\/localhost(?::[0-9]{1,5})?$/
+
+/** The one origin that an assertion may come from; of those that say to come from this machine the one that they say. */
+const originOf = ({ publicOrigin }: Site, said: string): string => publicOrigin ?? (localOrigin.test(said) ? said : "http://localhost")
+
+const Said = Schema.parseJson(Schema.Struct({ challenge: Schema.String, origin: Schema.String }))
+const decodeSaid = Schema.decodeUnknownEither(Said)
+
+const refused = (reason: "assertion_invalid" | "challenge_mismatch" | "passkey_not_pinned" | "replayed", detail: string) =>
+  new SignerRefused({ reason, detail })
+
+/** The response that a browser made the assertion of, without what nobody looks at. */
+const responseOf = ({ authenticatorData, clientDataJSON, credentialId, signature }: Assertion): PasskeyRules.AuthenticationResponse => ({
+  id: credentialId,
+  rawId: credentialId,
+  type: "public-key",
+  response: { clientDataJSON, authenticatorData, signature },
+  clientExtensionResults: {}
+})
+
+/** An authenticator that counts never says a number twice; one that does not says 0 for ever. */
+const isAhead = (signCount: number, before: number): boolean => signCount > before || (signCount === 0 && before === 0)
+
+/** The account's passkeys once one of them has answered a challenge: what it counted is kept. */
+export const asserted = (
+  verifier: Context.Tag.Service<PasskeyVerifier>,
+  site: Site,
+  { passkeys }: Account,
+  assertion: Assertion,
+  challenge: string
+): Effect.Effect<ReadonlyArray<Pinned>, SignerRefused> =>
+  Effect.gen(function*() {
+    const said = decodeSaid(Buffer.from(assertion.clientDataJSON, "base64url").toString("utf8"))
+    if (Either.isLeft(said)) return yield* refused("assertion_invalid", "its client data is not readable")
+    if (said.right.challenge !== challenge) return yield* refused("challenge_mismatch", "it approves something else")
+    const pinned = passkeys.find(({ credentialId }) => credentialId === assertion.credentialId)
+    if (pinned === undefined) return yield* refused("passkey_not_pinned", "it is of a passkey that the account has not pinned")
+    const origin = originOf(site, said.right.origin)
+    const response = responseOf(assertion)
+    const fault = PasskeyRules.fault(response, "webauthn.get", challenge, origin)
+    if (fault !== undefined) return yield* refused("assertion_invalid", fault)
+    const signCount = yield* Effect.mapError(
+      verifier.asserted(response, pinned, { challenge, origin, rpId: site.rpId }),
+      ({ reason }) => refused("assertion_invalid", reason)
+    )
+    if (!isAhead(signCount, pinned.signCount)) return yield* refused("replayed", "the passkey's counter went back")
+    return passkeys.map((each) => each === pinned ? { ...each, signCount } : each)
+  })

@@ -1,0 +1,106 @@
+/**
+ * `PartySigner` at an address: the venue's side of the signer as a process of its own. It waits so long, reads so much, follows no
+ * redirect, and believes no answer that is not of the protocol. No answer is unknown; where nothing was sent, it says so.
+ */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
+import * as HttpClient from "@effect/platform/HttpClient"
+import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
+import type * as HttpClientResponse from "@effect/platform/HttpClientResponse"
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import * as Redacted from "effect/Redacted"
+import * as Schema from "effect/Schema"
+import * as Stream from "effect/Stream"
+import { PartySigner, type SignerError, SignerRefused, SignerUnavailable, SignerUnknown, wellFormed } from "./PartySigner.js"
+import { calls, DetailBody, mostBodyBytes, RefusedBody, statuses } from "./Protocol.js"
+
+export interface Settings {
+  /** Without a slash at its end. */
+  readonly url: string
+  readonly token: Redacted.Redacted
+  /** How long an answer may take. */
+  readonly timeoutMs: number
+}
+
+/** Reasons of the system for which no byte has left. */
+const unsent: ReadonlySet<string> = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"])
+
+/** The system's code somewhere below an error. */
+const codeIn = (error: unknown): string | undefined => {
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    if ("code" in at && typeof at.code === "string") return at.code
+  }
+  return undefined
+}
+
+const unknown = (detail: string): SignerUnknown => new SignerUnknown({ detail })
+
+/** Why there is no answer. The error itself is not told: it has the request in it. */
+const unanswered = (error: Error): Effect.Effect<never, SignerError> => {
+  const code = codeIn(error)
+  return Effect.fail(
+    code !== undefined && unsent.has(code)
+      ? new SignerUnavailable({ detail: `it cannot be reached: ${code}` })
+      : unknown(`the connection broke off${code === undefined ? "" : `: ${code}`}`)
+  )
+}
+
+/** An answer's text, of which so much is read. */
+const textOf = (response: HttpClientResponse.HttpClientResponse): Effect.Effect<string, SignerUnknown> =>
+  response.stream.pipe(
+    Stream.mapError(() => unknown("the answer broke off")),
+    Stream.runFoldEffect({ chunks: [] as ReadonlyArray<Uint8Array>, length: 0 }, ({ chunks, length }, chunk) =>
+      length + chunk.length > mostBodyBytes
+        ? Effect.fail(unknown("the answer is too long"))
+        : Effect.succeed({ chunks: [...chunks, chunk], length: length + chunk.length })),
+    Effect.map(({ chunks }) => Buffer.concat(chunks).toString("utf8"))
+  )
+
+const decoded = <A, I>(schema: Schema.Schema<A, I>, text: string): Effect.Effect<A, SignerUnknown> =>
+  Effect.mapError(Schema.decode(Schema.parseJson(schema))(text), () => unknown("the answer is not one of the signer's"))
+
+/** What an answer with another status than 200 says. */
+const failed = (status: number, text: string): Effect.Effect<never, SignerError> => {
+  if (status === statuses.refused) return Effect.flatMap(decoded(RefusedBody, text), (body) => new SignerRefused(body))
+  if (status === statuses.unavailable) return Effect.flatMap(decoded(DetailBody, text), (body) => new SignerUnavailable(body))
+  if (status === 401) return Effect.fail(new SignerUnavailable({ detail: "SIGNER_TOKEN is not the one that the signer has" }))
+  return Effect.fail(
+    status >= 400 && status < 500
+      ? new SignerUnavailable({ detail: `it answers ${status}: it is not of this version, or no signer` })
+      : unknown(`it answers ${status}`)
+  )
+}
+
+/** Calls of the signer at an address. */
+export const layer = ({ timeoutMs, token, url }: Settings): Layer.Layer<PartySigner, never, HttpClient.HttpClient> =>
+  Layer.effect(
+    PartySigner,
+    Effect.map(HttpClient.HttpClient, (client) => {
+      const requestOf = (path: string, body: unknown): HttpClientRequest.HttpClientRequest =>
+        HttpClientRequest.post(`${url}${path}`).pipe(
+          HttpClientRequest.bearerToken(Redacted.value(token)),
+          HttpClientRequest.bodyUnsafeJson(body)
+        )
+      const send = <A, I, B, J>(
+        { answer, path, request }: { readonly path: string; readonly request: Schema.Schema<A, I>; readonly answer: Schema.Schema<B, J> },
+        input: A
+      ): Effect.Effect<B, SignerError> =>
+        wellFormed(request, input).pipe(
+          Effect.flatMap(() => client.execute(requestOf(path, Schema.encodeSync(request)(input)))),
+          Effect.catchTags({ RequestError: unanswered, ResponseError: unanswered }),
+          Effect.flatMap((response) => Effect.map(textOf(response), (text) => ({ status: response.status, text }))),
+          Effect.scoped,
+          Effect.provideService(FetchHttpClient.RequestInit, { redirect: "error" }),
+          Effect.timeoutFail({ duration: timeoutMs, onTimeout: () => unknown(`it took longer than ${timeoutMs} ms`) }),
+          Effect.flatMap(({ status, text }): Effect.Effect<B, SignerError> => status === 200 ? decoded(answer, text) : failed(status, text))
+        )
+      return {
+        newParty: (request) => send(calls.newParty, request),
+        treasuryKey: Effect.suspend(() => send(calls.treasuryKey, {})),
+        accountKeys: (accountId) => send(calls.accountKeys, { accountId }),
+        signTopology: (request) => send(calls.signTopology, request),
+        sign: (request) => send(calls.sign, request),
+        repin: (request) => Effect.asVoid(send(calls.repin, request))
+      }
+    })
+  )

@@ -1,0 +1,134 @@
+/**
+ * What the signer is asked, and what it answers: types of the port, and schemas that bound every text and decode both ends of
+ * the signer as a process of its own. Bytes are base64url in JSON, amounts digits.
+ */
+import * as Schema from "effect/Schema"
+import { Facts } from "../ledger/Planned.js"
+import { maxBytes } from "../ledger/prepared/PreparedTransaction.js"
+
+/** The largest topology transaction, bytes, and how many of them make a party. */
+const mostTopologyBytes = 8_192
+const mostTopologyTransactions = 4
+/** Passkeys that an account may have pinned. */
+export const mostPasskeys = 32
+
+const bytes = (most: number) =>
+  Schema.compose(Schema.String.pipe(Schema.maxLength(Math.ceil(most * 4 / 3))), Schema.Uint8ArrayFromBase64Url).pipe(
+    Schema.filter(({ length }) => length <= most)
+  )
+
+const text = (most: number) => Schema.NonEmptyString.pipe(Schema.maxLength(most))
+const base64url = (most: number) => Schema.String.pipe(Schema.maxLength(most), Schema.pattern(/^[A-Za-z0-9_-]+$/))
+
+/** A party's key as ledgers name it: the fingerprint of its public half, which is also its party's namespace. */
+export const KeyId = Schema.String.pipe(Schema.pattern(/^1220[0-9a-f]{64}$/))
+
+export const AccountId = Schema.String.pipe(Schema.pattern(/^acc_[0-9a-z]{1,11}$/))
+
+/** A passkey as its registration left it. */
+export const Passkey = Schema.Struct({
+  credentialId: base64url(1_364),
+  /** COSE, base64url. */
+  publicKey: base64url(2_048)
+})
+export type Passkey = typeof Passkey.Type
+
+/** What a browser gave as the assertion of a passkey, base64url. */
+export const Assertion = Schema.Struct({
+  credentialId: base64url(1_364),
+  clientDataJSON: base64url(8_192),
+  authenticatorData: base64url(8_192),
+  signature: base64url(2_048)
+})
+export type Assertion = typeof Assertion.Type
+
+/** A random text of the venue's that makes one approval differ from the next. */
+const Nonce = base64url(128)
+
+/** What a step is of. */
+export const Kind = Schema.Literal("deposit", "withdrawal", "party_change")
+export type Kind = typeof Kind.Type
+
+export const NewParty = Schema.Struct({
+  accountId: AccountId,
+  /** What the key is for, chosen by whoever asks: asked again with the same reference it is the same key. */
+  reference: text(64),
+  /** All of the account's, at its first key. Later they have to be pinned already. */
+  passkeys: Schema.Array(Passkey).pipe(Schema.minItems(1), Schema.maxItems(mostPasskeys))
+})
+export type NewParty = typeof NewParty.Type
+
+/** A key that was made. */
+export const PartyKey = Schema.Struct({
+  keyId: KeyId,
+  /** Ed25519, the raw 32 bytes. */
+  publicKey: bytes(32)
+})
+export type PartyKey = typeof PartyKey.Type
+
+export const SignTopology = Schema.Struct({
+  keyId: KeyId,
+  /** As the ledger generated them: each signed hash is made of these again. */
+  topologyTransactions: Schema.Array(bytes(mostTopologyBytes)).pipe(Schema.minItems(1), Schema.maxItems(mostTopologyTransactions)),
+  multiHash: bytes(64)
+})
+export type SignTopology = typeof SignTopology.Type
+
+/** An owner's approval: the assertion over exactly one transaction, and the nonce that its challenge was made with. */
+export const Approval = Schema.Struct({ nonce: Nonce, assertion: Assertion })
+export type Approval = typeof Approval.Type
+
+/**
+ * What is signed, and what it is said to be: the plan is made again from the facts and the signer's own settings, and the bytes are
+ * held to it.
+ */
+export const SignRequest = Schema.Struct({
+  keyId: KeyId,
+  accountId: AccountId,
+  kind: Kind,
+  /** The transfer's. */
+  id: text(64),
+  facts: Facts,
+  commandId: text(128),
+  preparedTransaction: bytes(maxBytes),
+  /** The scheme of its hash. */
+  scheme: Schema.Literal(2, 3),
+  hash: bytes(64),
+  maxRecordTimeEpochMs: Schema.NonNegativeInt,
+  /** Of every step but `treasury_offer_withdrawal`, which moves nothing out. */
+  approval: Schema.optionalWith(Approval, { exact: true })
+})
+export type SignRequest = typeof SignRequest.Type
+
+/** A signature, and the fingerprint of the key that made it. */
+export const Signed = Schema.Struct({
+  /** Ed25519, 64 bytes. */
+  signature: bytes(64),
+  signedBy: KeyId
+})
+export type Signed = typeof Signed.Type
+
+export const Change = Schema.Literal("add", "remove")
+export type Change = typeof Change.Type
+
+export const Repin = Schema.Struct({
+  accountId: AccountId,
+  change: Change,
+  /** What is added; of what is removed the credential is what counts. */
+  passkey: Passkey,
+  /** How often the pins have changed: an approval is good for this change and never for a later one. */
+  revision: Schema.NonNegativeInt,
+  approval: Approval
+})
+export type Repin = typeof Repin.Type
+
+/** What the signer holds of an account, none of it secret. */
+export const AccountKeys = Schema.Struct({
+  accountId: AccountId,
+  keys: Schema.Array(
+    Schema.Struct({ ...PartyKey.fields, reference: Schema.String, party: Schema.optionalWith(Schema.String, { exact: true }) })
+  ),
+  credentialIds: Schema.Array(Schema.String),
+  revision: Schema.NonNegativeInt
+})
+export type AccountKeys = typeof AccountKeys.Type

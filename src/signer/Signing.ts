@@ -1,0 +1,87 @@
+/**
+ * What of a request to sign is decided without a passkey: which key it is for, what the command has to be, and whether the bytes are
+ * that command. The plan is made of the signer's own settings and parties; of what the venue says only the facts go in.
+ */
+import canonicalize from "canonicalize"
+import { createHash } from "node:crypto"
+import * as Planned from "../ledger/Planned.js"
+import * as Check from "../ledger/prepared/Check.js"
+import { SignerRefused } from "./PartySigner.js"
+import type { Account, Key, Treasury } from "./Records.js"
+import type { SignRequest } from "./Requests.js"
+
+/** Where the venue deals on the ledger. The treasury's party the signer knows by itself. */
+export type Custody = Omit<Planned.Custody, "treasury">
+
+/** How far ahead of the signer's clock a transaction may still be recorded: the venue asks for ten minutes, by the ledger's own time. */
+const longestAheadMs = 60 * 60 * 1000
+
+const mismatch = (detail: string): SignerRefused => new SignerRefused({ reason: "prepared_mismatch", detail })
+const unknown = (detail: string): SignerRefused => new SignerRefused({ reason: "unknown_key", detail })
+
+/** What is signed, by which key, once the bytes are known to be it. */
+export interface Place {
+  readonly key: Key
+  readonly planned: Planned.PlannedCommand
+  /** Digest of what the command does, hex: the same for every transaction that is prepared for it. */
+  readonly plan: string
+}
+
+/** Whether a step is one of such a transfer, and of this one. */
+const isOfTransfer = ({ accountId, facts, id, kind }: SignRequest): boolean => {
+  switch (facts.step) {
+    case "owner_account_acceptance":
+      return facts.accountId === accountId && kind === (facts.isChange ? "party_change" : "deposit")
+    case "treasury_withdrawal":
+      return facts.transferId === id && kind === "withdrawal"
+    case "treasury_offer":
+    case "owner_offer_acceptance":
+    case "treasury_offer_withdrawal":
+      return facts.transferId === id && kind === "deposit"
+  }
+}
+
+const isOwners = ({ step }: Planned.Facts): boolean => step === "owner_account_acceptance" || step === "owner_offer_acceptance"
+
+/** The key that a step is signed with: the treasury's for what the treasury does, else the account's own. */
+const keyFor = ({ facts, keyId }: SignRequest, account: Account, treasury: Treasury): Key | SignerRefused => {
+  const key = isOwners(facts) ? account.keys.find((each) => each.keyId === keyId) : treasury.key
+  if (key === undefined || key.keyId !== keyId) return unknown("the key is not the one that this step is signed with")
+  return key.party === undefined ? unknown("the key has no party yet") : key
+}
+
+/** Whether the owner whom the facts name is the account's own party; whoever is paid may be anybody. */
+const isOwnersParty = (facts: Planned.Facts, account: Account, key: Key): boolean => {
+  if (facts.step === "treasury_withdrawal") return true
+  return isOwners(facts)
+    ? key.party?.partyId === facts.owner
+    : account.keys.some(({ party }) => party?.partyId === facts.owner)
+}
+
+/** The key and the plan of a request, or why there is none. */
+export const place = (
+  custody: Custody,
+  request: SignRequest,
+  account: Account | undefined,
+  treasury: Treasury | undefined
+): Place | SignerRefused => {
+  if (account === undefined || treasury?.key.party === undefined) return unknown("there is no such account, or no treasury yet")
+  const key = keyFor(request, account, treasury)
+  if (key instanceof SignerRefused) return key
+  const { facts } = request
+  if (!isOfTransfer(request)) return mismatch("the step is not one of this transfer")
+  if (!isOwnersParty(facts, account, key)) return mismatch("the party is not the account's own")
+  const planned = Planned.plan({ ...custody, treasury: treasury.key.party.partyId }, facts)
+  if (planned.commandId !== request.commandId) return mismatch("the command's id is not that of the transfer and step")
+  const does = canonicalize({ accountId: account.accountId, facts, treasury: planned.custody.treasury })!
+  return { key, planned, plan: createHash("sha256").update(does).digest("hex") }
+}
+
+/** Why the bytes are not to be signed as the planned command; undefined where they are. */
+export const faultOfBytes = (request: SignRequest, { planned }: Place, atEpochMs: number): SignerRefused | undefined => {
+  const { hash, maxRecordTimeEpochMs, preparedTransaction, scheme } = request
+  if (maxRecordTimeEpochMs > atEpochMs + longestAheadMs) return mismatch("it could be recorded for too long")
+  const checked = Check.check({ preparedTransaction, hash, scheme, maxRecordTimeEpochMs }, planned)
+  // Where it differs is said, and not what the bytes hold there: that may be anything.
+  return checked instanceof Check.Mismatch ? mismatch(`the transaction is not the planned one: ${checked.what}`) : undefined
+}

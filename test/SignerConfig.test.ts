@@ -1,0 +1,76 @@
+/** Settings of a signer, in the venue's process and in one of its own, read from their variables. */
+import * as ConfigProvider from "effect/ConfigProvider"
+import * as Effect from "effect/Effect"
+import * as Either from "effect/Either"
+import { describe, expect, test } from "vitest"
+import * as SignerConfig from "../src/SignerConfig.js"
+
+type Variables = Readonly<Record<string, string>>
+
+const read = (variables: Variables) =>
+  Effect.runSync(
+    Effect.either(Effect.withConfigProvider(SignerConfig.processConfig, ConfigProvider.fromMap(new Map(Object.entries(variables)))))
+  )
+
+const secrets = { SIGNER_SECRET: "s".repeat(16), SIGNER_TOKEN: "t".repeat(16) }
+const production: Variables = {
+  ...secrets,
+  VENUE_ENVIRONMENT: "production",
+  PUBLIC_ORIGIN: "https://trade.venue.example",
+  RP_ID: "venue.example",
+  LEDGER_USER_ID: "venue",
+  LEDGER_SYNCHRONIZER_ID: "global::1220ab",
+  LEDGER_CUSTODY_PACKAGE_ID: "a".repeat(64),
+  LEDGER_TOKEN_PACKAGE_ID: "b".repeat(64),
+  LEDGER_TOKEN_ADMIN: `issuer::1220${"c".repeat(64)}`,
+  LEDGER_TOKEN_ID: "USDC",
+  TREASURY_WITHDRAWAL_LIMIT: "1000.5",
+  TREASURY_DAILY_LIMIT: "20000"
+}
+
+test("in production all of it is said", () => {
+  expect(Either.getOrThrow(read(production)).signer).toStrictEqual({
+    custody: {
+      environment: "production",
+      userId: "venue",
+      synchronizerId: "global::1220ab",
+      custodyPackageId: "a".repeat(64),
+      token: { packageId: "b".repeat(64), admin: `issuer::1220${"c".repeat(64)}`, id: "USDC" }
+    },
+    limits: { perWithdrawalAtoms: 1_000_500_000, dailyAtoms: 20_000_000_000 },
+    site: { publicOrigin: "https://trade.venue.example", rpId: "venue.example" }
+  })
+})
+
+test("in development it goes by the development ledger, and by this machine's own pages", () => {
+  const { limits, site } = Either.getOrThrow(read(secrets)).signer
+  expect(limits).toStrictEqual({ perWithdrawalAtoms: 100_000_000_000, dailyAtoms: 1_000_000_000_000 })
+  expect(site).toStrictEqual({ rpId: "localhost" })
+})
+
+describe("a signer is refused", () => {
+  test.each(Object.keys(production).filter((name) => name !== "VENUE_ENVIRONMENT" && name !== "RP_ID"))("in production without %s",
+    (name) => {
+      const found = read(Object.fromEntries(Object.entries(production).filter(([each]) => each !== name)))
+      expect(Either.isLeft(found) && String(found.left)).toContain(name)
+    })
+
+  test.each([
+    ["SIGNER_SECRET", "fifteen letters"],
+    ["SIGNER_TOKEN", "fifteen letters"],
+    ["TREASURY_WITHDRAWAL_LIMIT", "0"],
+    ["TREASURY_WITHDRAWAL_LIMIT", "-1"],
+    ["TREASURY_WITHDRAWAL_LIMIT", "1e3"],
+    ["TREASURY_DAILY_LIMIT", "0.0000001"],
+    ["TREASURY_DAILY_LIMIT", "much"],
+    ["LEDGER_TOKEN_ADMIN", "issuer"],
+    ["LEDGER_SYNCHRONIZER_ID", "a b"],
+    ["PUBLIC_ORIGIN", "http://venue.example"],
+    ["RP_ID", "evil.example"],
+    ["TLS_CERT", "cert.pem"]
+  ])("with %s=%s", (name, value) => {
+    const found = read({ ...production, [name]: value })
+    expect(Either.isLeft(found) && String(found.left)).toContain(name === "TLS_CERT" ? "TLS_KEY" : name)
+    expect(String(Either.isLeft(found) && found.left)).not.toContain("fifteen letters")
+  })
+})

@@ -1,0 +1,158 @@
+/**
+ * A step in every order of what can befall it. From a transfer that was just asked for, every fact is tried in every state that any
+ * facts before have led to, a number of facts deep; states that are the same are gone on with once. Whatever the order, what holds of
+ * money holds, and the naive model comes to the same.
+ */
+import { describe, expect, test } from "vitest"
+import { outstanding } from "../../sim/model/NaiveFunds.js"
+import type { TransferKind } from "../../src/operations/funds/Transfers.js"
+import type { CommandOfKind } from "../../src/operations/Operations.js"
+import type { Owner } from "./FundsDriver.js"
+import { FundsTwin } from "./FundsTwin.js"
+
+const amountAtoms = 3_000_000
+const dayMs = 86_400_000
+
+interface Scene {
+  readonly twin: FundsTwin
+  owner: Owner
+  readonly number: number
+}
+
+const begun = (kind: TransferKind): Scene => {
+  const twin = new FundsTwin()
+  const owner = twin.funded(10_000_000)
+  if (kind === "deposit") return { twin, owner, number: twin.deposit(owner, amountAtoms) }
+  if (kind === "withdrawal") return { twin, owner, number: twin.withdrawal(owner, amountAtoms) }
+  const number = twin.partyChange(owner)
+  twin.bind(owner, number, "anew::1220")
+  return { twin, owner, number }
+}
+
+type Act = (scene: Scene) => void
+
+const hand = ({ number, twin }: Scene) => twin.transfer(number).stepAtHand?.name ?? twin.transfer(number).steps.at(-1)!.name
+
+const note = (name: string, outcome: CommandOfKind<"NoteSubmission">["outcome"]): Act => (scene) => {
+  const step = hand(scene)
+  scene.twin.note(scene.number, step, `${name}-${step}`, outcome, outcome === "refused" ? "NO" : "")
+}
+
+const complete = (name: string, offset: number, more: Partial<CommandOfKind<"NoteCompletion">> = {}): Act => (scene) => {
+  const step = hand(scene)
+  scene.twin.complete(scene.number, step, `${name}-${step}`, { offset, ...more })
+}
+
+/** Of the last step that is done: a completion that comes again. */
+const again = (offset: number): Act => ({ number, twin }) => {
+  const step = twin.transfer(number).steps.findLast(({ confirmation }) => confirmation !== null)
+  if (step !== undefined) twin.complete(number, step.name, "again", { offset })
+}
+
+const acts: Readonly<Record<string, Act>> = {
+  prepare: (scene) => void scene.twin.prepare(scene.number, hand(scene)),
+  prepareUnsigned: (scene) => void scene.twin.prepare(scene.number, hand(scene), { hashingScheme: 2 }),
+  approve: (scene) => {
+    if (hand(scene) !== "treasury_offer_withdrawal") scene.twin.approve(scene.owner, scene.number, hand(scene))
+  },
+  beginA: (scene) => void scene.twin.begin(scene.number, `a-${hand(scene)}`, hand(scene)),
+  beginB: (scene) => void scene.twin.begin(scene.number, `b-${hand(scene)}`, hand(scene)),
+  takenA: note("a", "accepted"),
+  unknownA: note("a", "unknown"),
+  refusedA: note("a", "refused"),
+  unsentA: note("a", "not_sent"),
+  refusedB: note("b", "refused"),
+  elsewhereB: note("b", "duplicate"),
+  acceptA: complete("a", 200),
+  acceptAgain: again(201),
+  refuseA: complete("a", 202, { outcome: "refused", guard: "NO" }),
+  refuseB: complete("b", 203, { outcome: "refused", guard: "NO" }),
+  scan: (scene) => void scene.twin.scan(scene.number, hand(scene)),
+  scanPassed: (scene) => void scene.twin.scan(scene.number, hand(scene), Number.MAX_SAFE_INTEGER),
+  reject: (scene) => {
+    scene.twin.refusal({ kind: "RejectStep", transfer: scene.number, step: hand(scene), stage: "approval", guard: "prepared_mismatch" })
+  },
+  cancel: (scene) => {
+    scene.twin.refusal({ kind: "CancelTransfer", ...scene.twin.by(scene.owner), transfer: scene.number })
+  },
+  day: (scene) => {
+    scene.twin.atEpochMs += dayMs
+    scene.twin.send({ kind: "PassTime" })
+    scene.owner = scene.twin.signIn(scene.owner)
+  }
+}
+
+/** What a scene is, whenever it came to be so. */
+const key = ({ number, twin }: Scene): string =>
+  JSON.stringify(
+    [twin.transfer(number), twin.engine.funds.stop?.reason, Object.values(twin.engine.funds.alarms).some((count) => count > 0)],
+    (name, value: unknown) => /EpochMs$|^lastSequence$|Atoms$|^alarmedOffset$/.test(name) ? undefined : value
+  )
+
+/** What no order of facts may come to. */
+const hold = ({ number, twin }: Scene, kind: TransferKind): void => {
+  twin.check()
+  const transfer = twin.model.find(number)!
+  const { end, steps } = transfer
+  const isDone = (name: string): boolean => steps.some((step) => step.name === name && step.accepted !== undefined)
+  const balance = twin.engine.balance(twin.transfer(number).account).collateralAtoms
+  const before = 10_000_000
+  if (kind === "deposit") {
+    // Credited once if the ledger has done the last step, and not at all otherwise.
+    expect(balance).toBe(isDone("owner_offer_acceptance") ? before + amountAtoms : before)
+    expect(end === "ledger_confirmed").toBe(isDone("owner_offer_acceptance"))
+  }
+  if (kind === "withdrawal") {
+    const isBack = end === "rejected" || end === "expired"
+    expect(balance).toBe(isBack ? before : before - amountAtoms)
+    if (!isBack) expect(end === "ledger_confirmed").toBe(isDone("treasury_withdrawal"))
+  }
+  // Nothing ends, and nothing is prepared anew, while the ledger may yet do what was executed.
+  if (end === "rejected" || end === "expired") {
+    for (const step of steps) if (step.name !== "treasury_offer_withdrawal") expect(outstanding(step)).toEqual([])
+  }
+}
+
+/** Explores `depth` facts deep; how many different states were found. */
+const explore = (kind: TransferKind, depth: number, only: ReadonlyArray<string> = Object.keys(acts)): number => {
+  const seen = new Set([key(begun(kind))])
+  let frontier: ReadonlyArray<ReadonlyArray<string>> = [[]]
+  for (let at = 0; at < depth; at++) {
+    const next: Array<ReadonlyArray<string>> = []
+    for (const path of frontier) {
+      for (const name of only) {
+        const scene = begun(kind)
+        for (const each of path) acts[each]!(scene)
+        acts[name]!(scene)
+        try {
+          hold(scene, kind)
+        } catch (error) {
+          throw new Error(`${[...path, name].join(", ")}: ${error instanceof Error ? error.message : String(error)}`)
+        }
+        const found = key(scene)
+        if (seen.has(found)) continue
+        seen.add(found)
+        next.push([...path, name])
+      }
+    }
+    frontier = next
+  }
+  return seen.size
+}
+
+describe("every order of facts", () => {
+  test("of a withdrawal", () => {
+    expect(explore("withdrawal", 5)).toBeGreaterThan(100)
+  })
+
+  test("of a change of party", () => {
+    expect(explore("party_change", 4)).toBeGreaterThan(50)
+  })
+
+  test("of a deposit, whose steps follow each other", () => {
+    expect(explore("deposit", 4)).toBeGreaterThan(30)
+    // The second step, and the withdrawal of its offer, lie deeper: with fewer facts.
+    const few = ["prepare", "approve", "beginA", "refusedA", "acceptA", "acceptAgain", "scan", "scanPassed", "cancel", "day"]
+    expect(explore("deposit", 8, few)).toBeGreaterThan(100)
+  })
+})

@@ -1,0 +1,79 @@
+/** An engine and the naive model of money on the ledger side by side: every command goes to both, and both must come to the same. */
+import { expect } from "vitest"
+import { isOfFunds, NaiveFunds, statusOf } from "../../sim/model/NaiveFunds.js"
+import { Refusal } from "../../src/domain/Refusal.js"
+import type { FundsBounds } from "../../src/engine/funds/Bounds.js"
+import { firstBroken } from "../../src/engine/Invariants.js"
+import type { Command, Outcome } from "../../src/operations/Operations.js"
+import { answerOf } from "./commands.js"
+import { FundsDriver } from "./FundsDriver.js"
+
+export class FundsTwin extends FundsDriver {
+  readonly model: NaiveFunds
+  private readonly collateral = new Map<number, bigint>()
+  private readonly signCounts = new Map<string, number>()
+  /** What the last command was refused with in both; 0 where it was taken. */
+  refused: Refusal = Refusal.none
+
+  constructor(funds: Partial<FundsBounds> = {}) {
+    super(funds)
+    this.model = new NaiveFunds({
+      now: () => this.atEpochMs,
+      sequence: () => this.engine.sequence,
+      isDisabled: () => false,
+      collateral: (account) => this.collateral.get(account) ?? 0n,
+      withdrawable: (account) => this.collateral.get(account) ?? 0n,
+      pay: (account, amount) => void this.collateral.set(account, (this.collateral.get(account) ?? 0n) + amount),
+      enable: () => {},
+      passkey: (credentialId) => {
+        const passkey = this.engine.findPasskey(credentialId)
+        return passkey === undefined ? undefined : { ...passkey, signCount: this.signCounts.get(credentialId) ?? 0 }
+      },
+      usePasskey: (credentialId, signCount) => void this.signCounts.set(credentialId, signCount),
+      note: () => {}
+    }, {
+      withdrawalsOfAccount: this.funds.bounds.withdrawalsOfAccount,
+      submissions: this.funds.bounds.submissions,
+      expiredAtOnce: this.funds.bounds.expiredAtOnce
+    })
+  }
+
+  override run(command: Command): Outcome {
+    const before = this.engine.sequence
+    const outcome = super.run(command)
+    const refusal = outcome.refusal === Refusal.none ? answerOf(outcome.entries[0]).refusal : outcome.refusal
+    if (this.engine.sequence !== before) this.model.doWhatIsDue()
+    if (!isOfFunds(command)) return outcome
+    const came = this.model.decide(command)
+    this.refused = refusal
+    const expected = "refusal" in came ? came.refusal : Refusal.none
+    expect([command.kind, refusal]).toEqual([command.kind, expected])
+    return outcome
+  }
+
+  /** Both have the same transfers, money and parties, and nothing of the engine's own is wrong. */
+  check(): void {
+    const { engine, model } = this
+    for (const transfer of model.transfers) {
+      const found = engine.transfer(transfer.number)!
+      expect({
+        status: found.status,
+        isSettled: found.isSettled,
+        failure: found.failure ?? undefined,
+        steps: found.steps.map(({ confirmation, name }) => [name, confirmation?.updateId])
+      }).toEqual({
+        status: statusOf(transfer),
+        isSettled: transfer.isSettled,
+        failure: transfer.failure,
+        steps: transfer.steps.map(({ accepted, name }) => [name, accepted?.updateId])
+      })
+      expect(engine.balance(transfer.account).collateralAtoms).toBe(Number(this.collateral.get(transfer.account) ?? 0n))
+      expect(engine.party(transfer.account)?.partyId).toBe(model.parties.get(transfer.account)?.partyId)
+    }
+    const { alarms, depositedAtoms, reservedAtoms, stop, withdrawnAtoms } = engine.funds
+    expect([depositedAtoms, withdrawnAtoms, reservedAtoms]).toEqual([model.deposited, model.withdrawn, model.reserved])
+    expect(Object.values(alarms).reduce((sum, each) => sum + each, 0)).toBe(model.contradictions)
+    expect(stop !== undefined).toBe(model.isStopped)
+    expect(firstBroken(engine.state)).toBe(undefined)
+  }
+}

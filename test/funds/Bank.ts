@@ -1,0 +1,208 @@
+/**
+ * A whole venue in memory over a development ledger and a signer that outlive it, on a clock that only the test moves: what an owner
+ * with a passkey sees, and what the ledger holds. Faults of the ledger are a script; a crash leaves the disk, the ledger and the
+ * signer as they are.
+ */
+import { createHash } from "node:crypto"
+import { Exit, Layer } from "effect"
+import { memoryDisk } from "../../scripts/fixtures/MemoryDisk.js"
+import * as Driver from "../../src/funds/Driver.js"
+import * as NodePasskeyVerifier from "../../src/identity/NodePasskeyVerifier.js"
+import { controls } from "../../src/ledger/development/DevelopmentLedger.js"
+import type { Script } from "../../src/ledger/development/Faults.js"
+import { setting } from "../../src/ledger/development/Setting.js"
+import * as Signer from "../../src/signer/Signer.js"
+import * as SimLedger from "../../sim/world/SimLedger.js"
+import { VenueOver } from "../edge/VenueOver.js"
+import { Authenticator } from "../identity/Authenticator.js"
+import { SimKeyStore } from "../../sim/world/SimKeyStore.js"
+
+export const origin = "http://localhost:8080"
+
+/** Chance that is the same in every run. */
+const chance = (name: string): { readonly bytes: (count: number) => Uint8Array } => {
+  let drawn = 0
+  return { bytes: (count) => new Uint8Array(createHash("shake256", { outputLength: count }).update(`${name} ${drawn++}`).digest()) }
+}
+
+const custody = {
+  environment: "development",
+  userId: "perpetuum",
+  synchronizerId: setting.synchronizerId,
+  custodyPackageId: setting.custodyPackageId,
+  token: setting.token
+}
+
+interface Told {
+  readonly status: number
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers of every route, whose shape is the test's matter
+  readonly json: any
+}
+
+export class Bank {
+  private readonly disk = memoryDisk()
+  private readonly ledger = SimLedger.make(chance("ledger"))
+  private readonly keys = new SimKeyStore()
+  private readonly random = chance("venue")
+  venue: VenueOver
+
+  private constructor(nowMs = 1_767_225_600_000) {
+    this.venue = this.over(nowMs)
+  }
+
+  private over(nowMs: number): VenueOver {
+    const signer = Signer.layer({
+      custody,
+      site: { publicOrigin: origin, rpId: "localhost" },
+      limits: { perWithdrawalAtoms: 1_000_000_000_000, dailyAtoms: 10_000_000_000_000 }
+    }).pipe(Layer.provide(Layer.merge(this.keys.layer, NodePasskeyVerifier.layer)), Layer.orDie)
+    const money = Layer.merge(this.ledger.layer, signer)
+    const options = {
+      ledger: custody,
+      // Seldom enough that a quarter of an hour passes in no time.
+      funds: { reconcileMs: 0, driver: { ...Driver.defaults, busyMs: 4_000, idleMs: 20_000 } },
+      // What is prepared is larger than the blocks of other tests.
+      journal: {}
+    }
+    return new VenueOver(this.disk.layer, options, nowMs, undefined, { money, random: this.random })
+  }
+
+  static async open(): Promise<Bank> {
+    const bank = new Bank()
+    await bank.started()
+    return bank
+  }
+
+  private async started(): Promise<void> {
+    const exit = await this.venue.started
+    if (Exit.isFailure(exit)) throw new Error(`the venue did not start: ${String(exit.cause)}`)
+    await this.venue.settle()
+  }
+
+  /** Stops the venue, and starts another over what is left of it. */
+  async restart(): Promise<void> {
+    await this.venue.stop()
+    this.venue = this.over(this.venue.epochMs)
+    await this.started()
+  }
+
+  /** What befalls the ledger from here on. */
+  async script(script: Script): Promise<void> {
+    await this.venue.run(this.ledger.transport({ method: "POST", path: controls.script, body: script }))
+  }
+
+  /** The comparison of books, as the operator asks for it. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- an answer, whose shape is the test's matter
+  async reconcile(): Promise<any> {
+    const told: { json?: unknown } = {}
+    void this.venue.ask("POST", "/v1/operator/reconciliation").then(({ json }) => {
+      told.json = json
+    })
+    for (let waited = 0; told.json === undefined && waited < 30; waited++) {
+      await this.venue.settle()
+      if (told.json === undefined) await this.venue.leap(1_000)
+    }
+    return told.json
+  }
+
+  async give(party: string, amountAtoms: number): Promise<void> {
+    await this.venue.run(this.ledger.transport({ method: "POST", path: controls.faucet, body: { party, amountAtoms } }))
+  }
+}
+
+/** An owner's answers are looked at by tests. */
+export class Owner {
+  accountId = ""
+  token = ""
+
+  constructor(readonly bank: Bank, readonly authenticator = new Authenticator()) {}
+
+  async ask(method: string, target: string, body?: unknown, idempotencyKey?: string): Promise<Told> {
+    const { venue } = this.bank
+    const answer = venue.ask(method, target.replace("{account}", this.accountId), {
+      key: this.token,
+      ...(body === undefined ? {} : { body }),
+      ...(idempotencyKey === undefined ? {} : { idempotencyKey })
+    })
+    const told: { answer?: Told } = {}
+    void answer.then((got) => {
+      told.answer = got
+    })
+    // What is asked of the ledger may take its time.
+    for (let waited = 0; waited < 60; waited++) {
+      await venue.settle()
+      if (told.answer !== undefined) return told.answer
+      await venue.leap(1_000)
+    }
+    throw new Error(`${method} ${target} has no answer`)
+  }
+
+  async must(method: string, target: string, body?: unknown): Promise<any> {
+    const { json, status } = await this.ask(method, target, body)
+    if (status !== 200 && status !== 204) throw new Error(`${method} ${target}: ${status} ${JSON.stringify(json)}`)
+    return json
+  }
+
+  static async open(bank: Bank): Promise<Owner> {
+    const owner = new Owner(bank)
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", {})
+    const { accessToken, accountId } = await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+      challengeIdentifier: begun.challengeIdentifier,
+      credential: owner.authenticator.register(begun.options, origin)
+    })
+    owner.token = accessToken
+    owner.accountId = accountId
+    return owner
+  }
+
+  /** Asks for a deposit or a withdrawal; its id. */
+  async request(kind: "deposit" | "withdrawal", amountAtoms: number, destinationPartyId?: string): Promise<string> {
+    const body = { asset: "USDC", amountAtoms: String(amountAtoms), ...(destinationPartyId === undefined ? {} : { destinationPartyId }) }
+    return (await this.must("POST", `/v1/accounts/{account}/${kind}s`, body))[`${kind}Id`]
+  }
+
+  /** One turn of whoever confirms: asks what is due, and approves it. The status that was told last, and the approvals that were given. */
+  async turn(kind: "deposit" | "withdrawal", id: string, approvals: Array<string>): Promise<string> {
+    const path = `/v1/accounts/{account}/${kind}s/confirm`
+    const begun = await this.ask("POST", path, { action: "initiate", [`${kind}Id`]: id })
+    if (begun.status !== 200) return begun.json.code
+    const { challenge, signingStep, status } = begun.json
+    if (status !== "approval_required") return status
+    const done = await this.ask("POST", path, {
+      action: "complete",
+      [`${kind}Id`]: id,
+      signingStep,
+      challengeIdentifier: challenge.challengeIdentifier,
+      firstFactor: this.factor(challenge)
+    })
+    if (done.status !== 200) return done.json.code
+    approvals.push(signingStep)
+    return done.json.status
+  }
+
+  /** Confirms until it is over, for so long; what it has come to. */
+  async confirm(kind: "deposit" | "withdrawal", id: string, approvals: Array<string> = [], minutes = 30): Promise<string> {
+    let status = ""
+    for (let until = this.bank.venue.epochMs + minutes * 60_000; this.bank.venue.epochMs < until;) {
+      status = await this.turn(kind, id, approvals)
+      if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
+      await this.bank.venue.leap(10_000)
+    }
+    return status
+  }
+
+  get party(): Promise<string> {
+    return this.must("GET", "/v1/accounts/{account}/ledger-party").then(({ partyId }) => partyId)
+  }
+
+  get collateralAtoms(): Promise<number> {
+    return this.must("GET", "/v1/accounts/{account}/balance").then(({ collateralAtoms }) => Number(collateralAtoms))
+  }
+
+  /** What a passkey answers to a challenge. */
+  factor(challenge: { readonly challenge: string; readonly rpId: string }, authenticator = this.authenticator): object {
+    const { id, response } = authenticator.assert(challenge, origin)
+    const { authenticatorData, clientDataJSON: clientData, signature } = response
+    return { kind: "Fido2", credentialAssertion: { credId: id, clientData, signature, authenticatorData } }
+  }
+}

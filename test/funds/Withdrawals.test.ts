@@ -1,0 +1,230 @@
+/**
+ * Withdrawals and changes of party against a ledger that does wrong, and against what owners and operators do meanwhile. What is held
+ * for a withdrawal is spent or given back, once.
+ */
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { Fault, Script } from "../../src/ledger/development/Faults.js"
+import { Authenticator } from "../identity/Authenticator.js"
+import { Bank, origin, Owner } from "./Bank.js"
+
+const depositAtoms = 25_000_000
+const amountAtoms = 10_000_000
+/** A party that no ledger knows. */
+const nowhere = `nowhere::1220${"ab".repeat(32)}`
+
+const on = (fault: Fault, times = 1): Script => [{ on: "execute", step: "treasury_withdrawal", skip: 0, times, fault }]
+
+/** A bank with an owner whose first deposit is confirmed. */
+const funded = async (): Promise<readonly [Bank, Owner]> => {
+  const bank = await Bank.open()
+  const owner = await Owner.open(bank)
+  const id = await owner.request("deposit", depositAtoms)
+  await bank.venue.leap(30_000)
+  await bank.give(await owner.party, depositAtoms)
+  expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
+  return [bank, owner]
+}
+
+/** The party of another owner, who has asked for a deposit. */
+const otherParty = async (bank: Bank): Promise<string> => {
+  const other = await Owner.open(bank)
+  await other.request("deposit", depositAtoms)
+  await bank.venue.leap(30_000)
+  return other.party
+}
+
+describe("a withdrawal", () => {
+  const rows: ReadonlyArray<readonly [why: string, script: Script, ends: "ledger_confirmed" | "rejected"]> = [
+    ["nothing goes wrong", [], "ledger_confirmed"],
+    ["the request is lost", on({ name: "drop_request" }, 2), "ledger_confirmed"],
+    ["the answer is lost", on({ name: "drop_answer" }), "ledger_confirmed"],
+    ["it is told twice", on({ name: "complete_twice" }), "ledger_confirmed"],
+    ["it is told after a minute", on({ name: "complete_after", afterMs: 60_000 }), "ledger_confirmed"],
+    ["it is refused for certain", on({ name: "refuse", code: "INCONSISTENT", cause: "no" }), "rejected"],
+    ["it may have been done, and was", on({ name: "refuse_indefinite", isDone: true }), "ledger_confirmed"],
+    ["it may have been done, and was not", on({ name: "refuse_indefinite", isDone: false }), "ledger_confirmed"],
+    ["it is said to be under way", on({ name: "in_flight" }), "ledger_confirmed"],
+    ["the ledger starts again", on({ name: "restart" }), "ledger_confirmed"],
+    [
+      "the answer is lost, and a resubmission refused since the first won",
+      [...on({ name: "drop_answer" }), ...on({ name: "refuse_since_first_won", by: "answer" })],
+      "ledger_confirmed"
+    ],
+    ["the maximum passes before it is in order", on({ name: "pass_maximum", when: "before" }), "ledger_confirmed"]
+  ]
+
+  test.each(rows)("%s", async (_, script, ends) => {
+    const [bank, owner] = await funded()
+    await bank.script(script)
+    const id = await owner.request("withdrawal", amountAtoms, await otherParty(bank))
+    expect(await owner.collateralAtoms).toBe(depositAtoms - amountAtoms)
+    const approvals: Array<string> = []
+    expect(await owner.confirm("withdrawal", id, approvals)).toBe(ends)
+    await bank.venue.leap(90_000)
+    const left = ends === "ledger_confirmed" ? depositAtoms - amountAtoms : depositAtoms
+    expect(await owner.collateralAtoms).toBe(left)
+    expect(await bank.reconcile()).toMatchObject({ heldAtoms: String(left), unattributedAtoms: "0", withdrawalsStopped: false })
+    const shown = await owner.must("GET", `/v1/accounts/{account}/withdrawals/${id}`)
+    expect(shown).toMatchObject({ status: ends, amountAtoms: String(amountAtoms) })
+    if (ends === "rejected") expect(shown).toMatchObject({ withdrawalFailure: "submission", ledgerOutcome: { guard: "INCONSISTENT" } })
+    await bank.venue.stop()
+  })
+})
+
+describe("around withdrawals", () => {
+  let bank: Bank
+  let owner: Owner
+  let destination: string
+  beforeAll(async () => {
+    ;[bank, owner] = await funded()
+    destination = await otherParty(bank)
+  })
+  afterAll(() => bank.venue.stop())
+
+  const refusals: ReadonlyArray<readonly [why: string, body: object, status: number, told: object]> = [
+    ["no amount", { asset: "USDC", amountAtoms: "1.5", destinationPartyId: nowhere }, 422, {
+      code: "withdrawal_rejected", rejectionGuard: "amount_atoms_invalid", withdrawalFailure: "requested"
+    }],
+    ["another asset", { asset: "BTC", amountAtoms: "1000000", destinationPartyId: nowhere }, 422, { rejectionGuard: "asset_unsupported" }],
+    ["too little", { asset: "USDC", amountAtoms: "1", destinationPartyId: nowhere }, 422, { rejectionGuard: "amount_below_minimum" }],
+    ["more than there is", { asset: "USDC", amountAtoms: "99000000", destinationPartyId: nowhere }, 422, {
+      rejectionGuard: "withdrawable_insufficient"
+    }],
+    ["to what is no party", { asset: "USDC", amountAtoms: "1000000", destinationPartyId: "somebody" }, 400, { code: "invalid_request" }]
+  ]
+  test.each(refusals)("%s is refused", async (_, body, status, told) => {
+    expect(await owner.ask("POST", "/v1/accounts/{account}/withdrawals", body)).toMatchObject({ status, json: told })
+    expect(await owner.collateralAtoms).toBe(depositAtoms)
+  })
+
+  test("a withdrawal that is given up is given back, once", async () => {
+    const id = await owner.request("withdrawal", amountAtoms, destination)
+    const path = `/v1/accounts/{account}/withdrawals/${id}`
+    expect(await owner.must("DELETE", path)).toMatchObject({ status: "rejected", ledgerOutcome: { outcome: "not_executed", guard: "given_up" } })
+    expect((await owner.ask("DELETE", path)).json).toMatchObject({ code: "deposit_step_conflict" })
+    expect(await owner.collateralAtoms).toBe(depositAtoms)
+  })
+
+  test("the same request under the same key is the same withdrawal, and another body a conflict", async () => {
+    const target = "/v1/accounts/{account}/withdrawals"
+    const body = { asset: "USDC", amountAtoms: String(amountAtoms), destinationPartyId: destination }
+    const first = await owner.ask("POST", target, body, "once")
+    expect(first.status).toBe(200)
+    expect(await owner.ask("POST", target, body, "once")).toEqual(first)
+    expect(await owner.ask("POST", target, { ...body, amountAtoms: "2000000" }, "once")).toMatchObject({
+      status: 409,
+      json: { code: "idempotency_key_conflict" }
+    })
+    expect(await owner.collateralAtoms).toBe(depositAtoms - amountAtoms)
+    await owner.must("DELETE", `${target}/${first.json.withdrawalId}`)
+  })
+
+  test("a new passkey approves nothing in its first day, and the signer nothing by it until an older one says so", async () => {
+    const phone = new Authenticator()
+    const proof = async (purpose: string): Promise<object> => {
+      const { challengeIdentifier, options } = await owner.must("POST", "/v1/auth/passkeys/authentication/options", {
+        accountId: owner.accountId,
+        purpose
+      })
+      return { challengeIdentifier, credential: owner.authenticator.assert(options, origin) }
+    }
+    const begun = await owner.must("POST", "/v1/auth/passkeys/registration/options", { assertion: await proof("add_passkey") })
+    await owner.must("POST", "/v1/auth/passkeys/registration/verify", {
+      challengeIdentifier: begun.challengeIdentifier,
+      credential: phone.register(begun.options, origin)
+    })
+    const path = "/v1/accounts/{account}/withdrawals/confirm"
+    const withdrawalId = await owner.request("withdrawal", amountAtoms, destination)
+    const ask = () => owner.must("POST", path, { action: "initiate", withdrawalId })
+    const complete = async (authenticator: Authenticator) => {
+      const { challenge, signingStep } = await ask()
+      return owner.ask("POST", path, {
+        action: "complete",
+        withdrawalId,
+        signingStep,
+        challengeIdentifier: challenge.challengeIdentifier,
+        firstFactor: owner.factor(challenge, authenticator)
+      })
+    }
+    expect((await ask()).challenge.allowCredentials.webauthn).toEqual([{ type: "public-key", id: owner.authenticator.credentialId }])
+    expect(await complete(phone)).toMatchObject({ status: 403, json: { code: "passkey_required", rejectionGuard: "passkey_not_pinned" } })
+
+    const pins = "/v1/accounts/{account}/ledger-party/passkeys"
+    const due = await owner.must("POST", pins, { action: "initiate" })
+    expect(due).toMatchObject({ status: "approval_required", change: "add", credentialId: phone.credentialId })
+    const by = (authenticator: Authenticator, { challenge, challengeIdentifier, rpId }: any) =>
+      owner.ask("POST", pins, {
+        action: "complete",
+        challengeIdentifier,
+        firstFactor: owner.factor({ challenge, rpId }, authenticator)
+      })
+    expect(await by(phone, due.challenge)).toMatchObject({ status: 401, json: { code: "passkey_assertion_invalid" } })
+    const again = await owner.must("POST", pins, { action: "initiate" })
+    expect(await by(owner.authenticator, again.challenge)).toMatchObject({ status: 200, json: { status: "current" } })
+    expect(await complete(phone)).toMatchObject({ status: 403, json: { rejectionGuard: "passkey_too_new" } })
+    await bank.venue.leap(5_000)
+    await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
+  })
+
+  test("while withdrawals are stopped none is taken, and those that were approved are held back", async () => {
+    expect((await bank.venue.ask("PUT", "/v1/operator/withdrawals/stop")).status).toBe(200)
+    const body = { asset: "USDC", amountAtoms: "1000000", destinationPartyId: destination }
+    expect(await owner.ask("POST", "/v1/accounts/{account}/withdrawals", body)).toMatchObject({
+      status: 422,
+      json: { rejectionGuard: "withdrawals_stopped", recoveryActions: ["contact_operator"] }
+    })
+    expect((await bank.venue.ask("GET", "/readyz")).json.details).toMatchObject({ withdrawals: "stopped: operator", ledger: "live" })
+    expect((await bank.venue.ask("DELETE", "/v1/operator/withdrawals/stop")).status).toBe(200)
+    await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${await owner.request("withdrawal", 1_000_000, destination)}`)
+  })
+
+  test("the ledger prepares nothing for a party that it does not know, which is told", async () => {
+    const withdrawalId = await owner.request("withdrawal", amountAtoms, nowhere)
+    expect(await owner.ask("POST", "/v1/accounts/{account}/withdrawals/confirm", { action: "initiate", withdrawalId })).toMatchObject({
+      status: 422,
+      json: { code: "withdrawal_rejected", rejectionGuard: "ledger_declines", withdrawalFailure: "approval" }
+    })
+    await owner.must("DELETE", `/v1/accounts/{account}/withdrawals/${withdrawalId}`)
+  })
+
+  test("the party is changed by an approval, and pays from then on", async () => {
+    const target = "/v1/accounts/{account}/ledger-party"
+    const before = await owner.party
+    await owner.must("PUT", target)
+    for (let turn = 0; turn < 20; turn++) {
+      const { challenge, signingStep, status } = await owner.must("POST", `${target}/confirm`, { action: "initiate" })
+      if (status === "ledger_confirmed") break
+      if (status === "approval_required") {
+        await owner.must("POST", `${target}/confirm`, {
+          action: "complete",
+          signingStep,
+          challengeIdentifier: challenge.challengeIdentifier,
+          firstFactor: owner.factor(challenge)
+        })
+      }
+      await bank.venue.leap(5_000)
+    }
+    const { change, partyId } = await owner.must("GET", target)
+    expect(change).toMatchObject({ status: "ledger_confirmed", partyId })
+    expect(partyId).not.toBe(before)
+    const id = await owner.request("deposit", 5_000_000)
+    await bank.give(partyId, 5_000_000)
+    expect(await owner.confirm("deposit", id)).toBe("ledger_confirmed")
+    expect(await owner.collateralAtoms).toBe(depositAtoms + 5_000_000)
+    const { events } = await owner.must("GET", "/v1/accounts/{account}/security-events")
+    expect(events.map(({ kind }: { readonly kind: string }) => kind)).toEqual(
+      expect.arrayContaining(["ledger_party_changed", "party_change_requested", "withdrawal_requested", "ledger_step_approved"])
+    )
+  })
+
+  test("what the treasury holds beside its books stops withdrawals", async () => {
+    const { heldAtoms, treasuryPartyId } = await bank.reconcile()
+    expect(heldAtoms).toBe(String(depositAtoms + 5_000_000))
+    await bank.give(treasuryPartyId, 1)
+    expect(await bank.reconcile()).toMatchObject({ unattributedAtoms: "1", withdrawalsStopped: true })
+    const { details } = (await bank.venue.ask("GET", "/readyz")).json
+    expect(details).toMatchObject({ withdrawals: "stopped: reconciliation" })
+    expect(details.reconciliation).toMatch(/^differs by 1 atoms at ledger offset/)
+    expect((await bank.venue.ask("GET", "/metrics")).json).toContain("venue_reconciliation_difference_atoms 1\n")
+  })
+})

@@ -1,0 +1,105 @@
+/** The signer as a process: what it starts with, what it refuses to start with, and what it never says. */
+import * as Effect from "effect/Effect"
+import * as Layer from "effect/Layer"
+import { spawnSync } from "node:child_process"
+import * as fs from "node:fs"
+import * as https from "node:https"
+import * as path from "node:path"
+import { describe, expect, test } from "vitest"
+import { KeyStore } from "../../src/signer/KeyStore.js"
+import { reasonOf, run } from "../contracts/SignerContract.js"
+import { approve, bare, Desk, variables, withdrawal } from "./Desk.js"
+import { storeIn, temporary } from "./Directory.js"
+import { secret, signerAt, start, token } from "./SignerProcess.js"
+
+const ended = (args: ReadonlyArray<string>, environment: Readonly<Record<string, string>>) => {
+  const { status, stderr, stdout } = spawnSync(process.execPath, ["dist/src/cli/signer.js", "--port", "0", ...args], {
+    env: { PATH: process.env["PATH"] ?? "", ...environment },
+    encoding: "utf8",
+    timeout: 30_000
+  })
+  return { status, said: `${stdout}${stderr}` }
+}
+
+const secrets = { SIGNER_SECRET: secret, SIGNER_TOKEN: token }
+
+describe("a signer does not start", () => {
+  test.each<readonly [string, ReadonlyArray<string>, Readonly<Record<string, string>>]>([
+    ["SIGNER_SECRET", [], { ...variables, SIGNER_TOKEN: token }],
+    ["TLS_CERT", ["--host", "0.0.0.0"], { ...variables, ...secrets }]
+  ])("without %s (%s)", (name, args, environment) => {
+    const { said, status } = ended([...args, "--data", "/nowhere/keys"], environment)
+    expect(said).toContain(name)
+    expect(said).not.toContain(secret)
+    expect(said).not.toContain(token)
+    expect(status).toBe(3)
+    expect(fs.existsSync("/nowhere")).toBe(false)
+  })
+
+  test("on keys of another secret, and says so in a sentence", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* Effect.scoped(Layer.build(storeIn(directory, "a secret of somebody else's")))
+      const { said, status } = ended(["--data", directory], { ...variables, ...secrets })
+      expect(said.trim()).toBe(
+        `SIGNER_SECRET is not the one that the keys in ${directory} are sealed with, or ${directory}/header.json is damaged`
+      )
+      expect(status).toBe(2)
+    }))))
+})
+
+describe("a signer that runs", () => {
+  test("signs for its token alone, and says nothing of keys, secret or token", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* Effect.scoped(Layer.build(storeIn(directory)))
+      const said = yield* Effect.scoped(Effect.gen(function*() {
+        const { said, signer, url } = yield* start(directory)
+        const desk = yield* Desk.open(signer)
+        const account = yield* desk.account("acc_1s")
+        const request = yield* desk.prepare(account, withdrawal())
+        const approved = approve(request, account.authenticator)
+        const stranger = yield* signerAt(url, 20_000, "another token of sixteen")
+        expect(yield* reasonOf(stranger.sign(approved))).toBe("SignerUnavailable")
+        expect(yield* reasonOf(signer.sign(bare(request)))).toBe("assertion_invalid")
+        expect(yield* reasonOf(signer.sign(approved))).toBe("signed")
+        return said
+      }))
+      expect(said()).toContain("signed treasury_withdrawal of wdr_1 for acc_1s")
+      expect(said()).toContain("refuses (assertion_invalid)")
+      const records = yield* Effect.scoped(Effect.provide(Effect.flatMap(KeyStore, ({ load }) => load), storeIn(directory)))
+      const seeds = [...records.values()].flatMap((record) => [...record.matchAll(/"seed":"([^"]+)"/g)].map(([, seed]) => seed!))
+      expect(seeds.length).toBe(2)
+      for (const hidden of [secret, token, ...seeds, ...seeds.map((seed) => Buffer.from(seed, "base64url").toString("hex"))]) {
+        expect(said()).not.toContain(hidden)
+      }
+      expect(fs.readdirSync(directory).filter((name) => !/^(?:acc_1s\.sealed|treasury\.sealed|header\.json|lock\.db)$/.test(name)))
+        .toStrictEqual([])
+    }))))
+
+  test("holds its keys alone", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* Effect.scoped(Layer.build(storeIn(directory)))
+      yield* start(directory)
+      const { said, status } = ended(["--data", directory], { ...variables, ...secrets })
+      expect(said).toContain(`another process works on the keys in ${directory}`)
+      expect(status).toBe(2)
+    }))))
+
+  test("serves TLS where it has a certificate", () =>
+    run(Effect.scoped(Effect.gen(function*() {
+      const directory = yield* temporary
+      yield* Effect.scoped(Layer.build(storeIn(directory)))
+      const certFile = path.resolve("fixtures/tls/test-only.cert.pem")
+      const { url } = yield* start(directory, { TLS_CERT: certFile, TLS_KEY: path.resolve("fixtures/tls/test-only.key.pem") })
+      expect(url).toMatch(/^https:/)
+      const status = yield* Effect.async<number | undefined>((resume) => {
+        https.get(`${url}/healthz`, { ca: fs.readFileSync(certFile) }, (answer) => {
+          answer.resume()
+          resume(Effect.succeed(answer.statusCode))
+        })
+      })
+      expect(status).toBe(200)
+    }))))
+})
