@@ -18,11 +18,12 @@ export interface Owner {
 type Answered = CommandOfKind<"NoteSubmission">["outcome"]
 
 export class FundsDriver extends Driver {
-  private born = 0
-  private offset = 100
+  protected born = 0
+  protected offset = 100
 
-  constructor(funds: Partial<FundsBounds> = {}) {
-    super(Engine.make({ orders: 256, idempotencyKeys: 1_024, fills: 256, rows: 64, funds }))
+  /** `engine`: one that there is already. */
+  constructor(protected readonly given: Partial<FundsBounds> = {}, engine?: Engine) {
+    super(engine ?? Engine.make({ orders: 256, idempotencyKeys: 1_024, fills: 256, rows: 64, funds: given }))
   }
 
   get funds() {

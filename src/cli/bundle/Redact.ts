@@ -13,6 +13,7 @@ import * as Data from "effect/Data"
 import * as Effect from "effect/Effect"
 import { assert } from "../../domain/Assert.js"
 import type { Command } from "../../operations/Operations.js"
+import { transferKinds } from "../../operations/funds/Transfers.js"
 import { redact as redactMarked } from "../../operations/Redaction.js"
 import type { Pseudonyms } from "../../operations/Redaction.js"
 import * as Ids from "../../domain/Ids.js"
@@ -227,6 +228,10 @@ const ownLines = (engine: Engine, account: number): ReadonlyArray<string> => {
     ...engine.fills(account, none, everything, everything).map((fill) => JSON.stringify(fill)),
     ...engine.state.apiKeys.all().filter((key) => key.account === account).map((key) => JSON.stringify(key)),
     ...engine.passkeys(account).map((passkey) => JSON.stringify(passkey)),
+    ...transferKinds.flatMap((kind) =>
+      engine.transfersOf(account, kind, everything, everything).map((transfer) => JSON.stringify(transfer))
+    ),
+    JSON.stringify(engine.party(account) ?? null),
     ...engine.securityEvents(account, everything, everything).map((event) => JSON.stringify(event)),
     `${engine.cancelAllAtEpochMs(account)} ${engine.hasForgotten(account, "")}`
   ]
