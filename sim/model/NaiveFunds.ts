@@ -515,9 +515,11 @@ export class NaiveFunds {
     if (wasOver && step.name === "treasury_withdrawal") this.isStopped = true
   }
 
-  #confirmParty({ account, end, kind, partyId }: NaiveTransfer): void {
+  #confirmParty(transfer: NaiveTransfer): void {
+    const { account, end, kind, partyId } = transfer
     if (kind === "party_change" ? end !== "ledger_confirmed" : this.parties.get(account)?.partyId !== partyId) return
     this.parties.set(account, { partyId, isConfirmed: true })
+    if (kind === "party_change") this.around.note(account, "ledger_party_changed", "", "", idOf(transfer))
     this.around.enable(account)
   }
 

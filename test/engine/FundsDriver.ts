@@ -74,9 +74,9 @@ export class FundsDriver extends Driver {
   }
 
   /** Signs an owner in anew: sessions end long before a step does that nobody approves. */
-  signIn({ account, passkey }: Owner): Owner {
+  signIn({ account, passkey }: Owner, signCount = 0): Owner {
     const tokenSha256 = (++this.born).toString(16).padStart(64, "0")
-    const { session } = this.ask({ kind: "SignIn", credentialId: passkey, signCount: 0, tokenSha256, remoteAddress: "" })
+    const { session } = this.ask({ kind: "SignIn", credentialId: passkey, signCount, tokenSha256, remoteAddress: "" })
     return { account, passkey, session: session! }
   }
 
