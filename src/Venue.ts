@@ -1,6 +1,6 @@
 /**
- * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`,
- * `WorkloadIdentity`, `IndexFeed`, `Ledger`, `PartySigner`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
+ * The whole venue as one Layer with its leaves open: `Disk`, `Listener`, `Turns`, `SecureRandom`, `PasskeyVerifier`, `WorkloadIdentity`,
+ * `IndexFeed`, `Ledger`, `PartySigner`, the clock and the scheduler. `main.ts` gives it the real ones, the simulator faulty ones.
  *
  *   1. the address is taken; everything but the system routes answers 503 `starting`
  *   2. journal and snapshots are opened, the engine recovers (its digests compared block by block)

@@ -247,7 +247,8 @@ const signerOf = ({ environment, signerToken, signerUrl }: Settings): Either.Eit
 /** Where the ledger is: outside development a participant's. */
 const ledgerOf = ({ environment, ledgerToken, ledgerUrl }: Settings): Either.Either<LedgerSetting, ConfigError.ConfigError> => {
   if (Option.isNone(ledgerUrl)) {
-    if (environment !== "development") return refuse("LEDGER_URL", "must be set outside development: the ledger in the venue's process is for trying it out")
+    if (environment !== "development")
+      return refuse("LEDGER_URL", "must be set outside development: the ledger in the venue's process is for trying it out")
     return Option.isNone(ledgerToken) ? Either.right({ at: "embedded" }) : refuse("LEDGER_URL", "must be set where LEDGER_TOKEN is")
   }
   const url = URL.canParse(ledgerUrl.value) ? new URL(ledgerUrl.value) : undefined

@@ -178,7 +178,9 @@ const ledgerAt = (
 ): Layer.Layer<Ledger, StoreUnreadable> => {
   if (ledger.at === "embedded") return NodeDevelopmentLedger.layer({ file: path.join(dataDir, ledgerFile) })
   const { token: bearer, url } = ledger
-  return HttpLedger.layer({ ...custody, url, bearer, scheme, timeoutMs: HttpLedger.defaultTimeoutMs }).pipe(Layer.provide(FetchHttpClient.layer))
+  return HttpLedger.layer({ ...custody, url, bearer, scheme, timeoutMs: HttpLedger.defaultTimeoutMs }).pipe(
+    Layer.provide(FetchHttpClient.layer)
+  )
 }
 
 const launch = Effect.gen(function*() {

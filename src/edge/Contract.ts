@@ -18,7 +18,8 @@ import * as Operator from "./operator/Operator.js"
 import * as Orders from "./orders/Orders.js"
 import * as System from "./system/System.js"
 
-const all = [...Orders.routes, ...Accounts.routes, ...Identity.routes, ...Funds.routes, ...Markets.routes, ...Operator.routes, ...System.routes] as const
+const all = [...Orders.routes, ...Accounts.routes, ...Identity.routes, ...Funds.routes, ...Markets.routes, ...Operator.routes,
+  ...System.routes] as const
 
 /** Every endpoint's name. */
 export type Name = HttpApiEndpoint.HttpApiEndpoint.Name<(typeof all)[number]["endpoint"]>

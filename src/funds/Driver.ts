@@ -57,6 +57,8 @@ export class Driver {
   private readonly readLatch = Effect.unsafeMakeLatch(false)
   private readonly reading = Effect.unsafeMakeSemaphore(1)
   private bound: Bound | undefined
+  /** Whether any transfer is the venue's to go on with, as of the last round. */
+  private isBusy = false
   private reader: Reader | undefined
   private readFailures = 0
   /** Why the ledger or the signer cannot be worked with; undefined while they can. */
@@ -156,8 +158,10 @@ export class Driver {
   private readonly round: Effect.Effect<void> = Effect.gen(this, function*() {
     const now = yield* Clock.currentTimeMillis
     this.forget()
+    const toDrive = this.parts.reads.transfersToDrive()
+    this.isBusy = toDrive.length > 0
     let begun = 0
-    for (const { number } of this.parts.reads.transfersToDrive()) {
+    for (const { number } of toDrive) {
       if (begun >= this.options.atOnce) break
       const tended = this.tend(number)
       if (tended.underWay !== undefined || tended.dueAtEpochMs > now) continue
@@ -175,10 +179,7 @@ export class Driver {
 
   /** Until something changes, or for as long as the state may be left alone. */
   private readonly pause = (latch: Effect.Latch): Effect.Effect<void> =>
-    Effect.suspend(() => {
-      const millis = this.parts.reads.transfersToDrive().length > 0 ? this.options.busyMs : this.options.idleMs
-      return Effect.raceFirst(Effect.sleep(millis), latch.await)
-    })
+    Effect.suspend(() => Effect.raceFirst(Effect.sleep(this.isBusy ? this.options.busyMs : this.options.idleMs), latch.await))
 
   private readonly work: Effect.Effect<never> = Effect.forever(
     Effect.zipRight(Effect.zipRight(this.workLatch.close, caught(this.round)), this.pause(this.workLatch))

@@ -25,7 +25,7 @@ const submissionIdBytes = 16
 type Outcome = (typeof submissionOutcomes)[number]
 
 /** What an error of an execution says of that submission. */
-export const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; readonly guard: string } => {
+const answerOf = (error: Ledger.LedgerError): { readonly outcome: Outcome; readonly guard: string } => {
   switch (error._tag) {
     case "Unavailable":
       return { outcome: "not_sent", guard: "" }
@@ -117,6 +117,9 @@ export const execute = (parts: Parts, bound: Bound, prepared: Prepared): Effect.
     )
     yield* note({ submit }, "NoteSubmission", { ...at, ...answered })
     if (answered.guard === Ledger.codes.period) {
-      return yield* new Stopped({ reason: "deduplication_period", detail: "the ledger no longer deduplicates from where the step was bound" })
+      return yield* new Stopped({
+        reason: "deduplication_period",
+        detail: "the ledger no longer deduplicates from where the step was bound"
+      })
     }
   })

@@ -78,7 +78,10 @@ export const through = (
       const own = completions.filter((completion) => completion.commandId === commandId)
       for (const completion of own) yield* note({ submit }, "NoteCompletion", factOf(completion))
       const isStill = throughOffset <= place.throughOffset
-      place = { throughOffset: Math.max(throughOffset, place.throughOffset), recordTimeEpochMs: recordTimeEpochMs ?? place.recordTimeEpochMs }
+      place = {
+        throughOffset: Math.max(throughOffset, place.throughOffset),
+        recordTimeEpochMs: recordTimeEpochMs ?? place.recordTimeEpochMs
+      }
       const isAccepted = own.some(({ outcome }) => outcome._tag === "Accepted") || isConfirmed(reads.transfer(transfer.number), step)
       const isWhole = place.throughOffset >= end.offset
       if (isAccepted || isWhole || isStill) return { ...place, isAccepted, isWhole }

@@ -13,8 +13,9 @@ import type { Bound, Parts } from "./Parts.js"
 import * as Preparing from "./Preparing.js"
 import type { Trouble } from "./Trouble.js"
 
-/** How long a submission is given to be decided before it is looked for. */
+/** How long a submission that was taken in is given to be decided, and any other to be answered, before the step is executed again. */
 const decidedWithinMs = 5_000
+const answeredWithinMs = 1_000
 /** Things that are done for a transfer in one go. */
 const mostTurns = 16
 
@@ -68,6 +69,14 @@ const scan = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView
     return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
   })
 
+/** Whether the last submission is too young to be followed by another. */
+const isFresh = ({ submissions }: StepView, nowEpochMs: number): boolean => {
+  const last = submissions.at(-1)
+  if (last === undefined) return false
+  const isTaken = last.outcome === "accepted" || last.outcome === "duplicate"
+  return last.begunAtEpochMs + (isTaken ? decidedWithinMs : answeredWithinMs) > nowEpochMs
+}
+
 /** The ledger may have the step. It is looked for; if that says nothing, it is executed once more, or waited for. */
 const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
   Effect.gen(function*() {
@@ -79,14 +88,12 @@ const resolve = (parts: Parts, bound: Bound, transfer: TransferView, step: StepV
     if (isPassed(step, looked)) return (yield* noteScan(parts, transfer, step, looked)) ? "on" : "waits"
     // A look may have told of refusals: then it is no longer the same step.
     if (parts.reads.transfer(transfer.number)?.awaits !== "resolution") return "on"
-    const last = step.submissions.at(-1)
-    const isFresh = last !== undefined && last.begunAtEpochMs + decidedWithinMs > (yield* Clock.currentTimeMillis)
-    if (isFresh && (last.outcome === "accepted" || last.outcome === "duplicate")) return "waits"
+    if (isFresh(step, yield* Clock.currentTimeMillis)) return "waits"
     yield* Executing.execute(parts, bound, { transfer, step, preparation })
     return "waits"
   })
 
-/** What was prepared and never executed: where its time seems to be over, the ledger is asked whether it is, so that it is prepared anew. */
+/** What was prepared and never executed: where its time seems over, the ledger is asked whether it is, so that it is prepared anew. */
 const renew = (parts: Parts, bound: Bound, transfer: TransferView, step: StepView, memory: Memory): Effect.Effect<Turn, Trouble> =>
   Effect.gen(function*() {
     const { preparation } = step

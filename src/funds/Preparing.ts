@@ -39,7 +39,8 @@ export const bindParty = (parts: Parts, { account, id, kind, number }: TransferV
     const { partyId } = yield* ledger.allocateParty(
       publicKey,
       isChange ? `${accountId}-${id}` : accountId,
-      (multiHash, topologyTransactions) => Effect.map(signer.signTopology({ keyId, topologyTransactions, multiHash }), ({ signature }) => signature)
+      (multiHash, topologyTransactions) =>
+        Effect.map(signer.signTopology({ keyId, topologyTransactions, multiHash }), ({ signature }) => signature)
     ).pipe(Effect.mapError((error): Trouble => {
       switch (error._tag) {
         case "SignerRefused":

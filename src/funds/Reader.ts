@@ -106,7 +106,9 @@ export class Reader {
     if (next <= from) return new Stopped({ reason: "completions_pruned", detail: error.message })
     return Effect.as(
       Effect.tap(
-        Effect.logWarning(`the ledger has forgotten completions behind ${from}: none is of an open transfer, and reading goes on at ${next}`),
+        Effect.logWarning(
+          `the ledger has forgotten completions behind ${from}: none is of an open transfer, and reading goes on at ${next}`
+        ),
         () => Effect.sync(() => void (this.throughOffset = next))
       ),
       undefined

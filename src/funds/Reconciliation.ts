@@ -35,7 +35,7 @@ export interface Report extends Owed {
 }
 
 /** What the state says now. */
-export const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
+const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
   const { depositedAtoms, withdrawnAtoms } = reads.funds
   let uncreditedAtoms = 0n
   for (const { amountAtoms, isSettled, kind, status } of reads.openTransfers()) {
@@ -47,7 +47,8 @@ export const owedBy = (reads: Pick<Reads, "funds" | "openTransfers">): Owed => {
 const owedAtoms = ({ depositedAtoms, uncreditedAtoms, withdrawnAtoms }: Owed): bigint => depositedAtoms + uncreditedAtoms - withdrawnAtoms
 
 const isSame = (one: Owed, other: Owed): boolean =>
-  one.depositedAtoms === other.depositedAtoms && one.withdrawnAtoms === other.withdrawnAtoms && one.uncreditedAtoms === other.uncreditedAtoms
+  one.depositedAtoms === other.depositedAtoms && one.withdrawnAtoms === other.withdrawnAtoms
+  && one.uncreditedAtoms === other.uncreditedAtoms
 
 /** Compares once: what was read of the ledger up to the offset of its answer is the journal's. */
 const compare = (parts: Parts, driver: Driver): Effect.Effect<Report, Trouble> =>
@@ -83,10 +84,14 @@ export const reconcile = (parts: Parts, driver: Driver): Effect.Effect<Report, T
     if (first.differenceAtoms === 0n) return first
     yield* Effect.sleep(againMs)
     const second = yield* compare(parts, driver)
-    if (second.differenceAtoms !== first.differenceAtoms) return yield* new Unreachable({ whom: "ledger", detail: "money moved while it was compared" })
+    if (second.differenceAtoms !== first.differenceAtoms)
+      return yield* new Unreachable({
+        whom: "ledger",
+        detail: "money moved while it was compared"
+      })
     if (parts.reads.funds.stop === undefined) {
       yield* Effect.logError(
-        `the treasury holds ${second.heldAtoms} atoms at offset ${second.atOffset}, and the journal says ${second.owedAtoms}: withdrawals are stopped`
+        `the treasury holds ${second.heldAtoms} atoms at offset ${second.atOffset}, the journal says ${second.owedAtoms}`
       )
       yield* note(parts, "StopWithdrawals", {
         reason: "reconciliation",

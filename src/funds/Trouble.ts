@@ -12,7 +12,7 @@ export class Unreachable extends Schema.TaggedError<Unreachable>()("Unreachable"
 }
 
 /** What only an operator can set right; the venue does nothing more about the transfer but to look again now and then. */
-export const stopReasons = [
+const stopReasons = [
   /** Deduplication does not reach back to where the step was bound: executing it once more might do it twice. */
   "deduplication_period",
   /** The ledger has forgotten completions that would tell what became of the step. */
@@ -24,7 +24,6 @@ export const stopReasons = [
   /** The signer does not sign again what it has signed. */
   "signer_refused"
 ] as const
-export type StopReason = (typeof stopReasons)[number]
 
 export class Stopped extends Schema.TaggedError<Stopped>()("Stopped", {
   reason: Schema.Literal(...stopReasons),

@@ -183,7 +183,8 @@ export class Owner {
   /** Confirms until it is over, for so long; what it has come to. */
   async confirm(kind: "deposit" | "withdrawal", id: string, approvals: Array<string> = [], minutes = 30): Promise<string> {
     let status = ""
-    for (let until = this.bank.venue.epochMs + minutes * 60_000; this.bank.venue.epochMs < until;) {
+    const until = this.bank.venue.epochMs + minutes * 60_000
+    while (this.bank.venue.epochMs < until) {
       status = await this.turn(kind, id, approvals)
       if (["ledger_confirmed", "rejected", "expired"].includes(status)) return status
       await this.bank.venue.leap(10_000)

@@ -79,11 +79,21 @@ const rows: ReadonlyArray<Row> = [
   prepare("another hash", { name: "other_hash" }, "rejected"),
   prepare("other bytes", { name: "other_bytes", part: "second_root" }, "rejected"),
   prepare("no answer to its preparation", { name: "drop_answer" }, "ledger_confirmed"),
-  { why: "the end of the ledger is not told", script: () => [on("ledger_end", { name: "drop_request" }, { times: 5 })], ends: "ledger_confirmed" },
-  { why: "completions are not told", script: () => [on("completions", { name: "refuse_indefinite", isDone: false }, { times: 5 })],
-    ends: "ledger_confirmed" },
-  { why: "no completion is found by its hash", script: () => [on("completion_by_hash", { name: "drop_answer" }, { times: 50 })],
-    ends: "ledger_confirmed" },
+  {
+    why: "the end of the ledger is not told",
+    script: () => [on("ledger_end", { name: "drop_request" }, { times: 5 })],
+    ends: "ledger_confirmed"
+  },
+  {
+    why: "completions are not told",
+    script: () => [on("completions", { name: "refuse_indefinite", isDone: false }, { times: 5 })],
+    ends: "ledger_confirmed"
+  },
+  {
+    why: "no completion is found by its hash",
+    script: () => [on("completion_by_hash", { name: "drop_answer" }, { times: 50 })],
+    ends: "ledger_confirmed"
+  },
   { why: "the party is allocated, and nobody told", script: () => [on("allocate", { name: "drop_answer" })], ends: "ledger_confirmed" }
 ]
 

@@ -83,7 +83,9 @@ describe("around withdrawals", () => {
 
   const refusals: ReadonlyArray<readonly [why: string, body: object, status: number, told: object]> = [
     ["no amount", { asset: "USDC", amountAtoms: "1.5", destinationPartyId: nowhere }, 422, {
-      code: "withdrawal_rejected", rejectionGuard: "amount_atoms_invalid", withdrawalFailure: "requested"
+      code: "withdrawal_rejected",
+      rejectionGuard: "amount_atoms_invalid",
+      withdrawalFailure: "requested"
     }],
     ["another asset", { asset: "BTC", amountAtoms: "1000000", destinationPartyId: nowhere }, 422, { rejectionGuard: "asset_unsupported" }],
     ["too little", { asset: "USDC", amountAtoms: "1", destinationPartyId: nowhere }, 422, { rejectionGuard: "amount_below_minimum" }],
@@ -100,7 +102,10 @@ describe("around withdrawals", () => {
   test("a withdrawal that is given up is given back, once", async () => {
     const id = await owner.request("withdrawal", amountAtoms, destination)
     const path = `/v1/accounts/{account}/withdrawals/${id}`
-    expect(await owner.must("DELETE", path)).toMatchObject({ status: "rejected", ledgerOutcome: { outcome: "not_executed", guard: "given_up" } })
+    expect(await owner.must("DELETE", path)).toMatchObject({
+      status: "rejected",
+      ledgerOutcome: { outcome: "not_executed", guard: "given_up" }
+    })
     expect((await owner.ask("DELETE", path)).json).toMatchObject({ code: "deposit_step_conflict" })
     expect(await owner.collateralAtoms).toBe(depositAtoms)
   })

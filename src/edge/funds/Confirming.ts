@@ -31,9 +31,10 @@ export type Completion = Schema.Schema.Type<Schema.Struct<typeof completion>>
 
 export const initiation = {
   action: Schema.Literal("initiate"),
-  signingStep: Fields.optional(SigningStep).annotations({ description: "The step that is expected; 409 where the transfer is at another one." })
+  signingStep: Fields.optional(SigningStep).annotations({
+    description: "The step that is expected; 409 where the transfer is at another one."
+  })
 }
-export type Initiation = Schema.Schema.Type<Schema.Struct<typeof initiation>>
 
 /** Where the transfer is, and the approval that is due, if one is. */
 export interface Confirmed {
@@ -76,8 +77,8 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
     const { id, kind, number } = transfer
     const at = now()
     const about = { transfer: number, step: name, hash }
-    const open = funds.steps.ask(`${number}/${name}/${hash}`, about, (nonce) =>
-      approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
+    const open = funds.steps.ask(`${number}/${name}/${hash}`, about,
+      (nonce) => approvalChallenge({ kind, id, step: name, commandId, hash: Buffer.from(hash, "hex"), nonce }), at)
     if (open === undefined) return yield* fail(Errors.identityBusy)
     const may = Factor.approving(state.passkeys(transfer.account), kind === "deposit", at)
     // Where the signer cannot be asked now, it is asked when the approval comes.
@@ -87,7 +88,11 @@ const question = (services: Services, transfer: TransferView): Effect.Effect<Con
   })
 
 /** Goes on with a transfer, and asks for the approval that is due. */
-export const initiate = (services: Services, { number }: TransferView, signingStep?: SigningStep): Effect.Effect<Confirmed, Errors.Failure> =>
+export const initiate = (
+  services: Services,
+  { number }: TransferView,
+  signingStep?: SigningStep
+): Effect.Effect<Confirmed, Errors.Failure> =>
   Effect.gen(function*() {
     const { funds, state } = services
     const before = state.transfer(number)!
@@ -125,11 +130,15 @@ export const complete = (
     const stands = { transfer, due: undefined }
     if (isTaken(transfer, body)) return stands
     const taken = funds.steps.take(body.challengeIdentifier, now())
-    if (taken === undefined) return yield* fail(Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's."))
+    if (taken === undefined)
+      return yield* fail(
+        Errors.assertionInvalid("The challenge is over, was answered before, or is none of this venue's.")
+      )
     const { about, challenge, nonce } = taken
     const step = awaited(transfer)
     if (about.transfer !== number || about.step !== body.signingStep || step?.hash !== about.hash) return yield* fail(conflict)
-    const { passkey: { credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor, challenge, remoteAddress)
+    const { passkey: { credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor, challenge,
+      remoteAddress)
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
     if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
     const { authenticatorData, clientData, signature } = body.firstFactor.credentialAssertion

@@ -1,4 +1,4 @@
-/** A transfer as it stands when it was just asked for: made of the request and of what it came to alone, so that a repeated one gets the same. */
+/** A transfer just asked for: made of the request and of what it came to alone, so that a repeated one gets the same answer. */
 import { assert } from "../../domain/Assert.js"
 import * as Ids from "../../domain/Ids.js"
 import { type StepName, type TransferKind, transferKinds } from "../../operations/funds/Transfers.js"

@@ -13,7 +13,9 @@ import { noteFailure, type Proved } from "../identity/Assertions.js"
 /** The longest part of an assertion, characters of base64url. */
 const longestPart = 4_096
 
-const Part = Schema.String.pipe(Schema.maxLength(longestPart), Schema.pattern(/^[A-Za-z0-9_-]+$/)).annotations({ identifier: "AssertionPart" })
+const Part = Schema.String.pipe(Schema.maxLength(longestPart), Schema.pattern(/^[A-Za-z0-9_-]+$/)).annotations({
+  identifier: "AssertionPart"
+})
 
 export const FirstFactor = Schema.Struct({
   kind: Schema.Literal("Fido2"),
@@ -29,7 +31,9 @@ export type FirstFactor = typeof FirstFactor.Type
 const Credential = Schema.Struct({ type: Schema.Literal("public-key"), id: Fields.Text })
 
 export const Challenge = Schema.Struct({
-  challenge: Fields.Text.annotations({ description: "base64url: what the passkey signs. It is made of the transaction, and approves no other." }),
+  challenge: Fields.Text.annotations({
+    description: "base64url: what the passkey signs. It is made of the transaction, and approves no other."
+  }),
   challengeIdentifier: Fields.Text,
   allowCredentials: Schema.Struct({ key: Schema.Array(Credential), webauthn: Schema.Array(Credential) }).annotations({
     description: "Passkeys are in `webauthn`; `key` is empty."
@@ -54,7 +58,9 @@ export const asked = (
   expiresAtEpochMs
 })
 
-const responseOf = ({ credentialAssertion: { authenticatorData, clientData, credId, signature } }: FirstFactor): PasskeyRules.AuthenticationResponse => ({
+const responseOf = (
+  { credentialAssertion: { authenticatorData, clientData, credId, signature } }: FirstFactor
+): PasskeyRules.AuthenticationResponse => ({
   id: credId,
   rawId: credId,
   type: "public-key",
@@ -77,7 +83,7 @@ export const prove = (
     const passkey = state.findPasskey(factor.credentialAssertion.credId)
     if (passkey?.account !== account) return fail(unproved)
     const refuse = () => {
-      noteFailure(services, passkey, remoteAddress)
+      noteFailure(services, passkey, remoteAddress, "approval_failed")
       return fail(unproved)
     }
     const response = responseOf(factor)
@@ -89,8 +95,7 @@ export const prove = (
   })
 
 /** The challenge that an assertion says it answers; undefined where it says none. */
-export const answered = ({ credentialAssertion: { clientData } }: FirstFactor): string | undefined =>
-  PasskeyRules.challengeOf(clientData)
+export const answered = ({ credentialAssertion: { clientData } }: FirstFactor): string | undefined => PasskeyRules.challengeOf(clientData)
 
 /** Those of the account's passkeys that may approve at a time: all of them a deposit; the rest not in their first day. */
 export const approving = (passkeys: ReadonlyArray<PasskeyView>, isDeposit: boolean, atEpochMs: number): ReadonlyArray<string> =>

@@ -92,20 +92,21 @@ export const PartyChange = Schema.Struct({
 export type PartyChange = typeof PartyChange.Type
 
 /** Of a transfer what is shown. */
-export interface Shown extends Pick<
-  TransferView,
-  | "number"
-  | "kind"
-  | "account"
-  | "id"
-  | "partyId"
-  | "amountAtoms"
-  | "failure"
-  | "status"
-  | "ledgerOutcome"
-  | "requestedAtEpochMs"
-  | "updatedAtEpochMs"
-> {
+export interface Shown extends
+  Pick<
+    TransferView,
+    | "number"
+    | "kind"
+    | "account"
+    | "id"
+    | "partyId"
+    | "amountAtoms"
+    | "failure"
+    | "status"
+    | "ledgerOutcome"
+    | "requestedAtEpochMs"
+    | "updatedAtEpochMs"
+  > {
   readonly steps: ReadonlyArray<Pick<StepView, "name">>
 }
 
@@ -123,7 +124,11 @@ const told = ({ environment, state }: Services, transfer: Shown) => {
       )
       : [],
     ...(ledgerOutcome === undefined ? undefined : {
-      ledgerOutcome: { step: ledgerOutcome.step, outcome: ledgerOutcome.outcome, guard: ledgerOutcome.guard === "" ? null : ledgerOutcome.guard }
+      ledgerOutcome: {
+        step: ledgerOutcome.step,
+        outcome: ledgerOutcome.outcome,
+        guard: ledgerOutcome.guard === "" ? null : ledgerOutcome.guard
+      }
     }),
     createdAtEpochMs: requestedAtEpochMs,
     updatedAtEpochMs

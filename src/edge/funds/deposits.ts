@@ -116,7 +116,8 @@ export const cancelDeposit = Route.effect({
       Confirming.withTransfer(services, trader, "deposit", Ids.parseDepositId(depositId), ({ number }) =>
         Effect.map(
           Submission.submitted(services, owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: number })),
-          () => deposit(services, services.state.transfer(number)!)
+          () =>
+            deposit(services, services.state.transfer(number)!)
         )))
 })
 
@@ -160,6 +161,7 @@ export const confirmDeposit = Route.effect({
           payload.action === "initiate"
             ? Confirming.initiate(services, transfer, payload.signingStep)
             : Confirming.complete(services, trader, transfer, payload, remoteAddress),
-          (came) => confirmed(services, came)
+          (came) =>
+            confirmed(services, came)
         )))
 })

@@ -66,7 +66,8 @@ const due = (services: Services, account: number): Effect.Effect<typeof Pins.Typ
   withKeys<typeof Pins.Type>(services, account, (keys) => {
     const { accountId } = keys
     const asked = dueOf(services, account, keys)
-    if (asked === undefined) return Effect.succeed({ version: "external-ledger-party-passkeys/v1" as const, accountId, status: "current" as const })
+    if (asked === undefined)
+      return Effect.succeed({ version: "external-ledger-party-passkeys/v1" as const, accountId, status: "current" as const })
     const { change, passkey: { credentialId }, revision } = asked
     const question = services.funds.pins.ask(
       `${accountId}/${revision}/${change}/${credentialId}`,
@@ -94,7 +95,8 @@ export const pinPasskeys = Route.effect({
     .setPayload(Body)
     .addSuccess(Pins)
     .addError(Failures.native(Failures.keyedReadWithBody, 404, 409))
-    .annotate(OpenApi.Summary, "Have the passkeys that approve on the ledger follow those of the account, one approval by one that does already each"),
+    .annotate(OpenApi.Summary,
+      "Have the passkeys that approve on the ledger follow those of the account, one approval by one that does already each"),
   example: { target: `/v1/accounts/${Example.accountId}/ledger-party/passkeys`, body: { action: "initiate" } },
   handler: (services) => ({ path: { accountId }, payload, trader }) =>
     withAccount(services.state, trader, accountId, (account) =>
@@ -109,7 +111,10 @@ export const pinPasskeys = Route.effect({
         // The signer alone judges it: what is pinned may be a passkey that the account no longer has.
         yield* Effect.mapError(
           services.funds.repin({ ...taken.about, approval: { nonce: taken.nonce, assertion } }),
-          (error) => error._tag === "SignerRefused" ? Errors.assertionInvalid("The signer does not take it for an approval of this change.") : Errors.ledgerUnavailable
+          (error) =>
+            error._tag === "SignerRefused"
+              ? Errors.assertionInvalid("The signer does not take it for an approval of this change.")
+              : Errors.ledgerUnavailable
         )
         return yield* due(services, account)
       }))

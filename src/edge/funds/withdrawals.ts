@@ -125,7 +125,8 @@ export const cancelWithdrawal = Route.effect({
       Confirming.withTransfer(services, trader, "withdrawal", Ids.parseWithdrawalId(withdrawalId), ({ number }) =>
         Effect.map(
           Submission.submitted(services, owned("CancelTransfer", trader, Operation.cancelTransfer, { transfer: number })),
-          () => withdrawal(services, services.state.transfer(number)!)
+          () =>
+            withdrawal(services, services.state.transfer(number)!)
         )))
 })
 
@@ -166,6 +167,7 @@ export const confirmWithdrawal = Route.effect({
           payload.action === "initiate"
             ? Confirming.initiate(services, transfer, payload.signingStep)
             : Confirming.complete(services, trader, transfer, payload, remoteAddress),
-          (came) => confirmed(services, came)
+          (came) =>
+            confirmed(services, came)
         )))
 })

@@ -443,6 +443,16 @@ export const passkeyNotPinned: Failure = {
   }
 }
 
+/** The only passkey by which the signer takes approvals. */
+export const lastPinnedPasskey: Failure = {
+  description: {
+    ...Refusal.describe(Refusal.Refusal.lastPasskey),
+    name: "LastPinnedPasskey",
+    guard: "passkey_not_pinned",
+    safeMessage: "The signer takes approvals by none of the account's other passkeys yet: have this one approve another first."
+  }
+}
+
 /** The operator's token is missing or wrong. */
 export const operatorRejected: Failure = operatorUnauthorized
 
@@ -486,6 +496,7 @@ export const all: ReadonlyArray<Failure> = [
   ledgerDeclines("deposit_rejected"),
   ledgerDeclines("withdrawal_rejected"),
   passkeyNotPinned,
+  lastPinnedPasskey,
   ...Object.values(keyFailures)
 ]
 

@@ -25,9 +25,14 @@ export interface Proved {
 }
 
 /** Tells an account's owner of an assertion that failed; the journal takes so many of an account, and no more. */
-export const noteFailure = ({ identity, now, submit }: Services, { account, credentialId }: PasskeyView, remoteAddress: string): void => {
+export const noteFailure = (
+  { identity, now, submit }: Services,
+  { account, credentialId }: PasskeyView,
+  remoteAddress: string,
+  what: "sign_in_failed" | "approval_failed" = "sign_in_failed"
+): void => {
   if (!identity.notes.take(account, now())) return
-  const note = { what: "sign_in_failed", ofAccount: account, credentialId, remoteAddress } as const
+  const note = { what, ofAccount: account, credentialId, remoteAddress } as const
   submit(withFields("NoteSecurity", internal(Principal.venue), note), () => {})
 }
 

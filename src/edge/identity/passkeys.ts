@@ -6,8 +6,10 @@ import * as Effect from "effect/Effect"
 import * as Schema from "effect/Schema"
 import { Operation } from "../../operations/Operations.js"
 import { withAccount } from "../accounts/Own.js"
+import type { Services } from "../http/Call.js"
+import * as Errors from "../http/Errors.js"
 import * as Example from "../http/Example.js"
-import { noContent } from "../http/Executor.js"
+import { fail, noContent } from "../http/Executor.js"
 import * as Failures from "../http/Failures.js"
 import * as Fields from "../http/Fields.js"
 import * as Route from "../http/Route.js"
@@ -62,6 +64,19 @@ const CredentialId = Schema.String.pipe(Schema.pattern(/^[A-Za-z0-9_-]{1,1364}$/
 const PasskeyPath = Schema.Struct({ accountId: Fields.Name, credentialId: CredentialId })
 const RemovalBody = Schema.Struct({ assertion: Assertions.Assertion }).annotations({ identifier: "PasskeyRemovalBody" })
 
+/** Fails where the signer would take approvals by none of the passkeys that are left: the account's money could not be moved any more. */
+const withAnotherPinned = ({ funds, state }: Services, account: number, credentialId: string): Effect.Effect<void, Errors.Failure> => {
+  if (state.party(account) === undefined) return Effect.void
+  return Effect.flatMap(
+    Effect.mapError(funds.accountKeys(state.accountId(account)), () => Errors.ledgerUnavailable),
+    (keys) => {
+      const left = state.passkeys(account).filter((each) => each.credentialId !== credentialId)
+      const isLeft = keys === undefined || left.some((each) => keys.credentialIds.includes(each.credentialId))
+      return isLeft || left.length === 0 ? Effect.void : fail(Errors.lastPinnedPasskey)
+    }
+  )
+}
+
 export const removePasskey = Route.effect({
   tag: "identity",
   access: "owner",
@@ -81,7 +96,9 @@ export const removePasskey = Route.effect({
       Effect.flatMap(Assertions.prove(services, assertion, ["remove_passkey"], account, remoteAddress), ({ passkey, signCount }) => {
         const provedBy = passkey.credentialId
         const removal = owned("RemovePasskey", trader, Operation.removePasskey, { credentialId, provedBy, signCount, remoteAddress })
-        return Effect.map(Submission.submitted(services, removal), () =>
-          noContent)
+        return withAnotherPinned(services, account, credentialId).pipe(
+          Effect.zipRight(Submission.submitted(services, removal)),
+          Effect.as(noContent)
+        )
       }))
 })

@@ -1,4 +1,4 @@
-/** `POST /v1/operator/demo/ledger-funds`: settlement asset out of nothing for an account's party, where the ledger is one of development. */
+/** `POST /v1/operator/demo/ledger-funds`: USDC out of nothing for an account's party, where the ledger is one of development. */
 import * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import * as OpenApi from "@effect/platform/OpenApi"
 import * as Effect from "effect/Effect"
@@ -27,7 +27,10 @@ const DemoLedgerFunds = Schema.Struct({
   accountId: Fields.Text,
   partyId: Fields.Text,
   ...Fields.paired("amount")
-}).annotations({ identifier: "DemoLedgerFunds", description: "The party holds so much more on the ledger. Asked again, it is given again." })
+}).annotations({
+  identifier: "DemoLedgerFunds",
+  description: "The party holds so much more on the ledger. Asked again, it is given again."
+})
 
 export const fundLedgerParty = Route.effect({
   tag: "operator",
@@ -37,7 +40,8 @@ export const fundLedgerParty = Route.effect({
     .setPayload(Body)
     .addSuccess(DemoLedgerFunds)
     .addError(Failures.native(Failures.operatorWithBody))
-    .annotate(OpenApi.Summary, "Development only: let the ledger give an account's party USDC that it can deposit; nothing of it is journaled"),
+    .annotate(OpenApi.Summary,
+      "Development only: let the ledger give an account's party USDC that it can deposit; nothing of it is journaled"),
   example: { target: "/v1/operator/demo/ledger-funds", body: { accountId: Example.accountId, amount: "1000.0" } },
   handler: ({ funds: { give }, state }) => ({ payload: { accountId, amount } }) =>
     Effect.gen(function*() {

@@ -26,7 +26,9 @@ export const Reconciliation = Schema.Struct({
   uncreditedDepositsAtoms: Fields.Atoms.annotations({
     description: "Of deposits that the ledger has confirmed and whose account has no room for the amount yet."
   }),
-  unattributedAtoms: Fields.SignedAtoms.annotations({ description: "Held less owed: what nothing in the journal accounts for. 0 where the books agree." }),
+  unattributedAtoms: Fields.SignedAtoms.annotations({
+    description: "Held less owed: what nothing in the journal accounts for. 0 where the books agree."
+  }),
   withdrawalsStopped: Schema.Boolean
 }).annotations({ identifier: "Reconciliation" })
 export type Reconciliation = typeof Reconciliation.Type

@@ -1,6 +1,9 @@
-/** How the ledger, the transfers on it and the books stand: for `/metrics` and `/readyz`. None of it makes the venue unready, which trades on. */
+/** How the ledger, transfers and the books stand, for `/metrics` and `/readyz`. None of it makes the venue unready: it trades on. */
 import type { Services } from "../http/Call.js"
 import { transferStatuses } from "../../operations/funds/Transfers.js"
+
+/** Transfers that are named at most. */
+const mostNamed = 16
 
 /** What `/readyz` tells of it. */
 export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<string, string | number | boolean>> => {
@@ -12,7 +15,9 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
     ledgerOffset: offset,
     ledgerOffsetLag: offsetLag,
     openTransfers,
-    transfersForTheOperator: stopped.map(({ reason, transfer }) => `${state.transfer(transfer)?.id ?? transfer}: ${reason}`).join(", "),
+    transfersForTheOperator: stopped.slice(0, mostNamed).map(({ reason, transfer }) =>
+      `${state.transfer(transfer)?.id ?? transfer}: ${reason}`
+    ).join(", "),
     ledgerAlarms: alarmed,
     withdrawals: stop === undefined ? "open" : `stopped: ${stop.reason}`,
     reconciliation: report === undefined
@@ -25,16 +30,17 @@ export const ledgerDetails = ({ funds, state }: Services): Readonly<Record<strin
 
 /** What `/metrics` tells of it. */
 export const registerLedger = ({ funds, metrics, now, state }: Services): void => {
-  metrics.gauges("venue_open_transfers", "Deposits, withdrawals and changes of party that are not over, by status.", ["kind", "status"], () => {
-    const counts = new Map<string, { readonly labels: { readonly kind: string; readonly status: string }; value: number }>()
-    for (const { kind, status } of state.openTransfers()) {
-      const key = `${kind} ${status}`
-      const counted = counts.get(key)
-      if (counted === undefined) counts.set(key, { labels: { kind, status }, value: 1 })
-      else counted.value++
-    }
-    return counts.values()
-  })
+  metrics.gauges("venue_open_transfers", "Deposits, withdrawals and changes of party that are not over, by status.", ["kind", "status"],
+    () => {
+      const counts = new Map<string, { readonly labels: { readonly kind: string; readonly status: string }; value: number }>()
+      for (const { kind, status } of state.openTransfers()) {
+        const key = `${kind} ${status}`
+        const counted = counts.get(key)
+        if (counted === undefined) counts.set(key, { labels: { kind, status }, value: 1 })
+        else counted.value++
+      }
+      return counts.values()
+    })
   metrics.gauge("venue_open_transfers_capacity", "Transfers that may be open.", () => state.funds.openCapacity)
   metrics.gauge(
     "venue_unknown_submissions",
@@ -50,10 +56,11 @@ export const registerLedger = ({ funds, metrics, now, state }: Services): void =
     "Completions since the start of commands that are none of the venue's.",
     () => funds.standing().unknownCompletions
   )
-  metrics.counters("venue_ledger_alarms_total", "What the ledger said that cannot be.", ["alarm"], () =>
-    Object.entries(state.funds.alarms).map(([alarm, value]) => ({ labels: { alarm }, value })))
+  metrics.counters("venue_ledger_alarms_total", "What the ledger said that cannot be.", ["alarm"],
+    () => Object.entries(state.funds.alarms).map(([alarm, value]) => ({ labels: { alarm }, value })))
   metrics.gauge("venue_withdrawals_stopped", "1 while withdrawals are stopped.", () => state.funds.stop === undefined ? 0 : 1)
-  metrics.gauges("venue_reconciliation_difference_atoms", "What the treasury holds less what the journal says; absent before it was compared.", [], () => {
+  metrics.gauges("venue_reconciliation_difference_atoms",
+    "What the treasury holds less what the journal says; absent before it was compared.", [], () => {
     const { report } = funds.standing()
     return report === undefined ? [] : [{ labels: {}, value: Number(report.differenceAtoms) }]
   })

@@ -5,7 +5,7 @@ import { type CommandOf, declare } from "../Operation.js"
 import { Done } from "../Outcome.js"
 
 /** What may be noted: journaled as places in this list, so names are added at its end. */
-const noted = ["sign_in_failed", "key_used_from_new_address"] as const
+const noted = ["sign_in_failed", "key_used_from_new_address", "approval_failed"] as const
 
 export const NoteSecurity = declare({
   kind: "NoteSecurity",
