@@ -22,8 +22,8 @@ interface AgentsDesk extends Desk {
   readonly told: (call: number, path: string) => string | undefined
 }
 
-/** How often something that an agent begins is followed by the revocation of its key, in the same moment. */
-const revokedShare = 0.03
+/** How often something that an agent begins is followed by the revocation of its key, in the same moment, and by the same again. */
+const revokedShare = 0.06
 /** How often an agent whose key has ended tries it. */
 const mostTurnedAway = 3
 /** How long it takes until a new key is noticed, in pauses. */
@@ -81,7 +81,10 @@ class Agent {
       if (answer?.status === 401) this.#turnedAway++
       settled(answer)
     })
-    if (this.random.chance(revokedShare)) this.#revoke()
+    if (this.random.chance(revokedShare)) {
+      this.#revoke()
+      if (this.spend()) this.desk.issue(this.#own(who, { ...draft, persistent: false }), () => {})
+    }
     return begun
   }
 

@@ -4,6 +4,7 @@
  * All of it also as it should not be: repeated in the same words and in others, of accounts that are not there, by tokens that prove
  * nothing, by whoever is no operator. It draws from a generator of its own, and makes so many calls and no more.
  */
+import { orderId } from "../../src/domain/Ids.js"
 import type { Standings as Options } from "../faults/Options.js"
 import type { Answer } from "../properties/Observation.js"
 import * as Requests from "../reading/Requests.js"
@@ -60,6 +61,8 @@ class Clerk {
   /** Calls that told keys of bots. */
   readonly bots: Array<number> = []
   readonly #past: Array<Draft> = []
+  /** The account whose flags were set last. */
+  #flagged: string | undefined
   #keys = 0
   #tokens = 0
   #left: number
@@ -170,19 +173,40 @@ class Clerk {
     const flags = { bot: this.random.chance(0.5), load_harness: this.random.chance(0.5) }
     const { bot, load_harness } = flags
     const said = this.random.pick<object>([flags, { bot }, { load_harness }, {}, { bot, disabled: false }])
-    const accountId = this.random.chance(0.1) ? "acc_zzzzzz" : this.#account
+    // Mostly of an account that has some: what is not named is to stay as it is.
+    const known = this.#flagged !== undefined && this.random.chance(0.6) ? this.#flagged : this.#account
+    const accountId = this.random.chance(0.1) ? "acc_zzzzzz" : known
+    this.#flagged = known
     this.#say(this.#remembered(this.#flagsOf(accountId, said)))
+  }
+
+  /** A demo account, of those that have orders open if any has. */
+  get #busy(): Calls.Identity {
+    const busy = this.desk.demo.filter(({ account }) => this.desk.model.accounts[account]!.open.length > 0)
+    return this.random.pick(busy.length === 0 ? this.desk.demo : busy)
+  }
+
+  /** What an account that is disabled may not do any more: leave one of its orders as it is by amending it; or it takes all back. */
+  #tryDisabled(who: Calls.Identity): void {
+    const { accounts, markets } = this.desk.model
+    const open = accounts[who.account]!.open.filter(({ reduceOnly }) => !reduceOnly)
+    const key = `${this.client}-${this.#keys++}`
+    if (open.length === 0 || this.random.chance(0.2)) return this.#say(Calls.cancelAll(who, "cancel all", key, undefined))
+    const { market, number, quantity } = this.random.pick(open)
+    this.#say(Calls.amend(who, "amend", key, markets[market]!.parameters, orderId(number), { quantityAtoms: quantity }))
   }
 
   /** For a while, with whatever it has open; now and then for good, and now and then it is enabled before the answer is there. */
   #disable(): void {
-    const accountId = this.#account
+    const busy = this.random.chance(0.7) ? this.#busy : undefined
+    const accountId = busy?.accountId ?? this.#flagged ?? this.#account
     const enable = (): void => this.#say(this.#flagsOf(accountId, { disabled: false }), () => {})
     const stays = this.random.chance(staysDisabledShare)
     const isRaced = this.random.chance(0.2)
     this.#say(this.#remembered(this.#flagsOf(accountId, { disabled: true })), () => {
       if (!stays && !isRaced) this.desk.time.after(this.random.next() * maxDisabledMs, enable)
-      this.#next()
+      if (busy === undefined || this.random.chance(0.3)) this.#next()
+      else this.#tryDisabled({ ...busy, client: this.client })
     })
     if (isRaced) enable()
   }
