@@ -73,7 +73,8 @@ const nativeFault = (call: Call, status: number, info: Json): string | undefined
     return `says that it is ${retryable === true ? "" : "not "}retryable`
   // Those who publish the keys of workloads are no part of the venue, and have no name.
   const mayBeNameless = call.endpoint === "issueBotKey" && info["dependency"] === undefined
-  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable") && !mayBeNameless) return "names a dependency where none is at fault"
+  if ((info["dependency"] === "journal") !== (code === "dependency_unavailable") && !mayBeNameless)
+    return "names a dependency where none is at fault"
   const ticket = ticketFault(call, info)
   if (ticket !== undefined) return ticket
   const rejections = rejectionOf(call, code)

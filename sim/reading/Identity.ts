@@ -217,8 +217,7 @@ const endBody = shape({ ticket: (value) => typeof value === "string" && /^[A-Za-
 const text = (body: Json, member: string): string => String(body[member])
 
 type Simple = "getCurrentSession" | "endCurrentSession" | "listPasskeys" | "listApiKeys" | "registerAffiliate"
-const simple = (kind: Simple): Route["read"] => (body, _, query) =>
-  isNothing(body) && query.size === 0 ? { kind } : undefined
+const simple = (kind: Simple): Route["read"] => (body, _, query) => isNothing(body) && query.size === 0 ? { kind } : undefined
 
 /** Routes whose query is empty. */
 const plain = (read: (body: Json, params: ReadonlyArray<string>) => Wish | undefined): Route["read"] => (body, params, query) =>

@@ -183,7 +183,17 @@ export class Host {
     )
     const bounds = { ...boundsOf(options), maxRecords: options.listing?.blockRecords ?? Sequencer.defaultOptions.maxRecords }
     const limits = limitsOf(options)
-    witness.see({ _tag: "Started", incarnation, atEpochMs: time.nowEpochMs(), markets, calendars, rules, bounds, limits, set: settingsOf(options) })
+    witness.see({
+      _tag: "Started",
+      incarnation,
+      atEpochMs: time.nowEpochMs(),
+      markets,
+      calendars,
+      rules,
+      bounds,
+      limits,
+      set: settingsOf(options)
+    })
     const crash = this.crashAtStart()
     this.#crashIn = crash?.tasks ?? Number.POSITIVE_INFINITY
     this.#crashLoss = crash?.loss ?? "power"

@@ -89,8 +89,8 @@ class Clerk {
   /** Begins a call; nothing more follows once there are to be none. */
   #say(draft: Draft, then: (answer: Answer | undefined, call: number) => void = this.#next): void {
     if (!this.desk.isOpen() || this.#left-- <= 0) return
-    const { id } = this.desk.issue({ ...draft, persistent: draft.persistent && this.random.chance(insistsShare) }, (answer) =>
-      then(answer, id))
+    const { id } = this.desk.issue({ ...draft, persistent: draft.persistent && this.random.chance(insistsShare) },
+      (answer) => then(answer, id))
   }
 
   #act(): void {

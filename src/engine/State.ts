@@ -325,7 +325,8 @@ export class State extends Values {
 
   /** Publishes to an account what its balance changed by and came to, money atoms, if it did. */
   noteBalance(account: number, cause: Cause, market: number, amountAtoms: number, balanceAtoms: number): void {
-    if (amountAtoms !== 0 && !this.isTrial) this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
+    if (amountAtoms !== 0 && !this.isTrial)
+      this.balances.add(this.sequence, this.atEpochMs, account, cause, market, amountAtoms, balanceAtoms)
   }
 
   /** Makes this a state in which something is only tried out: nothing is published, or kept for records to come. */

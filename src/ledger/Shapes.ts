@@ -111,7 +111,7 @@ export const CompletionsResponse = Schema.Array(
     completionResponse: Schema.Union(
       Schema.Struct({ Completion: Schema.Struct({ value: CompletionValue }) }),
       Schema.Struct({ OffsetCheckpoint: Schema.Struct({ value: CheckpointValue }) }),
-      Schema.Struct({ Empty: Schema.Unknown })
+      Schema.Struct({ Empty: Schema.Object })
     )
   })
 ).pipe(Schema.maxItems(1_000))
@@ -152,9 +152,9 @@ export const ContractsResponse = Schema.Struct({
             })
           }),
           // Contracts on their way between synchronizers.
-          Schema.Struct({ JsIncompleteAssigned: Schema.Unknown }),
-          Schema.Struct({ JsIncompleteUnassigned: Schema.Unknown }),
-          Schema.Struct({ JsEmpty: Schema.Unknown })
+          Schema.Struct({ JsIncompleteAssigned: Schema.Object }),
+          Schema.Struct({ JsIncompleteUnassigned: Schema.Object }),
+          Schema.Struct({ JsEmpty: Schema.Object })
         )
       })
     ).pipe(Schema.maxItems(1_000))

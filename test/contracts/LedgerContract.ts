@@ -160,28 +160,32 @@ const transfers = (over: Over): void => {
       expect(partyId).toBe(scene.ownerParty)
       expect(yield* scene.allocate(scene.owner, "owner")).toStrictEqual({ partyId })
       const stranger = key("stranger")
-      const signedByAnother = scene.ledger.allocateParty(scene.treasury.publicKey, "treasury", (hash) => Effect.sync(() => stranger.sign(hash)))
+      const signedByAnother = scene.ledger.allocateParty(scene.treasury.publicKey, "treasury",
+        (hash) => Effect.sync(() => stranger.sign(hash)))
       expect(yield* failureOf(signedByAnother)).toBe("Refused INVALID_ARGUMENT")
     }))
 
-  over("takes a first deposit in three steps, each of them as planned, and keeps the change with the owner", (scene) =>
-    Effect.gen(function*() {
-      yield* scene.begin(7 * usdc, 2 * usdc, 1)
-      const before = yield* scene.ledger.end
-      for (const planned of [scene.account(), scene.deposit("treasury_offer", 8 * usdc), scene.deposit("owner_offer_acceptance", 8 * usdc)]) {
-        const { completion, offset, preparation } = yield* scene.run(planned)
-        expect(preparation.scheme).toBe(3)
-        expect(codeOf(completion)).toBe("accepted")
-        expect(completion).toMatchObject({ commandId: planned.commandId, submissionId: "first", actAs: [planned.actAs] })
-        expect(completion.offset).toBeGreaterThan(offset)
-        expect(yield* scene.ledger.completionByHash(preparation.hash)).toStrictEqual(completion)
-      }
-      expect(yield* scene.worth(scene.custody.treasury)).toBe(8 * usdc)
-      expect(yield* scene.worth(scene.ownerParty)).toBe(usdc + 1)
-      const { completions, throughOffset } = yield* scene.page(before.offset)
-      expect(completions.map(({ offset }) => offset)).toStrictEqual(completions.map(({ offset }) => offset).toSorted((a, b) => a - b))
-      expect(throughOffset).toBe((yield* scene.ledger.end).offset)
-    }))
+  over("takes a first deposit in three steps, each of them as planned, and keeps the change with the owner",
+    (scene) =>
+      Effect.gen(function*() {
+        yield* scene.begin(7 * usdc, 2 * usdc, 1)
+        const before = yield* scene.ledger.end
+        for (
+          const planned of [scene.account(), scene.deposit("treasury_offer", 8 * usdc), scene.deposit("owner_offer_acceptance", 8 * usdc)]
+        ) {
+          const { completion, offset, preparation } = yield* scene.run(planned)
+          expect(preparation.scheme).toBe(3)
+          expect(codeOf(completion)).toBe("accepted")
+          expect(completion).toMatchObject({ commandId: planned.commandId, submissionId: "first", actAs: [planned.actAs] })
+          expect(completion.offset).toBeGreaterThan(offset)
+          expect(yield* scene.ledger.completionByHash(preparation.hash)).toStrictEqual(completion)
+        }
+        expect(yield* scene.worth(scene.custody.treasury)).toBe(8 * usdc)
+        expect(yield* scene.worth(scene.ownerParty)).toBe(usdc + 1)
+        const { completions, throughOffset } = yield* scene.page(before.offset)
+        expect(completions.map(({ offset }) => offset)).toStrictEqual(completions.map(({ offset }) => offset).toSorted((a, b) => a - b))
+        expect(throughOffset).toBe((yield* scene.ledger.end).offset)
+      }))
 
   over("pays a withdrawal out to another party", (scene) =>
     Effect.gen(function*() {
@@ -246,19 +250,20 @@ const refusals = (over: Over): void => {
       expect(yield* failureOf(scene.execute(preparation, "second", offset))).toBe(`Unknown ${codes.inFlight}`)
     }))
 
-  over("takes nothing that the acting party's key has not signed, or that is not what the command comes to", (scene) =>
-    Effect.gen(function*() {
-      yield* scene.begin(5 * usdc)
-      const { offset } = yield* scene.ledger.end
-      const preparation = yield* scene.prepare(scene.deposit("treasury_offer", usdc))
-      expect(yield* failureOf(scene.execute(preparation, "forged", offset, scene.owner))).toBe("Refused INVALID_ARGUMENT")
-      for (const part of ["party", "synchronizer", "template", "choice", "hidden_node", "extra_input", "second_root"] as const) {
-        yield* scene.script([{ on: "prepare", skip: 0, times: 1, fault: { name: "other_bytes", part } }])
-        const other = yield* scene.prepare(scene.deposit("treasury_offer", usdc))
-        expect(yield* failureOf(scene.execute(other, "other", offset))).toMatch(/^Refused (?:INVALID_ARGUMENT|UNKNOWN_INFORMEES)$/)
-      }
-      expect((yield* scene.page(offset)).completions).toStrictEqual([])
-    }))
+  over("takes nothing that the acting party's key has not signed, or that is not what the command comes to",
+    (scene) =>
+      Effect.gen(function*() {
+        yield* scene.begin(5 * usdc)
+        const { offset } = yield* scene.ledger.end
+        const preparation = yield* scene.prepare(scene.deposit("treasury_offer", usdc))
+        expect(yield* failureOf(scene.execute(preparation, "forged", offset, scene.owner))).toBe("Refused INVALID_ARGUMENT")
+        for (const part of ["party", "synchronizer", "template", "choice", "hidden_node", "extra_input", "second_root"] as const) {
+          yield* scene.script([{ on: "prepare", skip: 0, times: 1, fault: { name: "other_bytes", part } }])
+          const other = yield* scene.prepare(scene.deposit("treasury_offer", usdc))
+          expect(yield* failureOf(scene.execute(other, "other", offset))).toMatch(/^Refused (?:INVALID_ARGUMENT|UNKNOWN_INFORMEES)$/)
+        }
+        expect((yield* scene.page(offset)).completions).toStrictEqual([])
+      }))
 }
 
 const times = (over: Over): void => {
@@ -287,7 +292,8 @@ const times = (over: Over): void => {
         const page = yield* scene.page(offset).pipe(
           Effect.tap(({ completions, recordTimeEpochMs }) =>
             Effect.sync(() => {
-              if (completions.length === 0) expect(recordTimeEpochMs).toBeLessThanOrEqual(preparation.maxRecordTimeEpochMs)
+              if (completions.length === 0)
+                expect(recordTimeEpochMs).toBeLessThanOrEqual(preparation.maxRecordTimeEpochMs)
             })
           ),
           Effect.repeat({ until: ({ completions }) => completions.length > 0, times: 100_000 })
@@ -322,25 +328,26 @@ const answersThatFail = (over: Over): void => {
       expect(completion).toMatchObject({ submissionId: "first", outcome: { _tag: "Accepted" } })
     }))
 
-  over("answers late, refuses for certain, and refuses without a definite answer whether it was taken or not", (scene) =>
-    Effect.gen(function*() {
-      yield* scene.begin(5 * usdc)
-      yield* scene.script([
-        { on: "ledger_end", skip: 0, times: 1, fault: { name: "answer_late", afterMs: 5 } },
-        { on: "execute", skip: 0, times: 1, fault: { name: "refuse", code: "NO_SYNCHRONIZER", cause: "none is connected" } },
-        { on: "execute", skip: 0, times: 1, fault: { name: "in_flight" } },
-        { on: "execute", skip: 0, times: 1, fault: { name: "refuse_indefinite", isDone: false } },
-        { on: "execute", skip: 0, times: 1, fault: { name: "refuse_indefinite", isDone: true } }
-      ])
-      const { offset } = yield* scene.ledger.end
-      const preparation = yield* scene.prepare(scene.account())
-      expect(yield* failureOf(scene.execute(preparation, "1", offset))).toBe("Refused NO_SYNCHRONIZER")
-      expect(yield* failureOf(scene.execute(preparation, "2", offset))).toBe(`Unknown ${codes.inFlight}`)
-      expect(yield* failureOf(scene.execute(preparation, "3", offset))).toBe("Unknown REQUEST_TIME_OUT")
-      expect((yield* scene.page(offset)).completions).toStrictEqual([])
-      expect(yield* failureOf(scene.execute(preparation, "4", offset))).toBe("Unknown REQUEST_TIME_OUT")
-      expect(yield* scene.completed(offset)).toMatchObject([{ submissionId: "4", outcome: { _tag: "Accepted" } }])
-    }))
+  over("answers late, refuses for certain, and refuses without a definite answer whether it was taken or not",
+    (scene) =>
+      Effect.gen(function*() {
+        yield* scene.begin(5 * usdc)
+        yield* scene.script([
+          { on: "ledger_end", skip: 0, times: 1, fault: { name: "answer_late", afterMs: 5 } },
+          { on: "execute", skip: 0, times: 1, fault: { name: "refuse", code: "NO_SYNCHRONIZER", cause: "none is connected" } },
+          { on: "execute", skip: 0, times: 1, fault: { name: "in_flight" } },
+          { on: "execute", skip: 0, times: 1, fault: { name: "refuse_indefinite", isDone: false } },
+          { on: "execute", skip: 0, times: 1, fault: { name: "refuse_indefinite", isDone: true } }
+        ])
+        const { offset } = yield* scene.ledger.end
+        const preparation = yield* scene.prepare(scene.account())
+        expect(yield* failureOf(scene.execute(preparation, "1", offset))).toBe("Refused NO_SYNCHRONIZER")
+        expect(yield* failureOf(scene.execute(preparation, "2", offset))).toBe(`Unknown ${codes.inFlight}`)
+        expect(yield* failureOf(scene.execute(preparation, "3", offset))).toBe("Unknown REQUEST_TIME_OUT")
+        expect((yield* scene.page(offset)).completions).toStrictEqual([])
+        expect(yield* failureOf(scene.execute(preparation, "4", offset))).toBe("Unknown REQUEST_TIME_OUT")
+        expect(yield* scene.completed(offset)).toMatchObject([{ submissionId: "4", outcome: { _tag: "Accepted" } }])
+      }))
 
   over("starts again without an answer, and has lost nothing", (scene) =>
     Effect.gen(function*() {
@@ -426,7 +433,8 @@ const preparationsThatLie = (over: Over): void => {
       expect((yield* scene.prepare(scene.account())).mismatch).toMatchObject({ _tag: "Mismatch", what: "hash" })
     }))
 
-  const parts = ["party", "command", "synchronizer", "maximum", "template", "choice", "amount", "receiver", "second_root", "hidden_node", "extra_input"] as const
+  const parts = ["party", "command", "synchronizer", "maximum", "template", "choice", "amount", "receiver", "second_root", "hidden_node",
+    "extra_input"] as const
   over("gives other bytes with the hash that they have, at every step", (scene) =>
     Effect.gen(function*() {
       yield* scene.begin(5 * usdc, 2 * usdc)

@@ -71,11 +71,12 @@ test("an account with many orders has the margins that its orders come to, as ma
       }
       for (const { market, price, side, size, what, which } of steps) {
         const order = numbers[which % numbers.length]!
-        if (what === "place") for (let at = 0; at < 8; at++) rest(market, side, 1000 + price - at, size)
+        if (what === "place") { for (let at = 0; at < 8; at++) rest(market, side, 1000 + price - at, size) }
         else if (what === "reduce") rest(market, side, 1000 + price, size, true)
         else if (what === "cancel") driver.cancel(many, order)
         else if (what === "amend") driver.amend(many, order, 1000 + price, size)
-        else if (what === "fill") driver.place(other, { market, side, priceAtoms: 1000 + price, quantityAtoms: size * 3, timeInForce: Order.ioc })
+        else if (what === "fill")
+          driver.place(other, { market, side, priceAtoms: 1000 + price, quantityAtoms: size * 3, timeInForce: Order.ioc })
         else driver.index(market, 1000 + price)
         const { state } = driver.engine
         const held = [0, 1].map((index) => state.positions.find(many, index))

@@ -34,7 +34,8 @@ ledgerContract(
   "SimLedger",
   Effect.suspend(() => {
     const { layer, transport } = SimLedger.make(SimRandom.make("1", "ledger"))
-    return Effect.map(Layer.build(layer), (context) => ({ ledger: Context.get(context, Ledger), faucet: Context.get(context, Faucet), transport }))
+    return Effect.map(Layer.build(layer),
+      (context) => ({ ledger: Context.get(context, Ledger), faucet: Context.get(context, Faucet), transport }))
   }),
   ticking()
 )
@@ -61,7 +62,9 @@ const served = (root: string) =>
   Effect.map(
     Effect.acquireRelease(
       Effect.promise(async () => {
-        const child = spawn(process.execPath, ["dist/src/cli/ledger.js", "--port", "0", "--data", root], { stdio: ["ignore", "pipe", "inherit"] })
+        const child = spawn(process.execPath, ["dist/src/cli/ledger.js", "--port", "0", "--data", root], {
+          stdio: ["ignore", "pipe", "inherit"]
+        })
         const url = await new Promise<string>((resolve, reject) => {
           child.stdout.setEncoding("utf8").on("data", (text: string) => {
             const found = /on (http:\S+),/.exec(text)?.[1]

@@ -177,7 +177,8 @@ class Copy {
   private partiesOf(account: number, market: number, met: ReadonlyArray<number>): ReadonlyMap<number, number> {
     const { orders, positions } = this.original
     const parties = new Map([[account, positions.find(account, market)]])
-    for (const order of met) if (!parties.has(orders.account(order))) parties.set(orders.account(order), Matching.positionOf(this.original, order))
+    for (const order of met)
+      if (!parties.has(orders.account(order))) parties.set(orders.account(order), Matching.positionOf(this.original, order))
     return parties
   }
 

@@ -41,9 +41,6 @@ export const controls = {
   script: "/development/script"
 } as const
 
-/** Inputs between two whole states. */
-const inputsPerState = 500
-
 /** The faucet gives at most a billion USDC at once. */
 const mostMintedAtoms = 1_000_000_000_000_000
 
@@ -156,7 +153,7 @@ export class DevelopmentLedger {
     this.store.append(input)
     this.machine.apply(input)
     this.sinceState++
-    if (this.sinceState < inputsPerState) return
+    if (this.sinceState < this.setting.inputsPerState) return
     this.store.replace(keep(this.machine.state))
     this.sinceState = 0
   }

@@ -1,6 +1,6 @@
 /**
  * What the development ledger keeps, in a SQLite file of its own: inputs and a whole state as JSON. One process at a time; every
- * input is on the disk before it is heard of (`synchronous=FULL`, and a rollback journal, which loses nothing silently).
+ * input is on the disk before it is heard of (`synchronous=FULL`; a write-ahead log, so that it costs one sync).
  */
 import * as fs from "node:fs"
 import * as path from "node:path"
@@ -56,11 +56,12 @@ export const open = (file: string): Store & { readonly close: () => void } => {
 }
 
 const begin = (file: string, unreadable: (reason: string) => never): SqliteDatabase.Database => {
-  const database = new SqliteDatabase(file)
+  // Another process that holds it goes on holding it: there is nothing to wait for.
+  const database = new SqliteDatabase(file, { timeout: 0 })
   try {
     // Held as long as the process lives, so that a second one is told at once.
     database.pragma("locking_mode = EXCLUSIVE")
-    database.pragma("journal_mode = TRUNCATE")
+    database.pragma("journal_mode = WAL")
     database.pragma("synchronous = FULL")
     const version = database.pragma("user_version", { simple: true })
     if (version !== 0 && version !== formatVersion)

@@ -20,6 +20,8 @@ export interface Setting {
   readonly token: Custody["token"]
   /** How transactions are hashed that do not ask for a scheme. */
   readonly scheme: HashingScheme
+  /** How many inputs are kept before a whole state takes their place. */
+  readonly inputsPerState: number
   /** What is kept at most, of each. */
   readonly most: {
     readonly parties: number
@@ -35,6 +37,7 @@ export const setting: Setting = {
   custodyPackageId: digest(packageNames.custody).toString("hex"),
   token: { packageId: digest(packageNames.token).toString("hex"), admin: standing("usdc-issuer"), id: "USDC" },
   scheme: 3,
+  inputsPerState: 500,
   most: { parties: 10_000, contracts: 100_000, undecided: 1_000, completions: 20_000 }
 }
 

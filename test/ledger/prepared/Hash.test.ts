@@ -22,7 +22,8 @@ interface Vectors {
 const vectors = JSON.parse(fs.readFileSync("fixtures/ledger/hashes.json", "utf8")) as Vectors
 
 const bytes = (base64: string): Uint8Array => Uint8Array.from(Buffer.from(base64, "base64"))
-const hex = (hash: Uint8Array | Hash.Unhashable): string => hash instanceof Hash.Unhashable ? hash.reason : Buffer.from(hash).toString("hex")
+const hex = (hash: Uint8Array | Hash.Unhashable): string =>
+  hash instanceof Hash.Unhashable ? hash.reason : Buffer.from(hash).toString("hex")
 const decoded = (base64: string): Prepared.PreparedTransaction => {
   const prepared = Prepared.decode(bytes(base64))
   if (prepared instanceof Malformed) throw new Error(prepared.reason)
@@ -45,7 +46,11 @@ describe("transactions of participants", () => {
   })
 })
 
-const identifier = (moduleName: string, entityName: string, packageId = "package"): Prepared.Identifier => ({ packageId, moduleName, entityName })
+const identifier = (moduleName: string, entityName: string, packageId = "package"): Prepared.Identifier => ({
+  packageId,
+  moduleName,
+  entityName
+})
 const text = (value: string): Prepared.Value => ({ case: "text", value })
 const int64 = (value: bigint): Prepared.Value => ({ case: "int64", value })
 const yes: Prepared.Value = { case: "bool", value: true }
@@ -64,11 +69,16 @@ describe("values have the hashes that Canton tests for", () => {
     ["contract id", { case: "contractId", value: contractId2 }, "6a3e241cebc1dc5e7574be0cf122edc9cb65ffc3fa59fb069c5ab3bbb4598414"],
     ["enum", { case: "enum", value: { id, alternative: "ENUM" } }, "9c8f627c22d6871e111e1f5d1980a6a24bcc6311bbc73fd3932a4d79fa9c09f2"],
     ["int64", int64(10n), "a74730eb88baf5118934d3675ccf50eac1e4e873000ecd75b5917c78ee30ef26"],
-    ["variant", { case: "variant", value: { id, alternative: "ENUM", value: yes } }, "bceee77c48d80db35f237c3877c6711db19a8c135d2d0323c21f01afc2eb7612"],
-    ["list", { case: "list", value: { elements: [text("five"), int64(5n), yes] } }, "6049408351d7be2c9d6ae7a1beecf08676fa72955c376c89571a1c5f04f272bd"],
+    ["variant", { case: "variant", value: { id, alternative: "ENUM", value: yes } },
+      "bceee77c48d80db35f237c3877c6711db19a8c135d2d0323c21f01afc2eb7612"],
+    ["list", { case: "list", value: { elements: [text("five"), int64(5n), yes] } },
+      "6049408351d7be2c9d6ae7a1beecf08676fa72955c376c89571a1c5f04f272bd"],
     [
       "text map",
-      { case: "textMap", value: { entries: [{ key: "bar", value: text("1284") }, { key: "foo", value: { case: "numeric", value: "31380.0" } }] } },
+      {
+        case: "textMap",
+        value: { entries: [{ key: "bar", value: text("1284") }, { key: "foo", value: { case: "numeric", value: "31380.0" } }] }
+      },
       "b318100aac8cde766598a0a5bc05451feaec7c90400f75de93100d0c87ec24cf"
     ],
     [
@@ -77,7 +87,8 @@ describe("values have the hashes that Canton tests for", () => {
       "523c5247ed42efa40dd6b0165a01c1b14dcede7b39a1f33a3590fc7defc4a610"
     ],
     ["nothing", { case: "optional", value: { value: undefined } }, "a2c4aed1cf757cd9a509734a267ffc7b1166b55f4c8f9c3e3550c56e743328fc"],
-    ["something", { case: "optional", value: { value: text("hello") } }, "dfba7295cf094b6b3ffdf3e44411793264882b38c810f9dff63148890a466171"],
+    ["something", { case: "optional", value: { value: text("hello") } },
+      "dfba7295cf094b6b3ffdf3e44411793264882b38c810f9dff63148890a466171"],
     ["timestamp", { case: "timestamp", value: 1_729_788_226_000_000n }, "18efa9ad9adfa83fc3e84cdbe9c4b9f0e7305376e858e5bd909117209111c9d5"],
     ["date", { case: "date", value: 20_020 }, "6892b74f329df4e0fd850c0e4d35384d3a4aef0a2f0f32070172c1f121ff632f"],
     [
@@ -182,7 +193,9 @@ describe("transactions have the hashes that Canton tests for", () => {
   })
 
   test("the whole, by scheme V2", () =>
-    expect(hex(Hash.hash({ transaction, metadata: metadata("2.1") }, 2))).toBe("8c311c848db25d36b36fbd59f9483714a11688c2214e3c7cae3e028763520250"))
+    expect(hex(Hash.hash({ transaction, metadata: metadata("2.1") }, 2))).toBe(
+      "8c311c848db25d36b36fbd59f9483714a11688c2214e3c7cae3e028763520250"
+    ))
 
   test("nodes are hashed for what they are, not for what they are called", () => {
     const renamed = (id: string): string => String(Number(id) + 40)
@@ -219,7 +232,9 @@ describe("a transaction that is no forest has no hash", () => {
 
   test("a contract id that is no hexadecimal", () => {
     const nodes = [{ nodeId: "0", v1: { case: "create" as const, value: create("00zz") } }]
-    expect(hex(Hash.hash({ transaction: { ...transaction, roots: ["0"], nodes }, metadata: metadata("2.1") }, 3))).toBe("a contract id is not hexadecimal")
+    expect(hex(Hash.hash({ transaction: { ...transaction, roots: ["0"], nodes }, metadata: metadata("2.1") }, 3))).toBe(
+      "a contract id is not hexadecimal"
+    )
   })
 })
 

@@ -9,7 +9,8 @@ import { prepared } from "./arbitraries.js"
 
 const runs = { numRuns: 300 }
 
-const hex = (hash: Uint8Array | Hash.Unhashable): string => hash instanceof Hash.Unhashable ? hash.reason : Buffer.from(hash).toString("hex")
+const hex = (hash: Uint8Array | Hash.Unhashable): string =>
+  hash instanceof Hash.Unhashable ? hash.reason : Buffer.from(hash).toString("hex")
 const reasonOf = (result: Prepared.PreparedTransaction | Malformed): string => result instanceof Malformed ? result.reason : "none"
 
 describe("a transaction", () => {
@@ -81,9 +82,12 @@ const appended = (write: (writer: BinaryWriter) => BinaryWriter): Uint8Array => 
 
 describe("bytes are refused", () => {
   const rows: ReadonlyArray<readonly [name: string, bytes: Uint8Array, reason: RegExp]> = [
-    ["with an unknown field", appended((writer) => writer.tag(3, WireType.Varint).uint32(1)), /^PreparedTransaction has an unknown field 3$/],
-    ["with a field twice", appended((writer) => writer.tag(2, WireType.LengthDelimited).bytes(new Uint8Array())), /^field 2 |is missing|comes twice/],
-    ["with another wire type", appended((writer) => writer.tag(1, WireType.Varint).uint32(1)), /^field 1 of PreparedTransaction has wire type 0$/],
+    ["with an unknown field", appended((writer) => writer.tag(3, WireType.Varint).uint32(1)),
+      /^PreparedTransaction has an unknown field 3$/],
+    ["with a field twice", appended((writer) => writer.tag(2, WireType.LengthDelimited).bytes(new Uint8Array())),
+      /^field 2 |is missing|comes twice/],
+    ["with another wire type", appended((writer) => writer.tag(1, WireType.Varint).uint32(1)),
+      /^field 1 of PreparedTransaction has wire type 0$/],
     ["that end too early", sound.subarray(0, sound.length - 1), /./],
     ["of nothing", new Uint8Array(), /^field 1 is missing$/],
     ["that are too many", new Uint8Array(Prepared.maxBytes + 1), /^32769 bytes of at most 32768$/]
@@ -102,7 +106,10 @@ describe("bytes are refused", () => {
       signatories: [],
       stakeholders: []
     }
-    const deep = { ...sample!, transaction: { ...sample!.transaction, nodes: [{ nodeId: "0", v1: { case: "create" as const, value: create } }] } }
+    const deep = {
+      ...sample!,
+      transaction: { ...sample!.transaction, nodes: [{ nodeId: "0", v1: { case: "create" as const, value: create } }] }
+    }
     expect(reasonOf(Prepared.decode(Prepared.encode(deep)))).toBe("messages are nested deeper than 48")
   })
 
