@@ -2,6 +2,7 @@
  * The ledger behind a participant's JSON Ledger API, over HTTP. Every question has a time within which it is answered, every answer
  * a size; a connection that could not be made certainly sent nothing, one that broke may have.
  */
+import * as FetchHttpClient from "@effect/platform/FetchHttpClient"
 import * as HttpClient from "@effect/platform/HttpClient"
 import type * as HttpClientError from "@effect/platform/HttpClientError"
 import * as HttpClientRequest from "@effect/platform/HttpClientRequest"
@@ -89,6 +90,8 @@ export const transport =
     })
     const request = question.body === undefined ? bare : HttpClientRequest.bodyUnsafeJson(bare, question.body)
     return client.execute(request).pipe(
+      // Wherever else an answer may come from, it is not the participant's: a login page is no acceptance.
+      Effect.provideService(FetchHttpClient.RequestInit, { redirect: "manual" }),
       Effect.mapError(failure),
       Effect.flatMap((response) => Effect.map(bounded(response.stream), (text) => ({ status: response.status, body: parsed(text) }))),
       Effect.scoped,

@@ -279,7 +279,7 @@ class JsonLedger {
       ))
 
   readonly execute: Context.Tag.Service<Ledger>["execute"] = (submission) =>
-    Effect.asVoid(this.asking.ask("effect", "execute", Schema.Unknown, {
+    Effect.asVoid(this.asking.ask("effect", "execute", Schema.Object, {
       body: {
         preparedTransaction: Buffer.from(submission.preparedTransaction).toString("base64"),
         partySignatures: {

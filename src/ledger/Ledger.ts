@@ -45,7 +45,10 @@ export class Unavailable extends Schema.TaggedError<Unavailable>()("Unavailable"
 
 export type LedgerError = Refused | Unknown | Unavailable
 
-/** Codes of errors that mean something of their own to who executes. The ledger may answer them, or tell them by a completion. */
+/**
+ * Codes of errors that mean something of their own to who executes, more than whether they are definite. The ledger may answer them,
+ * as `Refused` or as `Unknown`, or tell them by a rejected completion.
+ */
 export const codes = {
   /** An earlier submission of the same command succeeded within the deduplication period: look its completion up. */
   duplicate: "DUPLICATE_COMMAND",

@@ -99,6 +99,19 @@ describe("a submission over HTTP", () => {
     expect(await executed(await listening(Net.createServer((socket) => socket.end("nonsense\r\n\r\n"))))).toMatch(/^Unknown: /)
   })
 
+  test("is unknown where it is sent elsewhere, and not followed there", async () => {
+    const paths: Array<string | undefined> = []
+    const url = await serving((request, response) => {
+      paths.push(request.url)
+      response.writeHead(302, { location: "/login" }).end()
+    })
+    expect(await executed(url)).toMatch(/^Unknown: status 302/)
+    expect(paths).toStrictEqual(["/v2/interactive-submission/execute"])
+    expect(await executed(await serving((_, response) => response.end("<html>Welcome</html>")))).toMatch(
+      /^Unknown: the answer to execute cannot be read/
+    )
+  })
+
   test("is refused only by an answer that says that it is definite", async () => {
     const answering = (definiteAnswer: boolean) =>
       serving((_, response) => {
