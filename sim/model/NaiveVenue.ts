@@ -6,7 +6,7 @@
  * summed anew each time, money in BigInt. Where the specification leaves something open, the comment at that
  * place says what was chosen.
  */
-import { type Command, isClient, isTrading } from "../../src/operations/Operations.js"
+import { type Command, type CommandOfKind, isClient, isTrading } from "../../src/operations/Operations.js"
 import type { CreditAccount } from "../../src/operations/accounts/CreditAccount.js"
 import type { OpenDemoAccounts } from "../../src/operations/accounts/OpenDemoAccounts.js"
 import type { AutoClose } from "../../src/operations/accounts/AutoClose.js"
@@ -330,7 +330,7 @@ export class NaiveVenue {
       now: () => this.atEpochMs,
       sequence: () => this.sequence,
       // No workload sets flags.
-      isDisabled: () => false,
+      isDisabled: (account) => this.standings.isDisabled(account),
       collateral: (account) => this.accounts[account]!.collateral,
       withdrawable: (account) => this.#withdrawable(this.accounts[account]!),
       pay: (account, amount, cause) => this.#credit(this.accounts[account]!, amount, cause, -1),
@@ -774,17 +774,8 @@ export class NaiveVenue {
         return [this.#putMarket(command.parameters, command.effectiveAtEpochMs)]
       case "SetMarketStatus":
         return [this.#setStatus(this.markets[command.market], command.status)]
-      case "SetIndexPrice": {
-        const market = this.markets[command.market]
-        if (market === undefined) return [refused(Refusal.marketUnknown, -1)]
-        if (isDelisted(market)) return [refused(Refusal.marketDelisted, -1)]
-        const sampled = Risk.takeSample(market, command.priceAtoms, command.sourceEpochMs, this.atEpochMs)
-        // The first price is the mark until the first tick.
-        if (sampled === undefined && market.mark === 0) market.mark = command.priceAtoms
-        this.#clear()
-        if (sampled === undefined) this.brackets.look(market, 2)
-        return [sampled === undefined ? done(-1) : this.#refusedSample(market, sampled)]
-      }
+      case "SetIndexPrice":
+        return [this.#takeIndexPrice(command)]
       case "DelistMarket":
         return [this.#delist(command)]
       case "SetMarketSession":
@@ -819,6 +810,18 @@ export class NaiveVenue {
         this.standings.register(command.account, this.atEpochMs)
         return [done(-1)]
     }
+  }
+
+  #takeIndexPrice({ market: index, priceAtoms, sourceEpochMs }: CommandOfKind<"SetIndexPrice">): NaiveOutcome {
+    const market = this.markets[index]
+    if (market === undefined) return refused(Refusal.marketUnknown, -1)
+    if (isDelisted(market)) return refused(Refusal.marketDelisted, -1)
+    const sampled = Risk.takeSample(market, priceAtoms, sourceEpochMs, this.atEpochMs)
+    // The first price is the mark until the first tick.
+    if (sampled === undefined && market.mark === 0) market.mark = priceAtoms
+    this.#clear()
+    if (sampled === undefined) this.brackets.look(market, 2)
+    return sampled === undefined ? done(-1) : this.#refusedSample(market, sampled)
   }
 
   #identify(command: Identities.IdentityCommand): NaiveOutcome {

@@ -358,6 +358,29 @@ const operated = ({ idempotencyKey, memory }: Decision, kind: keyof typeof opera
   decidedAtEpochMs: memory.atEpochMs
 })
 
+const autoCloseSet = (
+  { accountId, find, memory: { outcomes } }: Decision,
+  { autoClose, market }: Extract<Wanted, { readonly kind: "SetAutoClose" }>,
+  about: object
+): unknown => {
+  const { canceled, orderNumber, quantity } = outcomes[0]!
+  if (autoClose === undefined) {
+    return { version: "external-triggers-canceled/v1", accountId, marketId: market, canceledTriggers: canceled, ...about }
+  }
+  const place = find(market!)!
+  return {
+    version: "external-auto-close/v1",
+    accountId,
+    triggerId: idOf("trg", orderNumber),
+    marketId: market,
+    side: quantity > 0 ? "long" : "short",
+    ...both("quantity", Math.abs(quantity), place.quantityScale),
+    ...autoClosed(autoClose, place),
+    replacedTriggers: canceled,
+    ...about
+  }
+}
+
 /** The whole answer to a command that was done; undefined where it cannot be said, or holds what is drawn. */
 export const done = (decision: Decision): unknown => {
   const { accountId, asked: { wanted }, idempotencyKey, memory } = decision
@@ -376,25 +399,8 @@ export const done = (decision: Decision): unknown => {
       const at = wanted.timeoutMs === 0 ? null : atEpochMs + wanted.timeoutMs
       return { version: "external-cancel-all-after/v1", accountId, timeoutMs: wanted.timeoutMs, cancelAtEpochMs: at, ...about }
     }
-    case "SetAutoClose": {
-      const { autoClose, market } = wanted
-      const { canceled, orderNumber, quantity } = outcomes[0]!
-      if (autoClose === undefined) {
-        return { version: "external-triggers-canceled/v1", accountId, marketId: market, canceledTriggers: canceled, ...about }
-      }
-      const place = decision.find(market!)!
-      return {
-        version: "external-auto-close/v1",
-        accountId,
-        triggerId: idOf("trg", orderNumber),
-        marketId: market,
-        side: quantity > 0 ? "long" : "short",
-        ...both("quantity", Math.abs(quantity), place.quantityScale),
-        ...autoClosed(autoClose, place),
-        replacedTriggers: canceled,
-        ...about
-      }
-    }
+    case "SetAutoClose":
+      return autoCloseSet(decision, wanted, about)
     case "SetLeverage":
       return { version: "external-leverage-set/v1", accountId, marketId: wanted.market, leverageX: wanted.leverageX, ...about }
     case "FenceOutcome":

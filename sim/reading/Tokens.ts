@@ -29,14 +29,9 @@ export const accountOf = (subject: string): number | undefined => {
   return digits === undefined ? undefined : Number(digits)
 }
 
-const keys = new Map<string, KeyObject>()
-const keyOf = (name: string): KeyObject | undefined => {
-  const x = published.get(name)
-  if (x === undefined) return undefined
-  const known = keys.get(name) ?? createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })
-  keys.set(name, known)
-  return known
-}
+const keys: ReadonlyMap<string, KeyObject> = new Map(
+  [...published].map(([name, x]) => [name, createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" })])
+)
 
 const decoded = (part: string): Json | undefined => {
   try {
@@ -53,7 +48,7 @@ const signed = (token: string): boolean | "unavailable" => {
   const { alg, kid } = decoded(header) ?? {}
   if (signature === undefined || more.length > 0 || alg !== "EdDSA" || typeof kid !== "string") return false
   if (kid === unreachable) return "unavailable"
-  const key = keyOf(kid)
+  const key = keys.get(kid)
   return key !== undefined && verify(null, Buffer.from(`${header}.${payload}`), key, Buffer.from(signature, "base64url"))
 }
 

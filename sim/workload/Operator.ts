@@ -415,6 +415,37 @@ const setting = (commands: Commands, desk: Desk, draws: Draws, edges: Edges | un
   return random.chance(edges.parametersShare) ? otherParameters(commands, desk, random, draws, edges) : undefined
 }
 
+/** A market's index as he moves it: where it trends to, to the brink of somebody's liquidation, or anywhere. */
+const movedIndex = (
+  commands: Commands,
+  desk: Desk,
+  random: SimRandom,
+  options: Options["workload"],
+  directions: Directions,
+  trend: SimRandom,
+  edges: Edges | undefined
+): Calls.Draft => {
+  const brink = random.chance(edges?.brinkShare ?? 0) ? Brink.find(desk.model, random) : undefined
+  if (brink !== undefined) return commands.setIndex(brink.market, brink.priceAtoms)
+  const market = random.pick(desk.model.markets)
+  const price = trendingPrice(market, options, directions, trend) ?? movedPrice(market, options, random)
+  const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
+  return commands.setIndex(market, price, sourceEpochMs)
+}
+
+/** Whether he hunts now: a price, or a market that is halted for as long as a liquidation is looked at twice. */
+const hunts = (hunt: Hunt | undefined, commands: Commands, desk: Desk, next: () => void): boolean => {
+  const found = hunt?.next()
+  if (found === undefined) return false
+  const { market } = found
+  if (found._tag === "price") desk.issue(commands.setIndex(market, found.priceAtoms), next)
+  else {
+    desk.issue(commands.setStatus(market.parameters.marketId, "halted"), next)
+    desk.time.after(lookedAtTwiceMs, () => desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {}))
+  }
+  return true
+}
+
 export const make = (
   desk: Desk,
   token: string,
@@ -442,28 +473,6 @@ export const make = (
     desk.time.after(random.next() * maxDisturbanceMs, () => desk.issue(draft, () => {}))
   }
 
-  const movedIndex = (): Calls.Draft => {
-    const brink = random.chance(edges?.brinkShare ?? 0) ? Brink.find(desk.model, random) : undefined
-    if (brink !== undefined) return commands.setIndex(brink.market, brink.priceAtoms)
-    const market = random.pick(desk.model.markets)
-    const price = trendingPrice(market, options, directions, trend) ?? movedPrice(market, options, random)
-    const sourceEpochMs = random.chance(0.8) ? 0 : Math.floor(desk.time.nowEpochMs()) - random.below(2_000)
-    return commands.setIndex(market, price, sourceEpochMs)
-  }
-
-  /** Whether he hunts now: a price, or a market that is halted for as long as a liquidation is looked at twice. */
-  const hunts = (next: () => void): boolean => {
-    const found = hunt?.next()
-    if (found === undefined) return false
-    const { market } = found
-    if (found._tag === "price") desk.issue(commands.setIndex(market, found.priceAtoms), next)
-    else {
-      desk.issue(commands.setStatus(market.parameters.marketId, "halted"), next)
-      desk.time.after(lookedAtTwiceMs, () => desk.issue(commands.setStatus(market.parameters.marketId, "open"), () => {}))
-    }
-    return true
-  }
-
   const act = (): void => {
     if (!desk.isOpen()) return
     const next = (): void => {
@@ -472,7 +481,7 @@ export const make = (
     if (draws.notices.chance(lookShare)) desk.issue(readAnnounced(token, desk, draws.notices), () => {})
     const delists = delistingNow(commands, desk, delistings, options, edges)
     if (haltsBeforeDue(commands, desk, halts, options.haltShare, next)) return
-    if (hunts(next)) return
+    if (hunts(hunt, commands, desk, next)) return
     if (delists !== undefined) desk.issue(remembered(delists), next)
     else if (past.length > 0 && random.chance(againShare)) {
       const draft = random.pick(past)
@@ -494,7 +503,7 @@ export const make = (
     } else {
       const set = setting(commands, desk, draws, edges)
       if (set !== undefined) return void desk.issue(remembered(set), next)
-      desk.issue(remembered(movedIndex()), () => {})
+      desk.issue(remembered(movedIndex(commands, desk, random, options, directions, trend, edges)), () => {})
       next()
     }
   }

@@ -32,15 +32,11 @@ const secrets = {
 } as const
 type Name = keyof typeof secrets
 
-const keys = new Map<Name, KeyObject>()
 /** What stands before the secret of such a key in its container. */
 const container = Buffer.from("302e020100300506032b657004220420", "hex")
-const keyOf = (name: Name): KeyObject => {
-  const known = keys.get(name)
-    ?? createPrivateKey({ key: Buffer.concat([container, Buffer.from(secrets[name], "base64url")]), format: "der", type: "pkcs8" })
-  keys.set(name, known)
-  return known
-}
+const keyOf = (secret: string): KeyObject =>
+  createPrivateKey({ key: Buffer.concat([container, Buffer.from(secret, "base64url")]), format: "der", type: "pkcs8" })
+const keys: Readonly<Record<Name, KeyObject>> = { one: keyOf(secrets.one), two: keyOf(secrets.two), other: keyOf(secrets.other) }
 
 const encoded = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url")
 
@@ -105,5 +101,5 @@ export const tokenOf = (showing: Showing): string => {
   if (fault === "a shared secret") return `${said}.${createHmac("sha256", publicSecret(key)).update(said).digest("base64url")}`
   const signer: Name = fault === "another key" || fault === "a key that nobody published" ? "other" : key
   const signed = fault === "another signature" ? `${said}.` : said
-  return `${said}.${sign(null, Buffer.from(signed), keyOf(signer)).toString("base64url")}`
+  return `${said}.${sign(null, Buffer.from(signed), keys[signer]).toString("base64url")}`
 }
