@@ -36,9 +36,8 @@ const hoarded = mid - 1
 /** A mark below all that the hoarder bids, whose band holds these bids still. */
 export const low = mid - 4_000
 
-/** The syndicate's first account and how many they are; where they offer, in the deep market. */
+/** The syndicate's first account, and how many they are. */
 const syndicate = { from: 95_000, accounts: 1_024 } as const
-export const syndicated = mid
 
 export type Terms = Partial<Omit<PlaceEntry, "market" | "side">> & Pick<PlaceEntry, "market" | "side">
 
@@ -170,7 +169,7 @@ export class World {
   /** Puts the syndicate's offers in front of the crowd's. */
   syndicateOffers(): void {
     for (let at = 0; at < syndicate.accounts; at++) {
-      this.do(this.place(syndicate.from + at, [entry({ market: deep, side: Order.sell, priceAtoms: syndicated })]))
+      this.do(this.place(syndicate.from + at, [entry({ market: deep, side: Order.sell })]))
     }
   }
 

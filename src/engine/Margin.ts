@@ -105,28 +105,28 @@ const restsBeyondMark = (book: Book, { mark }: MarketState): boolean => {
   return ask !== none && ask < mark
 }
 
-/** What a position's resting orders would lose at once, its buys and its sells; one is reused for all. */
-const losses = { buys: 0, sells: 0 }
-
-/** Sums up what a position's resting orders would lose at once at its market's mark. */
-const lossesAtOnce = ({ books, openLists, orders, positions }: State, market: MarketState, slot: number): void => {
-  losses.buys = 0
-  losses.sells = 0
+/** Sums up what a position's resting orders, its buys and its sells, would lose at once at its market's mark. */
+const sumLosses = ({ books, openLists, orders, positions }: State, market: MarketState, slot: number): void => {
+  let buys = 0
+  let sells = 0
   // Mostly nothing of anybody's rests beyond the mark: then there is no order to look at.
-  if (positions.firstOrder(slot) === none || !restsBeyondMark(books[market.index]!, market)) return
-  const list = positions.openCount(slot) < listedFrom / 2 ? undefined : openLists.get(slot)
-  if (list !== undefined) {
-    list.look(market.mark)
-    losses.buys = list.buyLoss * market.factor
-    losses.sells = list.sellLoss * market.factor
-    return
+  if (positions.firstOrder(slot) !== none && restsBeyondMark(books[market.index]!, market)) {
+    const list = positions.openCount(slot) < listedFrom / 2 ? undefined : openLists.get(slot)
+    if (list !== undefined) {
+      list.look(market.mark)
+      buys = list.buyLoss * market.factor
+      sells = list.sellLoss * market.factor
+    } else {
+      for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
+        if (orders.reduceOnly(order)) continue
+        const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms(order), orders.remaining(order))
+        if (orders.side(order) === Order.buy) buys += loss
+        else sells += loss
+      }
+    }
   }
-  for (let order = positions.firstOrder(slot); order !== none; order = orders.accountNext(order)) {
-    if (orders.reduceOnly(order)) continue
-    const loss = lossAtOnce(market, orders.side(order), orders.priceAtoms(order), orders.remaining(order))
-    if (orders.side(order) === Order.buy) losses.buys += loss
-    else losses.sells += loss
-  }
+  positions.setBuyLoss(slot, buys)
+  positions.setSellLoss(slot, sells)
 }
 
 /** Recomputes a position's cached contributions, also what its resting orders would lose when the mark has moved. */
@@ -134,9 +134,7 @@ const refreshPosition = (state: State, slot: number): void => {
   const positions = state.positions
   const market = state.markets[positions.market(slot)]!
   if (positions.riskEpoch(slot) !== market.riskEpoch) {
-    lossesAtOnce(state, market, slot)
-    positions.setBuyLoss(slot, losses.buys)
-    positions.setSellLoss(slot, losses.sells)
+    sumLosses(state, market, slot)
     positions.setRiskEpoch(slot, market.riskEpoch)
   }
   require(

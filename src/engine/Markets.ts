@@ -4,8 +4,8 @@ import type * as Session from "../domain/Session.js"
 import { bpsOne } from "../domain/Units.js"
 import * as FundingLog from "./FundingLog.js"
 import * as MarkLog from "./MarkLog.js"
-import type { Payment } from "./markets/Funding.js"
 import { Minutes } from "./Minutes.js"
+import type { Total } from "./Total.js"
 
 /** Samples of the book's basis that the mark averages over. */
 export const basisSamples = 30
@@ -22,6 +22,23 @@ export interface IndexMinute {
   readonly minute: number
   sum: number
   ticks: number
+}
+
+/** What an interval's end has everyone with a position in a market pay or receive, as long as it is in line. */
+export interface Payment {
+  readonly market: number
+  /** Its number among the market's payments: a position of a lower one owes it. */
+  readonly epoch: number
+  /** When the interval ended that it is for. */
+  readonly endedAtEpochMs: number
+  readonly rate8hE9: number
+  /** The index that it is reckoned with, price atoms. */
+  readonly indexAtoms: number
+  readonly intervalMs: number
+  /** Of those who came to the market, from the first on, how many may still owe it. */
+  left: number
+  /** Paid and not yet received, money atoms: below zero where more was received first. */
+  readonly pool: Total
 }
 
 /** How far a market's delisting has come. */
@@ -122,7 +139,7 @@ export class MarketState extends MarketRisk {
   /** Sum of long sizes, size atoms. */
   openInterest = 0
 
-  /** Its payments of funding that are in line, the oldest first: see `Funding`. */
+  /** Its payments of funding that are in line, the oldest first: see `markets/Funding.ts`. */
   readonly payments: Array<Payment> = []
 
   minutes = new Minutes()

@@ -14,7 +14,7 @@ import * as Margin from "./Margin.js"
 import * as Funding from "./markets/Funding.js"
 import { accepting, takesReductions } from "./markets/Freshness.js"
 import type { MarketState } from "./Markets.js"
-import * as OpenList from "./OpenList.js"
+import * as OpenLists from "./OpenLists.js"
 import * as Leaving from "./orders/Leaving.js"
 import * as Positions from "./Positions.js"
 import type { State } from "./State.js"
@@ -237,7 +237,7 @@ const link = (state: State, slot: number, order: number): void => {
   positions.setLastOrder(slot, order)
   positions.setOpenCount(slot, positions.openCount(slot) + 1)
   state.openOrders++
-  OpenList.linked(state, slot, order)
+  OpenLists.linked(state, slot, order)
 }
 
 const unlink = (state: State, slot: number, order: number): void => {
@@ -252,7 +252,7 @@ const unlink = (state: State, slot: number, order: number): void => {
   orders.setAccountPrev(order, none)
   positions.setOpenCount(slot, positions.openCount(slot) - 1)
   state.openOrders--
-  OpenList.unlinked(state, slot, order)
+  OpenLists.unlinked(state, slot, order)
 }
 
 /** Adds to a position's resting reduce-only size of one side (negative: takes away). */
@@ -478,7 +478,7 @@ export const matchTaker = (
       orders.setRemaining(maker, 0)
     } else {
       book.reduce(maker, sizeAtoms)
-      OpenList.lessened(state, makerSlot, maker)
+      OpenLists.lessened(state, makerSlot, maker)
     }
     orders.setFilled(maker, orders.filled(maker) + sizeAtoms)
     orders.setFilledNotional(maker, orders.filledNotional(maker) + notional)

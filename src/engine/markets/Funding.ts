@@ -16,7 +16,7 @@ import { Cause } from "../BalanceLog.js"
 import { Event } from "../EventLog.js"
 import * as InsuranceFund from "../accounts/InsuranceFund.js"
 import { Movement } from "../LiquidationLog.js"
-import type { MarketState } from "../Markets.js"
+import type { MarketState, Payment } from "../Markets.js"
 import type { Positions } from "../Positions.js"
 import type { State } from "../State.js"
 import { Total } from "../Total.js"
@@ -39,23 +39,6 @@ export const settledAtOnce = 256
  * hours pass without settling what it has, and their end must not wait for it.
  */
 export const mostInLine = 8
-
-/** What an interval's end has everyone with a position in a market pay or receive, as long as it is in line. */
-export interface Payment {
-  readonly market: number
-  /** Its number among the market's payments: a position of a lower one owes it. */
-  readonly epoch: number
-  /** When the interval ended that it is for. */
-  readonly endedAtEpochMs: number
-  readonly rate8hE9: number
-  /** The index that it is reckoned with, price atoms. */
-  readonly indexAtoms: number
-  readonly intervalMs: number
-  /** Of those who came to the market, from the first on, how many may still owe it. */
-  left: number
-  /** Paid and not yet received, money atoms: below zero where more was received first. */
-  readonly pool: Total
-}
 
 const clamp = (value: number, most: number): number => Math.max(-most, Math.min(most, value))
 

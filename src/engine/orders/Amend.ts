@@ -11,7 +11,7 @@ import { Event } from "../EventLog.js"
 import { settleAccount } from "../markets/Funding.js"
 import * as Margin from "../Margin.js"
 import * as Matching from "../Matching.js"
-import * as OpenList from "../OpenList.js"
+import * as OpenLists from "../OpenLists.js"
 import type { State } from "../State.js"
 import { findOpen } from "./Cancel.js"
 import { check, type Terms } from "./Checks.js"
@@ -71,7 +71,7 @@ export const amend = (state: State, command: AmendOrder): OrderDecided | Refused
     Matching.withdrawOpen(state, market, slot, order, before - remainingAtoms)
     if (remainingAtoms < before) {
       book.reduce(order, before - remainingAtoms)
-      OpenList.lessened(state, slot, order)
+      OpenLists.lessened(state, slot, order)
       market.bookSequence = state.sequence
     }
     write(state, order, status)

@@ -1,7 +1,7 @@
 /** What must hold of orders and books, found by adding everything up anew. */
 import { none } from "../../domain/None.js"
 import * as Order from "../../domain/Order.js"
-import * as OpenList from "../OpenList.js"
+import * as OpenLists from "../OpenLists.js"
 import type { State } from "../State.js"
 
 /** The first thing found wrong, as a sentence; undefined when all holds. */
@@ -81,7 +81,7 @@ const openSizes = (state: State): string | undefined => {
       sums[0] !== positions.openBuys(slot) || sums[1] !== positions.openSells(slot) || sums[2] !== positions.reduceBuys(slot)
       || sums[3] !== positions.reduceSells(slot) || count !== positions.openCount(slot)
     ) return `${where} keeps other open sizes than its orders sum to`
-    if (!OpenList.isOfChain(state, slot)) return `${where} has a list of other orders than its chain`
+    if (!OpenLists.isOfChain(state, slot)) return `${where} has a list of other orders than its chain`
     const quantity = positions.quantity(slot)
     if (sums[2]! > Math.max(0, -quantity) || sums[3]! > Math.max(0, quantity)) return `${where} has reduce-only orders beyond its position`
   }

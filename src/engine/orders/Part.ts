@@ -5,7 +5,7 @@ import { Book } from "../Book.js"
 import { initialLength } from "../Columns.js"
 import { Fills, type FillsDump } from "../Fills.js"
 import { entryBytes, Idempotency } from "../Idempotency.js"
-import * as OpenList from "../OpenList.js"
+import * as OpenLists from "../OpenLists.js"
 import { initialSlots, Orders, rowBytes } from "../Orders.js"
 import { OutOfRoom } from "../OutOfRoom.js"
 import type { Part } from "../Part.js"
@@ -82,7 +82,7 @@ const restore = (state: State, from: SectionReader): void => {
     state.books.push(Book.restore(state.orders, from.ints(`book.${market}`)))
     Band.note(state, state.markets[market]!)
   }
-  for (let slot = 0; slot < state.positions.count; slot++) OpenList.list(state, slot)
+  for (let slot = 0; slot < state.positions.count; slot++) OpenLists.list(state, slot)
 }
 
 const canonical = (state: State, feed: (line: string) => void): void => {
