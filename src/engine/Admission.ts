@@ -59,8 +59,10 @@ const authority = (state: State, command: Command, declaration: Declaration, atE
 const authorityOfKey = ({ apiKeys }: State, command: Command, { permission }: Declaration, atEpochMs: number): Refusal => {
   const key = command.credential
   assert(key >= 0 && key < apiKeys.count, "a command names a key that was issued")
-  if (!apiKeys.has(key)) return Refusal.keyUnknown
-  if (apiKeys.actsUntil(key) <= atEpochMs) return apiKeys.revokedAt(key) !== 0 ? Refusal.keyRevoked : Refusal.keyExpired
+  if (apiKeys.actsUntil(key) <= atEpochMs) {
+    if (!apiKeys.has(key)) return Refusal.keyUnknown
+    return apiKeys.revokedAt(key) !== 0 ? Refusal.keyRevoked : Refusal.keyExpired
+  }
   if ((apiKeys.scopes(key) & (permission === "read" ? scopeRead : scopeTrade)) === 0) return Refusal.keyScopeMissing
   return apiKeys.account(key) === command.account ? Refusal.none : Refusal.keyAccountMismatch
 }
