@@ -137,8 +137,11 @@ export const complete = (
     const { about, challenge, nonce } = taken
     const step = awaited(transfer)
     if (about.transfer !== number || about.step !== body.signingStep || step?.hash !== about.hash) return yield* fail(conflict)
-    const { passkey: { credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor, challenge,
+    const { passkey: { approvesFromEpochMs, credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor, challenge,
       remoteAddress)
+    if (transfer.kind !== "deposit" && approvesFromEpochMs > now()) {
+      return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(now()) }))
+    }
     const keys = yield* Effect.orElseSucceed(funds.accountKeys(state.accountId(trader.account)), () => undefined)
     if (keys !== undefined && !keys.credentialIds.includes(credentialId)) return yield* fail(Errors.passkeyNotPinned)
     const { authenticatorData, clientData, signature } = body.firstFactor.credentialAssertion

@@ -68,7 +68,7 @@ export const changeLedgerParty = Route.effect({
     .setPath(Fields.AccountPath)
     .setHeaders(Fields.IdempotencyHeaders)
     .addSuccess(PartyChange)
-    .addError(Failures.native(Failures.command, 404))
+    .addError(Failures.native(Failures.commandWithoutBody, 404))
     .annotate(OpenApi.Summary, "Ask for another party with a new key: the present one stays until the new one is approved and confirmed"),
   example: { target },
   handler: (services) => ({ headers, path: { accountId }, remoteAddress, trader }) =>

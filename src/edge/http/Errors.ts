@@ -423,7 +423,7 @@ export const ledgerStopped: Failure = {
 export const ledgerDeclines = (code: "deposit_rejected" | "withdrawal_rejected"): Failure => ({
   description: {
     ...invalid,
-    name: "LedgerDeclines",
+    name: code === "withdrawal_rejected" ? "WithdrawalDeclined" : "DepositDeclined",
     status: 422,
     code,
     guard: "ledger_declines",
