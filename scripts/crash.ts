@@ -102,7 +102,7 @@ const addUp = async (venue: VenueProcess, clients: ReadonlyArray<Client>, feesAt
 
 fs.rmSync(directory, { recursive: true, force: true })
 let venue = await VenueProcess.start(directory, settings)
-const clients = (await venue.demoAccounts(connections, collateral)).map((account) => new Client(account))
+const clients = (await venue.demoAccounts(connections, collateral)).map((account, index) => new Client(account, index * 5))
 const done = new Map<Operation, number>()
 let told = 0
 let unknown = 0

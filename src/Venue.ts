@@ -308,7 +308,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   const metrics = Metrics.make()
   register(metrics, writer, connections)
   const keyUses = KeyUses.make(state, submit)
-  const { drive: driveFunds, funds } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
+  const { funds, loops: ledgerLoops } = yield* fundsOf(options, state, submit.submit, Context.get(writing, Barrier))
   application = yield* Edge.makeApplication.pipe(
     Effect.provide(settingsOf(options, port)),
     Effect.provideService(Submit, submit),
@@ -324,7 +324,7 @@ const make = Effect.fnUntraced(function*(options: Options) {
   yield* Effect.forkScoped(drive(feed, state, submit))
   yield* Effect.forkScoped(sessions.drive)
   yield* Effect.forkScoped(SettlementWatch.drive(state))
-  yield* Effect.forkScoped(driveFunds)
+  yield* Effect.forEach(ledgerLoops, (loop) => Effect.forkScoped(loop), { discard: true })
   // Before the writer ends, and when no request uses a key any more.
   yield* Effect.addFinalizer(() => Effect.raceFirst(Effect.interruptible(keyUses.flush), Effect.interruptible(writer.failure)))
   yield* Effect.forkScoped(keyUses.drive)

@@ -82,3 +82,48 @@ describe("where parties' keys are", () => {
     expect(Either.isLeft(found) && String(found.left)).toContain(name)
   })
 })
+
+test.each<readonly [string, Readonly<Record<string, string>>, string]>([
+  ...([
+    ["PORT", "8080x"],
+    ["PORT", "1e3"],
+    ["ORDER_CAPACITY", "5"],
+    ["SNAPSHOT_EVERY_RECORDS", "-1"],
+    ["RATE_LIMIT_PER_MINUTE", "0"],
+    ["RATE_LIMIT_PER_MINUTE", "many"],
+    ["PUBLIC_RATE_LIMIT_PER_MINUTE", "0"],
+    ["SIGN_IN_LIMIT_PER_MINUTE", "-1"],
+    ["TRUST_PROXY", "yes"],
+    ["TRUST_PROXY", "0"],
+    ["TRUST_PROXY", "17"],
+    ["CORS_ORIGINS", "*"],
+    ["CORS_ORIGINS", "https://example.com,https://example.org/"],
+    ["AFFILIATE_ENABLED", "yes"],
+    ["INDEX_FEED", "oracle"]
+  ] as const).map(([name, value]) => [`${name}=${value}`, { [name]: value }, name] as const),
+  ...["production", "staging"].map((environment) =>
+    [
+      `more than 6000 requests a minute of a key in ${environment}`,
+      { ...production, VENUE_ENVIRONMENT: environment, PUBLIC_ORIGIN: "https://venue.example", RATE_LIMIT_PER_MINUTE: "6001" },
+      `is at most 6000 in ${environment}`
+    ] as const
+  ),
+  ["workloads of which only some is set", {
+    WORKLOAD_JWKS: "/nowhere/jwks.json",
+    WORKLOAD_ISSUER: "https://platform.example",
+    WORKLOAD_AUDIENCE: "perpetuum"
+  }, "WORKLOAD_ACCOUNTS"],
+  ["a tape without a file", { INDEX_FEED: "tape" }, "must name a file where INDEX_FEED is tape"],
+  ["a loop that is none", { INDEX_FEED: "tape", INDEX_TAPE_LOOP: "yes" }, "INDEX_TAPE_LOOP"],
+  ["an index of exchanges without any", { INDEX_FEED: "ccxt" }, "must name exchanges"],
+  ["one exchange alone", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken:1" }, "at least two exchanges"],
+  ["an address of another", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_EXCHANGE_URLS: "gemini=http://a" },
+    "names none of the"],
+  ["more sources than there are", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "3" }, "there are 2 exchanges"],
+  ["one source as enough", { INDEX_FEED: "ccxt", INDEX_EXCHANGES: "kraken,okx", INDEX_MIN_SOURCES: "1" }, "INDEX_MIN_SOURCES"],
+  ["a tape in production", { INDEX_FEED: "tape", VENUE_ENVIRONMENT: "production" }, "a recorded index is refused in production"]
+])("refuses %s", (_, variables, said) => {
+  const found = read(variables)
+  expect(Either.isLeft(found)).toBe(true)
+  if (Either.isLeft(found)) expect(String(found.left)).toContain(said)
+})

@@ -51,12 +51,15 @@ const mostResting = 48
 const batchEntries = 4
 
 export class Lane {
-  private serial = 0
+  private serial: number
   private resting: Array<string> = []
   /** An order that was named by a cancel already: a batch cancel names it again, to be refused in part. */
   private gone = ""
 
-  constructor(readonly account: DemoAccount) {}
+  /** `begins`: how far into the round of operations. Where lanes begin elsewhere each, all operations are sent however soon it ends. */
+  constructor(readonly account: DemoAccount, begins: number) {
+    this.serial = begins
+  }
 
   /** The next request. Its key and its client order ids are never used by another one. */
   next(): Call {
@@ -79,7 +82,6 @@ export class Lane {
       case 35:
         return this.amend(serial)
       case 39:
-        // Early enough that a slow machine comes to both in a run of a few seconds.
         if (serial % 160 === 79) return this.cancelAll(serial)
         return serial % 160 === 39 ? this.cancelAllCompat(serial) : this.rest(serial)
       default:

@@ -46,8 +46,9 @@ export class Client {
   private newestTrade = ""
   private old: Array<Old> = []
 
-  constructor(readonly account: DemoAccount) {
-    this.lane = new Lane(account)
+  /** `begins`: where in its round of operations. */
+  constructor(readonly account: DemoAccount, begins: number) {
+    this.lane = new Lane(account, begins)
   }
 
   /** Sends one request after the other until the connection ends; `went` hears of every answer. */

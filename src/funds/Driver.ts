@@ -225,10 +225,9 @@ export class Driver {
       })
   })
 
-  /** Goes on with all transfers, and reads what becomes of them, for as long as the venue lives. */
-  get drive(): Effect.Effect<never> {
-    const reading = Effect.forever(Effect.zipRight(this.readLatch.close, this.look))
-    return Effect.zipRight(Effect.all([this.work, reading], { concurrency: "unbounded", discard: true }), Effect.never)
+  /** Goes on with all transfers, and reads what becomes of them: each for as long as the venue lives, in a fiber of its own. */
+  get loops(): ReadonlyArray<Effect.Effect<never>> {
+    return [this.work, Effect.forever(Effect.zipRight(this.readLatch.close, this.look))]
   }
 }
 

@@ -90,10 +90,13 @@ export const none = (random: Context.Tag.Service<SecureRandom>): Funds["Type"] =
   }
 }
 
-/** What drives the ledger, and the effect that does so for as long as it runs. */
+/**
+ * What drives the ledger, and the loops that do so for as long as they run. Each is to be a fiber of its own: loops that are joined
+ * to one effect were seen not to end where they were interrupted between two steps of their joining.
+ */
 export interface Driven {
   readonly funds: Funds["Type"]
-  readonly drive: Effect.Effect<never>
+  readonly loops: ReadonlyArray<Effect.Effect<never>>
 }
 
 export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaultOptions): Driven => {
@@ -132,9 +135,6 @@ export const make = (parts: Parts, scope: Scope.Scope, options: Options = defaul
         report: last.report
       })
     },
-    drive: Effect.zipRight(
-      Effect.all(options.reconcileMs === 0 ? [driver.drive] : [driver.drive, watched], { concurrency: "unbounded", discard: true }),
-      Effect.never
-    )
+    loops: options.reconcileMs === 0 ? driver.loops : [...driver.loops, watched]
   }
 }

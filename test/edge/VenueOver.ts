@@ -32,10 +32,10 @@ interface Answer {
   readonly json: any
 }
 
+const turns = Effect.runSync(Effect.provide(Turns, NodeTurns.layer))
+
 /** Until everything that is ready has been done once. */
-const nextTurn = Effect.flatMap(Turns, (turns) => Effect.async<void>((resume) => turns.schedule(() => resume(Effect.void)))).pipe(
-  Effect.provide(NodeTurns.layer)
-)
+const nextTurn = (): Promise<void> => new Promise((resolve) => turns.schedule(resolve))
 
 interface Outside {
   readonly money?: Layer.Layer<Ledger | PartySigner>
@@ -108,15 +108,18 @@ export class VenueOver {
     return this.nowMs
   }
 
-  /** Lets time pass: whoever sleeps wakes at its moment. */
+  /** Lets time pass: whoever sleeps wakes at its moment. Where nobody woke there is nothing new to be done. */
   async pass(millis: number): Promise<void> {
+    await this.settle()
     for (const end = this.nowMs + millis; this.nowMs < end;) {
       this.nowMs = Math.min(end, this.nowMs + 100)
+      let woken = 0
       for (const sleeper of [...this.sleepers]) {
         if (sleeper.untilMs > this.nowMs || !this.sleepers.delete(sleeper)) continue
+        woken++
         sleeper.wake()
       }
-      await this.settle()
+      await (woken > 0 ? this.settle() : nextTurn())
     }
   }
 
@@ -135,7 +138,7 @@ export class VenueOver {
 
   /** Lets everything that need not wait be done. */
   async settle(turns = 50): Promise<void> {
-    for (let turn = 0; turn < turns; turn++) await Effect.runPromise(nextTurn)
+    for (let turn = 0; turn < turns; turn++) await nextTurn()
   }
 
   /** Sends a request; its answer, once there is one. */

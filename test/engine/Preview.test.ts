@@ -44,13 +44,20 @@ const figures = ({ engine }: Driver, account: number, market: number) => {
   }
 }
 
-/** Previews an entry, places it and compares; what the preview was. */
+/** Previews an entry, which leaves the state as it was, places it and compares; what the preview was. */
 const compare = (driver: Driver, account: number, entry: PlaceEntry): PreviewView => {
   const { engine } = driver
   const state = canonical(engine)
+  engine.preview(account, entry, driver.atEpochMs)
+  expect(canonical(engine)).toBe(state)
+  return compareOutcomes(driver, account, entry)
+}
+
+/** The same without a look at the whole state, which costs more than all the rest. */
+const compareOutcomes = (driver: Driver, account: number, entry: PlaceEntry): PreviewView => {
+  const { engine } = driver
   expect(engine.preview(account, entry, driver.atEpochMs).before).toEqual(figures(driver, account, entry.market))
   const preview = engine.preview(account, entry, driver.atEpochMs)
-  expect(canonical(engine)).toBe(state)
   const sequence = engine.sequence
   const outcome = driver.run(driver.placement(account, entry))
   expect(preview.outcome).toEqual(decided(outcome))
@@ -78,7 +85,7 @@ test("equals the decision at the same sequence and leaves the state as it was, w
         driver.step()
         if (step < 20 || isDue(driver)) continue
         const [account, entry] = driver.draw()
-        const { outcome } = compare(driver, account, entry)
+        const { outcome } = (step % 4 === 0 ? compare : compareOutcomes)(driver, account, entry)
         if (outcome._tag === "Refused") seen.refused.add(outcome.refusal)
         else {
           seen.reasons.add(outcome.cancelReason)

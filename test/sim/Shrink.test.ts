@@ -25,7 +25,7 @@ const failure = (what: string, property = "made-up"): Simulation.Failure => ({
 })
 
 describe("a recorded run", () => {
-  for (const [profile, seed] of [["calm", "2"], ["swarm", "4"], ["crash", "3"], ["network", "6"], ["disk", "5"]] as const) {
+  for (const [profile, seed] of [["calm", "2"], ["swarm", "2"], ["crash", "2"], ["network", "6"], ["disk", "2"]] as const) {
     test(`sees the same again from its script under the profile ${profile}`, () => {
       const first = record(seed, profile, 120)
       const script = JSON.parse(JSON.stringify(first.script)) as Script
@@ -59,15 +59,21 @@ describe("a recorded run", () => {
 
 describe("the shrinker", () => {
   test("leaves the few steps without which nothing trades across a crash", () => {
-    const recorded = Simulation.run({ seed: "4", profile: "crash", steps: 100, options: oftenCrashing("4"), record: true })
+    const recorded = Simulation.run({ seed: "2", profile: "crash", steps: 40, options: oftenCrashing("2"), record: true })
     const { options } = recorded
     const script = recorded.script!
     expect([recorded.fills > 0, recorded.crashes > 0]).toEqual([true, true])
-    const runs: Array<number> = []
+    // A run of a candidate is the same each time, which is shown above: it is run once.
+    const known = new Map<string, Simulation.Failure | undefined>()
+    let asked = 0
     const run = (subject: Shrink.Subject): Simulation.Failure | undefined => {
-      const report = Simulation.run({ seed: "4", profile: "crash", steps: 100, ...subject, unproven: true })
-      runs.push(subject.script.steps.length)
-      return report.failure ?? (report.fills > 0 && report.crashes > 0 ? failure("it traded and crashed") : undefined)
+      asked++
+      const candidate = JSON.stringify(subject)
+      if (!known.has(candidate)) {
+        const report = Simulation.run({ seed: "2", profile: "crash", steps: 40, ...subject, unproven: true })
+        known.set(candidate, report.failure ?? (report.fills > 0 && report.crashes > 0 ? failure("it traded and crashed") : undefined))
+      }
+      return known.get(candidate)
     }
     const shrink = () => Shrink.shrink({ script, options }, failure("it traded and crashed"), { run, maxRuns: 300 })
     const result = shrink()
@@ -75,7 +81,7 @@ describe("the shrinker", () => {
     expect(result?.stepsAfter).toBeLessThanOrEqual(5)
     expect(result?.subject.script.steps.filter((step) => !isCall(step)).length).toBe(1)
     expect(result?.failure.what).toBe("it traded and crashed")
-    expect(runs.length).toBe(result?.runs)
+    expect(asked).toBe(result?.runs)
     // Deterministic: the same again gives the same.
     expect(shrink()?.subject).toEqual(result?.subject)
   }, 120_000)
