@@ -137,8 +137,8 @@ export const complete = (
     const { about, challenge, nonce } = taken
     const step = awaited(transfer)
     if (about.transfer !== number || about.step !== body.signingStep || step?.hash !== about.hash) return yield* fail(conflict)
-    const { passkey: { approvesFromEpochMs, credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor, challenge,
-      remoteAddress)
+    const { passkey: { approvesFromEpochMs, credentialId }, signCount } = yield* Factor.prove(services, trader.account, body.firstFactor,
+      challenge, remoteAddress)
     if (transfer.kind !== "deposit" && approvesFromEpochMs > now()) {
       return yield* fail(Errors.refused(Refusal.passkeyTooNew, { limit: String(approvesFromEpochMs), actual: String(now()) }))
     }
