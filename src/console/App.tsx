@@ -40,7 +40,9 @@ const Navigation = ({ page }: { readonly page: Places.Page }) => (
     <ul>
       {shownInNavigation.map((one) => (
         <li key={one}>
-          <a href={Places.link(one)} aria-current={entries[page].under === one ? "page" : undefined}>{entries[one].short ?? entries[one].title}</a>
+          <a href={Places.link(one)} aria-current={entries[page].under === one ? "page" : undefined}>
+            {entries[one].short ?? entries[one].title}
+          </a>
         </li>
       ))}
     </ul>

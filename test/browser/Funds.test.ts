@@ -145,7 +145,7 @@ describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in 
     await tab.page.getByRole("dialog").getByRole("button", { name: "Give it up" }).click()
     await said("10.00 USDC are back in your account.")
     await region("Withdraw").getByText("25.00 USDC").first().waitFor()
-    await rows("Withdrawals").filter({ hasText: "Expired" }).waitFor()
+    await rows("Withdrawals").filter({ hasText: "Given up" }).waitFor()
   })
 
   test("a withdrawal that is approved leaves, in the dark as in the light", async () => {

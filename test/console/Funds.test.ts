@@ -54,11 +54,13 @@ class Approver extends ScriptedOutside {
   override readonly usePasskey: ScriptedOutside["usePasskey"] = async (options) => {
     this.ceremonies.push(["use", options])
     const response = { clientDataJSON: `over ${options.challenge}`, authenticatorData: "data", signature: "signed" }
-    return this.troubles.shift() ?? { credential: { id: "passkey", rawId: "passkey", type: "public-key", response, clientExtensionResults: {} } }
+    return this.troubles.shift()
+      ?? { credential: { id: "passkey", rawId: "passkey", type: "public-key", response, clientExtensionResults: {} } }
   }
 }
 
-const depositList = (...deposits: ReadonlyArray<Deposit>) => ok({ version: "external-deposit-list/v1", accountId, deposits, nextCursor: null })
+const depositList = (...deposits: ReadonlyArray<Deposit>) =>
+  ok({ version: "external-deposit-list/v1", accountId, deposits, nextCursor: null })
 const withdrawalList = (...withdrawals: ReadonlyArray<Withdrawal>) =>
   ok({ version: "external-withdrawal-list/v1", accountId, withdrawals, nextCursor: null })
 
@@ -131,10 +133,18 @@ interface Shown {
 
 const depositStates: ReadonlyArray<readonly [why: string, told: Deposit, shown: Shown]> = [
   ["that was just asked for, before it has a party", deposit("bound", undefined), {
-    states: ["due", "later", "later"], atHand: "owner_account_acceptance", offered: true, unfinished: true, said: "without your approval"
+    states: ["due", "later", "later"],
+    atHand: "owner_account_acceptance",
+    offered: true,
+    unfinished: true,
+    said: "without your approval"
   }],
   ["whose first step is with the ledger", deposit("submitted", outcome("owner_account_acceptance", "sequenced_accepted")), {
-    states: ["submitted", "later", "later"], atHand: "owner_account_acceptance", offered: false, unfinished: true, said: "has taken the step in"
+    states: ["submitted", "later", "later"],
+    atHand: "owner_account_acceptance",
+    offered: false,
+    unfinished: true,
+    said: "has taken the step in"
   }],
   ["of whose first step nobody knows", deposit("submitted_unknown", outcome("owner_account_acceptance", "submission_unknown")), {
     states: ["submitted_unknown", "later", "later"],
@@ -144,49 +154,105 @@ const depositStates: ReadonlyArray<readonly [why: string, told: Deposit, shown: 
     said: "The ledger has not answered for certain; nothing is lost; we look it up."
   }],
   ["whose first step is done", deposit("bound", outcome("owner_account_acceptance", "completion_accepted")), {
-    states: ["done", "due", "later"], atHand: "treasury_offer", offered: true, unfinished: true, said: "24 hours"
+    states: ["done", "due", "later"],
+    atHand: "treasury_offer",
+    offered: true,
+    unfinished: true,
+    said: "24 hours"
   }],
   ["whose offer is with the ledger", deposit("submitted", outcome("treasury_offer", "sequenced_accepted")), {
-    states: ["done", "submitted", "later"], atHand: "treasury_offer", offered: false, unfinished: true, said: "goes on without you"
+    states: ["done", "submitted", "later"],
+    atHand: "treasury_offer",
+    offered: false,
+    unfinished: true,
+    said: "goes on without you"
   }],
   ["whose offer stands", deposit("bound", outcome("treasury_offer", "completion_accepted")), {
-    states: ["done", "done", "due"], atHand: "owner_offer_acceptance", offered: true, unfinished: true, said: "Nothing happens"
+    states: ["done", "done", "due"],
+    atHand: "owner_offer_acceptance",
+    offered: true,
+    unfinished: true,
+    said: "Nothing happens"
   }],
   ["of whose last step nobody knows", deposit("submitted_unknown", outcome("owner_offer_acceptance", "submission_unknown")), {
-    states: ["done", "done", "submitted_unknown"], atHand: "owner_offer_acceptance", offered: false, unfinished: true, said: "nothing is lost"
+    states: ["done", "done", "submitted_unknown"],
+    atHand: "owner_offer_acceptance",
+    offered: false,
+    unfinished: true,
+    said: "nothing is lost"
   }],
   ["that is done", deposit("ledger_confirmed", outcome("owner_offer_acceptance", "completion_accepted")), {
-    states: ["done", "done", "done"], atHand: undefined, offered: false, unfinished: false, said: "25.00 USDC were credited"
+    states: ["done", "done", "done"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "25.00 USDC were credited"
   }],
   ["that the ledger refused", deposit("rejected", outcome("owner_offer_acceptance", "completion_refused", "INSUFFICIENT_FUNDS")), {
-    states: ["done", "done", "rejected"], atHand: undefined, offered: false, unfinished: false, said: "The reason: INSUFFICIENT_FUNDS."
+    states: ["done", "done", "rejected"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "The reason: INSUFFICIENT_FUNDS."
   }],
-  ["that was given up at once", deposit("expired", outcome("owner_account_acceptance", "not_executed")), {
-    states: ["expired", "later", "later"], atHand: undefined, offered: false, unfinished: false, said: "nothing was taken"
+  ["that was given up at once", deposit("rejected", outcome("owner_account_acceptance", "not_executed", "given_up")), {
+    states: ["given_up", "later", "later"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "You gave it up: nothing was taken from your party."
   }],
   ["whose offer was withdrawn", deposit("expired", outcome("treasury_offer_withdrawal", "completion_accepted")), {
-    states: ["done", "done", "expired"], atHand: undefined, offered: false, unfinished: false, said: "nothing was taken"
+    states: ["done", "done", "expired"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "nothing was taken"
   }]
 ]
 
 const withdrawalStates: ReadonlyArray<readonly [why: string, told: Withdrawal, shown: Shown]> = [
   ["that was asked for", withdrawal("requested"), {
-    states: ["due"], atHand: "treasury_withdrawal", offered: true, unfinished: true, said: "held"
+    states: ["due"],
+    atHand: "treasury_withdrawal",
+    offered: true,
+    unfinished: true,
+    said: "held"
   }],
   ["that is with the ledger", withdrawal("submitted", outcome("treasury_withdrawal", "sequenced_accepted")), {
-    states: ["submitted"], atHand: "treasury_withdrawal", offered: false, unfinished: true, said: "has taken the step in"
+    states: ["submitted"],
+    atHand: "treasury_withdrawal",
+    offered: false,
+    unfinished: true,
+    said: "has taken the step in"
   }],
   ["of which nobody knows", withdrawal("submitted_unknown", outcome("treasury_withdrawal", "submission_unknown")), {
-    states: ["submitted_unknown"], atHand: "treasury_withdrawal", offered: false, unfinished: true, said: "nothing is lost"
+    states: ["submitted_unknown"],
+    atHand: "treasury_withdrawal",
+    offered: false,
+    unfinished: true,
+    said: "nothing is lost"
   }],
   ["that is done", withdrawal("ledger_confirmed", outcome("treasury_withdrawal", "completion_accepted")), {
-    states: ["done"], atHand: undefined, offered: false, unfinished: false, said: "10.00 USDC have left"
+    states: ["done"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "10.00 USDC have left"
   }],
   ["that was refused", withdrawal("rejected", outcome("treasury_withdrawal", "submission_refused", "limit")), {
-    states: ["rejected"], atHand: undefined, offered: false, unfinished: false, said: "back in your account"
+    states: ["rejected"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "back in your account"
   }],
-  ["that was not approved in time", withdrawal("expired", outcome("treasury_withdrawal", "not_executed")), {
-    states: ["expired"], atHand: undefined, offered: false, unfinished: false, said: "back in your account"
+  ["that was not approved in time", withdrawal("expired", outcome("treasury_withdrawal", "not_executed", "not_approved")), {
+    states: ["expired"],
+    atHand: undefined,
+    offered: false,
+    unfinished: false,
+    said: "back in your account"
   }]
 ]
 
@@ -245,7 +311,12 @@ describe("a step is approved", () => {
         challengeIdentifier: `chl_${step}`,
         firstFactor: {
           kind: "Fido2",
-          credentialAssertion: { credId: "passkey", clientData: `over challenge of ${step}`, signature: "signed", authenticatorData: "data" }
+          credentialAssertion: {
+            credId: "passkey",
+            clientData: `over challenge of ${step}`,
+            signature: "signed",
+            authenticatorData: "data"
+          }
         }
       }
     ])
@@ -370,7 +441,9 @@ describe("what is unfinished", () => {
   test("is looked at again, what is over is not; its end is told, and the balance read anew", async () => {
     const outside = venue([deposit("submitted", outcome("owner_offer_acceptance", "sequenced_accepted"))])
     const { funds } = await opened(outside)
-    const done = deposit("ledger_confirmed", outcome("owner_offer_acceptance", "completion_accepted"), { updatedAtEpochMs: startEpochMs + 5 })
+    const done = deposit("ledger_confirmed", outcome("owner_offer_acceptance", "completion_accepted"), {
+      updatedAtEpochMs: startEpochMs + 5
+    })
     outside.on(`GET ${account}/deposits`, depositList(done)).on(`GET ${account}/balance`, ok({ withdrawable: "125.000000" }))
     await funds.refresh()
     expect(funds.deposits.ended.value?.id).toBe("dep_1")
@@ -419,13 +492,13 @@ describe("what is unfinished", () => {
 
   test("is given up while it is unapproved; what it held is back", async () => {
     const outside = venue([], [withdrawal("requested")]).on(`DELETE ${account}/withdrawals/wdr_1`,
-      ok(withdrawal("expired", outcome("treasury_withdrawal", "not_executed"), { updatedAtEpochMs: startEpochMs + 1 })))
+      ok(withdrawal("rejected", outcome("treasury_withdrawal", "not_executed", "given_up"), { updatedAtEpochMs: startEpochMs + 1 })))
     const { funds } = await opened(outside)
     outside.on(`GET ${account}/balance`, ok({ withdrawable: "110.000000" }))
     expect(await funds.giveUp(funds.withdrawals, "wdr_1")).toBe(true)
     expect(funds.withdrawals.unfinished).toEqual([])
     expect(funds.balance.value.value?.withdrawable).toBe("110.000000")
-    expect(Transfer.meaning(funds.withdrawals.ended.value!)).toContain("back in your account")
+    expect(Transfer.meaning(funds.withdrawals.ended.value!)).toBe("You gave it up: 10.00 USDC are back in your account.")
   })
 
   test("is not given up once it was approved: the venue's words, and how it stands", async () => {
@@ -442,7 +515,8 @@ describe("what is unfinished", () => {
     const outside = venue()
     const page = (ids: ReadonlyArray<string>, nextCursor: string | null) =>
       ok({ withdrawals: ids.map((withdrawalId) => withdrawal("requested", undefined, { withdrawalId })), nextCursor })
-    outside.on(`GET ${account}/withdrawals`, ({ path }) => path.includes("cursor=c1") ? page(["wdr_1"], null) : page(["wdr_3", "wdr_2"], "c1"))
+    outside.on(`GET ${account}/withdrawals`,
+      ({ path }) => path.includes("cursor=c1") ? page(["wdr_1"], null) : page(["wdr_3", "wdr_2"], "c1"))
     const { funds: { withdrawals } } = await opened(outside)
     await withdrawals.more()
     const ids = () => withdrawals.list.value.value?.transfers.map(({ id }) => id)
@@ -471,5 +545,6 @@ test("nothing of it is left for whoever signs in next", async () => {
   const store = await opened(venue([deposit("bound")], [withdrawal("requested")]))
   store.credential.drop(undefined)
   const { funds } = store
-  expect([funds.deposits.unfinished, funds.withdrawals.unfinished, funds.balance.value.value, funds.partyId]).toEqual([[], [], undefined, undefined])
+  expect([funds.deposits.unfinished, funds.withdrawals.unfinished, funds.balance.value.value, funds.partyId]).toEqual([[], [], undefined,
+    undefined])
 })

@@ -39,7 +39,9 @@ const Amount = ({ id, isWrong, value }: AmountProps) => (
       onInput={(event) => value.value = event.currentTarget.value}
     />
     <p id={`${id}-hint`} class="fine" role={isWrong ? "alert" : undefined}>
-      {isWrong ? "This is no amount: digits, with a point before at most six decimals, as 250.50." : "Digits, with a point before at most six decimals."}
+      {isWrong
+        ? "This is no amount: digits, with a point before at most six decimals, as 250.50."
+        : "Digits, with a point before at most six decimals."}
     </p>
   </>
 )
@@ -68,8 +70,8 @@ const DepositForm = ({ funds, hasParty }: { readonly funds: Funds; readonly hasP
   return (
     <form onSubmit={(event) => void begin(event)}>
       <p>
-        You approve each step with your passkey, {hasParty ? "two" : "three the first time"}: you are told before what it does. Nothing
-        moves before the last.
+        You approve each step with your passkey:{" "}
+        {hasParty ? "two" : "three of them the first time"}. Each says before what it does, and nothing moves before the last.
       </p>
       <Amount id="deposit-amount" value={amount} isWrong={isWrong.value} />
       <button type="submit" class="primary" disabled={isBusy}>{isBusy ? "Waiting…" : "Begin a deposit"}</button>
@@ -140,7 +142,9 @@ const paid: Column<Transfer> = { title: "Paid to", cell: ({ partyId = "" }) => <
 
 const columns = { deposit: [...common, number], withdrawal: [...common, paid, number] } as const
 
-const Past = ({ kind, title, transfers }: { readonly kind: "deposit" | "withdrawal"; readonly title: string; readonly transfers: Transfers }) => (
+const Past = (
+  { kind, title, transfers }: { readonly kind: "deposit" | "withdrawal"; readonly title: string; readonly transfers: Transfers }
+) => (
   <Section title={title}>
     <Read of={transfers.list}>
       {({ nextCursor, transfers: all }) => (
@@ -160,7 +164,8 @@ const Past = ({ kind, title, transfers }: { readonly kind: "deposit" | "withdraw
 const TestMoney = ({ accountId, funds }: { readonly accountId: string; readonly funds: Funds }) => {
   const isDevelopment = funds.deposits.unfinished.some(({ environment }) => environment === "development")
   if (!isDevelopment || funds.partyId === undefined) return null
-  const command = `curl -X POST ${location.origin}/v1/operator/demo/ledger-funds \\\n  -H "Authorization: Bearer $(cat data/operator-token)" \\\n`
+  const command =
+    `curl -X POST ${location.origin}/v1/operator/demo/ledger-funds \\\n  -H "Authorization: Bearer $(cat data/operator-token)" \\\n`
     + `  -H "Content-Type: application/json" \\\n  -d '{"accountId":"${accountId}","amount":"1000"}'`
   return (
     <div class="warning" role="note">
@@ -176,7 +181,13 @@ const TestMoney = ({ accountId, funds }: { readonly accountId: string; readonly 
 const Pins = ({ funds }: { readonly funds: Funds }) => {
   const pins = funds.pins.value.value
   const failure = funds.pinning.failure.value
-  if (pins === undefined || pins.status === "current") return <Trouble failure={funds.pins.failure.value} again={() => void funds.pins.load()} />
+  if (pins === undefined || pins.status === "current")
+    return (
+      <Trouble
+        failure={funds.pins.failure.value}
+        again={() => void funds.pins.load()}
+      />
+    )
   const isBusy = funds.pinning.isBusy.value
   return (
     <div class="warning" role="note">

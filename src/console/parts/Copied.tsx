@@ -16,8 +16,7 @@ export const Copied = ({ copy, text, what }: Props) => {
   }
   return (
     <>
-      <code>{text}</code>{" "}
-      <button type="button" class="small" aria-label={`Copy ${what}`} onClick={() => void run()}>Copy</button>{" "}
+      <code>{text}</code> <button type="button" class="small" aria-label={`Copy ${what}`} onClick={() => void run()}>Copy</button>{" "}
       <span role="status" class="fine">{said.value}</span>
     </>
   )

@@ -22,8 +22,7 @@ const Steps = ({ isApproved, transfer }: { readonly isApproved: boolean; readonl
     <ol class="steps">
       {stepsOf(transfer).map(({ state, step }) => (
         <li key={step} aria-current={step === atHand ? "step" : undefined}>
-          <strong>{stepTitle(step)}</strong>{" "}
-          <span class="fine">{step === atHand && isApproved ? "Approved" : stepStates[state]}</span>
+          <strong>{stepTitle(step)}</strong> <span class="fine">{step === atHand && isApproved ? "Approved" : stepStates[state]}</span>
           <p class="wrap">{approves(step, transfer)}</p>
         </li>
       ))}

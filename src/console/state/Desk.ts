@@ -68,6 +68,7 @@ export const withdrawals = (client: Client): Desk => {
     giveUp: async (withdrawalId) => map(await client.cancelWithdrawal(withdrawalId), ofWithdrawal),
     initiate: async (withdrawalId, signingStep) =>
       map(await client.confirmWithdrawal({ action: "initiate", withdrawalId, signingStep }), confirmed),
-    complete: async (withdrawalId, approved) => map(await client.confirmWithdrawal({ action: "complete", withdrawalId, ...approved }), confirmed)
+    complete: async (withdrawalId, approved) =>
+      map(await client.confirmWithdrawal({ action: "complete", withdrawalId, ...approved }), confirmed)
   }
 }

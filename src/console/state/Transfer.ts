@@ -23,7 +23,9 @@ export interface Transfer {
   readonly updatedAtEpochMs: number
 }
 
-const common = ({ amountAtoms, createdAtEpochMs, environment, ledgerOutcome, plannedLedgerCommands, status, updatedAtEpochMs }: Deposit | Withdrawal) => ({
+const common = (
+  { amountAtoms, createdAtEpochMs, environment, ledgerOutcome, plannedLedgerCommands, status, updatedAtEpochMs }: Deposit | Withdrawal
+) => ({
   amountAtoms,
   createdAtEpochMs,
   environment,
@@ -52,6 +54,9 @@ export const isOver = ({ status }: Transfer): boolean => status === "ledger_conf
 /** Whether the step at hand was not executed yet: it waits for its owner, unless it was approved a moment ago. */
 export const awaitsOwner = ({ status }: Transfer): boolean => status === "bound" || status === "requested"
 
+/** Whether its owner ended it, which the venue tells as a refusal. */
+const isGivenUp = ({ ledgerOutcome, status }: Transfer): boolean => status === "rejected" && ledgerOutcome?.guard === "given_up"
+
 /** How many steps are done. */
 const doneOf = ({ ledgerOutcome, status, steps }: Transfer): number => {
   if (status === "ledger_confirmed") return steps.length
@@ -65,13 +70,14 @@ const doneOf = ({ ledgerOutcome, status, steps }: Transfer): number => {
 /** The step that is due or under way; undefined where it is over. */
 export const stepAtHand = (transfer: Transfer): SigningStep | undefined => isOver(transfer) ? undefined : transfer.steps[doneOf(transfer)]
 
-export type StepState = "done" | "due" | "submitted" | "submitted_unknown" | "rejected" | "expired" | "later"
+export type StepState = "done" | "due" | "submitted" | "submitted_unknown" | "rejected" | "given_up" | "expired" | "later"
 
 /** Each step with where it stands. */
 export const stepsOf = (transfer: Transfer): ReadonlyArray<{ readonly step: SigningStep; readonly state: StepState }> => {
   const done = doneOf(transfer)
   const { status } = transfer
-  const current: StepState = status === "bound" || status === "requested" || status === "ledger_confirmed" ? "due" : status
+  const isDue = status === "bound" || status === "requested" || status === "ledger_confirmed"
+  const current: StepState = isDue ? "due" : isGivenUp(transfer) ? "given_up" : status
   return transfer.steps.map((step, index) => ({ step, state: index < done ? "done" : index === done ? current : "later" }))
 }
 
@@ -81,6 +87,7 @@ export const stepStates: Readonly<Record<StepState, string>> = {
   submitted: "Sent to the ledger",
   submitted_unknown: "Being looked up",
   rejected: "Refused",
+  given_up: "Given up",
   expired: "Expired",
   later: "Not yet"
 }
@@ -120,11 +127,15 @@ const standings: Readonly<Record<Status, string>> = {
 }
 
 /** Where it stands, in a few words. */
-export const standing = ({ status }: Transfer): string => standings[status]
+export const standing = (transfer: Transfer): string => isGivenUp(transfer) ? "Given up" : standings[transfer.status]
 
-const guardOf = ({ ledgerOutcome }: Transfer): string => {
-  const guard = ledgerOutcome?.guard ?? null
-  return guard === null ? "" : ` The reason: ${guard}.`
+/** Whose the money is that did not move. */
+const kept = ({ amountAtoms, kind }: Transfer): string =>
+  kind === "deposit" ? "nothing was taken from your party" : `${usdc(amountAtoms)} USDC are back in your account`
+
+const reason = (transfer: Transfer): string => {
+  const guard = transfer.ledgerOutcome?.guard ?? null
+  return guard === null || isGivenUp(transfer) ? "" : ` The reason: ${guard}.`
 }
 
 /** What that means for the money, in whole sentences. */
@@ -145,12 +156,8 @@ export const meaning = (transfer: Transfer): string => {
     case "ledger_confirmed":
       return isDeposit ? `${amount} were credited to your account.` : `${amount} have left for the party that you named.`
     case "rejected":
-      return isDeposit
-        ? `The ledger has refused it: nothing was taken from your party.${guardOf(transfer)}`
-        : `The ledger has refused it: ${amount} are back in your account.${guardOf(transfer)}`
+      return `${isGivenUp(transfer) ? "You gave it up" : "It was refused"}: ${kept(transfer)}.${reason(transfer)}`
     case "expired":
-      return isDeposit
-        ? "It was given up, or not approved in time: nothing was taken from your party."
-        : `It was given up, or not approved in time: ${amount} are back in your account.`
+      return `It was not approved in time: ${kept(transfer)}.`
   }
 }

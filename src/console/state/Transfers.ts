@@ -53,7 +53,8 @@ export class Transfers {
 
   /** What is under way with a transfer. */
   workOf(id: string): Work {
-    const found = this.works.get(id) ?? { approving: new Task(), givingUp: new Task(), approved: signal<SigningStep | undefined>(undefined) }
+    const found = this.works.get(id)
+      ?? { approving: new Task(), givingUp: new Task(), approved: signal<SigningStep | undefined>(undefined) }
     this.works.set(id, found)
     return found
   }
