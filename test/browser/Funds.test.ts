@@ -77,7 +77,13 @@ describe.skipIf(Chromium.executable === undefined)("deposits and withdrawals in 
     await button("Copy the party’s id").waitFor()
     expect(await tab.page.locator("pre").textContent()).toContain(`"accountId":"${await accountId()}"`)
     expect(await Chromium.obstacles(tab, landmarks)).toEqual([])
-    await button("Approve: open the account at the ledger").click()
+    // The focus is on what was begun: its heading, then giving it up, then the approval.
+    const focused = () => tab.page.evaluate("document.activeElement.textContent")
+    await expect.poll(focused).toBe("Deposit of 25.00 USDC")
+    await tab.page.keyboard.press("Tab")
+    await tab.page.keyboard.press("Tab")
+    expect(await focused()).toBe("Approve: open the account at the ledger")
+    await tab.page.keyboard.press("Enter")
     await button("Approve: have the venue make its offer").waitFor()
   })
 

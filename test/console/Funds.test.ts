@@ -344,7 +344,8 @@ describe("a step is approved", () => {
       ({ body }) => (body as { readonly action: string }).action === "initiate" ? due("owner_account_acceptance", first) : undefined)
     const { funds: { deposits } } = await opened(outside)
     await deposits.approve(deposits.unfinished[0]!)
-    expect(deposits.workOf("dep_1").approving.failure.value?.message).toBe("The venue did not answer.")
+    // It has moved on: nothing is to be tried again.
+    expect(deposits.workOf("dep_1").approving.failure.value).toBeUndefined()
     expect(deposits.unfinished[0]?.status).toBe("submitted")
   })
 
@@ -368,6 +369,16 @@ describe("a step is approved", () => {
     await deposits.approve(deposits.unfinished[0]!)
     expect(outside.ceremonies).toEqual([])
     expect(deposits.workOf("dep_1").approving.failure.value?.advice).toContain("24 hours")
+  })
+
+  test("or it is told that the venue did not answer, where it has not moved", async () => {
+    const outside = venue([first]).on(confirm, undefined).on(`GET ${account}/deposits/dep_1`, undefined)
+    const { funds: { deposits } } = await opened(outside)
+    await deposits.approve(deposits.unfinished[0]!)
+    const { approving } = deposits.workOf("dep_1")
+    expect(approving.failure.value).toMatchObject({ message: "The venue did not answer.", again: true })
+    await deposits.refresh()
+    expect(approving.failure.value).toBeDefined()
   })
 
   test("not where another tab has brought it further: the page shows where it is", async () => {
@@ -408,6 +419,7 @@ describe("asking for a transfer", () => {
     expect(keys(outside)).toEqual(["key-1", "key-1", "key-2"])
     expect(bodies(outside, create)[2]).toEqual({ asset: "USDC", amountAtoms: "10000000", destinationPartyId: party })
     expect(funds.withdrawals.unfinished).toHaveLength(1)
+    expect([funds.withdrawals.takeBegun("wdr_1"), funds.withdrawals.takeBegun("wdr_1")]).toEqual([true, false])
   })
 
   test("is another request where another amount is asked for", async () => {
@@ -423,6 +435,7 @@ describe("asking for a transfer", () => {
     const { funds } = await opened(outside)
     outside.on(`GET ${account}/deposits`, depositList(deposit("bound")))
     expect(await funds.deposit("25000000")).toBe(false)
+    expect(funds.deposits.takeBegun("dep_1")).toBe(false)
     expect(bodies(outside, `POST ${account}/deposits`)).toEqual([{ asset: "USDC", amountAtoms: "25000000" }])
     expect(funds.deposits.unfinished).toHaveLength(1)
   })

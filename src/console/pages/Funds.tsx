@@ -1,6 +1,6 @@
 /** Depositing and withdrawing: the form for another one, what is unfinished and waits for its approvals, and what was before. */
 import { useSignal } from "@preact/signals"
-import { useEffect } from "preact/hooks"
+import { useEffect, useRef } from "preact/hooks"
 import { Copied } from "../parts/Copied.js"
 import { Moment } from "../parts/Moment.js"
 import { Progress } from "../parts/Progress.js"
@@ -49,8 +49,13 @@ const Amount = ({ id, isWrong, value }: AmountProps) => (
 /** How the last one ended, said once where it was followed. */
 const Ended = ({ transfers }: { readonly transfers: Transfers }) => {
   const ended = transfers.ended.value
+  const told = useRef<HTMLParagraphElement>(null)
+  // What had the focus has gone with the steps.
+  useEffect(() => {
+    if (ended !== undefined && document.activeElement === document.body) told.current?.focus({ preventScroll: true })
+  }, [ended])
   return (
-    <p role="status" class={ended === undefined ? "unseen" : "notice"}>
+    <p ref={told} tabIndex={-1} role="status" class={ended === undefined ? "unseen" : "notice"}>
       {ended === undefined ? "" : `${standing(ended)}. ${meaning(ended)}`}
     </p>
   )

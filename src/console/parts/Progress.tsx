@@ -1,6 +1,6 @@
 /** A deposit or a withdrawal that is not over: its steps, what the one at hand approves, in words, and what one may do about it. */
 import { useSignal } from "@preact/signals"
-import { useId } from "preact/hooks"
+import { useEffect, useId, useRef } from "preact/hooks"
 import type { Funds } from "../state/Funds.js"
 import { approves, awaitsOwner, meaning, standing, stepAtHand, stepStates, stepsOf, stepTitle, type Transfer } from "../state/Transfer.js"
 import type { Transfers } from "../state/Transfers.js"
@@ -63,7 +63,7 @@ const GiveUp = ({ funds, transfer, transfers }: Props) => {
 }
 
 /** What can be done now: one button, whose words say what it does. */
-const Actions = ({ isApproved, ...props }: Props & { readonly isApproved: boolean }) => {
+const Actions = ({ approve, isApproved, ...props }: Props & { readonly isApproved: boolean; readonly approve: () => void }) => {
   const { transfer, transfers } = props
   const { approving } = transfers.workOf(transfer.id)
   const step = stepAtHand(transfer)
@@ -72,7 +72,7 @@ const Actions = ({ isApproved, ...props }: Props & { readonly isApproved: boolea
   return (
     <div class="actions">
       {!isApproved && <GiveUp {...props} />}
-      <button type="button" class={isApproved ? undefined : "primary"} disabled={isBusy} onClick={() => void transfers.approve(transfer)}>
+      <button type="button" class={isApproved ? undefined : "primary"} disabled={isBusy} onClick={approve}>
         {isBusy ? "Waiting…" : isApproved ? "Look again" : `Approve: ${stepTitle(step).toLowerCase()}`}
       </button>
     </div>
@@ -82,18 +82,31 @@ const Actions = ({ isApproved, ...props }: Props & { readonly isApproved: boolea
 export const Progress = (props: Props) => {
   const { transfer, transfers } = props
   const id = useId()
+  const heading = useRef<HTMLHeadingElement>(null)
+  const wasPressed = useRef(false)
+  // The form that it was begun with has gone, and the button that was pressed may have: whoever uses the keyboard goes on from here.
+  useEffect(() => {
+    if (transfers.takeBegun(transfer.id)) heading.current?.focus()
+  }, [])
+  useEffect(() => {
+    if (wasPressed.current && document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
+  }, [transfer.status, transfer.updatedAtEpochMs])
   const { approving } = transfers.workOf(transfer.id)
   const isApproved = transfers.isApproved(transfer)
+  const approve = (): void => {
+    wasPressed.current = true
+    void transfers.approve(transfer)
+  }
   return (
     <article class="card" aria-labelledby={id}>
-      <h3 id={id}>{named(transfer)}</h3>
+      <h3 id={id} ref={heading} tabIndex={-1}>{named(transfer)}</h3>
       <Steps isApproved={isApproved} transfer={transfer} />
       <p role="status">
         <strong>{isApproved ? "Approved" : standing(transfer)}.</strong>{" "}
         {isApproved ? "The venue carries it out now. You may close this page: it goes on without you." : meaning(transfer)}
       </p>
-      <Trouble failure={approving.failure.value} again={() => void transfers.approve(transfer)} />
-      <Actions isApproved={isApproved} {...props} />
+      <Trouble failure={approving.failure.value} again={approve} />
+      <Actions isApproved={isApproved} approve={approve} {...props} />
     </article>
   )
 }

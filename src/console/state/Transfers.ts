@@ -37,6 +37,7 @@ export class Transfers {
   readonly ended = signal<Transfer | undefined>(undefined)
   private readonly works = new Map<string, Work>()
   private asked: Asked | undefined
+  private begun: string | undefined
 
   constructor(private readonly desk: Desk, private readonly outside: Pick<Outside, "nextKey" | "usePasskey">) {
     this.list = new Reading(() => this.newest())
@@ -65,6 +66,13 @@ export class Transfers {
     return step !== undefined && awaitsOwner(transfer) && step === stepAtHand(transfer)
   }
 
+  /** Whether a transfer was begun here just now: said once, so that the focus follows it. */
+  takeBegun(id: string): boolean {
+    const isBegun = this.begun === id
+    if (isBegun) this.begun = undefined
+    return isBegun
+  }
+
   /** Asks for a transfer; whether there is one. */
   async request(wish: Wish): Promise<boolean> {
     this.ended.value = undefined
@@ -76,8 +84,10 @@ export class Transfers {
     })
     // Decided one way or the other: another click is another request.
     if (made !== undefined || this.requesting.failure.value?.again === false) this.asked = undefined
-    if (made !== undefined) this.put(made)
-    // What it collides with may have been begun in another tab.
+    if (made !== undefined) {
+      this.begun = made.id
+      this.put(made)
+    } // What it collides with may have been begun in another tab.
     else if (this.requesting.failure.value !== undefined) await this.list.load()
     return made !== undefined
   }
@@ -136,6 +146,7 @@ export class Transfers {
     this.ended.value = undefined
     this.works.clear()
     this.asked = undefined
+    this.begun = undefined
   }
 
   private async confirm(id: string, step: SigningStep): Promise<Result<Transfer>> {
@@ -182,11 +193,17 @@ export class Transfers {
     return { value: { transfers, nextCursor } }
   }
 
-  /** Hears of a state. An approval that has come to be executed is forgotten: should the step be due once more, it needs another. */
+  /**
+   * Hears of a state. Where the step at hand has moved on, what was said of its approval is over, and an approval that has come to be
+   * executed is forgotten: should the step be due once more, it needs another.
+   */
   private noted(transfer: Transfer): Transfer {
-    if (isOver(transfer) && this.unfinished.some(({ id }) => id === transfer.id)) this.ended.value = transfer
+    const known = this.shown.find(({ id }) => id === transfer.id)
+    if (known !== undefined && isOver(transfer) && !isOver(known)) this.ended.value = transfer
     const work = this.works.get(transfer.id)
-    if (work !== undefined && (!awaitsOwner(transfer) || work.approved.value !== stepAtHand(transfer))) work.approved.value = undefined
+    const step = stepAtHand(transfer)
+    if (work !== undefined && (!awaitsOwner(transfer) || work.approved.value !== step)) work.approved.value = undefined
+    if (known !== undefined && (!awaitsOwner(transfer) || stepAtHand(known) !== step)) work?.approving.clear()
     return transfer
   }
 }
