@@ -84,17 +84,20 @@ export class Transfers {
     })
     // Decided one way or the other: another click is another request.
     if (made !== undefined || this.requesting.failure.value?.again === false) this.asked = undefined
-    if (made !== undefined) {
-      this.begun = made.id
-      this.put(made)
-    } // What it collides with may have been begun in another tab.
-    else if (this.requesting.failure.value !== undefined) await this.list.load()
-    return made !== undefined
+    if (made === undefined) {
+      // What it collides with may have been begun in another tab.
+      if (this.requesting.failure.value !== undefined) await this.list.load()
+      return false
+    }
+    this.begun = made.id
+    this.put(made)
+    return true
   }
 
   /** Approves the step at hand by a passkey, or only goes on with the transfer where no approval is due. */
-  async approve({ id, ...rest }: Transfer): Promise<void> {
-    const step = stepAtHand({ id, ...rest })
+  async approve(transfer: Transfer): Promise<void> {
+    const { id } = transfer
+    const step = stepAtHand(transfer)
     if (step === undefined) return
     const { approving, approved } = this.workOf(id)
     const came = await approving.run((): Promise<Result<Transfer>> => this.confirm(id, step))
