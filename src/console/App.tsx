@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks"
 import "@preact/signals"
 import { ApiKeysPage } from "./pages/ApiKeys.js"
 import { ConnectPage } from "./pages/Connect.js"
+import { FundsPage } from "./pages/Funds.js"
 import { PasskeysPage } from "./pages/Passkeys.js"
 import { PortfolioPage } from "./pages/Portfolio.js"
 import { SecurityPage } from "./pages/Security.js"
@@ -13,8 +14,10 @@ import type { Store } from "./state/Store.js"
 import { short } from "./state/Words.js"
 
 interface Entry {
-  /** What the page is called, in the navigation, the window's title and its own heading. */
+  /** What the page is called, in the window's title and its own heading. */
   readonly title: string
+  /** What the navigation calls it, where that is shorter. */
+  readonly short?: string
   readonly Page: FunctionComponent<{ readonly store: Store; readonly title: string }>
   /** The entry of the navigation that it belongs to. */
   readonly under: Places.Page
@@ -23,6 +26,7 @@ interface Entry {
 /** Every page. A new one is a file in `pages/`, a name in `Places.ts` and a line here. */
 const entries: Readonly<Record<Places.Page, Entry>> = {
   portfolio: { title: "Portfolio", Page: PortfolioPage, under: "portfolio" },
+  funds: { title: "Deposit and withdraw", short: "Funds", Page: FundsPage, under: "funds" },
   keys: { title: "API keys", Page: ApiKeysPage, under: "keys" },
   passkeys: { title: "Passkeys", Page: PasskeysPage, under: "passkeys" },
   security: { title: "Security", Page: SecurityPage, under: "security" },
@@ -36,7 +40,9 @@ const Navigation = ({ page }: { readonly page: Places.Page }) => (
     <ul>
       {shownInNavigation.map((one) => (
         <li key={one}>
-          <a href={Places.link(one)} aria-current={entries[page].under === one ? "page" : undefined}>{entries[one].title}</a>
+          <a href={Places.link(one)} aria-current={entries[page].under === one ? "page" : undefined}>
+            {entries[one].short ?? entries[one].title}
+          </a>
         </li>
       ))}
     </ul>

@@ -91,6 +91,14 @@ export const browser: Outside = {
     write: (text) => void quietly(() => sessionStorage.setItem(keptName, text)),
     clear: () => void quietly(() => sessionStorage.removeItem(keptName))
   },
+  copy: async (text) => {
+    try {
+      await navigator.clipboard.writeText(text)
+      return true
+    } catch {
+      return false
+    }
+  },
   now: () => Date.now(),
   nextKey: randomKey,
   every: (intervalMs, run) => {

@@ -4,7 +4,6 @@
  */
 import { createHash } from "node:crypto"
 import * as fs from "node:fs"
-import * as net from "node:net"
 import * as os from "node:os"
 import * as path from "node:path"
 import type { Browser } from "playwright-core"
@@ -12,16 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { VenueProcess } from "../../scripts/load/VenueProcess.js"
 import * as Chromium from "./Chromium.js"
 import { Tab } from "./Chromium.js"
-
-/** A port that is free now: passkeys are bound to the address that the venue is told it has. */
-const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = net.createServer()
-    server.listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
+import { freePort } from "./FreePort.js"
 
 const s256 = (text: string): string => createHash("sha256").update(text).digest("base64url")
 

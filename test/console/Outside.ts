@@ -50,6 +50,7 @@ export class ScriptedOutside implements Outside {
     }
   }
 
+  readonly copy = async (): Promise<boolean> => true
   readonly now = (): number => this.nowEpochMs
   readonly nextKey = (): string => `key-${++this.keys}`
   readonly every = (): () => void => () => {}

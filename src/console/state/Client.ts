@@ -8,6 +8,9 @@ import type { Outside, Sent } from "./Outside.js"
 const segment = encodeURIComponent
 const nothing: Partial<Sent> = {}
 
+/** The query of a page of deposits or withdrawals. */
+const transferPage = (cursor: string | undefined): string => `limit=50${cursor === undefined ? "" : `&cursor=${segment(cursor)}`}`
+
 export class Client {
   constructor(private readonly outside: Pick<Outside, "send">, private readonly credential: Credential) {}
 
@@ -83,6 +86,54 @@ export class Client {
   cancelOrder({ accountId, marketId, orderId }: Contract.Order, idempotencyKey: string): Promise<Result<Contract.Canceled>> {
     const body: Contract.Cancel = { accountId, marketId }
     return this.ask("POST", `/v1/orders/${segment(orderId)}/cancel`, { body, idempotencyKey })
+  }
+
+  createDeposit(body: Contract.DepositAsked, idempotencyKey: string): Promise<Result<Contract.Deposit>> {
+    return this.ask("POST", `${this.account}/deposits`, { body, idempotencyKey })
+  }
+
+  deposits(cursor: string | undefined): Promise<Result<Contract.DepositList>> {
+    return this.ask("GET", `${this.account}/deposits?${transferPage(cursor)}`)
+  }
+
+  deposit(depositId: string): Promise<Result<Contract.Deposit>> {
+    return this.ask("GET", `${this.account}/deposits/${segment(depositId)}`)
+  }
+
+  cancelDeposit(depositId: string): Promise<Result<Contract.Deposit>> {
+    return this.ask("DELETE", `${this.account}/deposits/${segment(depositId)}`)
+  }
+
+  confirmDeposit(confirmation: Contract.DepositConfirmation): Promise<Result<Contract.DepositConfirmed>> {
+    return this.post(`${this.account}/deposits/confirm`, confirmation)
+  }
+
+  createWithdrawal(body: Contract.WithdrawalAsked, idempotencyKey: string): Promise<Result<Contract.Withdrawal>> {
+    return this.ask("POST", `${this.account}/withdrawals`, { body, idempotencyKey })
+  }
+
+  withdrawals(cursor: string | undefined): Promise<Result<Contract.WithdrawalList>> {
+    return this.ask("GET", `${this.account}/withdrawals?${transferPage(cursor)}`)
+  }
+
+  withdrawal(withdrawalId: string): Promise<Result<Contract.Withdrawal>> {
+    return this.ask("GET", `${this.account}/withdrawals/${segment(withdrawalId)}`)
+  }
+
+  cancelWithdrawal(withdrawalId: string): Promise<Result<Contract.Withdrawal>> {
+    return this.ask("DELETE", `${this.account}/withdrawals/${segment(withdrawalId)}`)
+  }
+
+  confirmWithdrawal(confirmation: Contract.WithdrawalConfirmation): Promise<Result<Contract.WithdrawalConfirmed>> {
+    return this.post(`${this.account}/withdrawals/confirm`, confirmation)
+  }
+
+  ledgerParty(): Promise<Result<Contract.LedgerParty>> {
+    return this.ask("GET", `${this.account}/ledger-party`)
+  }
+
+  pinPasskeys(asked: Contract.PinsAsked): Promise<Result<Contract.Pins>> {
+    return this.post(`${this.account}/ledger-party/passkeys`, asked)
   }
 
   private get account(): string {

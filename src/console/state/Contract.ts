@@ -2,6 +2,10 @@
 import type * as HttpApiEndpoint from "@effect/platform/HttpApiEndpoint"
 import type { getBalance } from "../../edge/accounts/getBalance.js"
 import type { listPositions } from "../../edge/accounts/listPositions.js"
+import type { confirmDeposit, createDeposit, getDeposit, listDeposits } from "../../edge/funds/deposits.js"
+import type { getLedgerParty } from "../../edge/funds/ledgerParty.js"
+import type { pinPasskeys } from "../../edge/funds/pins.js"
+import type { confirmWithdrawal, createWithdrawal, getWithdrawal, listWithdrawals } from "../../edge/funds/withdrawals.js"
 import type { nativeError } from "../../edge/http/Envelopes.js"
 import type { approveAgentConnect, denyAgentConnect, showAgentConnect } from "../../edge/identity/agentConnect.js"
 import type { listApiKeys, revokeApiKey } from "../../edge/identity/apiKeys.js"
@@ -61,3 +65,27 @@ export type OrderList = Answer<typeof listOrders>
 export type Order = OrderList["orders"][number]
 export type Cancel = Body<typeof cancelOrder>
 export type Canceled = Answer<typeof cancelOrder>
+
+export type DepositAsked = Body<typeof createDeposit>
+export type Deposit = Answer<typeof getDeposit>
+export type DepositList = Answer<typeof listDeposits>
+export type DepositConfirmation = Body<typeof confirmDeposit>
+export type DepositConfirmed = Answer<typeof confirmDeposit>
+
+export type WithdrawalAsked = Body<typeof createWithdrawal>
+export type Withdrawal = Answer<typeof getWithdrawal>
+export type WithdrawalList = Answer<typeof listWithdrawals>
+export type WithdrawalConfirmation = Body<typeof confirmWithdrawal>
+export type WithdrawalConfirmed = Answer<typeof confirmWithdrawal>
+
+/** A step of a deposit or a withdrawal that its owner approves. */
+export type SigningStep = Deposit["plannedLedgerCommands"][number]["step"]
+/** What a passkey is asked to approve a step by. */
+export type ApprovalChallenge = NonNullable<DepositConfirmed["challenge"]>
+/** What a passkey has approved. */
+export type FirstFactor = Extract<DepositConfirmation, { readonly action: "complete" }>["firstFactor"]
+
+export type LedgerParty = Answer<typeof getLedgerParty>
+export type PinsAsked = Body<typeof pinPasskeys>
+/** Whether the passkeys that approve on the ledger are the account's, and what to do where they are not. */
+export type Pins = Answer<typeof pinPasskeys>

@@ -28,19 +28,26 @@ export interface CeremonyTrouble {
 /** What the browser made of a challenge. */
 export type Ceremony<A> = { readonly credential: A } | { readonly trouble: CeremonyTrouble }
 
+/** What a passkey is asked: of sign-in, or of an approval, which says by which passkeys alone. */
+export type UseOptions = Omit<AuthenticationChallenge["options"], "allowCredentials"> & {
+  readonly allowCredentials: ReadonlyArray<{ readonly type: "public-key"; readonly id: string }>
+}
+
 export interface Outside {
   /** Sends a request to the venue that served the page; undefined where no answer came, so that nobody knows what it did. */
   readonly send: (request: Sent) => Promise<Answered | undefined>
   /** Makes a passkey from the venue's registration options. */
   readonly createPasskey: (options: RegistrationChallenge["options"]) => Promise<Ceremony<Registration["credential"]>>
   /** Signs the venue's challenge with a passkey. */
-  readonly usePasskey: (options: AuthenticationChallenge["options"]) => Promise<Ceremony<Assertion["credential"]>>
+  readonly usePasskey: (options: UseOptions) => Promise<Ceremony<Assertion["credential"]>>
   /** The one text that outlives a reload of this tab, and no more than that. */
   readonly kept: {
     readonly read: () => string | undefined
     readonly write: (text: string) => void
     readonly clear: () => void
   }
+  /** Gives a text to be pasted elsewhere; whether that was allowed. */
+  readonly copy: (text: string) => Promise<boolean>
   /** Where the pages are to be opened instead, where passkeys cannot work at the address that they were opened at. */
   readonly elsewhere: string | undefined
   /** Milliseconds since the Unix epoch. */

@@ -1,6 +1,6 @@
 /** Where one is: the part of the address behind `#`, so that one document serves all pages. */
 
-export const pages = ["portfolio", "keys", "passkeys", "security", "connect"] as const
+export const pages = ["portfolio", "funds", "keys", "passkeys", "security", "connect"] as const
 export type Page = (typeof pages)[number]
 
 export interface Place {

@@ -5,6 +5,7 @@ import { ApiKeys } from "./ApiKeys.js"
 import { Approval } from "./Approval.js"
 import { Client } from "./Client.js"
 import { Credential } from "./Credential.js"
+import { Funds } from "./Funds.js"
 import type { Outside } from "./Outside.js"
 import { Passkeys } from "./Passkeys.js"
 import type { Place } from "./Places.js"
@@ -16,21 +17,25 @@ export class Store {
   readonly place
   readonly signIn
   readonly portfolio
+  readonly funds
   readonly passkeys
   readonly apiKeys
   readonly approval
   readonly activity
   readonly every: Outside["every"]
+  readonly copy: Outside["copy"]
   readonly elsewhere: Outside["elsewhere"]
 
   constructor(outside: Outside, place: Place) {
     this.credential = new Credential(outside)
     this.place = signal(place)
     this.every = outside.every
+    this.copy = outside.copy
     this.elsewhere = outside.elsewhere
     const client = new Client(outside, this.credential)
     this.signIn = new SignIn(client, this.credential, outside)
     this.portfolio = new Portfolio(client, outside)
+    this.funds = new Funds(client, outside)
     this.passkeys = new Passkeys(client, outside)
     this.apiKeys = new ApiKeys(client)
     this.approval = new Approval(client)
@@ -38,7 +43,7 @@ export class Store {
     // What one account was shown is gone before another can be signed in.
     effect(() => {
       if (this.credential.signed.value !== undefined) return
-      for (const part of [this.portfolio, this.passkeys, this.apiKeys, this.approval, this.activity]) part.clear()
+      for (const part of [this.portfolio, this.funds, this.passkeys, this.apiKeys, this.approval, this.activity]) part.clear()
     })
   }
 }

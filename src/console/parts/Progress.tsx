@@ -1,0 +1,112 @@
+/** A deposit or a withdrawal that is not over: its steps, what the one at hand approves, in words, and what one may do about it. */
+import { useSignal } from "@preact/signals"
+import { useEffect, useId, useRef } from "preact/hooks"
+import type { Funds } from "../state/Funds.js"
+import { approves, awaitsOwner, meaning, standing, stepAtHand, stepStates, stepsOf, stepTitle, type Transfer } from "../state/Transfer.js"
+import type { Transfers } from "../state/Transfers.js"
+import { usdc } from "../state/Amount.js"
+import { Confirm } from "./Confirm.js"
+import { Trouble } from "./Trouble.js"
+
+interface Props {
+  readonly funds: Funds
+  readonly transfers: Transfers
+  readonly transfer: Transfer
+}
+
+const named = ({ amountAtoms, kind }: Transfer): string => `${kind === "deposit" ? "Deposit" : "Withdrawal"} of ${usdc(amountAtoms)} USDC`
+
+const Steps = ({ isApproved, transfer }: { readonly isApproved: boolean; readonly transfer: Transfer }) => {
+  const atHand = stepAtHand(transfer)
+  return (
+    <ol class="steps">
+      {stepsOf(transfer).map(({ state, step }) => (
+        <li key={step} aria-current={step === atHand ? "step" : undefined}>
+          <strong>{stepTitle(step)}</strong> <span class="fine">{step === atHand && isApproved ? "Approved" : stepStates[state]}</span>
+          <p class="wrap">{approves(step, transfer)}</p>
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+const GiveUp = ({ funds, transfer, transfers }: Props) => {
+  const isAsked = useSignal(false)
+  const { givingUp } = transfers.workOf(transfer.id)
+  const close = (): void => {
+    isAsked.value = false
+    givingUp.clear()
+  }
+  const giveUp = async (): Promise<void> => {
+    if (await funds.giveUp(transfers, transfer.id)) close()
+  }
+  return (
+    <>
+      <button type="button" onClick={() => isAsked.value = true}>Give it up</button>
+      {isAsked.value && (
+        <Confirm
+          title={`Give this ${transfer.kind} up?`}
+          action="Give it up"
+          task={givingUp}
+          onConfirm={() => void giveUp()}
+          onClose={close}
+        >
+          <p>
+            {transfer.kind === "deposit"
+              ? "Nothing is taken from your party. An offer that the venue has made is withdrawn by it."
+              : "The amount is given back to your account at once."}
+          </p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+/** What can be done now: one button, whose words say what it does. */
+const Actions = ({ approve, isApproved, ...props }: Props & { readonly isApproved: boolean; readonly approve: () => void }) => {
+  const { transfer, transfers } = props
+  const { approving } = transfers.workOf(transfer.id)
+  const step = stepAtHand(transfer)
+  if (step === undefined || !awaitsOwner(transfer)) return null
+  const isBusy = approving.isBusy.value
+  return (
+    <div class="actions">
+      {!isApproved && <GiveUp {...props} />}
+      <button type="button" class={isApproved ? undefined : "primary"} disabled={isBusy} onClick={approve}>
+        {isBusy ? "Waiting…" : isApproved ? "Look again" : `Approve: ${stepTitle(step).toLowerCase()}`}
+      </button>
+    </div>
+  )
+}
+
+export const Progress = (props: Props) => {
+  const { transfer, transfers } = props
+  const id = useId()
+  const heading = useRef<HTMLHeadingElement>(null)
+  const wasPressed = useRef(false)
+  // The form that it was begun with has gone, and the button that was pressed may have: whoever uses the keyboard goes on from here.
+  useEffect(() => {
+    if (transfers.takeBegun(transfer.id)) heading.current?.focus()
+  }, [])
+  useEffect(() => {
+    if (wasPressed.current && document.activeElement === document.body) heading.current?.focus({ preventScroll: true })
+  }, [transfer.status, transfer.updatedAtEpochMs])
+  const { approving } = transfers.workOf(transfer.id)
+  const isApproved = transfers.isApproved(transfer)
+  const approve = (): void => {
+    wasPressed.current = true
+    void transfers.approve(transfer)
+  }
+  return (
+    <article class="card" aria-labelledby={id}>
+      <h3 id={id} ref={heading} tabIndex={-1}>{named(transfer)}</h3>
+      <Steps isApproved={isApproved} transfer={transfer} />
+      <p role="status">
+        <strong>{isApproved ? "Approved" : standing(transfer)}.</strong>{" "}
+        {isApproved ? "The venue carries it out now. You may close this page: it goes on without you." : meaning(transfer)}
+      </p>
+      <Trouble failure={approving.failure.value} again={approve} />
+      <Actions isApproved={isApproved} approve={approve} {...props} />
+    </article>
+  )
+}

@@ -1,0 +1,35 @@
+/** A passkey's approval on the ledger: from the venue's challenge, through the browser, to what the venue takes. */
+import type { ApprovalChallenge, FirstFactor } from "./Contract.js"
+import * as Failure from "./Failure.js"
+import type { Result } from "./Failure.js"
+import type { Outside } from "./Outside.js"
+
+/** Until a prompt is given up by the browser. */
+const patienceMs = 120_000
+
+const noPasskeyYet: Failure.Failure = {
+  message: "No passkey of this account may approve this yet.",
+  advice: "A passkey approves no withdrawal in the first 24 hours after it was added: use an older one, or wait.",
+  code: undefined,
+  requestId: undefined,
+  again: false
+}
+
+/** Asks for a passkey by which this may be approved; what it has signed. */
+export const approve = async (
+  outside: Pick<Outside, "usePasskey">,
+  { allowCredentials: { webauthn }, challenge, rpId, userVerification }: ApprovalChallenge
+): Promise<Result<FirstFactor>> => {
+  // A browser that is told of none would offer them all.
+  if (webauthn.length === 0) return { failure: noPasskeyYet }
+  const ceremony = await outside.usePasskey({
+    challenge,
+    rpId,
+    userVerification,
+    timeout: patienceMs,
+    allowCredentials: webauthn.map(({ id, type }) => ({ id, type }))
+  })
+  if ("trouble" in ceremony) return { failure: Failure.ofTrouble(ceremony.trouble) }
+  const { id, response: { authenticatorData, clientDataJSON, signature } } = ceremony.credential
+  return { value: { kind: "Fido2", credentialAssertion: { credId: id, clientData: clientDataJSON, signature, authenticatorData } } }
+}

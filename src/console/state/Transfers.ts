@@ -1,0 +1,212 @@
+/**
+ * The account's deposits, or its withdrawals: asking for one, approving its steps, giving one up, and how each stands. Nothing of it
+ * lives here alone: what is unfinished is read from the venue, so a page that was closed goes on where the transfer stands.
+ */
+import { signal } from "@preact/signals-core"
+import { approve } from "./Approving.js"
+import type { SigningStep } from "./Contract.js"
+import type { Desk, Page, Wish } from "./Desk.js"
+import { hasFailed, type Result } from "./Failure.js"
+import type { Outside } from "./Outside.js"
+import { Reading, Task } from "./Task.js"
+import { awaitsOwner, isOver, stepAtHand, type Transfer } from "./Transfer.js"
+
+/** What is under way with one transfer. */
+interface Work {
+  readonly approving: Task
+  readonly givingUp: Task
+  /** The step that the venue has the approval of, while it has not come to be executed. */
+  readonly approved: { value: SigningStep | undefined }
+}
+
+/** A request that may have been done: sent again it has the same key, as long as it asks the same. */
+interface Asked {
+  readonly wish: Wish
+  readonly key: string
+}
+
+/** The later of two states of one transfer: answers may overtake each other. */
+const later = (known: Transfer | undefined, told: Transfer): Transfer =>
+  known !== undefined && known.updatedAtEpochMs > told.updatedAtEpochMs ? known : told
+
+export class Transfers {
+  readonly list
+  readonly older = new Task()
+  readonly requesting = new Task()
+  /** The one that has come to its end last, before these eyes. */
+  readonly ended = signal<Transfer | undefined>(undefined)
+  private readonly works = new Map<string, Work>()
+  private asked: Asked | undefined
+  private begun: string | undefined
+
+  constructor(private readonly desk: Desk, private readonly outside: Pick<Outside, "nextKey" | "usePasskey">) {
+    this.list = new Reading(() => this.newest())
+  }
+
+  private get shown(): ReadonlyArray<Transfer> {
+    return this.list.value.value?.transfers ?? []
+  }
+
+  /** Those that are not over, newest first. */
+  get unfinished(): ReadonlyArray<Transfer> {
+    return this.shown.filter((transfer) => !isOver(transfer))
+  }
+
+  /** What is under way with a transfer. */
+  workOf(id: string): Work {
+    const found = this.works.get(id)
+      ?? { approving: new Task(), givingUp: new Task(), approved: signal<SigningStep | undefined>(undefined) }
+    this.works.set(id, found)
+    return found
+  }
+
+  /** Whether the venue has the approval of the step at hand, and has not come to execute it. */
+  isApproved(transfer: Transfer): boolean {
+    const step = this.workOf(transfer.id).approved.value
+    return step !== undefined && awaitsOwner(transfer) && step === stepAtHand(transfer)
+  }
+
+  /** Whether a transfer was begun here just now: said once, so that the focus follows it. */
+  takeBegun(id: string): boolean {
+    const isBegun = this.begun === id
+    if (isBegun) this.begun = undefined
+    return isBegun
+  }
+
+  /** Asks for a transfer; whether there is one. */
+  async request(wish: Wish): Promise<boolean> {
+    this.ended.value = undefined
+    const made = await this.requesting.run(() => {
+      const { asked } = this
+      const isSame = asked?.wish.amountAtoms === wish.amountAtoms && asked.wish.destinationPartyId === wish.destinationPartyId
+      this.asked = isSame ? asked : { wish, key: this.outside.nextKey() }
+      return this.desk.create(wish, this.asked!.key)
+    })
+    // Decided one way or the other: another click is another request.
+    if (made !== undefined || this.requesting.failure.value?.again === false) this.asked = undefined
+    if (made === undefined) {
+      // What it collides with may have been begun in another tab.
+      if (this.requesting.failure.value !== undefined) await this.list.load()
+      return false
+    }
+    this.begun = made.id
+    this.put(made)
+    return true
+  }
+
+  /** Approves the step at hand by a passkey, or only goes on with the transfer where no approval is due. */
+  async approve(transfer: Transfer): Promise<void> {
+    const { id } = transfer
+    const step = stepAtHand(transfer)
+    if (step === undefined) return
+    const { approving, approved } = this.workOf(id)
+    const came = await approving.run((): Promise<Result<Transfer>> => this.confirm(id, step))
+    if (came === undefined) {
+      // An answer that was lost may have been a good one.
+      if (approving.failure.value !== undefined) await this.look(id)
+      return
+    }
+    approved.value = step
+    this.put(came)
+  }
+
+  /** Gives a transfer up that is not approved; whether it is over now. */
+  async giveUp(id: string): Promise<boolean> {
+    const { approving, givingUp } = this.workOf(id)
+    const ended = await givingUp.run(() => this.desk.giveUp(id))
+    if (ended === undefined) {
+      if (givingUp.failure.value !== undefined) await this.look(id)
+      return false
+    }
+    approving.clear()
+    this.put(ended)
+    return true
+  }
+
+  /** Looks how the unfinished ones stand, unless that is being done or there are none. */
+  async refresh(): Promise<void> {
+    if (this.unfinished.length > 0 && !this.list.isBusy.value) await this.list.load()
+  }
+
+  /** Adds the next page to what is shown. */
+  async more(): Promise<void> {
+    const cursor = this.list.value.value?.nextCursor ?? undefined
+    if (cursor === undefined) return
+    const page = await this.older.run(() => this.desk.page(cursor))
+    const now = this.list.value.value
+    if (page === undefined || now === undefined) return
+    const known = new Set(now.transfers.map(({ id }) => id))
+    this.list.value.value = {
+      transfers: [...now.transfers, ...page.transfers.filter(({ id }) => !known.has(id))],
+      nextCursor: page.nextCursor
+    }
+  }
+
+  clear(): void {
+    this.list.clear()
+    this.older.clear()
+    this.requesting.clear()
+    this.ended.value = undefined
+    this.works.clear()
+    this.asked = undefined
+    this.begun = undefined
+  }
+
+  private async confirm(id: string, step: SigningStep): Promise<Result<Transfer>> {
+    // The step is named, so that nothing is approved but what was told.
+    const asked = await this.desk.initiate(id, step)
+    if (hasFailed(asked)) return asked
+    const { due, transfer } = asked.value
+    if (due === undefined) return { value: transfer }
+    const factor = await approve(this.outside, due.challenge)
+    if (hasFailed(factor)) return factor
+    const { challenge: { challengeIdentifier }, signingStep } = due
+    const done = await this.desk.complete(id, { signingStep, challengeIdentifier, firstFactor: factor.value })
+    return hasFailed(done) ? done : { value: done.value.transfer }
+  }
+
+  private async look(id: string): Promise<void> {
+    const told = await this.desk.show(id)
+    if (!hasFailed(told)) this.put(told.value)
+  }
+
+  private put(told: Transfer): void {
+    const { list, shown } = this
+    const known = shown.find(({ id }) => id === told.id)
+    const transfer = this.noted(later(known, told))
+    const transfers = known === undefined ? [transfer, ...shown] : shown.map((each) => each.id === told.id ? transfer : each)
+    list.value.value = { transfers, nextCursor: list.value.value?.nextCursor ?? null }
+  }
+
+  /** The newest page, before whatever older ones are shown; those of them that are not over are looked up one by one. */
+  private async newest(): Promise<Result<Page>> {
+    const page = await this.desk.page(undefined)
+    if (hasFailed(page)) return page
+    const told = new Set(page.value.transfers.map(({ id }) => id))
+    const before = this.shown.filter(({ id }) => !told.has(id))
+    const isFirst = this.list.value.value === undefined
+    const looked = await Promise.all(before.map(async (transfer) => {
+      if (isOver(transfer)) return transfer
+      const now = await this.desk.show(transfer.id)
+      return hasFailed(now) ? transfer : now.value
+    }))
+    const known = new Map(this.shown.map((transfer) => [transfer.id, transfer]))
+    const transfers = [...page.value.transfers, ...looked].map((transfer) => this.noted(later(known.get(transfer.id), transfer)))
+    const nextCursor = isFirst || before.length === 0 ? page.value.nextCursor : this.list.value.value?.nextCursor ?? null
+    return { value: { transfers, nextCursor } }
+  }
+
+  /**
+   * Hears of a state. Where the step at hand has moved on, what was said of its approval is over, and an approval that has come to be
+   * executed is forgotten: should the step be due once more, it needs another.
+   */
+  private noted(transfer: Transfer): Transfer {
+    const known = this.shown.find(({ id }) => id === transfer.id)
+    if (known !== undefined && isOver(transfer) && !isOver(known)) this.ended.value = transfer
+    const work = this.works.get(transfer.id)
+    const step = stepAtHand(transfer)
+    if (work !== undefined && (!awaitsOwner(transfer) || work.approved.value !== step)) work.approved.value = undefined
+    if (known !== undefined && (!awaitsOwner(transfer) || stepAtHand(known) !== step)) work?.approving.clear()
+    return transfer
+  }
+}
