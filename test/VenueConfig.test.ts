@@ -13,7 +13,8 @@ const production = {
   VENUE_ENVIRONMENT: "production",
   SIGNER_SECRET: "x".repeat(32),
   SIGNER_URL: "https://signer.example:8090",
-  SIGNER_TOKEN: "y".repeat(32)
+  SIGNER_TOKEN: "y".repeat(32),
+  LEDGER_URL: "https://participant.example:7575"
 }
 
 describe("where passkeys are bound to", () => {
@@ -80,6 +81,31 @@ describe("where parties' keys are", () => {
   ])("is refused: %s", (_, variables, name) => {
     const found = at(variables)
     expect(Either.isLeft(found) && String(found.left)).toContain(name)
+  })
+})
+
+describe("where the ledger is", () => {
+  const at = (variables: Readonly<Record<string, string>>) =>
+    Either.map(read(variables), ({ ledger }) => ledger.at === "url" ? ledger.url : ledger.at)
+
+  test.each([
+    ["embedded", {}],
+    ["http://127.0.0.1:7575", { LEDGER_URL: "http://127.0.0.1:7575" }],
+    ["https://participant.example", { LEDGER_URL: "https://participant.example", LEDGER_TOKEN: "a bearer" }],
+    ["https://participant.example:7575", { ...production, PUBLIC_ORIGIN: "https://venue.example" }]
+  ])("is %s", (expected, variables) => {
+    expect(Either.getOrThrow(at(variables))).toBe(expected)
+  })
+
+  test.each([
+    ["in the venue's process outside development", { ...production, PUBLIC_ORIGIN: "https://venue.example", LEDGER_URL: "" }],
+    ["a bearer without an address", { LEDGER_TOKEN: "a bearer" }],
+    ["an address over a line without TLS", { LEDGER_URL: "http://participant.example" }],
+    ["an address with a path", { LEDGER_URL: "https://participant.example/v2" }],
+    ["no address", { LEDGER_URL: "participant.example" }]
+  ])("is refused: %s", (_, variables) => {
+    const found = at(variables)
+    expect(Either.isLeft(found) && String(found.left)).toContain("LEDGER_URL")
   })
 })
 
