@@ -595,7 +595,9 @@ const jsonOf = (file: string): Effect.Effect<unknown, Ended> =>
   })
 
 const verifySolvency = Cli.make("verify-solvency", {
-  proof: CliOptions.text("proof").pipe(CliOptions.withDescription("A file with the answer of GET /v1/accounts/{accountId}/solvency-proof")),
+  proof: CliOptions.text("proof").pipe(
+    CliOptions.withDescription("A file with the answer of GET /v1/accounts/{accountId}/solvency-proof")
+  ),
   published: named("published", "A file with the answer of GET /v1/solvency of the same sequence"),
   url: named("url", "Where the venue listens, to be asked for what it published instead")
 }, (parsed) =>

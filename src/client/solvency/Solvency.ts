@@ -192,7 +192,9 @@ export const verifyPublished = (published: unknown): Verdict => {
 /** What the treasury holds against what is owed: to owners and the insurance fund, and for funding on its way. */
 const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> => {
   const { treasury } = published
-  if (treasury === null) return [{ holds: false, text: "the ledger could not be asked when this was made: nothing is said of what the treasury holds" }]
+  if (treasury === null) {
+    return [{ holds: false, text: "the ledger could not be asked when this was made: nothing is said of what the treasury holds" }]
+  }
   const held = BigInt(treasury.heldAtoms)
   const uncredited = BigInt(treasury.uncreditedDepositsAtoms)
   const attributed = BigInt(published.confirmedDepositsAtoms) - BigInt(published.confirmedWithdrawalsAtoms) + uncredited
@@ -216,10 +218,14 @@ const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> 
 
 /** Whether the balance of a proof is counted in what was published. */
 export const verifyProof = (proof: unknown, published: unknown): Verdict => {
-  if (!isProof(proof)) return verdict([{ holds: false, text: "the proof is not an answer of GET /v1/accounts/{accountId}/solvency-proof" }])
+  if (!isProof(proof)) {
+    return verdict([{ holds: false, text: "the proof is not an answer of GET /v1/accounts/{accountId}/solvency-proof" }])
+  }
   if (!isPublished(published)) return verifyPublished(published)
   const { journalSequence, leafCount, leafIndex } = proof
-  const isSame = journalSequence === published.journalSequence && leafCount === published.leafCount && proof.rootHash === published.rootHash
+  const isSame = journalSequence === published.journalSequence
+    && leafCount === published.leafCount
+    && proof.rootHash === published.rootHash
     && proof.balancesAtoms === published.balancesAtoms
   const top = leafIndex < leafCount ? topOf(proof) : undefined
   const isUnder = top !== undefined && rootOf(proof, top) === published.rootHash

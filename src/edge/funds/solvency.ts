@@ -41,7 +41,8 @@ const Treasury = Schema.Struct({
   ),
   unattributedAtoms: told(
     Fields.SignedAtoms,
-    "`heldAtoms` less deposits, less `uncreditedDepositsAtoms`, plus withdrawals: what nothing in the journal accounts for. 0 where the books agree."
+    "`heldAtoms` less deposits, less `uncreditedDepositsAtoms`, plus withdrawals: what nothing in the journal accounts for. 0 where the "
+      + "books agree."
   )
 }).annotations({ identifier: "SolvencyTreasury" })
 
@@ -66,26 +67,32 @@ export const PublishedSolvency = Schema.Struct({
   reservedAtoms: told(Fields.Atoms, "What pending withdrawals hold: owed to owners, and in no balance."),
   feesAtoms: told(Fields.SignedAtoms, "Fees that the venue has collected: its own."),
   fundingPoolAtoms: told(Fields.SignedAtoms, "Funding that some have paid and others have not received."),
-  creditedAtoms: told(Fields.SignedAtoms, "Credited without a deposit, on a venue of development or testing: nothing on the ledger stands behind it."),
+  creditedAtoms: told(
+    Fields.SignedAtoms,
+    "Credited without a deposit, on a venue of development or testing: nothing on the ledger stands behind it."
+  ),
   confirmedDepositsAtoms: Fields.Atoms,
   confirmedWithdrawalsAtoms: Fields.Atoms,
   treasury: told(Schema.NullOr(Treasury), "Null where the ledger could not be asked when the tree was made.")
 }).annotations({
   identifier: "Solvency",
-  description: "Conservation: `collateralAtoms` + `entryImbalanceAtoms` + `reservedAtoms` + `feesAtoms` + `fundingPoolAtoms` is `creditedAtoms` + "
-    + "`confirmedDepositsAtoms` - `confirmedWithdrawalsAtoms`, to the atom."
+  description: "Conservation: `collateralAtoms` + `entryImbalanceAtoms` + `reservedAtoms` + `feesAtoms` + `fundingPoolAtoms` is "
+    + "`creditedAtoms` + `confirmedDepositsAtoms` - `confirmedWithdrawalsAtoms`, to the atom."
 })
 
 const Beside = Schema.Struct({ hash: Bytes32, sumAtoms: Fields.Atoms }).annotations({ identifier: "SolvencySibling" })
 
-export const SolvencyProof = Schema.Struct({
+const SolvencyProof = Schema.Struct({
   version: Schema.Literal("external-solvency-proof/v1"),
   accountId: Fields.Text,
   ...root,
   leafIndex: told(Fields.Count, "The leaf's place, from 0: anew for each tree."),
   balanceAtoms: told(Fields.Atoms, "The account's equity at mark, or 0 where that is less than nothing."),
   salt: told(Bytes32, "Known to nobody else: without it nobody can tell which leaf is the account's."),
-  siblings: told(Schema.Array(Beside), "Beside the leaf and each node above it, from below. Where the last of a level goes up as it is there is none.")
+  siblings: told(
+    Schema.Array(Beside),
+    "Beside the leaf and each node above it, from below. Where the last of a level goes up as it is there is none."
+  )
 }).annotations({ identifier: "SolvencyProof" })
 
 const rootOf = ({ sequence, tree }: Published) => ({
@@ -141,11 +148,15 @@ export const getSolvency = Route.effect({
     .addSuccess(PublishedSolvency)
     .addError(Failures.native(Failures.publicRead, 404))
     .annotate(OpenApi.Summary, "What the venue owes at a sequence, what its treasury holds on the ledger, and the root over all balances")
-    .annotate(OpenApi.Description, "A leaf's balance is the account's equity at mark, what it would have if all its positions were closed there, "
-      + "and 0 where that is less than nothing. Equity, since collateral alone may be negative beside a profit that others' collateral pays: "
-      + "marks cancel out over all accounts, so equities come to the collaterals and the entry-notional imbalance, whatever the marks, and a "
-      + "mark that is wrong moves money between leaves and never out of the sum. Floored, since a negative leaf would hide what is owed to "
-      + "others: what that adds is `shortfallAtoms`. Made when asked for and the last is a minute old: 503 `snapshot_unavailable` until there is one."),
+    .annotate(
+      OpenApi.Description,
+      "A leaf's balance is the account's equity at mark, what it would have if all its positions were closed there, and 0 where that is "
+        + "less than nothing. Equity, since collateral alone may be negative beside a profit that others' collateral pays: marks cancel "
+        + "out over all accounts, so equities come to the collaterals and the entry-notional imbalance, whatever the marks, and a mark "
+        + "that is wrong moves money between leaves and never out of the sum. Floored, since a negative leaf would hide what is owed to "
+        + "others: what that adds is `shortfallAtoms`. Made when asked for and the last is a minute old: 503 `snapshot_unavailable` "
+        + "until there is one."
+    ),
   example: { target: "/v1/solvency" },
   handler: (services) => ({ urlParams }) => Effect.flatMap(published(services, urlParams), (one) => json(publishedOf(one)))
 })
@@ -160,8 +171,11 @@ export const getSolvencyProof = Route.effect({
     .addSuccess(SolvencyProof)
     .addError(Failures.native(Failures.keyedRead, 404))
     .annotate(OpenApi.Summary, "What shows that the account's balance is counted under the published root")
-    .annotate(OpenApi.Description, "Check it with `npm run venue -- verify-solvency`, or with `src/client/solvency`, which needs nothing of this "
-      + "repository. The balances beside the account's own are told without whose they are."),
+    .annotate(
+      OpenApi.Description,
+      "Check it with `npm run venue -- verify-solvency`, or with `src/client/solvency`, which needs nothing else of this repository. The "
+        + "balances beside the account's own are told without whose they are."
+    ),
   example: { target: `/v1/accounts/${Example.accountId}/solvency-proof` },
   handler: (services) => ({ path, trader, urlParams }) =>
     withAccount(services.state, trader, path.accountId, (account) =>

@@ -77,8 +77,9 @@ const floored = ({ equityAtoms }: EquitiesView): bigint => {
 /** The state as it is, in one turn; undefined where funding is under way, or money moved since the ledger was asked. */
 const takeNow = (reads: Reads, treasury: Report | undefined): Taken | undefined => {
   const { depositedAtoms, uncreditedAtoms, withdrawnAtoms } = owedBy(reads)
-  const isMoved = treasury !== undefined
-    && (treasury.depositedAtoms !== depositedAtoms || treasury.withdrawnAtoms !== withdrawnAtoms || treasury.uncreditedAtoms !== uncreditedAtoms)
+  const isMoved = treasury !== undefined && (
+    treasury.depositedAtoms !== depositedAtoms || treasury.withdrawnAtoms !== withdrawnAtoms || treasury.uncreditedAtoms !== uncreditedAtoms
+  )
   const view = isMoved ? undefined : reads.equities()
   if (view === undefined) return undefined
   const { creditedAtoms, feesAtoms, fundingPoolAtoms, reservedAtoms } = reads.funds
@@ -148,6 +149,8 @@ export class Solvency {
 
   private readonly make: Effect.Effect<void> = Effect.gen(this, function*() {
     const { nextSlice, now, reads, secret } = this.parts
+    // Not in the turn of the request that asked.
+    yield* nextSlice
     const taken = yield* take(this.parts)
     if (taken === undefined) return
     const { balances, sums } = taken
