@@ -6,13 +6,18 @@ import { Total } from "../Total.js"
 import type { EquitiesView } from "../Reads.js"
 import type { State } from "../State.js"
 
+/** What of a state it looks at. */
+type Looked = Pick<State, "accounts" | "positions" | "settling"> & {
+  readonly markets: ReadonlyArray<Pick<State["markets"][number], "factor" | "mark">>
+}
+
 /**
  * Undefined while funding is being settled: what of it is on its way is in the pool then, and in no account yet.
  *
  * Since longs are as large as shorts in every market, what positions are worth at mark adds up to nothing: the equities come to the
  * collaterals and the entry-notional imbalance, whatever the marks.
  */
-export const equities = ({ accounts, markets, positions, settling }: State): EquitiesView | undefined => {
+export const equities = ({ accounts, markets, positions, settling }: Looked): EquitiesView | undefined => {
   if (settling > 0) return undefined
   const collateral = new Total()
   const imbalance = new Total()
