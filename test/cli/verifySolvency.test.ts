@@ -55,7 +55,9 @@ describe("verify-solvency", () => {
   test("says what it checked, and ends with 0 where all of it holds", async () => {
     const { code, stdout } = await verify("--proof", fileOf("proof.json", proof), "--published", fileOf("published.json", published))
     expect(stdout).toContain("holds  the leaf of acc_1s with 5.000000 USDC is under the published root")
-    expect(stdout).toContain("holds  at ledger offset 9 treasury::1220 is said to hold 5.000000 USDC: all of 5.000000 USDC that is owed is covered")
+    expect(stdout).toContain(
+      "holds  at ledger offset 9 treasury::1220 is said to hold 5.000000 USDC: all of 5.000000 USDC that is owed is covered"
+    )
     expect([code, stdout.includes("FAILS")]).toEqual([0, false])
   })
 

@@ -67,7 +67,9 @@ describe("a venue whose accounts trade", () => {
       shortfallAtoms: "0",
       reservedAtoms: "0"
     })
-    expect(BigInt(first.balancesAtoms)).toBe(traders.reduce((sum, { account }) => sum + BigInt(venue.engine.balance(account).equityAtoms), 0n))
+    expect(BigInt(first.balancesAtoms)).toBe(
+      traders.reduce((sum, { account }) => sum + BigInt(venue.engine.balance(account).equityAtoms), 0n)
+    )
     expect(first.entryImbalanceAtoms).toBe("-3000000")
   })
 

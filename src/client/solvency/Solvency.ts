@@ -210,7 +210,9 @@ const treasuryFindings = (published: PublishedSolvency): ReadonlyArray<Finding> 
     finding(
       backed >= owed,
       `at ledger offset ${treasury.ledgerOffset} ${treasury.partyId} is said to hold ${usdc(held)}`
-        + `${credited === 0n ? "" : `, and ${usdc(credited)} were credited without a deposit`}: all of ${usdc(owed)} that is owed is covered`,
+        + `${credited === 0n ? "" : `, and ${usdc(credited)} were credited without a deposit`}: all of ${
+          usdc(owed)
+        } that is owed is covered`,
       `${usdc(owed)} are owed, and only ${usdc(backed)} stand behind it`
     )
   ]

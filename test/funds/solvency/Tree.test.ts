@@ -134,7 +134,11 @@ test.each(Object.entries(forgeries))("%s is refused, also where the venue publis
 })
 
 test("a leaf that is counted twice makes another root: the last of an odd level is not repeated", () => {
-  const [one, two, three] = [1, 2, 3].map((atoms) => leafOf(`acc_${atoms}`, BigInt(atoms), "5a".repeat(32))) as [NaiveNode, NaiveNode, NaiveNode]
+  const [one, two, three] = [1, 2, 3].map((atoms) => leafOf(`acc_${atoms}`, BigInt(atoms), "5a".repeat(32))) as [
+    NaiveNode,
+    NaiveNode,
+    NaiveNode
+  ]
   const odd = levelsOf([one, two, three]).at(-1)![0]!
   const repeated = levelsOf([one, two, three, three]).at(-1)![0]!
   expect(odd).toEqual(parentOf(parentOf(one, two), three))
